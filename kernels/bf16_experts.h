@@ -10,16 +10,16 @@
 
 namespace offstage::kernels {
 
-// Whether expert_ffn_bf16() takes such experts.
+// Whether expert_ffn_bf16() can compute such experts.
 constexpr bool takes_bf16_pairs(const ExpertLayout& layout) {
     return layout.is_uniform() && layout.gate == WeightType::kBf16 && layout.hidden_dim % 32 == 0;
 }
 
-// Of neurons, from the first of a range on: their activations are formed before any of their w2 is added.
+// Neurons of a group: all their activations are formed before their w2 is added.
 inline constexpr std::int64_t kPairedNeurons = 16;
 
-// What expert_ffn_bf16() wants for itself: inputs and outputs beside each other, sums and activations of kPairedNeurons
-// neurons.
+// Bytes of scratch memory for expert_ffn_bf16(): inputs and outputs side by side, sums
+// and activations of kPairedNeurons neurons.
 constexpr std::size_t bf16_expert_scratch(std::int64_t hidden_dim, std::int64_t n_tokens) {
     return static_cast<std::size_t>(n_tokens) *
            (static_cast<std::size_t>(hidden_dim) * (sizeof(float) + sizeof(Bf16)) +

@@ -10,7 +10,7 @@ namespace offstage::kernels {
 
 // Inputs are taken in tiles of so many tokens at most, about as many in each.
 struct PairTiles {
-    static constexpr std::int64_t kMostTokens = 4;  // whose sums with four rows are the registers' share
+    static constexpr std::int64_t kMostTokens = 4;  // their sums with four rows fill the registers
     std::int64_t n_tokens = 0;
     std::int64_t count = (n_tokens + kMostTokens - 1) / kMostTokens;
 
@@ -19,8 +19,9 @@ struct PairTiles {
 };
 
 struct PairProducts {
-    // Inputs of tiles [tile_begin, tile_end), rounded to bf16, as multiply() wants them. x: rows of n values, a
-    // multiple of 32, x_stride apart. to: (n_tokens, n), of all tiles.
+    // Rounds the inputs of tiles [tile_begin, tile_end) to bf16, in the order that
+    // multiply() reads. x: rows of n values, a multiple of 32, x_stride apart. to:
+    // (n_tokens, n), of all tiles.
     void (*lay_out)(const float* x, std::int64_t x_stride, const PairTiles& tiles, std::int64_t n,
                     std::int64_t tile_begin, std::int64_t tile_end, Bf16* to) = nullptr;
     // y[t * y_stride + r] = weight's row r . x[t] for r in [row_begin, row_end), weights in bf16, any number of tokens;
@@ -32,7 +33,7 @@ struct PairProducts {
 // With nullptr: the set has none.
 const PairProducts& pair_products(InstructionSet set);
 
-// Whether they take such weights.
+// Whether pair products can use such weights.
 inline bool takes_pair_products(const WeightView& weight) {
     return weight.type == WeightType::kBf16 && weight.n_cols > 0 && weight.n_cols % 32 == 0;
 }

@@ -167,7 +167,7 @@ constexpr Codebook<kPoints, kDim> codebook_of(const std::uint64_t (&points)[kWor
     return book;
 }
 
-// What a point's digits stand for.
+// The values of a point's digits.
 constexpr std::int8_t kIq2Values[3] = {8, 25, 43};
 constexpr std::int8_t kIq1Values[3] = {-8, 0, 8};
 constexpr std::int8_t kIq3XxsValues[8] = {4, 12, 20, 28, 36, 44, 52, 62};

@@ -38,13 +38,13 @@ struct BlockPart {
     float bias;
 };
 
-// Blocks with numbers of 4 or 5 bits count from 0 and have a bias of their own.
+// Formats with numbers of 4 or 5 bits count from 0 and store a bias.
 OFFSTAGE_HOST_DEVICE constexpr bool has_bias(WeightType type) {
     return type == WeightType::kQ4_1 || type == WeightType::kQ5_1 || type == WeightType::kQ2K ||
            type == WeightType::kQ4K || type == WeightType::kQ5K;
 }
 
-// What the codes of 4 bits stand for where it is not themselves.
+// The values of the 4-bit codes, in formats where a code is an index.
 inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                1,    13,   25,  38,  53,  69,  89,  113};
 inline constexpr std::int8_t kMxfp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -62,8 +62,8 @@ OFFSTAGE_HOST_DEVICE inline float float_from_bits(std::uint32_t bits) {
     return value;
 }
 
-// Of binary16: its bits as float32 are 2^-112 of the value, and exact where it is
-// subnormal too.
+// A binary16 number: its bits as float32 are 2^-112 of the value, and exact for subnormal
+// numbers too.
 OFFSTAGE_HOST_DEVICE inline float half_value(unsigned bits) {
 #if defined(__CUDA_ARCH__)
     return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
@@ -80,7 +80,7 @@ OFFSTAGE_HOST_DEVICE inline float half_at(const std::uint8_t* p) {
     return half_value(word16_at(p));
 }
 
-// 2^(e - 128), half of what E8M0 says: MXFP4's values are doubled.
+// 2^(e - 128), half of the E8M0 value: MXFP4's values are doubled.
 OFFSTAGE_HOST_DEVICE inline float half_of_e8m0(std::uint8_t e) {
     return float_from_bits(e < 2 ? 0x200000u << e : static_cast<std::uint32_t>(e - 1) << 23u);
 }
@@ -107,7 +107,7 @@ OFFSTAGE_HOST_DEVICE inline int q3k_scale(const std::uint8_t* scales, int part) 
     return static_cast<int>(low | high << 4u) - 32;
 }
 
-// Of IQ4_XS: pairs of parts have six bits, in two places.
+// IQ4_XS: pairs of parts have six bits, in two places.
 OFFSTAGE_HOST_DEVICE inline int iq4xs_scale(const std::uint8_t* block, int part) {
     const int i = part / 2;
     const unsigned low = block[4 + i / 2] >> (i % 2 * 4) & 15u;
@@ -124,15 +124,15 @@ OFFSTAGE_HOST_DEVICE constexpr unsigned eight_signs(unsigned seven) {
     return seven | (odd & 1u) << 7u;
 }
 
-// Of IQ2_XXS and IQ3_XXS: four times 7 signs and the scale of the pair of parts. IQ2_XXS
-// has four indices before it.
+// IQ2_XXS and IQ3_XXS: four times 7 signs and the scale of the pair of parts. In IQ2_XXS
+// four indices precede it.
 OFFSTAGE_HOST_DEVICE inline std::uint32_t iq2xxs_word(const std::uint8_t* block, int part) {
     return word32_at(block + 6 + part / 2 * 8);
 }
 OFFSTAGE_HOST_DEVICE inline std::uint32_t iq3xxs_word(const std::uint8_t* block, int part) {
     return word32_at(block + 66 + part / 2 * 4);
 }
-// Of IQ1_S: high bits of four indices, scale and direction of the pair of parts.
+// IQ1_S: high bits of four indices, scale and direction of the pair of parts.
 OFFSTAGE_HOST_DEVICE inline unsigned iq1s_word(const std::uint8_t* block, int part) {
     return word16_at(block + 34 + part / 2 * 2);
 }
@@ -208,7 +208,7 @@ OFFSTAGE_HOST_DEVICE inline CodebookEntry entry_of(const std::uint8_t* block, in
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte i of a word is the i-th in memory");
 
-// 1 in each byte i of the word whose bit i of eight is set.
+// Byte i of the result is 1 where bit i of the lowest eight bits is set.
 inline std::uint64_t one_per_bit(unsigned bits) {
     const std::uint64_t each = ((bits & 255u) * 0x0101010101010101u) & 0x8040201008040201u;
     return (each + 0x7f7f7f7f7f7f7f7fu) >> 7u & 0x0101010101010101u;

@@ -23,8 +23,8 @@
 
 namespace offstage::kernels {
 
-// out[i] = weight begin + i of a row, for n weights of it: what all products are tested
-// against. Exactly what d * code (+ m) is in float32.
+// out[i] = weight begin + i of a row, for n weights of it: the reference for the tests of
+// all products. Exactly d * code (+ m) in float32.
 void unpack_blocks(WeightType type, const std::byte* row, std::int64_t begin, std::int64_t n, float* out);
 
 }  // namespace offstage::kernels

@@ -9,15 +9,17 @@
 
 namespace offstage::kernels {
 
-// Products that are chosen apart: of few rows, of many (CudaContext::kFewRows), and of many rows with small experts,
-// where what is paid for each expert, however many rows it has, counts most.
+// Classes of products that are chosen separately: few rows; many rows (more than
+// CudaContext::kFewRows); many rows with small experts, where the fixed cost of each
+// expert counts most.
 enum class ProductRows : std::uint8_t { kFew, kMany, kManyOfSmallExperts };
 
-// With which types a device's products are formed so: bits by a type's number.
+// The types whose products a device forms with rounded inputs: one bit for each type's
+// number.
 struct ByteInputTypes {
     std::uint64_t few = 0;
     std::uint64_t many = 0;
-    std::uint64_t small_experts = 0;  // of many rows
+    std::uint64_t small_experts = 0;  // many rows
 
     static_assert(kWeightTypes <= 64, "a bit for each");
     static constexpr std::uint64_t bit(WeightType type) { return std::uint64_t{1} << static_cast<unsigned>(type); }

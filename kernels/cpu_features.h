@@ -1,5 +1,6 @@
 #pragma once
-// What the processor offers and the operating system saves on a context switch.
+// The features that the processor offers and the operating system saves on a context
+// switch.
 
 namespace offstage::kernels {
 
@@ -16,7 +17,7 @@ struct CpuFeatures {
     bool rows_in_turn = false;
 };
 
-// Asked once per process; any thread.
+// Read once per process; any thread.
 const CpuFeatures& cpu_features();
 
 }  // namespace offstage::kernels

@@ -23,8 +23,8 @@ constexpr bool kHasAvx2 = true;
 
 const KernelTables& tables_of(InstructionSet set) {
 #if defined(__x86_64__)
-    // Dot products of bytes are exact with and without an instruction for them. That for
-    // bf16 would round activations, so those products stay AVX-512's.
+    // Dot products of bytes are exact with and without an instruction for them. The bf16
+    // instruction would round activations, so those products stay AVX-512's.
 #if !defined(OFFSTAGE_WITHOUT_AVX2)
     static const KernelTables kAvx2 = [] {
         KernelTables tables = avx2::kTables;

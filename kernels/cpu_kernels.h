@@ -23,7 +23,7 @@ namespace offstage::kernels {
 
 enum class InstructionSet : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16 };
 
-// One layer's keys and values of one head of a sequence, in blocks: the row of key k
+// The keys and values of one head in one layer of a sequence, in blocks. The row of key k
 // begins at blocks[k / kKvBlockTokens] + keys + k % kKvBlockTokens * key_stride, in
 // bytes; that of its value at ... + values + ... * value_stride. Where values are the
 // keys' first value_dim values (latent attention), both are the same.
@@ -42,18 +42,18 @@ struct KvHead {
 
 KvHead kv_head_of(const KvShape& shape, const std::byte* const* blocks, std::int64_t layer, std::int64_t kv_head);
 
-// A row of n values to and from what a cache keeps (kernels/kv_cache.h).
+// Converts a row of n values to and from the cache's format (kernels/kv_cache.h).
 void store_kv_row(const float* from, std::int64_t n, KvType type, std::byte* to);
 void load_kv_row(const std::byte* from, std::int64_t n, KvType type, float* to);
 
-// In what order attention sums a score: that of many queries at once, however few there are, or whichever is faster for
-// their number.
+// The order in which attention sums a score: always the order for many queries, or
+// whichever is faster for their number.
 enum class QueryOrder : std::uint8_t { kByNumber, kMany };
 
-// What the queries of one call are to each other.
+// How the queries of one call are related.
 enum class QueryRows : std::uint8_t {
     kTokens,  // one head's, of tokens in a row: each sees one key more than the one before
-    kHeads,   // several heads', of one token: all see all keys. Each result is that of a call of its own, bit by bit
+    kHeads,   // several heads', of one token: all see all keys. Each result is that of its own call, bit by bit
 };
 
 // Tokens of one value head of a DeltaNet layer: t's values lie at q + t * stride and so
@@ -73,15 +73,15 @@ struct DeltaRule {
     std::int64_t out_stride = 0;
 };
 
-// Of one token's n inputs for CpuKernels::matvec_bytes(): codes, for each 32 of them a
-// scale, and sums, all padded to a multiple of 256 inputs.
+// Bytes of one token's n rounded inputs for CpuKernels::matvec_bytes(): codes, for each
+// 32 of them a scale, and sums, all padded to a multiple of 256 inputs.
 inline constexpr std::int64_t rounded_input_bytes(std::int64_t n) {
     return (n + 255) / 256 * (256 + 2 * 16 * 4);
 }
 
-// What CpuKernels::matvec_bytes() wants for itself, for weights of n columns: panels of 16
-// rows unpacked, 16 codes and at most 4 * 16 numbers for 32 of the columns, as many as
-// lie well in a core's second cache.
+// Bytes of scratch memory for CpuKernels::matvec_bytes(), for weights of n columns:
+// panels of 16 rows unpacked, 16 codes and at most 4 * 16 numbers for 32 of the columns,
+// as many as fit in a core's second-level cache.
 inline constexpr std::int64_t byte_panel_bytes(std::int64_t n) {
     return (n + 255) / 256 * (256 * 16 + 8 * 4 * 16 * 4);
 }
@@ -110,11 +110,12 @@ struct CpuKernels {
     // 127. x (n_tokens, n) with x_stride; to: rounded_input_bytes(n) for each token.
     void (*round_inputs)(WeightType type, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n,
                          std::byte* to);
-    // As matvec_multi for a weight in a file's blocks or our own formats and any number of tokens, whose inputs
-    // lie at inputs[token], from round_inputs() of this set. Codes and rounded inputs are multiplied as whole
-    // numbers, exactly; a token's result depends neither on the others nor on their
-    // number, nor on whether rows are interleaved, bit by bit; of interleaved ones
-    // row_begin and row_end are multiples of 16. scratch: byte_product_scratch(n_cols).
+    // As matvec_multi for a weight in a file's blocks or our own formats and any number
+    // of tokens, whose inputs lie at inputs[token], from round_inputs() of this set.
+    // Codes and rounded inputs are multiplied as whole numbers, exactly. A token's result
+    // does not depend on the other tokens, their number or the interleaving of rows, bit
+    // by bit. For interleaved rows row_begin and row_end are multiples of 16. scratch:
+    // byte_product_scratch(n_cols).
     void (*matvec_bytes)(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                          std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch);
 

@@ -1,7 +1,7 @@
 #pragma once
 // An NVIDIA GPU: its memory, its two queues, and the operations that run on it. No CUDA
-// types in here, and nothing that C++17 does not know: the same header serves the device
-// code. In a build without CUDA nothing can be opened.
+// types and only C++17: the device code includes this header. In a build without CUDA
+// nothing can be opened.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace offstage::kernels {
 
-// What an opened GPU is, as of the moment when it was opened.
+// The properties of an opened GPU, as of the moment when it was opened.
 struct CudaFacts {
     int ordinal = 0;
     std::string name;
@@ -37,17 +37,17 @@ struct CudaFacts {
 enum class CudaQueue : std::uint8_t { kCompute, kCopy };
 
 // Tokens of one sequence: see engine's AttentionSegment. `blocks`, in the device's
-// memory: addresses that its kernels can use, of its own memory or of pinned host memory.
+// memory: addresses that its kernels can use, in its own memory or in pinned host memory.
 struct CudaSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
     std::byte* const* blocks = nullptr;
-    // Where it is given kernels read `past` there: the same number, in the device's
-    // memory. Of segments of one token.
+    // If set, kernels read `past` from here: the same number, in the device's memory.
+    // Only for segments of one token.
     const std::int32_t* device_past = nullptr;
-    // In host memory: 1 for each block that lies there; nullptr: none does, or nobody
-    // said so.
+    // In host memory: 1 for each block that lies there; nullptr: none does, or the caller
+    // does not say.
     const std::uint8_t* in_host = nullptr;
     // Beside it: a copy of the table in host memory, until the call returns.
     std::byte* const* host_table = nullptr;
@@ -73,21 +73,21 @@ struct CudaStep {
     AttentionShape attention;  // of keys up to 576 and values up to 512 floats
 };
 
-// Packs rows on a GPU beside the work of its context: a queue of its own whose kernels
-// give way to the context's. One thread, which may be another than the context's. Its
-// failures are its own; after one nothing more is started.
+// Packs rows on a GPU beside the work of its context: a separate queue whose kernels have
+// lower priority than the context's. One thread, which may be another than the context's.
+// Its failures are separate; after one nothing more is started.
 class CudaQuantizer {
   public:
-    virtual ~CudaQuantizer() = default;  // waits for what was started
+    virtual ~CudaQuantizer() = default;  // waits for started work
 
     static constexpr int kSlots = 2;  // pieces on their way at once
 
-    // Plain rows of pinned host memory, one after the other, become packed rows
+    // Turns plain rows of pinned host memory, one after the other, into packed rows
     // (kernels/packed.h) in pinned host memory: the same bytes as the CPU's
     // kernels/quantize.h makes, HQQ or INT8. device_rows and device_out, 8-byte aligned,
     // and both places on the host belong to the slot until finish(). The weights must be
-    // finite and within kLargestPackedWeight; nobody checks. False: not these rows -
-    // packed already, n_cols not a multiple of kPackedBlock or beyond 96,000 or so,
+    // finite and within kLargestPackedWeight; this is not checked. False: not these rows
+    // - packed already, n_cols not a multiple of kPackedBlock or beyond 96,000 or so,
     // device_out not aligned - or a failure; nothing is in the slot then.
     virtual bool start(int slot, const WeightView& host_rows, WeightType format, void* device_rows, void* device_out,
                        void* host_out) = 0;
@@ -98,15 +98,15 @@ class CudaQuantizer {
 
 // Sequences of operations (CudaContext::begin_repeated) since the context was opened.
 struct CudaReplays {
-    std::uint64_t n_graphs = 0;    // that were built
+    std::uint64_t n_graphs = 0;    // built so far
     std::uint64_t n_replayed = 0;  // sequences that were started as graphs
-    std::uint64_t bytes = 0;       // that the driver took of the GPU's memory for those that there were at once
+    std::uint64_t bytes = 0;       // the most GPU memory that the driver took for the graphs existing at one time
 };
 
-// All functions are called from one thread, but those of memory, which any thread may
-// call. Nothing throws but std::bad_alloc. A failure is kept, and stays until
-// clear_failure(); what was computed since is then worthless. Pointers are the device's
-// unless named `host`. Activations are float32, rows contiguous.
+// All functions are called from one thread, except those of memory, which any thread may
+// call. Only std::bad_alloc is thrown. A failure persists until clear_failure(); results
+// computed after it are worthless. Pointers are the device's unless named `host`.
+// Activations are float32, rows contiguous.
 class CudaContext {
   public:
     virtual ~CudaContext() = default;
@@ -116,33 +116,35 @@ class CudaContext {
     // The first failure since the last clear_failure().
     virtual CudaFailure failure() const = 0;
     virtual void fail(CudaFailure failure) = 0;
-    // False when the GPU answers no more: the failure then stays.
+    // False if the GPU no longer responds: the failure then stays.
     virtual bool clear_failure() = 0;
 
     // ---- memory
-    // Of the GPU's memory right now, by the driver; 0 where it does not say.
+    // The GPU's free memory right now, by the driver; 0 if the driver does not report it.
     virtual std::uint64_t free_bytes() noexcept = 0;
     // 256-byte aligned; nullptr when there is none left (no failure). Where the driver
-    // has memory pools neither waits for the GPU: what the two queues were given before
-    // release() may still use the block.
+    // has memory pools neither waits for the GPU: work that the two queues received
+    // before release() may still use the block.
     virtual void* allocate(std::size_t bytes) noexcept = 0;
     virtual void release(void* device) noexcept = 0;
     // Released memory is kept for later while all of held_bytes() stay within the limit
     // (at first there is none).
     virtual void set_memory_limit(std::uint64_t bytes) noexcept = 0;
-    // What allocate() has taken from the driver: blocks, what its pages round them up by,
-    // and what is kept for later; 0 where it does not say.
+    // Memory that allocate() has taken from the driver: blocks, their rounding to pages,
+    // and blocks kept for later; 0 if the driver does not report it.
     virtual std::uint64_t held_bytes() noexcept = 0;
     // Page-locks host memory; false (no failure) when the system refuses.
     virtual bool pin(void* host, std::size_t bytes) = 0;
     virtual void unpin(void* host) = 0;
-    // Where kernels find pinned host memory; nullptr (no failure) where they cannot.
+    // The address of pinned host memory for kernels; nullptr (no failure) where they
+    // cannot use it.
     virtual void* mapped(void* pinned_host) = 0;
 
     // ---- queues. Tickets of a queue count from 1; ticket 0 is long past.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
-    // The same by a kernel, which may be kept; whole words, to where mapped() says.
+    // The same by a kernel, which may be recorded; whole words, to the address from
+    // mapped().
     virtual void store(void* mapped_host, const void* device, std::size_t bytes) = 0;
     virtual void copy_within(void* to, const void* from, std::size_t bytes) = 0;  // on the compute queue
     // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0:
@@ -154,8 +156,8 @@ class CudaContext {
     virtual void host_wait(CudaQueue queue, std::uint64_t ticket) = 0;
     // True after a failure as well.
     virtual bool has_happened(CudaQueue queue, std::uint64_t ticket) = 0;
-    // Between two tickets of one queue that have happened; 0 where one is no longer known
-    // (only kTimedTickets are).
+    // The time between two tickets of one queue that have happened; 0 where one is no
+    // longer known (only kTimedTickets are).
     static constexpr std::uint64_t kTimedTickets = 1024;
     virtual double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) = 0;
 
@@ -164,11 +166,13 @@ class CudaContext {
     virtual void end_repeated() = 0;
     virtual void set_graphs(bool on) = 0;
     virtual CudaReplays replays() const = 0;
-    // Why they are off although nobody said so; empty: they are not.
+    // The reason why graphs are off although the caller did not turn them off; empty:
+    // they are not off.
     virtual std::string graphs_problem() const = 0;
     // Off from now on, for this reason: a sentence for the log.
     virtual void give_up_graphs(const std::string& why) = 0;
-    // What a plan sets aside for the graphs of a model of so many layers: an estimate.
+    // Memory that a plan reserves for the graphs of a model of so many layers: an
+    // estimate.
     virtual std::uint64_t expected_graph_bytes(std::int64_t n_layers) const = 0;
 
     // ---- scratch memory of the operations. scratch_bytes() grows with every field of the step.
@@ -180,8 +184,8 @@ class CudaContext {
     virtual std::uint64_t staged_key_bytes(const CudaStep& step) const = 0;
     virtual void set_staged_keys(void* data, std::size_t bytes) = 0;
 
-    // Of multiply() and experts() from now on; none at first. Experts with many rows:
-    // where all three matrices are such.
+    // For multiply() and experts() from now on; none at first. Experts with many rows:
+    // only those with all three matrices of such types.
     virtual void set_byte_inputs(const ByteInputTypes& types) = 0;
 
     // ---- operations on the compute queue: see engine's Backend for what each computes.

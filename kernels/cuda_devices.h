@@ -1,7 +1,7 @@
 #pragma once
 // The NVIDIA GPUs of this machine, as plain values. Usable whether or not Offstage was
 // built with CUDA, and on machines without a GPU or a driver: then the list is empty and
-// says why.
+// contains the reason.
 
 #include <cstdint>
 #include <string>
@@ -12,14 +12,13 @@
 namespace offstage::kernels {
 
 struct CudaDevice {
-    int ordinal = 0;   // what the CUDA runtime calls it; CUDA_VISIBLE_DEVICES renumbers
+    int ordinal = 0;   // the CUDA runtime's number; CUDA_VISIBLE_DEVICES renumbers
     std::string name;  // "NVIDIA GeForce RTX 4070"
     std::string pci_bus_id;
     int compute_major = 0;  // 8.9: major 8, minor 9
     int compute_minor = 0;
     std::int64_t total_bytes = 0;
-    std::int64_t free_bytes =
-        -1;  // of the whole device, all processes counted, as of the call; -1: the driver did not say
+    std::int64_t free_bytes = -1;  // of the whole device, all processes counted, as of the call; -1: not reported
 };
 
 struct CudaDevices {
@@ -29,9 +28,9 @@ struct CudaDevices {
     std::string runtime_version;  // the CUDA that this program was built with; empty when without
 };
 
-// Asks the driver. Creates no context, so it takes no GPU memory; the driver's first
-// start can take a second or so: not for the GUI thread. Never throws but for lack of
-// memory; any thread.
+// Queries the driver. Creates no context, so it takes no GPU memory. The driver's first
+// start can take a second or so: not for the GUI thread. Throws only for lack of memory;
+// any thread.
 CudaDevices cuda_devices();
 
 }  // namespace offstage::kernels

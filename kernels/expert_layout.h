@@ -31,8 +31,8 @@ struct ExpertLayout {
     WeightType down = WeightType::kBf16;  // w2
     ExpertSpec spec = {};
     bool down_rows_are_outputs = false;
-    // Rows lie as kernels/interleaved.h has them, where they can: those of w1 and w3, in
-    // the order in which they lie, as those of one matrix, and w2's.
+    // Rows lie as kernels/interleaved.h has them, where possible: those of w1 and w3, in
+    // stored order, as those of one matrix, and w2's.
     bool interleaved = false;
 
     constexpr bool interleaves_gate_and_up() const {
@@ -55,7 +55,7 @@ struct ExpertLayout {
     constexpr std::size_t down_stride() const {
         return down_rows_are_outputs ? row_bytes(down, ffn_dim) : neuron_bytes();
     }
-    // Of the three matrices.
+    // The bytes of the three matrices.
     constexpr std::size_t weight_bytes() const {
         return down_rows_are_outputs ? down_offset() + static_cast<std::size_t>(hidden_dim) * down_stride()
                                      : static_cast<std::size_t>(ffn_dim) * neuron_bytes();
@@ -64,7 +64,7 @@ struct ExpertLayout {
     constexpr std::size_t bias_bytes() const {
         return spec.biases ? static_cast<std::size_t>(2 * ffn_dim + hidden_dim) * sizeof(float) : 0;
     }
-    // Of the whole block.
+    // The bytes of the whole block.
     constexpr std::size_t bytes() const { return spec.biases ? bias_offset() + bias_bytes() : weight_bytes(); }
 
     // The block is 3 * ffn_dim rows of one format.
@@ -103,12 +103,13 @@ struct ExpertBiases {
     const float* down = nullptr;
 };
 
-// An expert in memory: a block and its layout. The memory belongs to somebody else.
+// An expert in memory: a block and its layout. Does not own the memory.
 struct ExpertView {
     const void* data = nullptr;
     ExpertLayout layout = {};
-    // Where the i-th neuron lies among those of the block, (ffn_dim), in host memory: of kernels/sparse_experts.h,
-    // whose sums are formed in this order. Without biases. nullptr: in the order in which they lie.
+    // The place of the i-th neuron among those of the block, (ffn_dim), in host memory,
+    // for kernels/sparse_experts.h, whose sums are formed in this order. Without biases.
+    // nullptr: the stored order.
     const std::int32_t* order = nullptr;
 
     std::int64_t place(std::int64_t neuron) const { return order == nullptr ? neuron : order[neuron]; }
@@ -121,7 +122,8 @@ struct ExpertView {
         return {at(layout.up_offset()), layout.up, layout.ffn_dim, layout.hidden_dim, layout.neuron_bytes()};
     }
     // w1 and w3 of one type of a file's blocks as one matrix, whose rows are read in
-    // order: w1's first, w3's first, w1's second, ... Precondition: w2's rows are outputs.
+    // order: w1's first, w3's first, w1's second, ... Precondition: w2's rows are
+    // outputs.
     WeightView gate_and_up() const {  // (2 * ffn_dim, hidden_dim)
         return {data,
                 layout.gate,

@@ -1,6 +1,6 @@
 #pragma once
-// What an expert computes between and beside its products. C++17: device code includes
-// this.
+// The computations of an expert between and beside its products. C++17: device code
+// includes this.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace offstage::kernels {
 
-// Of a neuron, from g = w1 . x and u = w3 . x (with their biases).
+// A neuron's activation, from g = w1 . x and u = w3 . x (with their biases).
 enum class Activation : std::uint8_t {
     kSilu,      // g sigmoid(g) u
     kGelu,      // g (1 + erf(g / sqrt 2)) / 2 u
@@ -22,10 +22,10 @@ struct ExpertSpec {
     bool biases = false;
     float alpha = 1.702f;  // kClamped
     float limit = 7.0f;    // kClamped
-    // Neurons whose |a| is at most this are left out, a being what g becomes before it is
-    // multiplied by what u becomes: their value is 0 (CORM, section 3). 0: none is, and
-    // every kernel computes as if there were no such thing. Of a computation, not of the
-    // weights: no model's spec has it set.
+    // Neurons whose |a| is at most this are left out, a being the activated gate before
+    // its product with the up factor: their value is 0 (CORM, section 3). 0: no neuron is
+    // left out, and every kernel computes as without this field. A setting of a
+    // computation, not of the weights: no model's spec sets it.
     float theta = 0.0f;
 
     bool operator==(const ExpertSpec& other) const {
@@ -34,8 +34,7 @@ struct ExpertSpec {
     }
 };
 
-// Whether theta leaves a neuron out whose gate became `activated`. One that is no number
-// is not.
+// Whether theta leaves out a neuron whose gate became `activated`. NaN is not left out.
 #ifdef __CUDACC__
 __host__ __device__
 #endif
@@ -47,6 +46,6 @@ __host__ __device__
 // tanh(z) = 2 sigmoid(2 z) - 1: the argument of that sigmoid is g times (kGeluLinear +
 // kGeluCubic g^2).
 constexpr float kGeluLinear = 1.59576912f;   // 2 sqrt(2 / pi)
-constexpr float kGeluCubic = 0.0713548163f;  // that times 0.044715
+constexpr float kGeluCubic = 0.0713548163f;  // kGeluLinear * 0.044715
 
 }  // namespace offstage::kernels

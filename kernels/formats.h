@@ -67,24 +67,24 @@ enum class WeightCoding : std::uint8_t {
     kPlain,   // one number after the other
     kSigned,  // packed (packed.h): signed bytes and scales
     kHqq,     // packed: half-quadratic quantization, codes from 0 with scales and zeros
-    kMixed,   // of experts: w1 and w3 in one format, w2 in another, both packed; no rows of its own
+    kMixed,   // experts: w1 and w3 in one format, w2 in another, both packed; no own rows
     kBlocks,  // blocks of a file, one after the other (blocks.h)
-    kFile,    // of experts: as the file has them, in a layout that the model knows; no rows of its own
+    kFile,    // experts: as in the file, in a layout that the model defines; no own rows
 };
 
 struct FormatTraits {
     WeightType type;
     const char* name;    // in reports and kept measurements
-    const char* option;  // as a person writes it
-    const char* method;  // for a person, beside the bits
+    const char* option;  // the name in options
+    const char* method;  // for users, beside the bits
     WeightCoding coding;
     int bits;                       // of a weight, or of its code
     int group;                      // packed: weights that share a scale; blocks: weights in one
     int super_group;                // HQQ: groups whose scales and zeros are quantized together
-    bool for_experts;               // a person may choose it for experts, whatever the checkpoint holds
+    bool for_experts;               // users may choose it for experts of any checkpoint
     bool for_dense;                 // and for attention's matrices and dense networks
     double typical_error;           // sqrt(sum (w - q(w))^2 / sum w^2) of normally distributed weights, rows of 4096
-    WeightType gate_and_up = type;  // kMixed: what its matrices are in
+    WeightType gate_and_up = type;  // kMixed: the format of its w1 and w3
     WeightType down = type;
     int block_bytes = 0;  // kBlocks
 
@@ -182,7 +182,7 @@ constexpr bool is_blocks(WeightType type) {
     return traits_of(type).is_blocks();
 }
 
-// Of a plain type. Others have no whole bytes per weight: row_bytes().
+// For plain types. Others have no whole bytes per weight: row_bytes().
 constexpr std::size_t bytes_per_weight(WeightType type) {
     return static_cast<std::size_t>(traits_of(type).bits / 8);
 }
@@ -190,8 +190,8 @@ constexpr std::size_t bytes_per_weight(WeightType type) {
 // Columns of packed rows come in blocks of this many.
 inline constexpr std::int64_t kPackedBlock = 64;
 
-// Where the parts of one packed row of n_cols weights (a multiple of kPackedBlock) lie,
-// in bytes from its beginning. See kernels/packed.h for what is in them.
+// The places of the parts of one packed row of n_cols weights (a multiple of
+// kPackedBlock), in bytes from its beginning. kernels/packed.h defines their contents.
 struct PackedRow {
     std::int64_t n_blocks = 0;
     std::int64_t block_bytes = 0;  // of codes

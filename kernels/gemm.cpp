@@ -85,17 +85,18 @@ struct Product {
     dnnl::matmul matmul;
 };
 
-// oneDNN is commonly built on OpenMP and would start a team of its own on every thread of the pool. The setting belongs
-// to the calling thread. Looked up by name, because a oneDNN built on another runtime brings no OpenMP along.
+// oneDNN is commonly built on OpenMP and would start its own team on every thread of the
+// pool. The setting belongs to the calling thread. Looked up by name, because a oneDNN
+// built on another runtime comes without OpenMP.
 void forbid_openmp_teams() {
     using SetNumThreads = void (*)(int);
     static const auto set_num_threads = reinterpret_cast<SetNumThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
     if (set_num_threads != nullptr) set_num_threads(1);
 }
 
-// oneDNN writes to where its code should have been, and ends the program, when it gets no
-// memory for the code it compiles; it compiles with the first product of a shape. So
-// there is to be more than it takes beforehand.
+// oneDNN compiles code with the first product of a shape. If it gets no memory for that
+// code, it writes to an invalid address and ends the program. So more memory than it
+// needs must be free beforehand.
 bool has_room_to_compile() {
     constexpr std::size_t kBytes = std::size_t{64} << 20;
     void* const room =
@@ -129,7 +130,8 @@ Product make_product(const dnnl::engine& engine, const ProductShape& shape) {
     const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(product.x, product.weight, product.y), attributes,
                                                    engine);
 #endif
-    // Packed weights suit the brgemm kernels alone; anything else would be the reference implementation.
+    // Packed weights are in the format of the brgemm kernels; any other implementation
+    // would be the slow reference.
     product.usable = !bf16 || std::strncmp(description.impl_info_str(), "brg", 3) == 0;
     if (!product.usable) return product;
     product.scratchpad = description.scratchpad_desc();
@@ -137,10 +139,10 @@ Product make_product(const dnnl::engine& engine, const ProductShape& shape) {
     return product;
 }
 
-// How oneDNN's float32 kernels take tokens together. Those that are left over at the end
-// are summed in another order, so a product that has such a rest gets tokens of zeros
-// behind it: a token's result then does not depend on how many others there are. (The
-// bf16 kernels have no such rest.)
+// The token groups of oneDNN's float32 kernels. Remaining tokens at the end are summed in
+// another order, so a product with such a rest is padded with tokens of zeros: a token's
+// result then does not depend on the number of others. (The bf16 kernels have no such
+// rest.)
 struct TokenGroups {
     std::int64_t together;  // tokens
     bool only_alone;        // a rest is summed in another order only where it is all there is
@@ -151,8 +153,8 @@ struct TokenGroups {
         if (only_alone) return n_tokens < together ? n_tokens : 0;
         return n_tokens % together;
     }
-    // How many of the tokens left the next product takes: pieces of one size, or most of
-    // them, and then the others, fewer than 128. So few shapes serve any number.
+    // The number of tokens of the next product: pieces of one size, or most of them, and
+    // then the others, fewer than 128. So few shapes serve any number.
     std::int64_t n_next(std::int64_t n_left) const {
         if (most > 0) return std::min(most, n_left);
         return n_left < 128 ? n_left : (n_left / 64 - 1) * 64;
@@ -205,9 +207,9 @@ struct Gemm::State {
           groups(kernels.instruction_set >= InstructionSet::kAvx512 ? kAvx512Groups : kOtherGroups),
           engine(dnnl::engine::kind::cpu, 0) {
         for (int i = 0; i < pool.n_threads(); ++i) threads.emplace_back(engine);
-        // A thread's first allocation takes 64 MiB of addresses for its part of the heap.
-        // It is made here, lest it comes between has_room_to_compile() and what that is
-        // for.
+        // A thread's first allocation reserves 64 MiB of addresses for its part of the
+        // heap. It is made here, so that it does not fall between has_room_to_compile()
+        // and the compilation.
         pool.run([](int) {
             void* volatile first = std::malloc(1);
             std::free(first);
@@ -253,8 +255,8 @@ struct Gemm::State {
                 if (product.usable) execute(product, thread, x, panel, y);
                 return product.usable;
             }
-            // The first one under the lock: what another thread would try out meanwhile
-            // is needed for compiling.
+            // The first product of a shape runs under the lock, so that no other thread
+            // uses the memory that has_room_to_compile() found.
             if (!has_room_to_compile()) return false;
             const Product product = make_product(engine, shape);
             if (product.usable) execute(product, thread, x, panel, y);
@@ -339,7 +341,8 @@ struct Gemm::State {
         call.rest_y = rest_y.get<float>(groups.together * n_out);
     }
 
-    // Returns how many outputs are done; fewer than asked for where oneDNN has no fast bf16 product.
+    // Returns the number of finished outputs; fewer than requested where oneDNN has no
+    // fast bf16 product.
     std::int64_t multiply_bf16(const Call& call, Thread& thread, std::int64_t out_begin, std::int64_t out_end) {
         constexpr std::int64_t kInputBlock = 32;
         const std::int64_t padded_in = (call.n_in + kInputBlock - 1) / kInputBlock * kInputBlock;
@@ -355,7 +358,7 @@ struct Gemm::State {
             } else {
                 pack.interleave_bf16_pairs(source, kBf16PanelOutputs, panel);
             }
-            // oneDNN 2.6 wants a contiguous y for these kernels.
+            // oneDNN 2.6 needs a contiguous y for these kernels.
             const auto multiply_tokens = [&](std::int64_t t, std::int64_t n_tokens) {
                 const ProductShape product{GemmMode::kBf16, false, n_tokens, call.n_in, n_out, call.n_in, 0, n_out};
                 auto* y = thread.y.get<float>(n_tokens * n_out);
@@ -373,7 +376,7 @@ struct Gemm::State {
         return out_end - out_begin;
     }
 
-    // What every thread will need, allocated where a failure can still be thrown.
+    // Allocates the memory of every thread while a failure can still be thrown.
     void reserve(GemmMode mode, std::int64_t n_tokens, std::int64_t n_in) {
         for (Thread& thread : threads) {
             static_cast<void>(thread.panel.get<float>(kPanelFloats));
@@ -383,7 +386,8 @@ struct Gemm::State {
         }
     }
 
-    // Whatever the number of tokens, so that it changes no bit: not where oneDNN may use tiles.
+    // Independent of the number of tokens, so that the number changes no bit; not where
+    // oneDNN may use tiles.
     bool goes_by_pairs(GemmMode mode, const Call& call) const {
         return mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
                pair_products.multiply != nullptr && !cpu_features().amx_bf16 && takes_pair_products(call.weight);

@@ -1,6 +1,7 @@
 #pragma once
-// Products of many tokens with a weight: bf16 rows that are outputs through kernels/bf16_products.h where the processor
-// has them and no tiles (AMX), all else through oneDNN. The one place that knows oneDNN (2.6 in Debian 12, 3.x later).
+// Products of many tokens with a weight: bf16 rows that are outputs through
+// kernels/bf16_products.h where the processor has them and no tiles (AMX), all else
+// through oneDNN. Only this file and gemm.cpp use oneDNN (2.6 in Debian 12, 3.x later).
 
 #include <cstdint>
 #include <memory>
@@ -20,10 +21,10 @@ enum class GemmMode : std::uint8_t {
 
 std::string_view name_of(GemmMode mode);
 
-// How all products on the CPU are formed.
+// The arithmetic of all products on the CPU.
 struct ProductForm {
-    GemmMode many = GemmMode::kF32;  // of many tokens
-    bool byte_inputs = false;        // of few tokens with codes (byte_experts.h): CpuKernels::matvec_bytes
+    GemmMode many = GemmMode::kF32;  // many tokens
+    bool byte_inputs = false;        // few tokens with codes (byte_experts.h): CpuKernels::matvec_bytes
     bool byte_prompts = false;       // and of many: then a prompt's products are those of its tokens one by one
 
     ProductForm() = default;
@@ -71,7 +72,7 @@ class Gemm {
 enum class TrialProduct : std::uint8_t {
     kManyF32,
     kManyBf16,
-    kManyBlocksF32,   // with a file's blocks, unpacked by the way
+    kManyBlocksF32,   // with a file's blocks, unpacked piece by piece
     kManyBlocksBf16,  // the same
     kManyByteInputs,  // with a file's blocks, their rows interleaved
     kFewFloatInputs,

@@ -1,12 +1,13 @@
 #pragma once
-// Rows of a file's blocks side by side: 16 rows that follow each other lie as one strip of
-// the same length, in which a product finds what it needs of all 16 in one vector, instead
-// of going through them one by one and adding up their lanes at the end. The bytes are
-// those of the blocks in another order.
+// Rows of a file's blocks side by side: 16 consecutive rows lie as one strip of the same
+// length, in which a product finds the bytes of all 16 in one vector, instead of reading
+// the rows one by one and adding up their lanes at the end. The bytes are those of the
+// blocks in another order.
 //
-// A block's bytes are cut into pieces (interleaved_pieces()): its codes into words of four
-// bytes, scales of two bytes and exponents of one byte where these do not fill words. A
-// strip is, block after block of its rows, piece after piece: (blocks, pieces, 16 rows).
+// A block's bytes are cut into pieces (interleaved_pieces()): its codes into words of
+// four bytes, scales of two bytes and exponents of one byte where these do not fill
+// words. A strip is, block after block of its rows, piece after piece: (blocks, pieces,
+// 16 rows).
 
 #include <array>
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace offstage::kernels {
 
 inline constexpr std::int64_t kInterleavedRows = 16;
 
-// Of a block: from its byte `begin` on, `bytes` in pieces of `piece`.
+// A part of a block: from its byte `begin` on, `bytes` in pieces of `piece`.
 struct InterleavedPieces {
     int begin = 0;
     int bytes = 0;

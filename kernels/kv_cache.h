@@ -1,6 +1,6 @@
 #pragma once
-// How keys and values lie in a block of a KV cache. C++17, for the device code includes
-// this.
+// The layout of keys and values in a block of a KV cache. C++17, because device code
+// includes this.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::int64_t kKvScaleGroup = 64;
 // block anywhere.
 inline constexpr std::int64_t kKvBlockTokens = 64;
 
-// Where the scales of an int8 row of n values begin, in bytes; the codes come first.
+// The offset of the scales in an int8 row of n values, in bytes; the codes come first.
 constexpr std::int64_t kv_scales_offset(std::int64_t n) {
     return (n + 3) / 4 * 4;
 }
@@ -71,8 +71,8 @@ constexpr KvShape kv_shape_of(std::int64_t n_layers, const AttentionShape& atten
     return {n_layers, attention.n_kv_heads, attention.key_dim, attention.value_dim, attention.values_in_keys, type};
 }
 
-// What DeltaNet layers keep lies in blocks as well, one for a whole sequence: that of a
-// layer from keys_offset(layer, 0) on, in floats.
+// The state of DeltaNet layers lies in blocks as well, one for a whole sequence: a
+// layer's from keys_offset(layer, 0) on, in floats.
 constexpr KvShape kv_shape_of(std::int64_t n_layers, const DeltaNetShape& shape) {
     return {n_layers, 1, (shape.kept_size() + kKvBlockTokens - 1) / kKvBlockTokens, 0, true, KvType::kF32};
 }

@@ -4,7 +4,7 @@
 
 namespace offstage::kernels {
 
-// What cached keys and values are kept in. Attention computes in float32 whatever it is.
+// The format of cached keys and values. Attention computes in float32 for all of them.
 enum class KvType : std::uint8_t {
     kF32,   // as computed
     kBf16,  // rounded to nearest even

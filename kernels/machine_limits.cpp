@@ -38,7 +38,8 @@ double measure_peak(ThreadPool& pool, limit_loops::Loop loop) {
         });
         return seconds_since(start);
     };
-    // How many rounds that takes is found on this thread alone: waking the others may take longer than the loop.
+    // The number of rounds is found on this thread alone: waking the others may take
+    // longer than the loop.
     std::int64_t n_rounds = 1000;
     double seconds = 0.0;
     for (;; n_rounds *= 2) {
@@ -107,8 +108,8 @@ double ReadBandwidthProbe::read_gbps(int n_streams, std::size_t least) {
     const std::size_t n_times = std::max<std::size_t>(1, (least + bytes_ - 1) / bytes_);
     std::atomic<std::int64_t> n_read{0};
     const auto start = Clock::now();
-    // Nobody waits for the others between two times. Each thread reads its part of every
-    // piece.
+    // No thread waits for the others between two times. Each thread reads its part of
+    // every piece.
     const auto n_threads = static_cast<std::size_t>(pool_.n_threads());
     pool_.run([&](int thread) {
         constexpr std::size_t kStep = 256;

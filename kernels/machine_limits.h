@@ -1,5 +1,6 @@
 #pragma once
-// What this machine can do at best, measured here and now: stated beside every speed figure.
+// The limits of this machine, measured at the time of the call: reported beside every
+// speed figure.
 
 #include <cstddef>
 #include <optional>
@@ -15,11 +16,11 @@ namespace offstage::kernels {
 // larger than any cache.
 class ReadBandwidthProbe {
   public:
-    // Reads pieces of memory that are there already, a model's weights say: the same
-    // pages as the work it stands beside, and no memory of its own. They belong to the
-    // caller; what is less than kGrain at a piece's end is left out.
+    // Reads existing memory, for example a model's weights: the same pages that the
+    // measured work reads, and no extra memory. The caller owns the pieces; less than
+    // kGrain at a piece's end is left out.
     ReadBandwidthProbe(ThreadPool& pool, std::vector<std::span<const std::byte>> pieces);
-    // Reads a buffer of its own.
+    // Reads a buffer that it allocates.
     explicit ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes = std::size_t{1} << 30);
     ~ReadBandwidthProbe();
     ReadBandwidthProbe(const ReadBandwidthProbe&) = delete;
@@ -48,13 +49,12 @@ class ReadBandwidthProbe {
 // (one multiply-add counts two). bf16: the dot-product instruction where there is one, otherwise widening + FMA.
 double measure_peak_gflops_f32(ThreadPool& pool);
 double measure_peak_gflops_bf16(ThreadPool& pool);
-// Of dot products of bytes: the instruction for them where there is one.
+// Dot products of bytes: by the instruction for them where there is one.
 double measure_peak_gops_int8(ThreadPool& pool);
 
-// Which of the two is the most that Gemm's products in this mode can reach: the bf16
-// products are those of the dot-product instruction, and without it float32 products of
-// rounded numbers. Nothing where oneDNN may use tile instructions (AMX), whose peak is
-// not measured.
+// The peak that limits Gemm's products in this mode: bf16 products use the dot-product
+// instruction, and without it float32 products of rounded numbers. Empty where oneDNN may
+// use tile instructions (AMX), whose peak is not measured.
 std::optional<GemmMode> limiting_peak(GemmMode mode);
 
 }  // namespace offstage::kernels

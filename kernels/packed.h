@@ -29,7 +29,7 @@
 
 namespace offstage::kernels {
 
-// What super group s of a HQQ row says of its groups.
+// Scales and zeros of the groups of super group s of a HQQ row.
 struct PackedSuper {
     float scale_offset = 0;
     float scale_step = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What the CPU's and the GPU's quantizers must agree on, to make the same bytes (see kernels/quantize.h for the
-// algorithm). Known to C++17: device code reads it as well.
+// Constants that the CPU's and the GPU's quantizers share, to make the same bytes (see
+// kernels/quantize.h for the algorithm). C++17: device code includes it.
 
 namespace offstage::kernels::hqq {
 

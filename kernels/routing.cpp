@@ -41,7 +41,7 @@ float sigmoid(float logit) {
     return 1.0f / (1.0f + std::exp(-logit));
 }
 
-// Of an infinite logit, as of the largest number: its share of a sum is then a number.
+// An infinite logit counts as the largest number: its share of a sum is then a number.
 float sqrt_softplus(float logit) {
     return std::sqrt(std::min(std::max(logit, 0.0f) + std::log1p(std::exp(-std::fabs(logit))), FLT_MAX));
 }
@@ -110,7 +110,7 @@ void route(const RouterSpec& spec, std::span<const float> logits, const float* s
     experts = experts.first(n_active);
     weights = weights.first(n_active);
     const RouterRules rules = rules_of(spec, selection_bias != nullptr);
-    float* const values = scratch.data();  // what is compared
+    float* const values = scratch.data();  // the values that are compared
     float* const scores = scratch.data() + n_experts;
     if (rules.by_score || !rules.softmax_of_chosen) fill_scores(spec.scoring, logits, scores);
     for (std::int32_t e = 0; e < n_experts; ++e) {

@@ -5,9 +5,9 @@
 
 namespace offstage::kernels {
 
-// How a router's logits become a choice and weights.
+// How a router's logits become a choice of experts and their weights.
 enum class RouterScoring : std::uint8_t {
-    kSoftmax,          // over all experts; renormalised over the chosen ones where asked for
+    kSoftmax,          // over all experts; renormalised over the chosen ones if the spec says so
     kSigmoid,          // of each logit
     kSoftmaxOfChosen,  // the largest logits are chosen, then softmax over them alone
     kSqrtSoftplus,     // sqrt(log(1 + e^logit))
@@ -40,11 +40,11 @@ struct RouterSpec {
     GroupScore group_score = GroupScore::kLargest;
     bool renormalise = true;  // the weights of the chosen sum to 1 (before scale); kSoftmaxOfChosen does in any case
     float denominator_floor = 0;  // added to that sum: 1e-20 in DeepSeek-V3
-    float scale = 1;              // of the weights
+    float scale = 1;              // for the weights
     float jitter = 0;             // kSparseMixer: twice the noise of its training
 };
 
-// What a router reads, float32, in the device's memory.
+// The router's arrays, float32, in the device's memory.
 struct RouterArrays {
     const float* gate = nullptr;            // (n_experts, hidden_dim)
     const float* selection_bias = nullptr;  // (n_experts), or nullptr
@@ -54,15 +54,15 @@ struct RouterArrays {
 constexpr int kMostActiveExperts = 64;  // of one token
 constexpr int kMostExpertGroups = 64;
 
-// What follows from a spec for all tokens: how every implementation goes about it.
+// Derived from a spec once for all tokens; every implementation follows these rules.
 struct RouterRules {
-    // Scores are compared, with the bias; else logits (with a bias that belongs to them),
-    // whose order is the same and which rounding never makes equal.
+    // Scores are compared, with the bias; otherwise logits (with a bias that belongs to
+    // them), whose order is the same and which rounding never makes equal.
     bool by_score = false;
     bool softmax_of_chosen = false;  // the weights, before scale, are a softmax of the chosen logits
     bool bias_in_logits = false;     // adds_bias_to_logits()
-    // Who asks for more experts than the spec's groups have (a guess at what comes next)
-    // gets more groups.
+    // A choice of more experts than the spec's groups hold (a guess for prefetching) uses
+    // more groups.
     std::int32_t n_groups_used = 1;
 };
 

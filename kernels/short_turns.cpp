@@ -23,7 +23,8 @@ struct SchedulingAttributes {
 };
 static_assert(sizeof(SchedulingAttributes) == 48);
 
-// Of the calling thread; of another policy than the usual ones, whose runtime is a budget, none.
+// Reads the calling thread's attributes; false for policies other than the usual ones,
+// whose runtime is a budget.
 bool read_attributes(SchedulingAttributes& attributes) {
     return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 &&
            (attributes.policy == SCHED_OTHER || attributes.policy == SCHED_BATCH);
@@ -36,7 +37,7 @@ void ask_for_short_turns() {
     if (!read_attributes(attributes)) return;
     constexpr std::uint64_t kShortTurnNs = 400'000;
     attributes.runtime_ns = kShortTurnNs;
-    syscall(SYS_sched_setattr, 0, &attributes, 0);  // refused: some speed is lost, nothing else
+    syscall(SYS_sched_setattr, 0, &attributes, 0);  // a refusal costs some speed, nothing else
 }
 
 std::uint64_t turn_ns() {

@@ -1,8 +1,9 @@
 #pragma once
-// Experts of which only the neurons that matter are computed (CORM, section 4.1, on the
-// CPU): w1 of every neuron first; then w3's rows and w2's columns of those that
-// ExpertSpec::theta does not leave out, for at least one token. The others' are not read.
-// A token's sums have only its own active neurons in them, whatever the others need.
+// Experts that compute only the neurons that matter (CORM, section 4.1, on the CPU): w1
+// of every neuron first; then w3's rows and w2's columns of the neurons that
+// ExpertSpec::theta does not leave out, for at least one token. The other rows and
+// columns are not read. A token's sums contain only its own active neurons, not those of
+// other tokens.
 
 #include <cstdint>
 
@@ -27,22 +28,22 @@ struct NeuronCounts {
 // Neurons of a range that are chosen from before the first of their w3 rows is read.
 inline constexpr std::int64_t kChosenTogether = 256;
 
-// As CpuKernels::expert_ffn, with a theta above 0. Adds to counts. A token's result depends
-// on the expert, its input, the range and n_tokens alone, bit by bit.
+// As CpuKernels::expert_ffn, with a theta above 0. Adds to counts. A token's result
+// depends on the expert, its input, the range and n_tokens alone, bit by bit.
 using SparseExpertFfn = void (*)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                                  std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts);
 SparseExpertFfn sparse_expert_ffn(InstructionSet set);  // precondition: available
 
-// The same of ExpertFfnBytes. Of one token, kRoundedNeurons active ones that follow each
-// other share a step of rounding; of several, those of each kRoundedNeurons places.
+// The same for ExpertFfnBytes. With one token, kRoundedNeurons consecutive active neurons
+// share a step of rounding; with several, those of each kRoundedNeurons places.
 using SparseExpertFfnBytes = void (*)(const ExpertView& expert, const std::byte* const* inputs, const float* scale,
                                       int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out,
                                       NeuronCounts& counts);
 SparseExpertFfnBytes sparse_expert_ffn_bytes(InstructionSet set);  // precondition: available
 
-// Of neurons [neuron_begin, neuron_end) those that the functions above would choose, of
-// every range with these ends alike: w1 is read and nothing else. chosen: room for all;
-// ascending. Returns how many; adds the (token, neuron) pairs to active.
+// Lists the neurons of [neuron_begin, neuron_end) that the functions above would choose,
+// for every range with the same ends: only w1 is read. chosen: room for all; ascending.
+// Returns their number; adds the (token, neuron) pairs to active.
 using ChosenNeuronsOf = std::int64_t (*)(const ExpertView& expert, const float* x, int n_tokens,
                                          std::int64_t neuron_begin, std::int64_t neuron_end, std::int32_t* chosen,
                                          std::uint64_t& active);

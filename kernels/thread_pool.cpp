@@ -64,7 +64,7 @@ std::vector<int> allowed_cores() {
     return cores;
 }
 
-// Not being allowed to pin costs some speed, nothing else.
+// A refused pinning costs some speed, nothing else.
 bool pin_to_core(std::thread& thread, int core) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -90,11 +90,11 @@ struct ThreadPool::State {
         std::atomic<std::int64_t> value{0};
     };
     std::unique_ptr<Counter[]> next_pieces;  // one for each thread
-    // Of pinned workers; empty: none is. The caller's thread runs where the system puts it,
-    // and in a virtual machine that may be a worker's core for many milliseconds, though
-    // others are idle.
+    // The cores of pinned workers; empty: none is pinned. The caller's thread runs where
+    // the system puts it. In a virtual machine that may be a worker's core for many
+    // milliseconds, though others are idle.
     std::vector<int> core_of;      // by worker
-    std::vector<int> spare_cores;  // that no worker is pinned to; at least one
+    std::vector<int> spare_cores;  // without a pinned worker; at least one
 
     // A worker on the caller's core exchanges it for a spare one.
     void leave_callers_core() {
@@ -149,7 +149,7 @@ ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
                 state->work(thread);
             });
         } catch (const std::system_error&) {
-            break;  // the system has no more threads for us: run on those we got
+            break;  // the system refuses more threads: run on those that started
         }
     }
     // With more threads than cores, the scheduler places them better than we can.

@@ -15,10 +15,10 @@ namespace offstage::kernels {
 // Pieces must not throw.
 class ThreadPool {
   public:
-    // n_threads <= 0: as many as the environment variable OFFSTAGE_THREADS says (1 to 1024), else one per core that
-    // this process may run on.
+    // n_threads <= 0: as many as the environment variable OFFSTAGE_THREADS gives (1 to
+    // 1024), otherwise one per core that this process may run on.
     explicit ThreadPool(int n_threads = 0);
-    // How many that are, as long as the system has so many to give.
+    // The number of threads for n_threads, if the system allows as many.
     static int threads_for(int n_threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -50,8 +50,9 @@ class ThreadPool {
         });
     }
 
-    // For pieces of unequal cost: each thread takes those of a stretch of its own, in order, so that memory is read in
-    // order; whoever is done helps the others.
+    // For pieces of unequal cost: each thread takes the pieces of its own stretch, in
+    // order, so that memory is read in order; a finished thread takes pieces of the
+    // others.
     template <typename Body>
     void parallel_dynamic(std::int64_t n, const Body& body) {
         const std::int64_t threads = n_threads();

@@ -1,7 +1,7 @@
 #pragma once
-// Numbers as weights hold them and their conversions to float, views of weights, and the
+// Number formats of weights and their conversions to float, views of weights, and the
 // shapes that kernels work on. Plain integers inside: no SIMD types. C++17, because the
-// device code includes this and nvcc 11 knows no newer standard.
+// device code includes this and nvcc 11 supports no newer standard.
 
 #include <cstddef>
 #include <cstdint>
@@ -60,8 +60,8 @@ inline float to_float(float value) {
     return value;
 }
 
-// An immutable two-dimensional weight in memory, row-major, rows possibly apart. The
-// memory belongs to somebody else.
+// An immutable two-dimensional weight in memory, row-major, rows possibly apart. Does not
+// own the memory.
 struct WeightView {
     const void* data = nullptr;
     WeightType type = WeightType::kF32;
@@ -100,7 +100,7 @@ struct AttentionShape {
 
     constexpr std::int64_t query_width() const { return n_heads * key_dim; }
     constexpr std::int64_t output_width() const { return n_heads * value_dim; }
-    // Of the row that holds a token's queries, keys and values.
+    // The width of the row that holds a token's queries, keys and values.
     constexpr std::int64_t qkv_width() const { return query_width() + n_kv_heads * (key_dim + value_dim); }
 };
 
@@ -132,9 +132,9 @@ struct DeltaNetShape {
     constexpr std::int64_t key_head(std::int64_t value_head) const {
         return tiled ? value_head % n_key_heads : value_head / (n_value_heads / n_key_heads);
     }
-    // What a sequence keeps, in floats: the states (n_value_heads, key_dim, value_dim),
-    // then the inputs of the convolution of the last kernel_size - 1 tokens (kernel_size
-    // - 1, qkv_width).
+    // Floats that a sequence keeps: the states (n_value_heads, key_dim, value_dim), then
+    // the convolution's inputs of the last kernel_size - 1 tokens (kernel_size - 1,
+    // qkv_width).
     constexpr std::int64_t states_size() const { return n_value_heads * key_dim * value_dim; }
     constexpr std::int64_t kept_size() const { return states_size() + (kernel_size - 1) * qkv_width(); }
 };

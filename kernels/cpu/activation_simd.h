@@ -12,8 +12,7 @@ __attribute__((always_inline)) inline Vector times_sigmoid(Vector gate, Vector x
     return divide(gate, add(broadcast(1.0f), exponential(subtract(zero(), x))));
 }
 
-// What becomes of kLanes neurons' gates before they are multiplied, biases included
-// already.
+// The activation function of kLanes neurons' gates, biases included.
 __attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, Vector gate) {
     if (spec.activation == Activation::kSilu) return silu(gate);
     if (spec.activation == Activation::kClamped) {
@@ -30,14 +29,14 @@ __attribute__((always_inline)) inline Vector activated(const ExpertSpec& spec, V
     return load(lanes);
 }
 
-// And what they are multiplied by.
+// The factor for the activated gate.
 __attribute__((always_inline)) inline Vector up_factor(const ExpertSpec& spec, Vector up) {
     if (spec.activation != Activation::kClamped) return up;
     const Vector limit = broadcast(spec.limit);
     return add(maximum(minimum(up, limit), subtract(zero(), limit)), broadcast(1.0f));
 }
 
-// Of kLanes neurons, biases included already. ExpertSpec::theta is not looked at.
+// The activations of kLanes neurons, biases included. Ignores ExpertSpec::theta.
 __attribute__((always_inline)) inline Vector activation(const ExpertSpec& spec, Vector gate, Vector up) {
     return multiply(activated(spec, gate), up_factor(spec, up));
 }

@@ -1,13 +1,14 @@
-// bf16_attention(): keys in blocks, an online softmax, as in attention_simd.cpp. Two neighbouring values of a key, and
-// the same value of two neighbouring keys, make one word: the instruction multiplies words and adds both products. So
-// the keys of a block are transposed by words, its values put side by side in pairs of rows; both are looked at by all
-// queries in groups, whose sums stay in registers.
+// bf16_attention(): keys in blocks, an online softmax, as in attention_simd.cpp. Two
+// neighbouring values of a key, and the same value of two neighbouring keys, make one
+// word: the instruction multiplies words and adds both products. So the keys of a block
+// are transposed by words, and its values are put side by side in pairs of rows. Queries
+// use both in groups, whose sums stay in registers.
 
 #include <cmath>
 
 #include "kernels/bf16_attention.h"
 #include "kernels/cpu/simd_avx512.h"
-// The names above are what the templates below are written in.
+// The templates below use the names of the header above.
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/softmax_block_simd.h"
 
@@ -15,7 +16,7 @@ namespace offstage::kernels {
 namespace {
 
 constexpr int kBlock = kKvBlockTokens;        // keys
-constexpr int kKeyVectors = kBlock / kLanes;  // of scores of one query
+constexpr int kKeyVectors = kBlock / kLanes;  // scores of one query
 constexpr std::int64_t kWordValues = 2;       // bf16 values of a word
 static_assert(kBlock % kLanes == 0);
 
@@ -68,7 +69,7 @@ void round_queries(const PairCall& call) {
     }
 }
 
-// Keys [begin, begin + n) lie in one block of the cache; those that it lacks are zero.
+// Keys [begin, begin + n) lie in one block of the cache. Missing keys are zero.
 void lay_out_keys(const PairCall& call, const std::byte* rows, int n) {
     for (int first = 0; first < kBlock; first += kLanes) {
         for (std::int64_t i = 0; i < call.kv.key_dim; i += kWordValues * kLanes) {
@@ -125,7 +126,8 @@ void score(const PairCall& call, std::int64_t query) {
     }
 }
 
-// Of a group's query t, of the first n_seen keys of the block, to bf16. Returns the factor for what was summed before.
+// Turns the scores of a group's query t with the block's first n_seen keys into
+// exponentials in bf16. Returns the factor for the earlier sums.
 float exponentiate(const PairCall& call, std::int64_t query, int t, std::int64_t n_seen) {
     auto* probabilities = reinterpret_cast<Bf16*>(call.probabilities + t * (kBlock / 2));
     return exponentiate_block<kKeyVectors>(
@@ -170,7 +172,7 @@ __attribute__((always_inline)) inline void add_values_part(const PairCall& call,
 template <int kQueries>
 void attend_group(const PairCall& call, std::int64_t query, std::int64_t begin, int n) {
     score<kQueries>(call, query);
-    // Keys beyond the last one that the group's last query sees matter to nobody in it.
+    // No query of the group sees keys beyond the last one that the last query sees.
     const std::int64_t n_visible = call.n_seen(query + kQueries - 1) - begin;
     const int n_block = n_visible < n ? static_cast<int>(n_visible) : n;
     float factors[kQueries];

@@ -3,7 +3,7 @@
 
 namespace offstage::kernels {
 
-inline constexpr int kGroupQueries = 6;  // that share a block of keys, with these transposed
+inline constexpr int kGroupQueries = 6;  // queries that share a block of transposed keys
 inline constexpr int kGroupHeads = 8;    // the same with keys as they lie: often all heads that share one of the cache
 inline constexpr int kMostQueries = kGroupHeads > kGroupQueries ? kGroupHeads : kGroupQueries;
 

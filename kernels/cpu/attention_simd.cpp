@@ -42,7 +42,7 @@ struct AttentionCall {
     float* wide_keys;        // (kBlockKeys, key_dim)
     float* wide_values;      // (kBlockKeys, value_dim)
 
-    // How many keys of the sequence a query sees.
+    // The number of the sequence's keys that a query sees.
     std::int64_t n_seen(std::int64_t query) const {
         return rows == QueryRows::kHeads ? n_keys : n_keys - n_queries + query + 1;
     }
@@ -58,10 +58,10 @@ struct KeyBlock {
     std::int64_t key_stride;
     const Value* values;
     std::int64_t value_stride;
-    const Value* next_keys = nullptr;  // of as many keys in the next block, read soon
+    const Value* next_keys = nullptr;  // as many keys of the next block, read soon
 };
 
-// Of the block of the cache that key `begin` lies in.
+// The part of the cache's block that holds key `begin`.
 template <typename Value>
 KeyBlock<Value> block_in_place(const AttentionCall& call, std::int64_t begin, int n) {
     const std::byte* place = call.kv.blocks[begin / kBlockKeys];
@@ -226,7 +226,8 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, const KeyBl
     }
 }
 
-// Of the first n_seen keys of the block, in place. Returns the factor for what was summed before.
+// Turns the scores of the block's first n_seen keys into exponentials, in place. Returns
+// the factor for the earlier sums.
 float exponentiate(const AttentionCall& call, std::int64_t query, float* scores, int n_seen) {
     return exponentiate_block<kBlockKeys / kLanes>(scores, n_seen, call.scale, call.largest[query], call.sum[query],
                                                    [scores](int v, Vector probability) {
@@ -310,7 +311,7 @@ void add_values(const AttentionCall& call, std::int64_t query, const KeyBlock<Va
 
 template <int kQueries, typename Value>
 void attend_group(const AttentionCall& call, std::int64_t query, const KeyBlock<Value>& block, bool transposed) {
-    // Keys beyond the last one that the group's last query sees matter to nobody in it.
+    // No query of the group sees keys beyond the last one that the last query sees.
     const std::int64_t n_visible = call.n_seen(query + kQueries - 1) - block.begin;
     const int n_block = n_visible < block.n ? static_cast<int>(n_visible) : block.n;
     if (transposed) {

@@ -20,7 +20,7 @@ struct RowGroup {
     const std::byte* first = nullptr;
     std::int64_t stride = 0;  // bytes
     std::int64_t count = 0;
-    float* y = nullptr;  // of the first row and the tile's first token
+    float* y = nullptr;  // the first row and the tile's first token
     std::int64_t y_stride = 0;
 };
 
@@ -31,7 +31,7 @@ const std::byte* multiply_tile(const RowGroup& group, std::int64_t begin, std::i
     constexpr int kRows = rows_beside(kTokens);
     for (std::int64_t first = 0; first < group.count; first += kRows) {
         const std::int64_t count = std::min<std::int64_t>(kRows, group.count - first);
-        const Bf16* rows[kRows];  // those that are too many are the last one again
+        const Bf16* rows[kRows];  // surplus entries repeat the last row
         for (int r = 0; r < kRows; ++r) {
             rows[r] = reinterpret_cast<const Bf16*>(group.first +
                                                     (first + std::min<std::int64_t>(r, count - 1)) * group.stride) +

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kPartVectors = kPartWeights / kLanes;
 
-// Bits [shift, shift + ...) of 16 bytes, as `mask` has them. What a byte's neighbour
-// shifts into it lies outside of the mask.
+// Bits [shift, shift + ...) of 16 bytes, selected by `mask`. The bits that the shift
+// moves in from a neighbouring byte lie outside the mask.
 __attribute__((always_inline)) inline __m128i fields(const std::uint8_t* bytes, int shift, int mask) {
     const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
     return _mm_and_si128(_mm_srli_epi16(words, shift), _mm_set1_epi8(static_cast<char>(mask)));
@@ -33,8 +33,7 @@ __attribute__((always_inline)) inline __m128i sixteens(unsigned bits) {
     return _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(bytes, each), each), _mm_set1_epi8(16));
 }
 
-// The codes that read_part() gives, of formats whose 16 codes are fields of bytes that lie
-// together.
+// The codes for read_part() in formats whose 16 codes are fields of contiguous bytes.
 template <WeightType kType>
 __attribute__((always_inline)) inline __m128i codes_of_fields(const std::uint8_t* block, int part) {
     const auto minus = [](__m128i codes, int n) __attribute__((always_inline)) {
@@ -77,7 +76,7 @@ __attribute__((always_inline)) inline __m128i codes_of_fields(const std::uint8_t
     }
 }
 
-// A block whose parts are read one by one.
+// Reads a block part by part.
 template <WeightType kType>
 struct BlockReader {
     const std::uint8_t* block;

@@ -1,7 +1,7 @@
 #pragma once
 // Rows of a file's blocks (kernels/blocks.h) under the names that products over rows have
-// (products_simd.h, packed_simd.h). What depends on the format is behind two functions of
-// blocks_simd.cpp, so that products are compiled once for all formats.
+// (products_simd.h, packed_simd.h). Two functions of blocks_simd.cpp hide the format, so
+// that products are compiled once for all formats.
 
 #include <cstdint>
 
@@ -12,8 +12,7 @@ namespace offstage::kernels {
 struct BlockKernels {
     // out[i] = weight begin + i of the row, for n of them; multiples of 16.
     void (*unpack)(const std::uint8_t* row, std::int64_t begin, std::int64_t n, float* out);
-    // row . x, n long. What lies at `ahead` is fetched into cache meanwhile, as many bytes
-    // as the row has.
+    // row . x, n long. Prefetches as many bytes as the row has from `ahead` on.
     float (*dot)(const std::uint8_t* row, const std::uint8_t* ahead, const float* x, std::int64_t n);
 };
 

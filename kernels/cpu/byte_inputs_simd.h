@@ -25,7 +25,7 @@ static_assert(sizeof(ByteGroup) == 384 && sizeof(ByteGroup) == rounded_input_byt
 
 enum class InputWords : std::uint8_t {
     kNone,
-    kCorrections,  // -offset_of(type) times the sum of the codes: what makes up for the offset
+    kCorrections,  // -offset_of(type) times the sum of the codes, which corrects for the offset
     kSums,         // float32: scale times the sum of the codes, which biases are multiplied by
 };
 
@@ -37,7 +37,7 @@ inline __m256i load_words(const std::int32_t* words) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
 }
 
-// How large codes are, as far as instructions for 16 bits care.
+// The range of the codes, which decides how many products of them add up within 16 bits.
 enum class CodeRange : std::uint8_t {
     kSmall,     // 0 .. 31: four products of one fit
     kUnsigned,  // two products of one fit

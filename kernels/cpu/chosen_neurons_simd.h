@@ -20,9 +20,9 @@ struct ChosenNeurons {
     std::uint64_t active = 0;              // (token, neuron) pairs
 };
 
-// Neurons [begin, end) of a stretch, after those before them. gates: w1's sums of all; what
-// is left are the gates of the chosen ones, 0 of a token that leaves its neuron out. bias:
-// of w1, from the stretch's first neuron on; nullptr: none.
+// Chooses neurons [begin, end) of a stretch, after those before them. gates: w1's sums of
+// all; reduced to the gates of the chosen neurons, with 0 for a token that leaves its
+// neuron out. bias: w1's, from the stretch's first neuron on; nullptr: none.
 inline void choose_neurons(const ExpertSpec& spec, const float* bias, int n_tokens, std::int64_t begin,
                            std::int64_t end, float* gates, ChosenNeurons& chosen) {
     for (int t = 0; t < n_tokens; ++t) {
@@ -59,14 +59,15 @@ inline void finish_neurons(const ExpertLayout& layout, const float* bias, const 
             const int n_lanes = chosen.count - i < kLanes ? static_cast<int>(chosen.count - i) : kLanes;
             store_some(up + i, n_lanes, up_factor(layout.spec, load_some(up + i, n_lanes)));
         }
-        // Those left out stay 0, whatever w3 has to say.
+        // Neurons left out stay 0, even where w3's product is not finite.
         for (std::int64_t i = 0; i < chosen.count; ++i) gate[i] = gate[i] == 0.0f ? 0.0f : scale[t] * (gate[i] * up[i]);
     }
 }
 
-// Rows do not follow each other in memory, so that no processor guesses the next one: each
-// is fetched by name while the one n_ahead() before it is computed with. So that memory
-// never waits, what follows a matrix's last rows is the next matrix's first ones.
+// Chosen rows do not follow each other in memory, so the hardware prefetcher cannot
+// foresee them. Each row is prefetched while the row n_ahead() before it is multiplied.
+// After a matrix's last rows come the first ones of the next matrix, so that memory is
+// never idle.
 inline constexpr std::int64_t kMostAhead = 64;  // rows
 inline constexpr std::int64_t kListAheadBytes = 16 * 1024;
 inline std::int64_t n_ahead(const WeightView& weight, std::int64_t least) {
@@ -74,10 +75,11 @@ inline std::int64_t n_ahead(const WeightView& weight, std::int64_t least) {
                       kMostAhead);
 }
 
-// w1 of neurons [first, first + count), and which of them are chosen: `gates` are theirs
-// (choose_neurons). rows: room for kChosenTogether + kMostAhead; behind the stretch's stand
-// the rows that will be wanted next. after_some(before): some were chosen, those from
-// `before` on just now. at_once, multiply: see run_stretch().
+// Multiplies w1 of neurons [first, first + count) and chooses among them. `gates`: their
+// gates (choose_neurons). rows: room for kChosenTogether + kMostAhead; after the
+// stretch's rows come those that are read next. after_some(before): called when more
+// neurons were chosen, those from `before` on being new. at_once, multiply: see
+// run_stretch().
 template <typename Multiply, typename AfterSome>
 void choose_of_stretch(const ExpertView& expert, int n_tokens, std::int64_t first, std::int64_t count,
                        const std::byte** rows, float* gates, ChosenNeurons& chosen, std::int64_t at_once,
@@ -95,7 +97,7 @@ void choose_of_stretch(const ExpertView& expert, int n_tokens, std::int64_t firs
     }
 }
 
-// The places of what is chosen of neurons [begin, end), ascending. Returns how many.
+// Lists the chosen ones of neurons [begin, end), ascending. Returns their number.
 template <typename Multiply>
 std::int64_t list_chosen(const ExpertView& expert, int n_tokens, std::int64_t begin, std::int64_t end,
                          std::int32_t* list, std::uint64_t& active, std::int64_t at_once, const Multiply& multiply) {
@@ -115,11 +117,11 @@ std::int64_t list_chosen(const ExpertView& expert, int n_tokens, std::int64_t be
 }
 
 // Neurons [first, first + count) of an expert, count at most kChosenTogether. at_once: so
-// many are chosen from together, so that the first are known early.
-// multiply(weight, rows, begin, end, sums): sums[t * kChosenTogether + i] = row i . input t
-// for i in [begin, end), where rows[i] is what to compute with and the entries behind it
-// what will be wanted, kMostAhead of them beyond the last. add(weight, rows, chosen,
-// values): outputs += the columns rows[0 .. chosen.count) times their values.
+// many neurons are chosen in one step, so that the first are known early.
+// multiply(weight, rows, begin, end, sums): sums[t * kChosenTogether + i] = row i . input
+// t for i in [begin, end). rows[i] is the row to multiply; the entries after the last one
+// are rows to prefetch, kMostAhead of them. add(weight, rows, chosen, values): outputs +=
+// the columns rows[0 .. chosen.count) times their values.
 template <typename Multiply, typename Add>
 void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std::int64_t first, std::int64_t count,
                  NeuronCounts& counts, std::int64_t at_once, const Multiply& multiply, const Add& add) {
@@ -137,7 +139,7 @@ void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std
     alignas(64) float ups[8 * kChosenTogether];
     const std::byte* rows[kChosenTogether + kMostAhead];
     ChosenNeurons chosen;
-    // Where none is chosen, the next stretch's follow.
+    // Unless some neuron is chosen, the rows of the next stretch are read next.
     for (std::int64_t i = 0; i < kMostAhead; ++i) rows[count + i] = w1_row(first + count + i);
     choose_of_stretch(expert, n_tokens, first, count, rows, values, chosen, at_once, multiply,
                       [&](std::int64_t before) {
@@ -159,7 +161,7 @@ void run_stretch(const ExpertView& expert, const float* scale, int n_tokens, std
     finish_neurons(layout, from_first(biases.up), chosen, scale, n_tokens, ups, values);
 
     for (std::int64_t i = 0; i < chosen.count; ++i) rows[i] = w2.row(expert.place(first + chosen.places[i]));
-    // The next stretch's w1, or what lies where it would.
+    // w1 of the next stretch; after the last stretch, the memory at that place.
     for (std::int64_t i = 0; i < kMostAhead; ++i) rows[chosen.count + i] = w1_row(first + count + i);
     add(w2, rows, chosen, values);
 }

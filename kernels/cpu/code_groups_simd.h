@@ -1,13 +1,13 @@
 #pragma once
-// Codes and scales of 256 weights of a file's blocks (kernels/block_parts.h), as products
-// with inputs of 8 bits want them: codes as bytes, a vector of them after the other, and
-// for each 32 weights a scale and a bias, or for each half of these. The 256 are one large
+// Codes and scales of 256 weights of a file's blocks (kernels/block_parts.h), in the form
+// for products with inputs of 8 bits: codes as bytes, one vector after the other, and for
+// each 32 weights, or for each half of these, a scale and a bias. The 256 are one large
 // block, or eight small ones.
 //
-// Our own rows (kernels/packed.h) have theirs in packed_code_groups_simd.h.
+// packed_code_groups_simd.h does the same for our own rows (kernels/packed.h).
 //
-// Codes come in the order in which a block's bytes give them with the fewest
-// instructions; part_at() says which it is, and inputs are laid in the same order.
+// Codes come in the order in which a block's bytes yield them with the fewest
+// instructions; part_at() defines it, and inputs are laid out in the same order.
 
 #include <array>
 #include <cstring>
@@ -54,7 +54,7 @@ constexpr bool has_halves_apart(WeightType type) {
     return is_of_nibbles(type) || type == WeightType::kHqq4 || type == WeightType::kHqq3;
 }
 
-// Each 16 weights have a scale of their own, not each 32.
+// Whether each 16 weights have a scale, rather than each 32.
 constexpr bool has_half_scales(WeightType type) {
     return type == WeightType::kQ6K || type == WeightType::kQ3K || type == WeightType::kQ2K ||
            type == WeightType::kIq2Xs || type == WeightType::kIq2S || type == WeightType::kIq1M ||
@@ -73,14 +73,15 @@ constexpr int part_at(WeightType type, int place) {
     if (type == WeightType::kHqq2) return 4 * (unit / 4 * kUnitParts + j) + unit % 4;
     if (has_halves_apart(type)) return 2 * (unit / 2 * kUnitParts + j) + unit % 2;
     if (kUnit == 32) return place;
-    // Of four 32 bytes the lower four bits, in first and second halves, then the upper ones.
+    // The lower four bits of four times 32 bytes, in first and second halves, then the
+    // upper ones.
     if (type == WeightType::kQ4K || type == WeightType::kQ5K) return j * 4 + unit / 2 * 2 + unit % 2;
     // A vector of 64 bytes has bits of 32 weights and of others 128 further on.
     if (type == WeightType::kQ2K || type == WeightType::kQ3K) return (unit + j / 2 * 4) * 2 + j % 2;
     return place;
 }
 
-// Where part i lies.
+// The place of each part i.
 constexpr std::array<std::int8_t, kParts> places_of_parts(WeightType type) {
     std::array<std::int8_t, kParts> places = {};
     for (int place = 0; place < kParts; ++place) {
@@ -95,7 +96,7 @@ constexpr bool has_signed_codes(WeightType type) {
            type == WeightType::kIq4Xs || has_codebook(type);
 }
 
-// What is added to a code to make it unsigned.
+// The number added to a code to make it unsigned.
 constexpr int offset_of(WeightType type) {
     if (has_signed_codes(type)) return kHasVnni ? 128 : 0;
     switch (type) {
@@ -183,7 +184,8 @@ __attribute__((always_inline)) inline Bytes places_in(const std::int8_t (&table)
 #endif
 }
 
-// `bit` in the bytes whose bit of a word is set: of words of 16, which serve 16 bytes each.
+// Puts `bit` into the bytes whose bit of a word is set. A word holds 16 bits, for 16
+// bytes.
 __attribute__((always_inline)) inline Bytes where_set(const unsigned (&words)[kUnitParts], int bit) {
 #if OFFSTAGE_VECTOR_BITS == 512
     std::uint64_t all = 0;
@@ -232,8 +234,8 @@ constexpr long long bytes_of_bit(int bit) {
     return static_cast<long long>(0x0101010101010101ull << static_cast<unsigned>(bit));
 }
 
-// A row in memory. layout: of packed rows alone; codes: of types with a codebook alone,
-// all of the row's (kernels/cpu/codebook_codes.h).
+// A row in memory. layout: for packed rows only. codes: for types with a codebook only,
+// all codes of the row (kernels/cpu/codebook_codes.h).
 struct CodeRow {
     const std::uint8_t* bytes = nullptr;
     const PackedRow* layout = nullptr;
@@ -248,12 +250,12 @@ struct CodeGroup {
     static constexpr int kBytes = kBlocks * kBlockBytes;
     static constexpr int kOffset = offset_of(kType);
 
-    static constexpr int kHalves = has_half_scales(kType) ? 2 : 1;  // of 32 weights, with scales of their own
+    static constexpr int kHalves = has_half_scales(kType) ? 2 : 1;  // halves of 32 weights with a scale each
 
     const std::uint8_t* block;
-    const std::int8_t* codes;  // where they are unpacked
+    const std::int8_t* codes;  // the unpacked codes
     __m256 scales[kHalves];
-    __m256 biases[kHalves];  // where has_bias(kType)
+    __m256 biases[kHalves];  // if has_bias(kType)
 
     __attribute__((always_inline)) void open(CodeRow row, std::int64_t group) {
         block = row.bytes + group * kBytes;
@@ -272,7 +274,7 @@ struct CodeGroup {
         for (int line = 0; line < kBytes; line += 64) prefetch_into_first(row.bytes + ahead + group * kBytes + line);
     }
 
-    // A group that is not whole, as one that is, with zeros behind.
+    // A partial group, copied and padded with zeros.
     struct Rest {
         alignas(16) std::uint8_t bytes[kBytes] = {};
 
@@ -287,7 +289,7 @@ struct CodeGroup {
     template <int kIndex>
     __attribute__((always_inline)) Bytes unit() const {
         constexpr int i = kIndex;
-        // Of large blocks: where the first of its weights lie among those of the block, in 32s.
+        // Large blocks: the place of the first weights within the block, counted in 32s.
         constexpr int k32 = part_at(kType, kUnitParts * i) / 2;
         if constexpr (has_codebook(kType)) {
             return moved(load_unit(reinterpret_cast<const std::uint8_t*>(codes + i * kUnit)));
@@ -363,7 +365,7 @@ struct CodeGroup {
     }
 
   private:
-    // Signed codes as the dot products want them.
+    // Moves signed codes into the range that the dot products expect.
     static __attribute__((always_inline)) Bytes moved(Bytes codes) {
 #if OFFSTAGE_VECTOR_BITS == 512
         return kOffset > 0 ? _mm512_xor_si512(codes, all_bytes(-128)) : codes;
@@ -469,8 +471,9 @@ struct CodeGroup {
                                                  static_cast<long long>((low & kLow) | upper(0) << 4u));
             factors_of_halves(_mm_sub_epi8(bytes, _mm_set1_epi8(32)), half_at(block + 108), scales);
         } else if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
-            // As read_six_bits(), in words of four: scales and, in the upper half, what biases
-            // are made of. a, b: the first of both; c: four bits of each of the last.
+            // As read_six_bits(), in words of four: scales and, in the upper half, the
+            // numbers that biases are made of. a, b: the first of both; c: four bits of
+            // each of the last.
             const __m128i all = load_16(block);
             const __m128i aabb = _mm_shuffle_epi32(all, _MM_SHUFFLE(2, 2, 1, 1));
             const __m128i cccc = _mm_shuffle_epi32(all, _MM_SHUFFLE(3, 3, 3, 3));

@@ -64,7 +64,7 @@ __m512i in_each_16_bytes(const std::int8_t (&values)[kBase]) {
     return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes)));
 }
 
-// What a point's digits stand for.
+// The values of a point's digits.
 template <WeightType kType>
 __m512i values_of_digits() {
     if constexpr (kType == WeightType::kIq3Xxs) {
@@ -171,7 +171,7 @@ struct Entries {
             less = _mm512_movepi16_mask(words);
         } else {
             static_assert(kType == WeightType::kIq1M);
-            const __m512i pairs = _mm512_cvtepu8_epi32(load_128(block + 32));  // of each, four bits of two indices
+            const __m512i pairs = _mm512_cvtepu8_epi32(load_128(block + 32));  // four bits for each of two indices
             const __m512i high = _mm512_or_si512(pairs, _mm512_slli_epi32(pairs, 12));
             indices[0] = _mm512_or_si512(_mm512_cvtepu8_epi16(load_256(block)),
                                          _mm512_slli_epi16(_mm512_and_si512(high, _mm512_set1_epi16(7)), 8));
@@ -194,7 +194,7 @@ void look_up_points(const std::uint8_t* blocks, std::int64_t n_blocks, std::int8
             points[i] = look_up<static_cast<int>(kWords.size())>(kWords.data(), entries.indices[i]);
         }
         for (int i = 0; i < 4; ++i, codes += 64) {
-            // Of eight weights each, in 64 bits.
+            // Eight weights in each 64 bits.
             __m512i eights;
             if constexpr (kDim == 4) {
                 eights = _mm512_cvtepu32_epi64(i % 2 == 0 ? _mm512_castsi512_si256(points[i / 2])

@@ -1,10 +1,11 @@
 #include "kernels/cpu/simd_avx512.h"
-// The names above are what the templates below are written in.
+// The templates below use the names of the header above.
 #include "kernels/cpu/operations.h"
 
 namespace offstage::kernels::avx512_bf16 {
 
-// The instruction rounds as asked, but takes subnormal numbers for zero: vectors that hold one go the long way.
+// The instruction rounds correctly, but treats subnormal numbers as zero: vectors with a
+// subnormal number take the slow path.
 void narrow_bf16(const float* source, std::int64_t n, Bf16* out) {
     constexpr int kSubnormal = 0x20;
     for (std::int64_t i = 0; i < n; i += kLanes) {

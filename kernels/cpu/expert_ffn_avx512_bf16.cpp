@@ -17,17 +17,18 @@ namespace offstage::kernels {
 namespace {
 
 constexpr int kGroupNeurons = static_cast<int>(kPairedNeurons);
-constexpr std::int64_t kPairsAheadBytes = 192 * 1024;  // of weights, fetched into the second cache; found by measuring
+constexpr std::int64_t kPairsAheadBytes = 192 * 1024;  // prefetched into the second-level cache; found by measuring
 
-// The neurons at hand; those that are too many for the range are its last one again, whose activation then counts as 0.
+// The current neurons. Surplus entries repeat the range's last neuron, with an activation
+// of 0.
 struct Group {
     const Bf16* neurons[kGroupNeurons];  // w1, w3 and w2 follow each other
     std::int64_t n = 0;                  // hidden_dim
 };
 
-// Of columns [begin, begin + n) of one tile: w1 and w3 of all neurons. products: (tokens, neurons, 2), w1's before
-// w3's; those of the columns before are there. x: for each kPairs values those of all tokens. Returns where fetching
-// goes on.
+// Adds columns [begin, begin + n) of one tile: w1 and w3 of all neurons. products:
+// (tokens, neurons, 2), w1's before w3's, with the sums of earlier columns. x: for each
+// kPairs values those of all tokens. Returns where prefetching continues.
 template <int kTokens, Fetches kFetches>
 const std::byte* multiply_neurons(const Group& group, std::int64_t begin, std::int64_t n, const Bf16* x,
                                   float* products, const std::byte* next) {
@@ -112,7 +113,8 @@ const std::byte* add_down(const Group& group, const Bf16* activations, std::int6
     return next;
 }
 
-// What add_down() leaves, for one token: from its first sums on, those of the next outputs lie `step` further.
+// Puts the sums of add_down() for one token in order. Sums of the next outputs lie `step`
+// further on.
 void in_order(const float* sums, std::int64_t step, const float* bias, std::int64_t n, float* row) {
     const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
     const __m512i second = _mm512_setr_epi32(8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
@@ -192,7 +194,8 @@ void expert_ffn_bf16(const ExpertView& expert, const Bf16* const* inputs, std::i
     const auto* const first_neuron = static_cast<const Bf16*>(expert.data);
     const std::int64_t neuron = 3 * n;
     const std::int64_t group_bytes = kGroupNeurons * neuron * static_cast<std::int64_t>(sizeof(Bf16));
-    // Half a group is more than w1 and w3 of a group are ahead of what was fetched when its w2's turn comes.
+    // When a group's w2 begins, prefetching has gone ahead by less than half a group:
+    // this distance keeps it ahead of w1 and w3.
     const auto* next = reinterpret_cast<const std::byte*>(first_neuron + neuron_begin * neuron) +
                        std::max(kPairsAheadBytes, group_bytes / 2);
     Group group;

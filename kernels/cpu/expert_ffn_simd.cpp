@@ -12,7 +12,7 @@
 namespace offstage::kernels {
 namespace {
 
-// What becomes of the sums of neurons: from the first of a range on.
+// Turns the sums of neurons into activations, from the first of a range on.
 struct Gating {
     const ExpertSpec& spec;
     const float* gate_bias = nullptr;
@@ -24,8 +24,8 @@ struct Gating {
 };
 
 // Neurons taken together: their w2 columns share one pass over the outputs, which for
-// several tokens costs more than the weights themselves. For one or two tokens what
-// matters is how memory is read: found by measuring.
+// several tokens costs more than the weights themselves. For one or two tokens the order
+// of reading memory decides: found by measuring.
 template <typename Rows>
 constexpr int neurons_at_once(int n_tokens) {
     if (n_tokens == 1 && !Rows::kPacked) return kRegisters >= 32 ? 8 : 4;
@@ -33,8 +33,8 @@ constexpr int neurons_at_once(int n_tokens) {
     return Rows::kPacked ? kPackedNeuronsAtOnce : 8;
 }
 
-// Of these, so many share one pass over the inputs, as far as registers allow: w1 and w3
-// of one, two or, for one token, four neurons, or one row.
+// The number of these neurons that share one pass over the inputs, as far as registers
+// allow: w1 and w3 of one, two or, for one token, four neurons, or one row.
 template <typename Rows>
 constexpr int rows_at_once(int n_tokens) {
     if (Rows::kPacked) return kPackedRowsAtOnce;
@@ -42,8 +42,8 @@ constexpr int rows_at_once(int n_tokens) {
     return n_tokens == 1 && fits(8) ? 8 : fits(4) ? 4 : fits(2) ? 2 : 1;
 }
 
-// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. What lies
-// ahead_bytes further on is fetched into cache.
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. Prefetches
+// ahead_bytes beyond the columns.
 template <int kNeurons, int kTokens, typename Weight>
 __attribute__((always_inline)) inline void add_columns(const Weight* const (&columns)[kNeurons],
                                                        const float (&activations)[kNeurons * kTokens], std::int64_t n,
@@ -95,8 +95,8 @@ __attribute__((always_inline)) inline void run_neurons(Rows weights, const Gatin
     add_columns<kNeurons, kTokens>(columns, activations, n, 3 * kNeurons * weights.row_bytes(n), out);
 }
 
-// How far ahead of the multiply-adds weights are fetched when one token streams through
-// an expert; found by measuring.
+// How far ahead of the multiply-adds weights are prefetched when one token streams
+// through an expert; found by measuring.
 constexpr std::int64_t kAheadBytes = 24 * 1024;
 
 __attribute__((always_inline)) inline float activation_of(const Gating& gating, std::int64_t j, float gate, float up,
@@ -168,7 +168,7 @@ void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int6
                    float scale, float* out) {
     using Row = typename Rows::Row;
     for (std::int64_t j = 0; j < n_neurons; ++j, weights = weights.from(3)) {
-        float sums[2];  // of w1 and w3
+        float sums[2];  // w1 and w3
         for (int r = 0; r < 2; ++r) {
             const Row row[1] = {weights[r]};
             const Row next[1] = {weights[r + 1]};
@@ -197,7 +197,7 @@ void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float*
     }
     std::int64_t j = 0;
     if constexpr (kTokens == 1 && !Rows::kPacked) {
-        j = n_neurons / kNeurons * kNeurons;  // the others' sums have an order of their own
+        j = n_neurons / kNeurons * kNeurons;  // the others use another order of summing
         run_in_order(weights, gating, n, j, x, scale[0], out);
     } else {
         for (; j + kNeurons <= n_neurons; j += kNeurons) {
@@ -218,8 +218,7 @@ void run_expert_tokens(Rows weights, const Gating& gating, std::int64_t n, const
     kByTokens[n_tokens - 1](weights, gating, n, x, scale, n_neurons, out);
 }
 
-// Where matrices are of different formats: out[t] += sum_j activations[t * stride + j] *
-// column j.
+// Matrices of different formats: out[t] += sum_j activations[t * stride + j] * column j.
 template <int kTokens, typename Rows>
 void add_neurons(Rows columns, const float* activations, std::int64_t stride, std::int64_t n, std::int64_t n_neurons,
                  std::int64_t neuron_bytes, float* out) {
@@ -239,7 +238,7 @@ void add_neurons(Rows columns, const float* activations, std::int64_t stride, st
     for (; j < n_neurons; ++j) add(std::integral_constant<int, 1>(), j);
 }
 
-// A few neurons after the other, each matrix by itself. scale is in the activations.
+// A few neurons after the other, one matrix at a time. The activations include scale.
 void run_mixed_expert(const ExpertView& expert, const CpuKernels& kernels, const float* x, const float* scale,
                       int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
     constexpr std::int64_t kNeurons = 16;

@@ -223,7 +223,8 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
                     activations[count] = scale[t] * activation(layout.spec, gate, up);
                     neurons[count++] = j;
                 }
-                // Of several tokens, places share a step of rounding, whoever is active there.
+                // With several tokens, neurons at fixed places share a step of rounding,
+                // active or not.
                 const bool whole =
                     n_tokens == 1 ? count == kRoundedNeurons : (neuron - first + 1) % kRoundedNeurons == 0;
                 if (whole) flush();

@@ -1,9 +1,10 @@
-// Rows of a file's blocks, or of our own formats, times inputs of 8 bits: codes and inputs are multiplied and
-// added as whole numbers, and become float32 once for the weights of a scale.
+// Rows of a file's blocks, or of our own formats, times inputs of 8 bits: codes and
+// inputs are multiplied and added as whole numbers, and become float32 once for the
+// weights of a scale.
 //
 // 256 weights are taken at once: one large block, or eight small ones, the last of which
-// may be missing. Codes are unsigned, as the instructions want one of the two factors:
-// what an offset adds is taken off again as a whole number.
+// may be missing. Codes are unsigned because the instructions need one unsigned factor;
+// the share of the offset is subtracted as a whole number.
 
 #include <cstring>
 
@@ -15,12 +16,13 @@
 namespace offstage::kernels {
 namespace {
 
-// Of codes of a codebook: they lie in a core's first cache, and in byte_product_scratch().
+// Rows of codebook codes unpacked at once: they fit in a core's first-level cache, and in
+// byte_product_scratch().
 constexpr std::int64_t kUnpackedRows = 8;
 
-// How inputs are laid for weights of a type.
+// The layout of inputs for weights of a type.
 struct InputForm {
-    std::array<std::int8_t, kParts> places;  // of the parts of a group
+    std::array<std::int8_t, kParts> places;  // the parts of a group
     InputWords words;
     int offset;
     bool half_scales;
@@ -43,7 +45,7 @@ void round_token(const InputForm& form, const float* x, std::int64_t n, ByteGrou
         const float most = largest_lane(largest);
         const float scale = most / 127.0f;
         const Vector factor = broadcast(most > 0.0f ? 127.0f / most : 0.0f);
-        __m256i words[4];  // of eight codes each
+        __m256i words[4];  // eight codes each
         for (int w = 0; w < 4; ++w) {
 #if OFFSTAGE_VECTOR_BITS == 512
             const __m512i both = _mm512_cvtps_epi32(multiply(values[w / 2], factor));

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kNeurons = static_cast<int>(kRoundedNeurons);
 constexpr int kFours = kNeurons / 4;
-constexpr int kColumnVectors = static_cast<int>(kPackedBlock) / kLanes;  // of sums, of a block's columns
+constexpr int kColumnVectors = static_cast<int>(kPackedBlock) / kLanes;  // sums for a block's columns
 constexpr int kMostTokens = 8;
 
 // 16 bits of each word of b[kIndex] in the upper half of those of a[kIndex].
@@ -39,7 +39,8 @@ __attribute__((always_inline)) inline Bytes in_upper_half(const Bytes (&a)[kVect
 #endif
 }
 
-// Codes of four neurons' blocks side by side, a vector for kLanes columns: in_order() says which.
+// Puts the codes of four neurons' blocks side by side, a vector for kLanes columns;
+// in_order() defines the order.
 template <WeightType kType>
 __attribute__((always_inline)) inline void put_side_by_side(const std::byte* const (&blocks)[4],
                                                             Bytes (&fours)[kColumnVectors]) {
@@ -223,7 +224,8 @@ struct RoundedActivations {
     float bias(int group) const { return biases[group]; }
 };
 
-// Of a token among many: what belongs to a group of columns lies together, and beside it the next token's.
+// One token among many: the numbers of a group of columns are contiguous, followed by
+// those of the next token.
 struct RoundedGroup {
     std::int32_t four_bytes[kFours];
     std::int32_t corrected;
@@ -234,7 +236,7 @@ struct RoundedGroup {
 static_assert(sizeof(RoundedGroup) == 32);
 
 struct RoundedGroups {
-    const RoundedGroup* groups;  // of a block's first group, this token's
+    const RoundedGroup* groups;  // this token's first group of a block
     int apart;                   // from a group to the next
 
     std::int32_t fours(int group, int four) const { return groups[group * apart].four_bytes[four]; }
@@ -268,8 +270,8 @@ constexpr std::int64_t distance_of(FetchedByOthers /*ahead*/, int /*r*/) {
     return 0;
 }
 
-// Codes of block `block` of kNeurons columns. What lies `ahead` bytes further on is fetched into cache: the same of all
-// columns, or each its own.
+// Codes of block `block` of kNeurons columns. Prefetches `ahead` bytes further on: one
+// distance for all columns, or one for each.
 template <WeightType kType, typename Ahead>
 __attribute__((always_inline)) inline void gather_fours(const std::byte* const* columns, const PackedRow& layout,
                                                         std::int64_t block, const Ahead& ahead,
@@ -355,11 +357,11 @@ void add_rounded_columns(const std::byte* const (&columns)[kNeurons], std::int64
     }
 }
 
-// The same of up to kByteTileNeurons columns and any number of tokens, whose activations
+// The same for up to kByteTileNeurons columns and any number of tokens, whose activations
 // lie kByteTileNeurons apart: all of them for 64 columns of the output, which stay in the
-// first cache. sums: (n / kPackedBlock, n_tokens, kPackedBlock); room: (kByteTileNeurons
-// / kNeurons, groups of a batch, n_tokens). n_bytes from `next` on are brought into
-// cache.
+// first-level cache. sums: (n / kPackedBlock, n_tokens, kPackedBlock); room:
+// (kByteTileNeurons / kNeurons, groups of a batch, n_tokens). Prefetches n_bytes from
+// `next` on.
 template <WeightType kType, typename Ahead>
 void add_tile_columns(const WeightView& w2, std::int64_t first_neuron, int count, std::int64_t n,
                       const float* activations, int n_tokens, float* sums, RoundedGroup* room, const Ahead& ahead,
@@ -447,13 +449,14 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
 
 // ---- with a theta: neurons of a list, chosen from a stretch of at most kChosenTogether
 
-// Rows in turns: a group of 256 weights of each row, then the next group of each. Where the lines of a row are read one
-// after the other, the processor fetches on beyond the row's end, where nothing is wanted: Zen 4 reads rows of 1 KB
-// with gaps of 2 KB at 9 GB/s like that, and in turns at 15 (tests/bench/RESULTS.md, "Rows in turns"). Zen 5
+// Rows in turns: a group of 256 weights of each row, then the next group of each. When
+// the lines of a row are read one after the other, the processor prefetches beyond the
+// row's end, where the bytes are not needed: Zen 4 reads rows of 1 KB with gaps of 2 KB
+// at 9 GB/s that way, and in turns at 15 (tests/bench/RESULTS.md, "Rows in turns"). Zen 5
 // (CpuFeatures::rows_in_turn) was not measured.
 constexpr int kMostInTurns = 32;
-constexpr std::int64_t kInTurnsBytes = 80 * 1024;  // of the second cache; as much is on its way
-// How many; 0: one row after the other.
+constexpr std::int64_t kInTurnsBytes = 80 * 1024;  // of the second-level cache; as much again is on its way
+// The number of rows read in turns; 0: one row after the other.
 std::int64_t rows_in_turns(const WeightView& weight, int n_tokens) {
     if (n_tokens > 1 || weight.type == WeightType::kHqq2 || cpu_features().rows_in_turn) return 0;
     const auto bytes = static_cast<std::int64_t>(row_bytes(weight.type, weight.n_cols));
@@ -563,7 +566,8 @@ void add_listed(const std::byte* const* rows, std::int64_t ahead_rows, std::int6
     }
 }
 
-// Rounded inputs, and products of listed rows with them as run_stretch() and list_chosen() want them.
+// Rounded inputs, and products of listed rows with them, in the form that run_stretch()
+// and list_chosen() take.
 struct RoundedTokens {
     RoundedTokens(const std::byte* const* inputs, std::int64_t dim, int n) : n_columns(dim), n_tokens(n) {
         for (int t = 0; t < n; ++t) x[t] = reinterpret_cast<const ByteGroup*>(inputs[t]);
@@ -583,7 +587,7 @@ struct RoundedTokens {
     int n_tokens;
 };
 
-// What expert_ffn_bytes() wants for itself.
+// The scratch memory of expert_ffn_bytes().
 struct TileRoom {
     float* gates;  // (n_tokens, kByteTileNeurons)
     float* ups;
@@ -616,8 +620,8 @@ void move_sums(float* rows, std::int64_t n, int n_tokens, float* blocks) {
 // n_next of them follow.
 void run_tile(const ExpertView& expert, const std::byte* const* inputs, const float* scale, int n_tokens,
               std::int64_t first, int count, std::int64_t n_next, const TileRoom& room, std::byte* product_scratch) {
-    // A neuron's weights lie together: each of the three products brings a third of what
-    // follows into cache, in the order in which it lies.
+    // A neuron's weights are contiguous: each of the three products prefetches a third of
+    // the following bytes, in order.
     const std::byte* const next = expert.gate().row(first + count);
     const auto third = static_cast<std::int64_t>(expert.layout.neuron_bytes()) * n_next / 3;
     const auto multiply_rows_of = [&](const WeightView& all, float* to, int thirds) {
@@ -642,7 +646,7 @@ void run_tile(const ExpertView& expert, const std::byte* const* inputs, const fl
         for (int j = 0; j < kByteTileNeurons; j += kLanes) {
             store(gate + j, multiply(factor, activation(expert.layout.spec, load(gate + j), load(up + j))));
         }
-        // Of neurons that are not there 0, whatever an activation makes of it.
+        // Missing neurons get 0, even where the activation is not finite.
         for (int j = count; j < kByteTileNeurons; ++j) gate[j] = 0.0f;
     }
     const WeightView w2 = expert.down();
@@ -683,7 +687,8 @@ void sparse_expert_ffn_bytes(const ExpertView& expert, const std::byte* const* i
     }
     const RoundedTokens multiply(inputs, n, n_tokens);
     const std::int64_t at_once = chosen_at_once(expert.gate(), n_tokens);
-    // As far ahead as the rows of w3, the last of which fetch the first columns.
+    // Columns are prefetched as far ahead as rows of w3; the last rows of w3 prefetch the
+    // first columns.
     const std::int64_t ahead_columns = n_tokens == 1 ? std::max<std::int64_t>(at_once, kNeurons) : kNeurons;
     const auto add = [&](const WeightView& weight, const std::byte* const* rows, const ChosenNeurons& chosen,
                          const float* values) {
@@ -746,7 +751,7 @@ void expert_ffn_bytes(const ExpertView& expert, const std::byte* const* inputs, 
             for (int j = 0; j < kNeurons; j += kLanes) {
                 store(gate + j, activation(expert.layout.spec, load(gate + j), load(up + j)));
             }
-            // Of neurons that are not there 0, whatever an activation makes of it.
+            // Missing neurons get 0, even where the activation is not finite.
             for (int j = 0; j < kNeurons; ++j) gate[j] = j < count ? scale[t] * gate[j] : 0.0f;
         }
         const std::byte* columns[kNeurons];

@@ -16,9 +16,9 @@
 namespace offstage::kernels {
 namespace {
 
-// Panels and tokens that are multiplied at once. An input is loaded once for all panels:
-// where a product of four bytes is one operation, loads would be what bounds it, and 32
-// registers have room for the sums of two panels.
+// Panels and tokens multiplied at once. An input is loaded once for all panels: where a
+// product of four bytes is one operation, loads would be the limit, and 32 registers have
+// room for the sums of two panels.
 #if defined(__AVX512VNNI__)
 constexpr int kPanelsAtOnce = 2;
 constexpr int kPanelTokens = 7;
@@ -26,7 +26,7 @@ constexpr int kPanelTokens = 7;
 constexpr int kPanelsAtOnce = 1;
 constexpr int kPanelTokens = kLanes == 16 ? 8 : 4;
 #endif
-constexpr int kPartVectors = kPartWeights / 4;  // of a part, of all rows
+constexpr int kPartVectors = kPartWeights / 4;  // one part of all rows
 
 // kLanes rows.
 struct CodePanel {
@@ -54,7 +54,7 @@ constexpr int numbers_of_scale() {
 struct UnpackedGroups {
     alignas(64) std::uint8_t codes[kLanes][kGroup];
     alignas(64) float numbers[kLanes][4 * kScales];
-    CodebookCodes unpack_codes = nullptr;  // of types with a codebook
+    CodebookCodes unpack_codes = nullptr;  // for types with a codebook
 };
 
 template <WeightType kType>
@@ -111,7 +111,7 @@ void transpose_groups(const UnpackedGroups& unpacked, std::int64_t g, const Code
     }
 }
 
-// kLanes rows from `row` on, of which n_rows are there.
+// Unpacks kLanes rows from `row` on, of which n_rows exist.
 template <WeightType kType>
 void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t row, std::int64_t n_rows,
                  const CodePanel& panel) {
@@ -123,7 +123,7 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
     if constexpr (has_codebook(kType)) unpacked.unpack_codes = fastest_codebook_codes();
     constexpr int kNumbers = numbers_of_scale<kType>();
     std::int64_t g = 0;
-    // Our own formats are also those of experts, whose next rows lie far away.
+    // Experts use our own formats too; the next rows of an expert lie far away.
     [[maybe_unused]] const std::int64_t ahead = kLanes * static_cast<std::int64_t>(weight.stride_bytes());
 #if OFFSTAGE_VECTOR_BITS == 512
     [[maybe_unused]] SupersOfRows supers;
@@ -232,7 +232,7 @@ __attribute__((always_inline)) inline void add_scale(const ByteGroup* const (&x)
     }
 }
 
-// Of kLanes rows: as sum_of_eighths() of one.
+// As sum_of_eighths(), for kLanes rows.
 template <typename Eighth>
 __attribute__((always_inline)) inline Vector sums_of_eighths(const Eighth& eighth) {
     const auto both = [&](int k) __attribute__((always_inline)) {

@@ -1,12 +1,12 @@
 #pragma once
-// Rows of a file's blocks, as they lie, times a few tokens' inputs of 8 bits.
+// Rows of a file's blocks, in their stored order, times a few tokens' inputs of 8 bits.
 //
-// The order of a product's sums, which integer_panels_simd.h has as well: codes times
-// inputs are added up exactly, as whole numbers, over the weights of one scale. Of 32
-// weights of scale s, inputs of scale t, comes then (s * sum) * t, of halves with their
-// own scales (s0 * sum0 + s1 * sum1) * t, and is added to the sum of its eighth: the first
-// 32 weights of each group of 256 make the first eighth, and so on. After that the bias
-// times the inputs' sum is added. sum_of_eighths() adds the eighths in the end.
+// The order of a product's sums, which integer_panels_simd.h shares: codes times inputs
+// are added up exactly, as whole numbers, over the weights of one scale. For 32 weights
+// of scale s and inputs of scale t the term is (s * sum) * t, for halves with their own
+// scales (s0 * sum0 + s1 * sum1) * t. It is added to the sum of its eighth: the first 32
+// weights of each group of 256 make the first eighth, and so on. After that the bias
+// times the inputs' sum is added. sum_of_eighths() adds the eighths at the end.
 
 #include <cstring>
 #include <type_traits>
@@ -54,7 +54,7 @@ constexpr int units_together(WeightType type) {
 }
 
 #if OFFSTAGE_VECTOR_BITS == 512
-// Where sums_of_four() of all units has part i.
+// The lane in which sums_of_four() of all units puts part i.
 template <WeightType kType>
 constexpr int lane_of_part(int part) {
     const int place = places_of_parts(kType)[static_cast<std::size_t>(part)];
@@ -67,7 +67,7 @@ constexpr int lane_of_part(int part) {
 template <WeightType kType, int kVectors, int kHalves>
 __attribute__((always_inline)) inline void sums_of_scales(const Bytes (&dots)[kVectors], __m256i (&sums)[kHalves]) {
 #if OFFSTAGE_VECTOR_BITS == 512
-    if constexpr (kVectors == 2) {  // of four eighths each, four lanes to an eighth
+    if constexpr (kVectors == 2) {  // four eighths each, four lanes to an eighth
         const Bytes halves = add_sums(_mm512_unpacklo_epi32(dots[0], dots[1]), _mm512_unpackhi_epi32(dots[0], dots[1]));
         const Bytes all = add_sums(halves, _mm512_shuffle_epi32(halves, _MM_PERM_BADC));
         // Lane 4 j + i has sum j of vector i.
@@ -173,13 +173,13 @@ __attribute__((always_inline)) inline void add_groups(const CodeRow (&rows)[kRow
     }
 }
 
-// Rows taken at once, each from a stretch of its own: two streams are read faster than
-// one, and inputs are loaded once for both.
+// Rows taken at once, each from its own stretch: two streams are read faster than one,
+// and inputs are loaded once for both.
 constexpr int streams_at_once(int n_tokens) {
     return n_tokens == 1 ? 2 : 1;
 }
 
-// How far ahead of row r something is fetched: the same of all, or each its own.
+// The prefetch distance of row r: one for all rows, or one for each.
 constexpr std::int64_t distance_of(std::int64_t ahead, int /*r*/) {
     return ahead;
 }
@@ -262,7 +262,7 @@ void multiply_some_rows(const WeightView& weight, const PackedRow* layout, const
     }
 }
 
-// That of the weight's rows, where the type has one.
+// The layout of the weight's rows, for types that have one.
 template <WeightType kType>
 PackedRow layout_of_rows(std::int64_t n_cols) {
     if constexpr (traits_of(kType).is_packed()) {
@@ -283,7 +283,7 @@ void multiply_rows(const WeightView& weight, const UnpackedRows& unpacked, const
     for (std::int64_t r = row_begin; r < row_begin + apart; ++r) {
         multiply_some_rows<kType, kTokens, kRows>(weight, &layout, unpacked, x, r, apart, y, y_stride);
     }
-    // What is left is taken as if it were several.
+    // The last rows are computed one at a time by the code for several.
     for (std::int64_t r = row_begin + kRows * apart; r < row_end; ++r) {
         multiply_some_rows<kType, kTokens, kRows>(weight, &layout, unpacked, x, r, 0, y, y_stride);
     }

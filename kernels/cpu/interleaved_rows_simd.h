@@ -1,8 +1,8 @@
 #pragma once
 // Interleaved rows (kernels/interleaved.h) times inputs of 8 bits: four codes of each of
-// as many rows as a vector has lanes are multiplied by four inputs in all lanes. Of many
-// tokens codes are unpacked into panels where registers are few, as are those of rows that
-// lie one by one. The sums are those of integer_rows_simd.h, in the same order.
+// as many rows as a vector has lanes are multiplied by four inputs in all lanes. For many
+// tokens codes are unpacked into panels if registers are few, and so are rows that are
+// not interleaved. The sums are those of integer_rows_simd.h, in the same order.
 
 #include <algorithm>
 #include <cstring>
@@ -106,27 +106,28 @@ struct StripGroup {
     static constexpr int kWord = 4 * kRows;  // bytes from one word to the next
     static constexpr int kBlockBytes = traits_of(kType).block_bytes;
     static constexpr bool kLarge = traits_of(kType).group == kGroup;
-    // Bytes are read in the order in which they lie: not where upper bits lie apart from lower ones, nor by vectors
-    // that take half a strip.
+    // Whether bytes are read in address order: not where upper bits lie apart from lower
+    // ones, nor by vectors that take half a strip.
     static constexpr bool kInOrder =
         kStripHalves == 1 && (!kLarge || kType == WeightType::kQ4K || kType == WeightType::kIq4Xs);
     static constexpr int kBytes = kRows * kBlockBytes * (kLarge ? 1 : kGroup / traits_of(kType).group);
     static constexpr int kHalfScales = has_half_scales(kType) ? 2 : 1;
     static constexpr int kNumbers = numbers_of_scale<kType>();
 
-    const std::uint8_t* words;  // of the first lane
+    const std::uint8_t* words;  // the first lane's
     const std::uint8_t* group;
     int half;
-    Vector scale, bias;  // of large blocks: what theirs are multiples of
-    Bytes numbers[3];    // where these lie in words
+    Vector scale, bias;  // factors of all scales and biases of a large block
+    Bytes numbers[3];    // the places of scales and biases in words
 
     __attribute__((always_inline)) StripGroup(const std::uint8_t* strip, std::int64_t index, int lanes)
         : words(strip + index * kBytes + 4 * kLanes * lanes), group(strip + index * kBytes), half(lanes) {}
 
     __attribute__((always_inline)) Bytes word(int index) const { return load_unit(words + index * kWord); }
 
-    // Brings the part `part` of kParts of the same place `ahead` bytes further on into cache, the first or the second.
-    // All of it at once would wait until memory has taken the requests, and leave memory idle while products are
+    // Prefetches part `part` of kParts of the same place `ahead` bytes further on into
+    // the first-level or second-level cache. Requesting all of it at once would wait
+    // until memory has accepted the requests, and leave memory idle while products are
     // summed.
     template <int kParts, bool kIntoFirst>
     __attribute__((always_inline)) void fetch_part(std::int64_t ahead, int part) const {
@@ -141,11 +142,12 @@ struct StripGroup {
         }
     }
 
-    // The next part, of kScales, of what a strip that is gone through once needs. On Zen 4 the processor itself fetches
-    // best what is read in order (0.97 of what reading alone gets; 0.88 with requests of ours beside its own). What is
-    // taken to and fro is to be asked for, into the second cache and twice: requests that are too many are dropped
-    // (Q6_K 0.93; once: 0.84). Zen 5 (rows_in_turn) was measured with the first cache. Distances were found by
-    // measuring.
+    // Prefetches the next part, of kScales, of a strip that is read once. On Zen 4 the
+    // hardware prefetcher serves sequential reads best (0.97 of the speed of reading
+    // alone; 0.88 with our requests beside it). Reads that jump within a strip need our
+    // requests, into the second-level cache and twice, because surplus requests are
+    // dropped (Q6_K 0.93; once: 0.84). Zen 5 (rows_in_turn) was measured with the
+    // first-level cache. Distances were found by measuring.
     static bool fetches_near() { return cpu_features().rows_in_turn; }
     __attribute__((always_inline)) void fetch_next(bool near, int part) const {
         if (near) {
@@ -344,11 +346,12 @@ __attribute__((always_inline)) inline void add_scale_of_strips(const ByteGroup& 
 }
 
 constexpr int kTileTokens = 16;                           // multiplied at once
-constexpr int kStripsAtOnce = kStripHalves == 1 ? 2 : 1;  // what the codes of 32 weights leave registers for
+constexpr int kStripsAtOnce = kStripHalves == 1 ? 2 : 1;  // as fit in the registers beside 32 weights' codes
 
-// y[t] of kLanes rows of each of kStrips strips that follow each other, of n_tokens <= kTileTokens tokens. The codes of
-// 32 weights are unpacked into registers, where one token after the other meets them; an input is loaded once for all
-// strips. Bounded by the products themselves: 8 of four bytes and 2 or 3 of float32 for 32 weights of a token.
+// y[t] of kLanes rows of each of kStrips consecutive strips, for n_tokens <= kTileTokens
+// tokens. The codes of 32 weights are unpacked into registers and multiplied by one token
+// after the other; an input is loaded once for all strips. The products themselves are
+// the limit: 8 of four bytes and 2 or 3 of float32 for 32 weights of a token.
 template <WeightType kType, int kStrips>
 void multiply_strips(const std::uint8_t* strip, int half, std::int64_t n_cols, const std::byte* const* inputs,
                      int n_tokens, float* y, std::int64_t y_stride) {
@@ -406,8 +409,8 @@ void multiply_strips(const std::uint8_t* strip, int half, std::int64_t n_cols, c
     }
 }
 
-// The same of one token or two, in the order in which the strip lies: their sums fit the
-// registers.
+// The same for one or two tokens, in the order of the strip's bytes: their sums fit in
+// the registers.
 template <WeightType kType, int kTokens>
 void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_cols, const std::byte* const* inputs,
                          float* y, std::int64_t y_stride) {
@@ -482,7 +485,8 @@ void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, cons
     }
 }
 
-// A tile of tokens meets all rows before the next one does: these have come from memory then.
+// A tile of tokens is multiplied by all rows before the next tile: the rows are in cache
+// by then.
 template <WeightType kType>
 void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
                           std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride) {
@@ -516,8 +520,7 @@ constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/)
     return std::array{multiply_panels<kHalves, kWords, kRange, kTokens + 1>...};
 }
 
-// As matvec_bytes_ahead(); without `next`, rows that follow in the range are brought into
-// cache.
+// As matvec_bytes_ahead(). Without `next`, prefetches the following rows of the range.
 template <WeightType kType>
 void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
@@ -548,8 +551,8 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
             }
             unpack_rows<kType>(weight, &layout, row, end - row, panel);
         }
-        // A share of what is asked for, or the next rows, which fetch themselves where
-        // they are interleaved.
+        // A share of the bytes to prefetch, or the next rows. Interleaved rows are
+        // prefetched while they are unpacked.
         const std::int64_t n_steps = n_tiles * n_multiplied(end - begin) * (weight.n_cols / kInputsPerScale);
         const std::byte* from = next;
         std::int64_t n_from = 0;
@@ -565,7 +568,7 @@ void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs
             const int first = n_tokens * tile / n_tiles;
             const int count = n_tokens * (tile + 1) / n_tiles - first;
             for (std::int64_t row = begin; row < end; row += kPanelsAtOnce * kLanes) {
-                // The last one may be alone: then it is taken twice.
+                // An odd last panel is taken twice.
                 const std::int64_t second = end - row > kLanes ? kLanes : 0;
                 const CodePanel panels[2] = {panel_at(row - begin), panel_at(row - begin + second)};
                 kByTokens[static_cast<std::size_t>(count - 1)](panels, kPlaces, inputs + first, end - row,

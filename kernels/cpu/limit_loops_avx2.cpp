@@ -39,14 +39,15 @@ double f32_avx2(std::int64_t n_rounds) {
     return total;
 }
 
-// What a bf16 product costs without the instruction: the weight is widened by a shift, then multiplied.
+// The cost of a bf16 product without the instruction: the weight is widened by a shift,
+// then multiplied.
 double bf16_avx2(std::int64_t n_rounds) {
     __m256 chains[kChains];
     for (int c = 0; c < kChains; ++c) chains[c] = _mm256_set1_ps(static_cast<float>(c));
     __m256i weights = _mm256_set1_epi32(0x3f80);
     const __m256 addend = _mm256_set1_ps(0.001f);
     for (std::int64_t round = 0; round < n_rounds; ++round) {
-        asm volatile("" : "+x"(weights));  // a new weight each round, as far as the compiler knows
+        asm volatile("" : "+x"(weights));  // makes the compiler assume a new weight each round
         const __m256 factor = _mm256_castsi256_ps(_mm256_slli_epi32(weights, 16));
 #pragma GCC unroll 12
         for (int c = 0; c < kChains; ++c) chains[c] = _mm256_fmadd_ps(chains[c], factor, addend);
@@ -76,14 +77,14 @@ double sum_of(const __m256i* chains) {
 
 // Without dot products of bytes: pairs in 16 bits, their pairs in 32 bits, the sum.
 double int8_avx2(std::int64_t n_rounds) {
-    __m256i chains[kChains];  // that differ: equal ones would be computed once
+    __m256i chains[kChains];  // different ones: equal ones would be computed once
     for (int c = 0; c < kChains; ++c) chains[c] = _mm256_set1_epi32(c);
     __m256i weights = _mm256_set1_epi8(3);
     const __m256i ones = _mm256_set1_epi16(1);
     for (std::int64_t round = 0; round < n_rounds; ++round) {
 #pragma GCC unroll 12
         for (int c = 0; c < kChains; ++c) {
-            asm volatile("" : "+x"(weights));  // new ones each time, as far as the compiler knows
+            asm volatile("" : "+x"(weights));  // makes the compiler assume new weights each round
             const __m256i pairs = _mm256_maddubs_epi16(weights, weights);
             chains[c] = _mm256_add_epi32(chains[c], _mm256_madd_epi16(pairs, ones));
         }
@@ -92,7 +93,7 @@ double int8_avx2(std::int64_t n_rounds) {
 }
 
 __attribute__((target("avxvnni"))) double int8_avx2_vnni(std::int64_t n_rounds) {
-    __m256i chains[kChains];  // that differ: equal ones would be computed once
+    __m256i chains[kChains];  // different ones: equal ones would be computed once
     for (int c = 0; c < kChains; ++c) chains[c] = _mm256_set1_epi32(c);
     const __m256i weights = _mm256_set1_epi8(3);
     for (std::int64_t round = 0; round < n_rounds; ++round) {

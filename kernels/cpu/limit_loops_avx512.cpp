@@ -35,14 +35,15 @@ double f32_avx512(std::int64_t n_rounds) {
     return static_cast<double>(_mm512_reduce_add_ps(sum));
 }
 
-// What a bf16 product costs without the instruction: the weight is widened by a shift, then multiplied.
+// The cost of a bf16 product without the instruction: the weight is widened by a shift,
+// then multiplied.
 double bf16_avx512(std::int64_t n_rounds) {
     __m512 chains[kChains];
     for (int c = 0; c < kChains; ++c) chains[c] = _mm512_set1_ps(static_cast<float>(c));
     __m512i weights = _mm512_set1_epi32(0x3f80);
     const __m512 addend = _mm512_set1_ps(0.001f);
     for (std::int64_t round = 0; round < n_rounds; ++round) {
-        asm volatile("" : "+v"(weights));  // a new weight each round, as far as the compiler knows
+        asm volatile("" : "+v"(weights));  // makes the compiler assume a new weight each round
         const __m512 factor = _mm512_castsi512_ps(_mm512_slli_epi32(weights, 16));
 #pragma GCC unroll 12
         for (int c = 0; c < kChains; ++c) chains[c] = _mm512_fmadd_ps(chains[c], factor, addend);
@@ -68,14 +69,14 @@ double sum_of(const __m512i* chains) {
 
 // Without dot products of bytes: pairs in 16 bits, their pairs in 32 bits, the sum.
 double int8_avx512(std::int64_t n_rounds) {
-    __m512i chains[kChains];  // that differ: equal ones would be computed once
+    __m512i chains[kChains];  // different ones: equal ones would be computed once
     for (int c = 0; c < kChains; ++c) chains[c] = _mm512_set1_epi32(c);
     __m512i weights = _mm512_set1_epi8(3);
     const __m512i ones = _mm512_set1_epi16(1);
     for (std::int64_t round = 0; round < n_rounds; ++round) {
 #pragma GCC unroll 12
         for (int c = 0; c < kChains; ++c) {
-            asm volatile("" : "+v"(weights));  // new ones each time, as far as the compiler knows
+            asm volatile("" : "+v"(weights));  // makes the compiler assume new weights each round
             const __m512i pairs = _mm512_maddubs_epi16(weights, weights);
             chains[c] = _mm512_add_epi32(chains[c], _mm512_madd_epi16(pairs, ones));
         }
@@ -84,7 +85,7 @@ double int8_avx512(std::int64_t n_rounds) {
 }
 
 __attribute__((target("avx512vnni"))) double int8_avx512_vnni(std::int64_t n_rounds) {
-    __m512i chains[kChains];  // that differ: equal ones would be computed once
+    __m512i chains[kChains];  // different ones: equal ones would be computed once
     for (int c = 0; c < kChains; ++c) chains[c] = _mm512_set1_epi32(c);
     const __m512i weights = _mm512_set1_epi8(3);
     for (std::int64_t round = 0; round < n_rounds; ++round) {

@@ -1,8 +1,8 @@
 #pragma once
-// Memory that is wanted later, brought into a core's second cache a few lines at a time
-// while something is computed: all at once would delay the computing, and none of it would
-// leave memory idle meanwhile. The bytes are contiguous, so that the processor's own
-// prefetcher reads on from them, which keeps more requests under way than a core does.
+// Prefetches memory into a core's second-level cache a few lines at a time while the core
+// computes. Requesting everything at once would delay the computation; requesting nothing
+// would leave memory idle. The bytes are contiguous, so that the hardware prefetcher
+// continues the reads and keeps more requests in flight than a core can.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,9 +13,10 @@
 namespace offstage::kernels {
 namespace {
 
-// Whether panels of rows (integer_panels_simd.h) are multiplied so fast that memory
-// bounds them. Elsewhere what comes next is fetched while rows are unpacked: beside the
-// products it costs more than it saves (tests/bench/RESULTS.md, "Two panels at once").
+// Whether panels of rows (integer_panels_simd.h) are multiplied so fast that memory is
+// the limit. Otherwise the next bytes are prefetched while rows are unpacked: beside the
+// products prefetching costs more than it saves (tests/bench/RESULTS.md, "Two panels at
+// once").
 #if defined(__AVX512VNNI__)
 constexpr bool kFetchesBesideProducts = true;
 #else
@@ -42,8 +43,8 @@ struct LinesAhead {
 }  // namespace
 
 namespace OFFSTAGE_INSTRUCTION_SET {
-// As matvec_bytes(). Where it multiplies by panels and kFetchesBesideProducts, n_bytes
-// from `next` on are brought into cache meanwhile.
+// As matvec_bytes(). Where it multiplies by panels and kFetchesBesideProducts is set,
+// prefetches n_bytes from `next` on meanwhile.
 void matvec_bytes_ahead(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
                         const std::byte* next, std::int64_t n_bytes);

@@ -8,7 +8,8 @@
 namespace offstage::kernels {
 namespace {
 
-// Up to so many tokens memory is what takes time, and CpuFeatures::rows_in_turn says how it is read best.
+// Up to so many tokens memory is the limit, and CpuFeatures::rows_in_turn selects the
+// order of reading.
 constexpr int kTokensOfOneRow = 4;
 
 // Rows at once for a number of tokens: of more tokens as many sums as registers allow,

@@ -11,8 +11,8 @@ namespace offstage::kernels {
 // Panel widths are multiples of this, so that vector stores need no mask.
 constexpr std::int64_t kPanelGrain = 64;
 
-// A part of a weight: n_rows rows from first_row on, n_cols columns from first_col on. Of packed weights first_col and
-// n_cols are multiples of kPackedBlock.
+// A part of a weight: n_rows rows from first_row on, n_cols columns from first_col on.
+// For packed weights first_col and n_cols are multiples of kPackedBlock.
 struct PanelSource {
     WeightView weight;
     std::int64_t first_row = 0;

@@ -2,8 +2,8 @@
 //
 // A tile is kLanes rows of kLanes 32-bit words. 16-bit weights are moved in pairs: a word
 // holds two neighbours of a row, and after the transposition a vector holds such a pair
-// for kLanes rows, which costs half the shuffles of moving each alone. Packed weights are
-// unpacked first, so many rows and columns at a time as stay in the first cache.
+// for kLanes rows, which costs half the shuffles of moving single weights. Packed weights
+// are unpacked first, as many rows and columns at a time as fit in the first-level cache.
 
 #include <cstring>
 #include <type_traits>
@@ -175,8 +175,8 @@ void transpose_bf16_pairs_any(const PanelSource& source, std::int64_t width, Bf1
     });
 }
 
-// How many rows ahead a narrow part of a wide weight is fetched: its rows lie too far
-// apart for the processor to foresee.
+// How many rows ahead a narrow part of a wide weight is prefetched: its rows lie too far
+// apart for the hardware prefetcher.
 constexpr std::int64_t kRowsAhead = 12;
 
 template <typename Weight>

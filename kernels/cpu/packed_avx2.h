@@ -19,9 +19,9 @@ __attribute__((always_inline)) inline __m256i shifted(__m256i words) {
 // The 16 lanes of a block's codes, one lane in each word, from its lowest bit on.
 template <int kBits>
 __attribute__((always_inline)) inline void load_codes(const std::byte* block, __m256i (&words)[2]) {
-    // Of 3 bits, lane l begins at bit 12 l: in byte 3 l / 2, 0 or 4 bits in, and ends in
-    // the next byte. Four lanes are in each half of a register; the second register's
-    // bytes are taken from byte 8 on.
+    // 3 bits: lane l begins at bit 12 l, which is byte 3 l / 2 plus 0 or 4 bits, and ends
+    // in the next byte. Each half of a register has four lanes; the second register's
+    // bytes begin at byte 8.
     const __m256i places[2] = {
         _mm256_setr_epi8(0, 1, -1, -1, 1, 2, -1, -1, 3, 4, -1, -1, 4, 5, -1, -1,  //
                          6, 7, -1, -1, 7, 8, -1, -1, 9, 10, -1, -1, 10, 11, -1, -1),
@@ -43,7 +43,7 @@ __attribute__((always_inline)) inline void load_codes(const std::byte* block, __
     }
 }
 
-// What codes of 2 or 3 bits of a group stand for.
+// The values of a group's codes of 2 or 3 bits.
 template <int kBits>
 __attribute__((always_inline)) inline Vector table_of(float scale, float bias) {
     constexpr int kTop = (1 << kBits) - 1;
@@ -51,18 +51,18 @@ __attribute__((always_inline)) inline Vector table_of(float scale, float bias) {
                            broadcast(bias));
 }
 
-// HQQ. A block in registers: vector<v>() holds the weights that meet inputs place<v>() ..
+// HQQ. A block in registers: vector<v>() holds the weights for inputs place<v>() ..
 // place<v>() + kLanes - 1. Where the block is one group, vectors 0 .. 3 are the four
-// codes of lanes 0 .. 7, vectors 4 .. 7 those of lanes 8 .. 15; else the vectors follow
-// the weights, group by group.
+// codes of lanes 0 .. 7, vectors 4 .. 7 those of lanes 8 .. 15; otherwise the vectors
+// follow the weights, group by group.
 template <WeightType kType>
 struct PackedBlock {
     using Format = PackedFormat<kType>;
     static constexpr int kBits = Format::kBits;
     static constexpr int kGroups = Format::kGroupsPerBlock;
     __m256i words[2];
-    Vector table;         // of the only group, of 2 or 3 bits
-    Vector bias;          // of the only group, of 4 bits
+    Vector table;         // the only group's, 2 or 3 bits
+    Vector bias;          // the only group's, 4 bits
     const float* scales;  // the groups' scales
     const float* biases;
 

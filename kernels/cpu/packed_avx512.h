@@ -1,9 +1,11 @@
 #pragma once
-// Blocks of packed rows (kernels/packed.h) by AVX-512. Included only by files compiled for it.
+// Blocks of packed rows (kernels/packed.h) by AVX-512. Included only by files compiled
+// for it.
 //
-// A group's values are a table of 16 floats, made by one multiply-add; a permutation turns 16 codes into 16 weights. It
-// looks at the lowest four bits of each lane alone, so that codes need a shift and no mask; tables for codes of fewer
-// bits repeat themselves, whatever the bits above the code are.
+// A group's values are a table of 16 floats, made by one multiply-add; a permutation
+// turns 16 codes into 16 weights. The permutation uses only the lowest four bits of each
+// lane, so that codes need a shift and no mask. Tables for codes of fewer bits repeat, so
+// that higher bits do not matter.
 
 #include "kernels/cpu/packed_groups_simd.h"
 
@@ -38,7 +40,7 @@ __attribute__((always_inline)) inline __m512i load_codes(const std::byte* block)
     }
 }
 
-// What codes of a group stand for; codes of fewer than four bits repeat.
+// The values of a group's codes. Tables of fewer than four bits repeat.
 template <int kBits>
 __attribute__((always_inline)) inline Vector table_of(float scale, float bias) {
     constexpr int kTop = (1 << kBits) - 1;
@@ -47,7 +49,7 @@ __attribute__((always_inline)) inline Vector table_of(float scale, float bias) {
     return _mm512_fmadd_ps(codes, broadcast(scale), broadcast(bias));
 }
 
-// HQQ. A block in registers: vector<v>() holds the weights that meet inputs place<v>() ..
+// HQQ. A block in registers: vector<v>() holds the weights for inputs place<v>() ..
 // place<v>() + kLanes - 1.
 template <WeightType kType>
 struct PackedBlock {
@@ -55,7 +57,7 @@ struct PackedBlock {
     static constexpr int kBits = Format::kBits;
     static constexpr int kGroups = Format::kGroupsPerBlock;
     __m512i words;
-    Vector table;         // of the only group, or
+    Vector table;         // the only group's, or
     const float* scales;  // the groups' scales
     const float* biases;
 

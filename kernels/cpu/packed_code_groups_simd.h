@@ -1,10 +1,10 @@
 #pragma once
-// Codes and scales of 256 weights of packed rows (kernels/packed.h), as
-// code_groups_simd.h has those of a file's blocks.
+// Codes and scales of 256 weights of packed rows (kernels/packed.h), in the form that
+// code_groups_simd.h uses for a file's blocks.
 //
-// A block's 16 lanes have four codes each. Of HQQ4 and HQQ3 the bytes of a vector are
-// made so that one has codes 0 and 1 of a lane, or 2 and 3, and are sorted: then they are
-// first halves of 32 weights and second ones, as in a file's blocks of 4 bits.
+// A block's 16 lanes have four codes each. For HQQ4 and HQQ3 the bytes of a vector hold
+// codes 0 and 1 of a lane, or 2 and 3, and are sorted: then they are first halves of 32
+// weights and second ones, as in a file's blocks of 4 bits.
 
 #include <cstddef>
 #include <cstring>
@@ -41,7 +41,7 @@ __attribute__((always_inline)) inline Bytes pairs_of_threes(const std::uint8_t* 
 #endif
 }
 
-// Of each 32 bytes those at even places, then those at odd ones.
+// From each 32 bytes those at even places, then those at odd ones.
 __attribute__((always_inline)) inline Bytes evens_first(Bytes bytes) {
     const __m128i apart = _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
 #if OFFSTAGE_VECTOR_BITS == 512
@@ -63,12 +63,11 @@ requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
     static constexpr int kGroups = kGroup / traits_of(kType).group;
     static constexpr int kScaleBytes = kType == WeightType::kInt8 ? 2 : 1;
     static constexpr int kHalves = has_half_scales(kType) ? 2 : 1;
-    static constexpr bool kHasZeros =
-        kType == WeightType::kHqq4 || kType == WeightType::kHqq3;  // in bytes of their own
+    static constexpr bool kHasZeros = kType == WeightType::kHqq4 || kType == WeightType::kHqq3;  // in separate bytes
 
     const std::uint8_t* codes;
     __m256 scales[kHalves];
-    __m256 biases[kHalves];  // where has_biases(kType)
+    __m256 biases[kHalves];  // if has_biases(kType)
 
     __attribute__((always_inline)) void open(CodeRow row, std::int64_t group) {
         const PackedRow& layout = *row.layout;

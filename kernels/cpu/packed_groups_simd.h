@@ -29,12 +29,12 @@ struct PackedFormat {
     static constexpr int kScaleBytes = kSigned ? 2 : 1;
 };
 
-// Blocks whose scales are decoded together. Such a batch begins at a multiple of this many blocks: so it never crosses
-// a super group.
+// Blocks whose scales are decoded together. Such a batch begins at a multiple of this
+// many blocks, so it never crosses a super group.
 inline constexpr int kBatchBlocks = 16;
 
-// weight = scale * code + bias, for the groups of a batch of blocks. Where codes are multiplied as they lie in a word,
-// 16^k times too large, scale[k] makes up for that.
+// weight = scale * code + bias, for the groups of a batch of blocks. Codes that are
+// multiplied without a shift are 16^k times too large; scale[k] corrects that.
 template <WeightType kType>
 struct GroupScales {
     using Format = PackedFormat<kType>;
@@ -45,7 +45,8 @@ struct GroupScales {
     alignas(64) float scale[kPlaces][kGroups];
     alignas(64) float bias[kGroups];
 
-    // Of blocks [first_block, first_block + n_blocks) of the row, n_blocks <= kBatchBlocks, of one batch.
+    // Reads blocks [first_block, first_block + n_blocks) of the row, n_blocks <=
+    // kBatchBlocks, of one batch.
     __attribute__((always_inline)) void read(PackedRef<kType> row, std::int64_t first_block, int n_blocks) {
         constexpr int kScaleBytes = Format::kScaleBytes;
         const std::int64_t first = first_block * kGroupsPerBlock;

@@ -23,7 +23,7 @@ __attribute__((always_inline)) inline __m512i word_of_rows(const CodeRow (&rows)
     return _mm512_load_si512(words);
 }
 
-// What the rows' super groups say of their groups, of all rows.
+// The scales and zeros of all rows' super groups.
 struct SupersOfRows {
     Vector scale_offset, scale_step, zero_offset, zero_step;
 
@@ -72,7 +72,7 @@ __attribute__((always_inline)) inline void unpack_packed_panel(const CodeRow (&r
                             offset_of(kType) > 0 ? _mm512_xor_si512(bytes, all_bytes(-128)) : bytes);
             });
         });
-        for (int pair = 0; pair < Group::kGroups / 2; ++pair) {  // of groups of 64, a bf16 each
+        for (int pair = 0; pair < Group::kGroups / 2; ++pair) {  // groups of 64, a bf16 each
             const __m512i both = word_of_rows(rows, first_scale + pair * 4);
             const Vector scales[2] = {
                 _mm512_castsi512_ps(_mm512_slli_epi32(both, 16)),
@@ -81,7 +81,8 @@ __attribute__((always_inline)) inline void unpack_packed_panel(const CodeRow (&r
         }
     } else {
         static_assert(kType == WeightType::kHqq4, "all formats are here");
-        // Of four lanes, which have two bytes each, first the lower ones: codes 0 and 1 of each, then codes 2 and 3.
+        // The lower bytes of four lanes, which have two bytes each, first: codes 0 and 1
+        // of each, then codes 2 and 3.
         const __m512i apart =
             _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
         const __m512i low = all_bytes(15);

@@ -1,10 +1,11 @@
 #pragma once
-// Packed rows under the names that products over plain rows have (products_simd.h, expert_ffn_simd.h): dot_products and
-// add_columns, and unpacking.
+// Packed rows under the names that products over plain rows have (products_simd.h,
+// expert_ffn_simd.h): dot_products and add_columns, and unpacking.
 //
-// Weights are decoded to float32 and multiplied with float32 inputs: for one token in registers, for several from a
-// buffer that stays in the first cache, where each is decoded once for all tokens. A pair of row and token is summed in
-// the same order whatever rows are taken together with it.
+// Weights are decoded to float32 and multiplied with float32 inputs: for one token in
+// registers, for several from a buffer that stays in the first-level cache, where each is
+// decoded once for all tokens. A pair of row and token is summed in the same order
+// whichever rows are taken together with it.
 
 #include <algorithm>
 #include <cstdint>
@@ -256,8 +257,8 @@ void dot_products(const Ref (&rows)[kRows], const Ref (&ahead)[kRows], const flo
     }
 }
 
-// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. What lies
-// ahead_bytes further on is fetched into cache.
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. Prefetches
+// ahead_bytes beyond the columns.
 template <int kNeurons, int kTokens, PackedOrBlock Ref>
 void add_columns(const Ref (&columns)[kNeurons], const float (&activations)[kNeurons * kTokens], std::int64_t n,
                  std::int64_t ahead_bytes, float* out) {

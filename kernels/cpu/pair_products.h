@@ -1,5 +1,6 @@
 #pragma once
-// What pair_products() returns (kernels/bf16_products.h), of the sets that have it. Internal to kernels/.
+// The tables that pair_products() returns (kernels/bf16_products.h), for the sets that
+// have them. Internal to kernels/.
 
 #include "kernels/bf16_products.h"
 

@@ -1,7 +1,8 @@
 #pragma once
-// Rows of bf16 times tiles of inputs, for the files that are compiled for AVX512_BF16. Rows are read four or eight at a
-// time, but fetched into the second cache in the order in which they lie, as many lines as are read meanwhile: so
-// memory delivers without a break.
+// Rows of bf16 times tiles of inputs, for the files that are compiled for AVX512_BF16.
+// Rows are read four or eight at a time, but prefetched into the second-level cache in
+// address order, as many lines as are read meanwhile, so that memory delivers without a
+// break.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace offstage::kernels {
 namespace {
 
 constexpr int kPairs = 2 * kLanes;            // bf16 values of a vector
-constexpr std::int64_t kBlockColumns = 2048;  // of a tile's inputs, which stay in the first cache while rows go by
+constexpr std::int64_t kBlockColumns = 2048;  // a tile's inputs, which stay in the first-level cache while rows pass
 
 __attribute__((always_inline)) inline __m512bh pairs(__m512i words) {
     return reinterpret_cast<__m512bh>(words);
@@ -25,11 +26,11 @@ __attribute__((always_inline)) inline __m512i load_pairs(const Bf16* p) {
     return _mm512_loadu_si512(p);
 }
 
-// How many of the lines that a loop reads it fetches anew, further on.
+// The share of a loop's lines that it prefetches further on.
 enum class Fetches { kNone, kEighth, kQuarter, kHalf, kAll };
 
-// What a tile's loops are to fetch, of so many tiles, so that each of the lines is fetched once and as evenly as can
-// be: where they come in a burst, the other cores' share of memory is waited for.
+// The share that the loops of a tile prefetch, so that each line is prefetched once and
+// evenly over all tiles: in a burst they would wait for the other cores' share of memory.
 inline Fetches fetches_of(std::int64_t tile, std::int64_t n_tiles) {
     if (n_tiles == 1) return Fetches::kAll;
     const auto [share, parts] = n_tiles < 4   ? std::pair{Fetches::kHalf, 2}
@@ -51,7 +52,8 @@ constexpr int rows_beside(int n_tokens) {
     return n_tokens <= 2 ? 8 : 4;
 }
 
-// Of n columns: products[t * kRows + r] = rows[r] . x[t]. x: for each kPairs values those of all tokens.
+// n columns: products[t * kRows + r] = rows[r] . x[t]. x: for each kPairs values those of
+// all tokens.
 template <int kRows, int kTokens, Fetches kFetches>
 __attribute__((always_inline)) inline void multiply_rows(const Bf16* const (&rows)[kRows], std::int64_t n,
                                                          const Bf16* x, const std::byte*& next,

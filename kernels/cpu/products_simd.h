@@ -91,7 +91,7 @@ __attribute__((always_inline)) inline void dot_products(const Weight* const (&ro
 }
 
 // out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long, neuron after
-// neuron. What lies at ahead(j), as long as column j, is fetched into cache.
+// neuron. Prefetches from ahead(j) on, as many bytes as column j has.
 template <int kNeurons, int kTokens, typename Weight, typename Ahead>
 __attribute__((always_inline)) inline void add_plain_columns(const Weight* const (&columns)[kNeurons],
                                                              const float (&activations)[kNeurons * kTokens],

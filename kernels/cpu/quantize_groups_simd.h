@@ -30,7 +30,7 @@ __attribute__((always_inline)) inline Vector clamped_code(Vector v, Vector large
 // sqrt(2)] (rest < 1e-9), 2^f by its series to f^6 (rest < 2e-7).
 inline float shrink_power(float x) {
     std::uint32_t bits = bits_of(x);
-    const std::uint32_t shifted = bits - 0x3f3504f3u;  // of sqrt(1/2): exponents change there
+    const std::uint32_t shifted = bits - 0x3f3504f3u;  // the bits of sqrt(1/2): exponents change there
     const auto exponent = static_cast<std::int32_t>(shifted) >> 23;
     bits -= static_cast<std::uint32_t>(exponent) << 23;
     const float m = float_of_bits(bits);
@@ -161,9 +161,10 @@ struct GroupBatch {
     }
 };
 
-// A super group's scale and zero of one group in few bits, chosen together: of the codes next to the fitted scale, and
-// for each of the zeros next to the one that leaves the group where it was, those of the smallest sum of squares. With
-// 16 steps rounding each on its own loses several percent.
+// A super group's scale and zero of one group in few bits, chosen together: the codes
+// next to the fitted scale, with for each the zeros next to the one that leaves the group
+// in place, are tried, and the pair of the smallest sum of squares wins. With 16 steps,
+// rounding each alone loses several percent.
 struct MetaChoice {
     int scale_code[kLanes];
     int zero_code[kLanes];

@@ -37,7 +37,7 @@ inline Vector load(const float* p) {
 inline void store(float* p, Vector v) {
     *p = v;
 }
-// Of |v| < 2^22: there adding 1.5 * 2^23 leaves no room for a fraction.
+// |v| < 2^22: there adding 1.5 * 2^23 leaves no room for a fraction.
 inline Vector round_to_whole(Vector v) {
     return (v + hqq::kNoFraction) - hqq::kNoFraction;
 }

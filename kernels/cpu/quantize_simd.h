@@ -197,7 +197,7 @@ float largest_any(const float* row, std::int64_t n) {
     return float_of_bits(largest);
 }
 
-// Sixteen sums, whatever the vectors' width: the same result everywhere.
+// Sixteen sums for any vector width: the same result everywhere.
 double sum_of_squares_any(const float* row, std::int64_t n) {
     double sums[16] = {};
     std::int64_t i = 0;

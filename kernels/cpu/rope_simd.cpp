@@ -1,5 +1,5 @@
 #include "kernels/cpu/simd.h"
-// The names above are what the rest is written in.
+// The rest uses the names of the header above.
 #include "kernels/cpu/operations.h"
 
 namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {

@@ -1,8 +1,9 @@
 #pragma once
-// Plain rows times one token, one row after the other as they lie. Each line is fetched into the second cache twice,
-// far ahead and once more nearer: what is asked for while a Zen 4 core's requests are all on their way is dropped, and
-// a line that is missing then is waited for. So two of its cores read 47 to 48 GB/s where several rows beside each
-// other get 41, of the 50 that reading alone gets (tests/bench/RESULTS.md).
+// Plain rows times one token, one row after the other in address order. Each line is
+// prefetched into the second-level cache twice, far ahead and once more nearer: a Zen 4
+// core drops requests while its request slots are full, and a product would wait for a
+// missing line. With this, two of its cores read 47 to 48 GB/s, where several rows side
+// by side get 41, of the 50 of reading alone (tests/bench/RESULTS.md).
 
 #include <algorithm>
 #include <cstddef>

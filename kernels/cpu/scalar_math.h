@@ -91,7 +91,7 @@ inline float silu(float x) {
     return x / (1.0f + std::exp(-x));
 }
 
-// What becomes of a neuron's gate before it is multiplied, biases included already.
+// The activation function of a neuron's gate, biases included.
 inline float activated(const ExpertSpec& spec, float gate) {
     switch (spec.activation) {
         case Activation::kSilu:
@@ -107,7 +107,7 @@ inline float activated(const ExpertSpec& spec, float gate) {
     return silu(gate);
 }
 
-// Of a neuron, biases included already.
+// The activation of a neuron, biases included.
 inline float activation(const ExpertSpec& spec, float gate, float up) {
     const float factor = activated(spec, gate);
     if (is_left_out(factor, spec.theta)) return 0.0f;

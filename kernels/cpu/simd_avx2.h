@@ -66,7 +66,7 @@ __attribute__((always_inline)) inline Vector load(const F16* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
-// Stops the compiler from turning the value's uses into loads of their own.
+// Stops the compiler from replacing uses of the value by loads from memory.
 __attribute__((always_inline)) inline void keep_in_register(Vector& v) {
     asm("" : "+x"(v));
 }

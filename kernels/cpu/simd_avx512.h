@@ -63,7 +63,7 @@ __attribute__((always_inline)) inline Vector load(const F16* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 
-// Stops the compiler from turning the value's uses into loads of their own.
+// Stops the compiler from replacing uses of the value by loads from memory.
 __attribute__((always_inline)) inline void keep_in_register(Vector& v) {
     asm("" : "+v"(v));
 }

@@ -1,5 +1,6 @@
-// Functions on Vector that are the same for every instruction set. Included by simd_avx2.h and simd_avx512.h only;
-// internal linkage, as there. Deliberately not guarded by itself: those headers are.
+// Functions on Vector that are the same for every instruction set. Included by
+// simd_avx2.h and simd_avx512.h only; internal linkage, as there. Deliberately without an
+// include guard: those headers have one.
 
 namespace offstage::kernels {
 namespace {

@@ -7,9 +7,10 @@
 namespace offstage::kernels {
 namespace {
 
-// The scores of kVectors * kLanes keys to e^(scale * score - m) for the first n_seen, 0 beyond; m is the largest scaled
-// score that the query has met, which `largest` keeps, and `sum` the sum of all it has met. keep(v, values) stores
-// vector v of them, and returns what is summed for it. Returns the factor for what was summed before.
+// Turns the scores of kVectors * kLanes keys into e^(scale * score - m) for the first
+// n_seen, 0 beyond. m is the largest scaled score of the query so far, kept in `largest`;
+// `sum` is the sum of all exponentials so far. keep(v, values) stores vector v of them,
+// and returns the values to sum. Returns the factor for the earlier sums.
 template <int kVectors, typename Keep>
 __attribute__((always_inline)) inline float exponentiate_block(const float* scores, std::int64_t n_seen, float scale,
                                                                float& largest, float& sum, const Keep& keep) {

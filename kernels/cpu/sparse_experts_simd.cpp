@@ -1,8 +1,8 @@
-// sparse_expert_ffn over Vector: stretch by stretch of neurons all of w1, then what of w3
-// and then of w2 the chosen ones need.
+// sparse_expert_ffn over Vector: for each stretch of neurons all of w1, then the rows of
+// w3 and the columns of w2 of the chosen ones.
 //
-// A sum is formed in the same order whatever rows are taken together with it, and columns
-// are added one after the other.
+// A sum is formed in the same order whichever rows are taken together with it, and
+// columns are added one after the other.
 
 #include <algorithm>
 
@@ -135,7 +135,7 @@ void add_listed(const Rows& kind, const std::byte* const* rows, std::int64_t ahe
     add_all(std::integral_constant<int, 1>());
 }
 
-// As run_stretch() and list_chosen() want it, of these inputs.
+// Products with these inputs, in the form that run_stretch() and list_chosen() take.
 auto multiply_by(const float* x, std::int64_t n, int n_tokens) {
     return
         [=](const WeightView& weight, const std::byte* const* rows, std::int64_t begin, std::int64_t end, float* sums) {

@@ -11,10 +11,10 @@
 
 namespace offstage::kernels::cuda {
 
-// Of one thread. Copies are in groups: commit() ends one. What was copied is there for
-// this thread after wait(), for the others after a barrier behind it. In the tests' host
-// layer it comes no earlier than that, and from copy() until then the place holds NaN.
-// Nothing in code for GPUs before compute capability 8.0, where nobody calls it.
+// The copies of one thread, in groups: commit() ends a group. The data is visible to this
+// thread after wait(), to others after a barrier behind it. In the tests' host layer it
+// arrives no earlier than that, and the place holds NaN from copy() until then. Empty in
+// code for GPUs before compute capability 8.0, which never calls it.
 class AsyncCopies {
   public:
     // 16 bytes, both addresses multiples of 16; zeros instead unless `there`: then
@@ -38,7 +38,7 @@ class AsyncCopies {
         asm volatile("cp.async.commit_group;" : : : "memory");
 #endif
     }
-    // For all groups but the last kLeft.
+    // Waits for all groups but the last kLeft.
     template <int kLeft>
     __device__ void wait() {
 #if defined(OFFSTAGE_CUDA_ON_HOST)

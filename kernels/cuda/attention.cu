@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
         }
     }
 
-    // Bring the warps together, in their order. A warp without keys has weight 0.
+    // Combines the warps in their order. A warp without keys has weight 0.
     constexpr int kRow = kWarp * kDims;
     float* all_largest = shared_memory<float>();            // (kHeads, kDecodeWarps)
     float* all_sums = all_largest + kHeads * kDecodeWarps;  // the same
@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(kDecodeThreads)
     }
 }
 
-// grid: (heads, items). Brings the splits together, in an order of their number alone: a
-// warp weighs them, 32 at a time, then each thread adds up its values.
+// grid: (heads, items). Combines the splits in the order of their numbers: a warp weighs
+// them, 32 at a time, then each thread adds up its values.
 __global__ void __launch_bounds__(kDecodeThreads)
     join_splits(DecodeItems list, AttentionShape shape, std::int64_t most_splits, float* partials, float* out) {
     float* const weights = shared_memory<float>();  // (most_splits), then their sum
@@ -243,8 +243,8 @@ std::int32_t splits_of(std::int64_t n_keys, std::int32_t most_splits) {
     return item.n_splits;
 }
 
-// Grids of items whose keys are counted on the device, of which no more than this many
-// splits have any.
+// The grid size for items whose keys are counted on the device: a power of two of at
+// least n_splits.
 std::int64_t bucket_of(std::int32_t n_splits) {
     std::int64_t bucket = 1;
     while (bucket < n_splits) bucket *= 2;
@@ -559,7 +559,7 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step) {
     const std::uint64_t largest =
         std::max(bytes(shape.value_dim, most_splits_of(shape)), staged_keys_scratch_bytes(step));
     if (!is_wide(shape) || shape.values_in_keys) return largest;
-    // Beside layers with wide heads there may be others, whose keys are split into more.
+    // A model with wide heads may have other layers, whose keys are split into more.
     return std::max(largest, bytes(std::min(shape.value_dim, kMostHeadDim), kMostSplits));
 }
 

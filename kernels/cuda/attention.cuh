@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of attention.cu and wide_attention.cu share.
+// Types and functions that attention.cu and wide_attention.cu share.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Attention {
     std::int64_t heads_per_kv() const { return shape.n_heads / shape.n_kv_heads; }
 };
 
-// The tiles of keys that a launch takes, by their first key: all, or one range after the
-// other. Between two launches what was summed up lies in `out`, not yet divided, and in
-// state; no bit depends on the ranges.
+// The tiles of keys of one launch, by their first key: all, or one range after the other.
+// Between two launches the sums lie in `out`, not yet divided, and in state; the result
+// does not depend on the ranges, bit by bit.
 struct KeyRange {
     std::int64_t first = 0;
     std::int64_t end = std::int64_t{1} << 62;
@@ -51,20 +51,20 @@ struct DecodeItem {
     std::int32_t n_keys = 0;
     std::int32_t split_keys = 0;
     std::int32_t n_splits = 0;
-    // Where kernels read the number of keys but one, the query's own; the four above are
-    // 0 then. So one token's launches have the same parameters as the next one's, but for
-    // the grid, which is one of a few.
+    // The address of the number of keys without the query's own; the four fields above
+    // are 0 then. So the launches of two tokens have the same parameters, apart from the
+    // grid, which has one of a few sizes.
     const std::int32_t* device_past = nullptr;
 };
 
 struct DecodeItems {
     DecodeItem items[kItemsPerLaunch];
     int n = 0;
-    std::int32_t most_splits = 1;  // of any number of keys
+    std::int32_t most_splits = 1;  // for any number of keys
 };
 
-// Which keys an item has, and how they are split. It depends on the number of keys alone,
-// so that a sequence's result does not depend on its company.
+// Sets the range of an item's keys and how they are split. This depends on the number of
+// keys alone, so that a sequence's result does not depend on other sequences of the step.
 __host__ __device__ inline void set_keys(DecodeItem& item, std::int32_t n_keys, std::int64_t window,
                                          std::int32_t most_splits) {
     item.n_keys = n_keys;
@@ -88,13 +88,13 @@ __device__ inline float* partial_of(float* partials, std::int64_t item, std::int
     return partials + ((item * n_heads + head) * most_splits + split) * (value_dim + 2);
 }
 
-// What a head's sink adds to the sum of e^(score - largest).
+// The term of a head's sink in the sum of e^(score - largest).
 __device__ inline float sink_share(const AttentionShape& shape, std::int64_t head, float largest) {
     return shape.sinks != nullptr ? expf(shape.sinks[head] - largest) : 0.0f;
 }
 
 // wide_attention.cu: any key_dim up to kMostKeyDim, any value_dim up to kMostValueDim,
-// wherever the values lie.
+// values anywhere in the block.
 constexpr std::int64_t kMostKeyDim = 576;
 constexpr std::int64_t kMostValueDim = 512;
 constexpr std::int32_t kMostWideSplits = 16;

@@ -1,5 +1,5 @@
-// Experts with few rows straight from files' blocks: what becomes of their inputs, neuron
-// by neuron, and w2, whose rows are outputs, with all calls of a layer in one launch.
+// Experts with few rows straight from files' blocks: activations, neuron by neuron, and
+// w2, whose rows are outputs, with all calls of a layer in one launch.
 #include "kernels/cuda/blocks.cuh"
 #include "kernels/cuda/expert_job.cuh"
 

@@ -41,7 +41,7 @@ __host__ __device__ constexpr int code_zero(WeightType type) {
     }
 }
 
-// Of a type's blocks; device code cannot ask traits_of().
+// The sizes of a type's blocks; device code cannot call traits_of().
 template <WeightType kType>
 struct BlockSizes {
     static constexpr int kWeights = traits_of(kType).group;
@@ -50,9 +50,9 @@ struct BlockSizes {
     static constexpr bool kVector = kBytes % 16 == 0;  // see load_bytes()
 };
 
-// 16 bytes from any address. Only words with one of these bytes in them are read: what
-// lies in the same word beyond the last one belongs to the same allocation. kVector: they
-// are at a multiple of 16 where the weight is, which is then found out.
+// 16 bytes from any address. Reads only words that contain one of these bytes: the rest
+// of such a word belongs to the same allocation. kVector: the bytes lie at a multiple of
+// 16 if the weight does, which is checked at run time.
 template <bool kVector = false>
 __device__ inline void load_bytes(const std::uint8_t* bytes, unsigned (&words)[4]) {
     constexpr int kWords = 4;
@@ -96,7 +96,7 @@ __device__ inline unsigned bit_per_byte(unsigned bits) {
     return (bits & 15u) * 0x00204081u & 0x01010101u;
 }
 
-// What places first .. first + 3 stand for, each with 128 added.
+// The values of places first .. first + 3, each with 128 added.
 constexpr unsigned table_word(WeightType type, int first) {
     unsigned word = 0;
     for (int i = 0; i < 4; ++i) {
@@ -114,7 +114,7 @@ struct ValueTable {
     static constexpr unsigned k12 = table_word(kType, 12);
 };
 
-// What four places (bytes of 0 .. 15) stand for.
+// The values of four places (bytes of 0 .. 15).
 template <WeightType kType>
 __device__ inline unsigned looked_up(unsigned places) {
     using Table = ValueTable<kType>;
@@ -132,7 +132,7 @@ __device__ inline unsigned signed_word(unsigned values, unsigned signs) {
     return ((values ^ ones * 255u) + ones) ^ 0x80808080u;
 }
 
-// The codes of part `part` of the block, as code_zero() says.
+// The codes of part `part` of the block, offset as code_zero() defines.
 template <WeightType kType>
 __device__ inline void load_codes(const std::uint8_t* block, int part, unsigned (&words)[4]) {
     if constexpr (has_codebook(kType)) {
@@ -237,7 +237,7 @@ struct RowPart {
     float scale;
     float bias;
 
-    // Weights 16 * index ... of the row.
+    // Loads weights 16 * index ... of the row.
     __device__ void load(const unsigned char* row, int index) {
         const std::uint8_t* const block =
             row + static_cast<std::int64_t>(index / BlockSizes<kType>::kParts) * BlockSizes<kType>::kBytes;
@@ -267,7 +267,7 @@ struct RowPart {
 // same bytes where codes have 4 to 6 bits.
 template <WeightType kType>
 struct BlockPair {
-    static constexpr bool kOneScale = BlockSizes<kType>::kParts == 2;  // of both parts
+    static constexpr bool kOneScale = BlockSizes<kType>::kParts == 2;  // for both parts
     static constexpr int kPairs = BlockSizes<kType>::kParts / 2;
     unsigned words[2][4];  // as RowPart has them
     BlockPart parts[2];    // scales and biases; kOneScale: the first one's
@@ -397,7 +397,7 @@ __device__ inline void stage_inputs(const Job& job, int n_inputs, std::int64_t f
 
 // sums[r][t] += the lane's share of rows[r] . inputs[t], n_parts parts of them from part
 // `first` of the row, whose inputs lie in `staged`. A lane takes every 32nd part, in
-// order: what kRows and kInputs are does not change a sum's bits.
+// order: kRows and kInputs do not change a sum's bits.
 template <WeightType kType, int kRows, int kInputs>
 __device__ inline void add_block_products(const unsigned char* const (&rows)[kRows], int first, int n_parts,
                                           const float* staged, int stride, int lane, float (&sums)[kRows][kInputs]) {
@@ -469,11 +469,12 @@ constexpr int kLeastBlocks = kInputs >= 8   ? 2
                                             : 4;
 
 // Products of a Job's rows with its inputs, both of which depend on the block (blockIdx.y
-// and z); blockIdx.x: which rows. A Job has
+// and z); blockIdx.x selects the rows. Members of a Job:
 //   n_rows, n_columns          of the weight rows of one block's job
-//   n_inputs<kInputs>()        that there are, of kInputs
+//   n_inputs<kInputs>()        number of inputs that exist, of kInputs
 //   input<kInputs>(t), row(r)  where they begin
-//   store(r, t, sums)          takes the sums of kRowsPerWarp rows from row r with input t
+//   store(r, t, sums)          takes the sums of kRowsPerWarp rows from row r with input
+//   t
 template <WeightType kType, int kInputs, typename Job>
 __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) block_products(Job job) {
     constexpr int kRows = kRowsPerWarp<kInputs>;
@@ -501,7 +502,7 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) block_pr
                                                   lane, sums);
     }
     if (first_row >= job.n_rows) return;
-    float mine[kRows] = {};  // of the input that this lane stores
+    float mine[kRows] = {};  // for the input that this lane stores
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
 #pragma unroll

@@ -10,8 +10,7 @@ namespace {
 
 constexpr int kRows = 2;  // of a warp
 
-// What the codes are counted from where they are not signed: the inputs' sum takes it
-// away.
+// The value of code 0 in unsigned codes. The inputs' sum corrects for it.
 template <WeightType kType>
 constexpr int kCodesBegin = code_zero(kType) == 128 ? 0 : code_zero(kType);
 
@@ -79,7 +78,7 @@ __device__ inline void add_byte_products(const unsigned char* const (&rows)[kRow
     }
 }
 
-// What kInputs is does not change a sum's bits; nor does where the rows lie.
+// Neither kInputs nor the address of the rows changes a sum's bits.
 template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_products(ExpertJob job) {
     const FewCall& call = job.list.calls[blockIdx.y];
@@ -102,7 +101,7 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_pro
     } else {
         add_byte_products<kType, kInputs, false>(rows, inputs, call.n_rows, job.n_columns, lane, sums);
     }
-    float mine[kRows] = {};  // of the input that this lane stores
+    float mine[kRows] = {};  // for the input that this lane stores
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
         if (t >= call.n_rows) break;

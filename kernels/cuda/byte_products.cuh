@@ -1,8 +1,8 @@
 #pragma once
 // Products of files' blocks with inputs that are rounded to 8 bits, once for a product
 // (ByteInputTypes): codes and rounded inputs are multiplied and added as whole numbers,
-// which is exact, and become float32 once for 16 or 32 of them. What is rounded, and how,
-// is what the CPU's scalar kernels do (kernels/cpu/integer_dots_scalar.cpp).
+// which is exact, and become float32 once for 16 or 32 of them. Rounding follows the
+// CPU's scalar kernels (kernels/cpu/integer_dots_scalar.cpp).
 
 #include <cstdint>
 #include <cuda_fp16.h>
@@ -17,14 +17,14 @@ namespace offstage::kernels::cuda {
 // what follows. A multiple of 16 bytes.
 struct alignas(8) InputPart {
     float scale;       // the same for 32
-    std::int32_t sum;  // of the part's codes
+    std::int32_t sum;  // the part's codes
 };
 __host__ __device__ constexpr std::int64_t rounded_bytes(std::int64_t n) {
     return n + n / kPartWeights * static_cast<std::int64_t>(sizeof(InputPart));
 }
 
-// Calls in lists as few_experts.cuh has them, of any number of rows: rows first_row ...
-// of inputs and outputs, rows scratch_row ... of what lies in between.
+// Calls in lists as few_experts.cuh defines them, of any number of rows: rows first_row
+// ... of inputs and outputs, rows scratch_row ... of intermediate results.
 
 // round_inputs.cu: row scratch_row + t of `to` = input row_token[first_row + t] (nullptr:
 // first_row + t), of n_columns.

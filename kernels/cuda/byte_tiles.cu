@@ -1,10 +1,10 @@
 // Many rows of rounded inputs (byte_products.cuh) with files' blocks, on tensor cores. A
 // block forms a tile of outputs (output_tiles.cuh). It decodes the weights' codes into
-// shared memory, kParts parts of each row at a time, and lays the inputs' beside them;
+// shared memory, kParts parts of each row at a time, and puts the inputs' beside them;
 // each warp multiplies 32 outputs with 32 inputs, a step of 32 columns at a time (16
 // where scales are of 16 weights), whose sums become float32 with the scales of both.
 //
-// One kernel for all formats: which one it is, is asked once for kParts parts.
+// One kernel serves all formats: it branches on the format once for kParts parts.
 #include "kernels/cuda/blocks.cuh"
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/output_tiles.cuh"
@@ -13,7 +13,7 @@ namespace offstage::kernels::cuda {
 namespace {
 
 constexpr int kParts = 8;
-// Of a row's codes, in words: four lanes' words of eight rows are in 32 banks.
+// Words of a row's codes: four lanes' words of eight rows are in 32 banks.
 constexpr int kCodeStride = kParts * 4 + 4;
 
 struct alignas(8) WeightPart {
@@ -21,8 +21,8 @@ struct alignas(8) WeightPart {
     float bias;
 };
 
-// In shared memory. Factors of one part of all rows lie together, so that lanes that want
-// neighbouring rows meet in no bank.
+// Shared memory of a tile. Factors of one part of all rows lie together, so that lanes
+// that read neighbouring rows use different banks.
 struct Tile {
     alignas(16) unsigned codes[kTileOuts][kCodeStride];
     alignas(16) unsigned inputs[kTileRows][kCodeStride];
@@ -30,7 +30,7 @@ struct Tile {
     alignas(16) InputPart input_parts[kParts][kTileRows];
 };
 
-// Whether neighbouring parts of a pair have scales of their own.
+// Whether the two parts of a pair have separate scales.
 constexpr bool has_scales_of_16(WeightType type) {
     return type == WeightType::kQ2K || type == WeightType::kQ3K || type == WeightType::kQ6K ||
            type == WeightType::kIq2Xs || type == WeightType::kIq2S || type == WeightType::kIq1M;
@@ -45,7 +45,7 @@ struct TileJob {
     bool scales_of_16;
 };
 
-// Parts first ... of rows first_out ... of the matrix; zeros beyond their ends.
+// Decodes parts first ... of rows first_out ... of the matrix; zeros beyond their ends.
 template <WeightType kType>
 __device__ __noinline__ void decode_weights(const unsigned char* rows, std::int64_t stride, int n_outs, int n_parts,
                                             int first, Tile& tile) {
@@ -66,7 +66,7 @@ __device__ __noinline__ void decode_weights(const unsigned char* rows, std::int6
     }
 }
 
-// Device code cannot ask is_blocks().
+// Device code cannot call is_blocks().
 template <WeightType kType>
 constexpr bool kIsBlocks = is_blocks(kType);
 
@@ -101,7 +101,7 @@ __device__ inline void load_inputs(const unsigned char* rows, std::int64_t n_col
     }
 }
 
-// sums += the products of kSteps parts from `part` on, which have one scale: of outputs
+// sums += the products of kSteps parts from `part` on, which have one scale: outputs
 // first_out ... with inputs first_row ... of the tile.
 template <int kSteps>
 __device__ inline void add_parts(const Tile& tile, int part, int first_out, int first_row, bool biased,
@@ -127,7 +127,7 @@ __device__ inline void add_parts(const Tile& tile, int part, int first_out, int 
 #pragma unroll
         for (int s = 0; s < kSteps; ++s) b[s] = tile.inputs[first_row + 8 * n + row][4 * (part + s) + place];
         float scales[2];
-        float shifts[2] = {};  // of the biases
+        float shifts[2] = {};  // biases
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const int input = first_row + 8 * n + 2 * place + i;

@@ -14,8 +14,8 @@ bool find(void* library, const char* name, Function& function) {
     return function != nullptr;
 }
 
-// The loader's own first, then where NVIDIA's installers put it without telling the
-// loader.
+// The loader's own folders first, then those that NVIDIA's installers use without
+// registering them with the loader.
 std::vector<std::string> folders() {
     std::vector<std::string> all = {""};
     for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
@@ -36,7 +36,7 @@ std::vector<std::string> folders() {
 
 std::unique_ptr<Cublas> Cublas::load() {
     std::unique_ptr<Cublas> cublas(new Cublas);
-    // The same major version alone keeps its interface.
+    // Only the same major version has the same interface.
     const std::string file = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
     for (const std::string& folder : folders()) {
         cublas->library_ = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -25,7 +25,7 @@ struct CublasFunctions {
 // A loaded library and a handle of the current device.
 class Cublas {
   public:
-    // nullptr where there is no cuBLAS of the version that Offstage was built with, or it
+    // nullptr if there is no cuBLAS of the version that Offstage was built with, or if it
     // does not start.
     static std::unique_ptr<Cublas> load();
     ~Cublas();

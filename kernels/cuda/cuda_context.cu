@@ -17,16 +17,16 @@ namespace offstage::kernels {
 namespace cuda {
 namespace {
 
-// There is one copy engine for each direction, and what the compute queue sends waits
-// while a copy is at work: an expert is sent in pieces, some tenths of a millisecond
-// each, between which it has its turn.
+// There is one copy engine for each direction, and work of the compute queue waits while
+// a copy runs. So an expert is copied in pieces of some tenths of a millisecond; the
+// compute queue's copies run between them.
 #ifdef OFFSTAGE_COPY_BYTES  // the tests' host layer: little, so that small experts come in pieces there too
 constexpr std::size_t kCopyBytes = OFFSTAGE_COPY_BYTES;
 #else
 constexpr std::size_t kCopyBytes = std::size_t{8} << 20;
 #endif
 
-#ifdef OFFSTAGE_AWAKE_US  // the tests' host layer: nothing, since its streams want the processor
+#ifdef OFFSTAGE_AWAKE_US  // the tests' host layer: nothing, since its streams need the processor
 constexpr std::chrono::microseconds kAwakeWait{OFFSTAGE_AWAKE_US};
 #else
 constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see EventRing
@@ -34,7 +34,7 @@ constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see 
 
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as router.cu serves
 
-// Operations tell their failures by sentences for the log.
+// Operations report failures as sentences for the log.
 CudaFailure failure_of(const Failure& failure) {
     if (failure.none()) return {};
     return {CudaFault::kOther, failure.text()};
@@ -75,7 +75,7 @@ bool QuantizingQueue::open(int compute_major) {
     if (!use_device()) return false;
     cudaError_t status = create_stream(stream_, false);
     for (Event& event : done_) {
-        // Whoever waits sleeps: the CPU's experts run beside.
+        // A waiting host thread sleeps: the CPU's experts run meanwhile.
         constexpr unsigned kFlags = cudaEventBlockingSync | cudaEventDisableTiming;
         if (status == cudaSuccess) status = cudaEventCreateWithFlags(event.out(), kFlags);
     }
@@ -113,7 +113,7 @@ class Context final : public CudaContext {
     explicit Context(int ordinal) { facts_.ordinal = ordinal; }
     ~Context() override;
 
-    // False: `opening` says why.
+    // False: `opening` has the reason.
     bool open(CudaOpening& opening);
 
     const CudaFacts& facts() const override { return facts_; }
@@ -283,7 +283,8 @@ class Context final : public CudaContext {
         (void)cudaGetLastError();
         return false;
     }
-    // For whatever the caller relies on: without the device it is a failure.
+    // For operations whose success the caller relies on: failing to select the device
+    // counts as a failure.
     bool select_device() {
         if (use_device()) return true;
         fail({CudaFault::kCannotBeSelected});
@@ -292,7 +293,7 @@ class Context final : public CudaContext {
     // After a failure nothing more is started: its inputs would be garbage.
     bool begin_operation() {
         if (!worker_.failure.none()) return false;
-        return worker_.kept != nullptr || select_device();  // what is kept calls nothing
+        return worker_.kept != nullptr || select_device();  // recording to a list calls no driver function
     }
     // Before something else goes to the compute queue, or is to come after it.
     void start_kept() {
@@ -399,7 +400,7 @@ bool Context::open(CudaOpening& opening) {
     if (cublas_ != nullptr) {
         facts_.cublas = cublas_->version();
         worker_.cublas = cublas_.get();
-        cublas_bytes_ = std::size_t{facts_.compute_major >= 9 ? 32u : 4u} << 20;  // what NVIDIA recommends
+        cublas_bytes_ = std::size_t{facts_.compute_major >= 9 ? 32u : 4u} << 20;  // NVIDIA's recommended size
     }
     return true;
 }
@@ -414,7 +415,7 @@ Context::~Context() {
 }
 
 std::unique_ptr<CudaQuantizer> Context::open_quantizer() {
-    // Its queue is none of those that allocate() orders.
+    // allocate() does not order its stream against this queue.
     if (use_device()) memory_.wait_until_usable();
     auto queue = std::make_unique<QuantizingQueue>(facts_.ordinal);
     if (!queue->open(facts_.compute_major)) return nullptr;
@@ -425,7 +426,7 @@ bool Context::clear_failure() {
     start_kept();  // nothing but its events
     (void)cudaGetLastError();
     cudaError_t status = cudaSetDevice(facts_.ordinal);
-    if (status == cudaSuccess) status = cudaDeviceSynchronize();  // a lost context answers with its error for ever
+    if (status == cudaSuccess) status = cudaDeviceSynchronize();  // a lost context returns its error forever
     if (status != cudaSuccess) {
         (void)cudaGetLastError();
         fail({CudaFault::kAnswersNoMore, cudaGetErrorString(status)});
@@ -449,13 +450,13 @@ void* Context::allocate(std::size_t bytes) noexcept {
 }
 
 void Context::release(void* device) noexcept {
-    (void)use_device();                             // the address says which device it is of
+    (void)use_device();                             // the address identifies the device
     if (replay_.is_of_this_thread()) start_kept();  // it may use the block
     memory_.release(device);
 }
 
 void Context::set_memory_limit(std::uint64_t bytes) noexcept {
-    memory_.set_limit(static_cast<std::size_t>(bytes));  // the pool and its stream say which device they are of
+    memory_.set_limit(static_cast<std::size_t>(bytes));  // the pool and its stream identify the device
 }
 
 std::uint64_t Context::held_bytes() noexcept {
@@ -463,7 +464,8 @@ std::uint64_t Context::held_bytes() noexcept {
 }
 
 bool Context::pin(void* host, std::size_t bytes) {
-    // Mapped: kernels read it too. A device that cannot says so in mapped(), not here.
+    // Mapped: kernels read it too. If the device cannot map it, mapped() reports that,
+    // not this function.
     constexpr unsigned kFlags = cudaHostRegisterPortable | cudaHostRegisterMapped;
     if (use_device() && cudaHostRegister(host, bytes, kFlags) == cudaSuccess) return true;
     (void)cudaGetLastError();
@@ -517,16 +519,16 @@ std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t 
     }
     if (status == cudaSuccess) return record(CudaQueue::kCopy);
     (void)cudaGetLastError();
-    if (done > 0) (void)cudaStreamSynchronize(copy_.get());  // refused as a whole: no piece may come any more
+    if (done > 0) (void)cudaStreamSynchronize(copy_.get());  // refused as a whole: no piece may arrive later
     (void)cudaGetLastError();
-    // One refused copy, or the end of the context? The stream knows.
+    // The stream's state distinguishes one refused copy from the end of the context.
     status = cudaStreamQuery(copy_.get());
     if (status != cudaErrorNotReady) check(status, "Copying weights to the GPU");
     return 0;
 }
 
 std::uint64_t Context::record(CudaQueue queue) {
-    // A ticket is given even after a failure: whoever waits for it must not hang.
+    // A ticket is given even after a failure, so that no waiter hangs.
     EventRing& points = ring(queue);
     const cudaEvent_t event = points.next();
     if (queue == CudaQueue::kCompute && worker_.kept != nullptr) {
@@ -548,8 +550,8 @@ void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) start_kept();
     const cudaEvent_t event = ring(queue).find(ticket);
     if (event == nullptr || !select_device()) return;
-    // A layer's choice comes in less time than it takes to be woken; a prompt's step
-    // takes seconds, in which the processor has better things to do.
+    // A layer's choice arrives sooner than a sleeping thread can be woken. A prompt's
+    // step takes seconds, during which the processor has other work.
     const auto begin = std::chrono::steady_clock::now();
     while (cudaEventQuery(event) == cudaErrorNotReady && std::chrono::steady_clock::now() - begin < kAwakeWait) {
     }
@@ -560,7 +562,7 @@ void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
 bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
     if (is_kept(queue, ticket)) return false;
     const cudaEvent_t event = ring(queue).find(ticket);
-    if (event == nullptr || !select_device()) return true;  // after a failure nobody waits for ever
+    if (event == nullptr || !select_device()) return true;  // after a failure no wait may last forever
     const cudaError_t status = cudaEventQuery(event);
     if (status == cudaErrorNotReady) {
         (void)cudaGetLastError();

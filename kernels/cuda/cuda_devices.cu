@@ -1,4 +1,4 @@
-// C++17 here: nvcc 11 knows no newer standard.
+// C++17 here: nvcc 11 supports no newer standard.
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -12,10 +12,10 @@ std::string version_text(int version) {
     return version <= 0 ? std::string() : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Free memory from NVML, the management library that every NVIDIA driver brings along.
-// cudaMemGetInfo would know it too, but creates a context on each device: some hundred
-// megabytes of the very memory it reports. Loaded by name, because a machine without the
-// driver has no such library. The signatures are those of nvml.h, stable since NVML 5.
+// Free memory from NVML, the management library that comes with every NVIDIA driver.
+// cudaMemGetInfo reports it too, but creates a context on each device, which takes some
+// hundred megabytes of that memory. Loaded by name, because a machine without the driver
+// has no such library. The signatures are those of nvml.h, stable since NVML 5.
 class Nvml {
   public:
     Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
@@ -68,7 +68,7 @@ CudaDevices cuda_devices() {
 
     int n_devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&n_devices);
-    if (status != cudaSuccess) (void)cudaGetLastError();  // not to be met again by the next call on this thread
+    if (status != cudaSuccess) (void)cudaGetLastError();  // so that no later call returns it
     if (found.driver_version.empty()) {
         found.none_because.fault = CudaFault::kNoDriver;
     } else if (status == cudaErrorInsufficientDriver) {

@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Kernels of one block per row: a thread takes every blockDim.x-th quad of a row. The
-// first kHeld stay in registers between two passes, and all loads of a pass are under way
-// at once. Which thread adds what depends on the row's length alone.
+// first kHeld stay in registers between two passes, and all loads of a pass are in flight
+// at once. The distribution of quads to threads depends on the row's length alone.
 constexpr int kRowThreads = 512;  // at most
 constexpr int kRowWarps = kRowThreads / kWarp;
 constexpr int kQuad = 4;
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(kRowThreads)
     });
 }
 
-// Of a block for a row of n values: a quad for each thread, up to kRowThreads.
+// Threads of a block for a row of n values: one for each quad, up to kRowThreads.
 int row_threads(std::int64_t n) {
     const std::int64_t warps = (n + kWarp * kQuad - 1) / (kWarp * kQuad);
     return static_cast<int>(warps < 1 ? 1 : warps < kRowWarps ? warps : kRowWarps) * kWarp;

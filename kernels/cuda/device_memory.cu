@@ -20,8 +20,8 @@ bool create_pool(MemoryPool& pool, int ordinal) {
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = ordinal;
     if (!succeeds(cudaMemPoolCreate(pool.out(), &properties))) return false;
-    // Without it the pool would give everything back whenever somebody waits for the
-    // device.
+    // With the default threshold the pool would return all memory at each
+    // synchronization.
     std::uint64_t threshold = ~std::uint64_t{0};
     return succeeds(cudaMemPoolSetAttribute(pool.get(), cudaMemPoolAttrReleaseThreshold, &threshold));
 }
@@ -51,8 +51,8 @@ void* DeviceMemory::allocate(std::size_t bytes) noexcept {
 void* DeviceMemory::allocate_from_pool(std::size_t bytes) noexcept {
     void* block = nullptr;
     if (!succeeds(cudaMallocFromPoolAsync(&block, bytes, pool_.get(), stream_.get()))) {
-        // Memory is short: what is on its way back has to come, and what is kept in other
-        // sizes to go.
+        // Memory is short: wait for blocks that are being released, and return the blocks
+        // of other sizes that the pool keeps.
         block = nullptr;
         (void)succeeds(cudaStreamSynchronize(stream_.get()));
         (void)succeeds(cudaMemPoolTrimTo(pool_.get(), 0));
@@ -81,7 +81,7 @@ void DeviceMemory::release(void* block) noexcept {
         return;
     }
     for (const cudaStream_t user : users_) {
-        // An event may be recorded anew as soon as somebody waits for it.
+        // An event may be recorded anew once a stream waits for it.
         if (succeeds(cudaEventRecord(event_.get(), user)) &&
             succeeds(cudaStreamWaitEvent(stream_.get(), event_.get(), 0))) {
             continue;
@@ -100,7 +100,7 @@ void DeviceMemory::set_limit(std::size_t bytes) noexcept {
     limit_ = bytes;
     if (pool_.get() == nullptr) return;
     if (held_bytes() <= limit_) return;
-    // What was given back just now is to go, too. Budgets change between two steps, when
+    // Includes blocks that were released just now. Budgets change between two steps, when
     // there is little to wait for.
     (void)succeeds(cudaStreamSynchronize(stream_.get()));
     trim();

@@ -8,18 +8,18 @@
 
 namespace offstage::kernels::cuda {
 
-// A GPU's memory, taken and given back without waiting for the GPU: cudaMalloc and
+// Allocates and releases a GPU's memory without waiting for the GPU: cudaMalloc and
 // cudaFree wait for all of its work.
 //
 // Blocks come from a memory pool of the driver, in the order of a stream that does
-// nothing else. A block that is given back becomes free there once both users have come
-// to where they were at that moment, and the users wait for the stream before they go on
-// after an allocation; so a block is never used by two at once, and the host waits for
-// neither. (Other streams may use a block that was allocated before wait_until_usable(),
-// and must be idle when it is given back.)
+// nothing else. A released block becomes free there once both users have reached the
+// point of its release, and the users wait for the stream before they go on after an
+// allocation. So a block never has two users at once, and the host waits for neither.
+// (Other streams may use a block that was allocated before wait_until_usable(), and must
+// be idle when it is released.)
 //
-// The pool keeps what is given back for the next blocks, as far as all that it has taken
-// stays within a limit. Where the GPU has no pools, cudaMalloc and cudaFree serve.
+// The pool keeps released blocks for later allocations while its total size stays within
+// a limit. On GPUs without pools, cudaMalloc and cudaFree serve.
 //
 // Any thread, after open(); the device must be the calling thread's.
 class DeviceMemory {
@@ -37,11 +37,11 @@ class DeviceMemory {
     void release(void* block) noexcept;
     void wait_until_usable() noexcept;
 
-    // Whatever is kept for later and lies beyond the limit goes back to the driver, now
-    // and after every allocation.
+    // Released memory that the pool keeps beyond the limit returns to the driver, now and
+    // after every allocation.
     void set_limit(std::size_t bytes) noexcept;
-    // Taken from the driver: the blocks, what its pages round them up by, and what is
-    // kept. 0: it does not say.
+    // Memory taken from the driver: the blocks, their rounding to pages, and the kept
+    // blocks. 0: the driver does not report it.
     std::size_t held_bytes() const noexcept;
 
   private:

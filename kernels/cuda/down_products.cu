@@ -16,11 +16,11 @@ namespace {
 constexpr int kThreads = kFewExpertThreads;
 constexpr int kWarps = kFewExpertWarps;
 constexpr int kNeurons = 16;                            // of an mma
-constexpr int kBlocks = 2;                              // of 64 columns, that a warp takes
-constexpr int kTiles = 4;                               // of a block: 16 columns each
-constexpr int kWarpsAbreast = 8;                        // with columns of their own
-constexpr int kWarpsInTurn = kWarps / kWarpsAbreast;    // that take a neuron each kNeurons * kWarpsInTurn
-constexpr int kBlocksAtOnce = kBlocks * kWarpsAbreast;  // of a thread block
+constexpr int kBlocks = 2;                              // a warp's blocks of 64 columns
+constexpr int kTiles = 4;                               // tiles of a block: 16 columns each
+constexpr int kWarpsAbreast = 8;                        // with separate columns
+constexpr int kWarpsInTurn = kWarps / kWarpsAbreast;    // each takes kNeurons of kNeurons * kWarpsInTurn
+constexpr int kBlocksAtOnce = kBlocks * kWarpsAbreast;  // for a thread block
 constexpr int kParts = 3;
 
 // a * b + c of two bf16 in each word.
@@ -34,7 +34,7 @@ __device__ inline unsigned fma_bf16(unsigned a, unsigned b, unsigned c) {
     asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
     return result;
 #else
-    return a + b + c;  // nobody calls it there
+    return a + b + c;  // never called there
 #endif
 }
 
@@ -49,8 +49,8 @@ __device__ inline unsigned and_or(unsigned a, unsigned mask, unsigned bits) {
 #endif
 }
 
-// The same pointer, as something the compiler knows nothing about: an address in a loop
-// is then this plus one product, in one instruction, rather than a sum of four.
+// Hides the pointer's origin from the compiler: an address in a loop is then this plus
+// one product, in one instruction, rather than a sum of four.
 template <typename T>
 __device__ inline T* as_it_is(T* pointer) {
 #if !defined(OFFSTAGE_CUDA_ON_HOST)
@@ -77,7 +77,8 @@ struct Eighth {
     static constexpr int kBits = traits_of(kType).bits;
     unsigned words[kBits == 16 ? 4 : kBits == 8 || kBits == 3 ? 2 : 1];
 
-    // Where it begins in a block; of HQQ3, whose 24 bits begin at any byte: its word.
+    // The byte offset in a block; for HQQ3, whose 24 bits begin at any byte, that of its
+    // word.
     __device__ static int offset(int eighth) { return kBits == 3 ? 3 * eighth / 4 * 4 : kBits * eighth; }
     // From there to the next word that is read: the last word has none, nor needs one.
     __device__ static int next_word(int eighth) { return eighth == 7 ? 0 : 1; }
@@ -101,7 +102,7 @@ struct Eighth {
             words[0] = __ldcs(reinterpret_cast<const unsigned short*>(place));
         }
     }
-    // Of HQQ: the first lane's codes in the lowest bits, then the second's.
+    // HQQ: the first lane's codes in the lowest bits, then the second's.
     __device__ unsigned codes(int eighth) const {
         if constexpr (kBits == 3)
             return __funnelshift_r(words[0], words[1], 8u * (3u * static_cast<unsigned>(eighth) % 4u));
@@ -115,12 +116,12 @@ __device__ inline int column_of(int k, int m) {
     return Eighth<kType>::kBits >= 8 ? 8 * (m % 8) + 2 * k + m / 8 : 16 * k + 2 * (m % 8) + m / 8;
 }
 
-// Tile k as the first operand of multiply_bf16(): of the lane's four neurons. What is
-// taken off the codes: `middle`.
+// Tile k of the lane's four neurons as the first operand of multiply_bf16(). `middle` is
+// subtracted from the codes.
 template <WeightType kType>
 __device__ inline void tile_of(const Eighth<kType> (&neurons)[4], int eighth, int k, unsigned (&a)[4]) {
     constexpr int kBits = Eighth<kType>::kBits;
-    // To the mantissa of 128, whose lowest seven bits are whole numbers.
+    // Adds the bits to the mantissa of 128, whose lowest seven bits are whole numbers.
     constexpr unsigned k128 = 0x43004300u;
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
@@ -161,7 +162,7 @@ struct BlockGroups {
     static constexpr bool kPlain = traits_of(kType).is_plain();
     static constexpr bool kSigned = traits_of(kType).coding == WeightCoding::kSigned;
     static constexpr bool kHasZeros = !kPlain && !kSigned;
-    static constexpr int kGroups = traits_of(kType).has_half_scales() ? kTiles : 1;  // of a tile each, or of all
+    static constexpr int kGroups = traits_of(kType).has_half_scales() ? kTiles : 1;  // one a tile, or one for all
     unsigned scales;  // INT8: bf16; one group: a byte; four: their bytes
     unsigned zeros;
     float2 super[2];  // SuperPlaces: scale, zero
@@ -185,7 +186,7 @@ struct BlockGroups {
             } else {
                 scales = __ldcs(reinterpret_cast<const unsigned*>(its_scales));
             }
-            super[0] = __ldcs(reinterpret_cast<const float2*>(its_super));  // rows are 8-byte aligned, no more
+            super[0] = __ldcs(reinterpret_cast<const float2*>(its_super));  // rows are aligned to 8 bytes only
             super[1] = __ldcs(reinterpret_cast<const float2*>(its_super) + 1);
         }
     }
@@ -207,14 +208,14 @@ struct BlockGroups {
     }
 };
 
-// Where a lane reads, of the stretch's first neuron; the others are `stride` bytes apart.
-// Codes: of neurons 4 * place .. + 3 of 16 (place = lane % 4), eighth lane / 4 of both
-// blocks. The rest: of neuron lane % 16, block lane / 16. A neuron that is not there is
-// read as the last one, with an activation of 0.
+// The addresses that a lane reads, for the stretch's first neuron; the others are
+// `stride` bytes apart. Codes: neurons 4 * place .. + 3 of 16 (place = lane % 4), eighth
+// lane / 4 of both blocks. The rest: neuron lane % 16, block lane / 16. A missing neuron
+// is read as the last one, with an activation of 0.
 template <WeightType kType>
 struct Places {
     static constexpr int kBlockBytes = Eighth<kType>::kBits * 8;
-    const unsigned char* codes;  // of the first block
+    const unsigned char* codes;  // the first block's
     const unsigned char* scales;
     const unsigned char* zeros;
     const unsigned char* super;
@@ -235,7 +236,7 @@ struct Places {
     }
 };
 
-// What a lane holds of 16 neurons, the first of which is the stretch's `first`-th.
+// A lane's share of 16 neurons, the first of which is the stretch's `first`-th.
 template <WeightType kType, int kInputs>
 struct Stage {
     Eighth<kType> codes[kBlocks][4];
@@ -270,7 +271,7 @@ struct Shapes {
     static constexpr int kProducts = (kParts * kSlots + 7) / 8;
     static constexpr int kColumns = 8 * kProducts;
     static constexpr int kWarpFactors = kBlocks * kGroups * kColumns * kNeurons;  // bf16
-    static constexpr int kTilesAtOnce = kProducts > 2 ? 2 : kTiles;               // that are exchanged
+    static constexpr int kTilesAtOnce = kProducts > 2 ? 2 : kTiles;               // exchanged at once
     static constexpr int kTileSums = kProducts * 16 * 8;
     static constexpr int kExchanged = kWarps * kTilesAtOnce * kTileSums;
     static constexpr int kZeros = kWarps * kGroups * kInputs;
@@ -280,7 +281,7 @@ struct Shapes {
     static_assert(kSharedBytes <= 48 * 1024, "what a block may have");
 };
 
-// Of a warp that is the n-th abreast.
+// The first block of the n-th of the warps that work side by side.
 __device__ inline int first_block_of(int n) {
     return static_cast<int>(blockIdx.x) * kBlocksAtOnce + n * kBlocks;
 }
@@ -319,8 +320,8 @@ __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
     const std::uint16_t* const read_factors = factors + lane / 4 * kNeurons + lane % 4 * 4;
     float sums[kBlocks][kTiles][kProducts][4] = {};
     float zeros[kGroups][kInputs] = {};
-    // Two stages are on their way while a third is multiplied, and what a stage has been
-    // read for is read anew at once.
+    // Two stages are being loaded while a third is multiplied. Registers are loaded anew
+    // as soon as a stage no longer needs them.
     constexpr int kStep = kNeurons * kWarpsInTurn;
     Stage<kType, kInputs> stages[2];
     const auto multiply = [&](Stage<kType, kInputs>& now, int after) {
@@ -396,7 +397,7 @@ __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
     for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
         for (int first_tile = 0; first_tile < kTiles; first_tile += kTilesAtOnce) {
-            __syncthreads();  // nobody reads any more what was there
+            __syncthreads();  // all have read the old contents
 #pragma unroll
             for (int k = 0; k < kTilesAtOnce; ++k) {
 #pragma unroll

@@ -10,18 +10,18 @@
 namespace offstage::kernels::cuda {
 
 // The last kTimedTickets points of a stream. A slot is used again for a later ticket;
-// waiting for it then waits longer than needed, never shorter.
+// waiting for it then takes longer than needed, never shorter.
 //
-// A point may be recorded by a CUDA graph, in an event of that graph. What the runtime
-// says of such an event between the graph's launch and its end is not relied upon: it has
-// its time once a later point of the stream has happened, and whoever waits for it waits
-// for that point.
+// A point may be recorded by a CUDA graph, in an event of that graph. The runtime's
+// answers about such an event between the graph's launch and its end are not used: it has
+// its time once a later point of the stream has happened, and a waiter waits for that
+// later point.
 class EventRing {
   public:
     cudaError_t open() {
         points_.resize(CudaContext::kTimedTickets);
         for (Point& point : points_) {
-            // Whoever waits sleeps, after a while: Context::host_wait().
+            // A waiting host thread sleeps, after a while: Context::host_wait().
             const cudaError_t status = cudaEventCreateWithFlags(point.own.out(), cudaEventBlockingSync);
             if (status != cudaSuccess) return status;
         }
@@ -41,26 +41,26 @@ class EventRing {
         at(ticket).timed = event;
         at(ticket).awaited = later;
     }
-    // That event is recorded anew, or ends: the point has no time any more.
+    // The event is recorded anew or destroyed: the point loses its time.
     void forget_time(std::uint64_t ticket, cudaEvent_t event) {
         if (is_known(ticket) && at(ticket).timed == event) at(ticket).timed = nullptr;
     }
 
     std::uint64_t last() const { return last_; }
-    // What to wait for; nullptr: never recorded. For a ticket long past: the oldest
+    // The event to wait for; nullptr: never recorded. For a ticket long past: the oldest
     // known, which is later.
     cudaEvent_t find(std::uint64_t ticket) const {
         if (ticket == 0 || ticket > last_) return nullptr;
         return at(at(is_known(ticket) ? ticket : last_ + 1 - CudaContext::kTimedTickets).awaited).own.get();
     }
-    // What has the point's time; nullptr: no longer known.
+    // The event with the point's time; nullptr: no longer known.
     cudaEvent_t timed(std::uint64_t ticket) const { return is_known(ticket) ? at(ticket).timed : nullptr; }
 
   private:
     struct Point {
         Event own;
         cudaEvent_t timed = nullptr;
-        std::uint64_t awaited = 0;  // the ticket whose own event is waited for: this one or a later one
+        std::uint64_t awaited = 0;  // the ticket whose own event is awaited: this one or a later one
     };
     bool is_known(std::uint64_t ticket) const {
         return ticket >= 1 && ticket <= last_ && ticket + CudaContext::kTimedTickets > last_;

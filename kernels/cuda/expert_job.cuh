@@ -15,13 +15,13 @@ struct ExpertJob {
     FewCalls list;
     Gating gating;
     bool down = false;
-    UpRows up_rows;           // of w1 and w3: a row of each side by side where both are read
+    UpRows up_rows;           // w1 and w3: a row of each side by side where both are read
     int n_matrices = 0;       // of these
-    std::int64_t offset = 0;  // of w2, bytes
-    std::int64_t stride = 0;  // of w2, bytes
+    std::int64_t offset = 0;  // w2, bytes
+    std::int64_t stride = 0;  // w2, bytes
     std::int64_t n_rows = 0;
     std::int64_t n_columns = 0;
-    const float* inputs = nullptr;            // of w1 and w3
+    const float* inputs = nullptr;            // w1 and w3
     const std::int32_t* row_token = nullptr;  // which of them
     const unsigned char* rounded = nullptr;   // the inputs in 8 bits, in rows of the calls (RoundedRow)
     float* activations = nullptr;
@@ -47,7 +47,7 @@ struct ExpertJob {
         job.out = out;
         return job;
     }
-    // Of a matrix alone, as if it were a w2.
+    // A job for a single matrix, in the place of w2.
     static ExpertJob of_matrix(const FewCalls& calls, const WeightView& weight, float* out) {
         ExpertJob job(calls, ExpertLayout());
         job.down = true;

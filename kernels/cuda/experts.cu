@@ -23,10 +23,10 @@ namespace {
 
 constexpr int kThreads = kFewExpertThreads;
 constexpr int kWarps = kFewExpertWarps;
-constexpr int kColumns = kWarp * kEight;  // of a down block
-constexpr std::int64_t kBatchRows = 512;  // of an expert with many rows, at once
+constexpr int kColumns = kWarp * kEight;  // a down block's
+constexpr std::int64_t kBatchRows = 512;  // an expert with many rows, at once
 
-// Depends on the shape and the rows of one expert alone.
+// Depends only on the shape and the rows of one expert.
 std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
     const std::int64_t most = n_rows <= 2 ? 32 : 16;
     const std::int64_t wanted = ffn_dim / 64;
@@ -116,8 +116,8 @@ __global__ void __launch_bounds__(kThreads)
         }
     }
 
-    // Add up the warps, one row at a time. A warp's value i of each lane lies together,
-    // so that no two lanes meet in a bank of the shared memory.
+    // Add up the warps, one row at a time. Value i of all lanes of a warp is contiguous,
+    // so that two lanes never use one bank of the shared memory.
     const int thread = static_cast<int>(threadIdx.x);
     const std::int64_t my_column = first_column + (thread % kWarp) * kEight + thread / kWarp;
 #pragma unroll
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(kThreads)
         }
     }
     store_four(parts + part * kGatherColumns + quad * 4, sums);
-    // Where the expert is matters only now: asked first, it would delay the loads.
+    // The expert's address is needed only now: read earlier, it would delay the loads.
     const void* const weights = list.weights(blockIdx.z);
     __syncthreads();
     const std::int64_t mine = first + thread;
@@ -244,8 +244,8 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     });
 }
 
-// Where the rows of w2 are outputs. rounded: room for the activations of a list in 8
-// bits.
+// For layouts where the rows of w2 are outputs. rounded: room for the activations of a
+// list in 8 bits.
 void down_by_outputs(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                      const float* activations, unsigned char* rounded, float* out) {
     if (worker.byte_inputs.rounds_few(layout.down)) {
@@ -285,7 +285,7 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
     worker.scratch.restart();
     auto* activations = worker.scratch.take<float>(n_rows * layout.ffn_dim);
     auto* partials = worker.scratch.take<float>(n_partials * layout.hidden_dim);
-    // Of the inputs, rounded or split, and then of the activations.
+    // For the inputs, rounded or split, and then for the activations.
     const std::int64_t wider = layout.hidden_dim > layout.ffn_dim ? layout.hidden_dim : layout.ffn_dim;
     auto* rounded = worker.scratch.take<unsigned char>(n_rows * split_bytes(wider));
     if (activations == nullptr || partials == nullptr || rounded == nullptr) {
@@ -466,12 +466,12 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
     }
 }
 
-// Of n_networks networks of one size, of which each token passes n_active.
+// For n_networks networks of one size, of which each token passes n_active.
 std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int64_t n_networks, std::int64_t n_active,
                             std::size_t unpacked_bytes) {
     if (ffn_dim <= 0) return 0;
-    // Few rows: as if all that can be in one launch were, but not beyond what one call of
-    // the most rows takes in 8 calls: further calls then take another launch.
+    // Few rows: room for all calls in one launch, at most 8 for each number of rows;
+    // further calls take another launch.
     const std::int64_t all_rows = step.n_tokens * n_active;
     std::uint64_t few = 0;
     for (std::int64_t rows = 1; rows <= CudaContext::kFewRows && rows <= step.n_tokens; ++rows) {

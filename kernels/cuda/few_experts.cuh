@@ -1,6 +1,6 @@
 #pragma once
-// Experts with few rows: what the kernels for plain and for packed weights and for blocks
-// (experts.cu, packed_experts.cu, block_experts.cu) share.
+// Experts with few rows: shared by the kernels for plain weights, packed weights and
+// blocks (experts.cu, packed_experts.cu, block_experts.cu).
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +19,8 @@ struct FewCall {
     const void* weights;
     std::int32_t first_row;
     std::int32_t n_rows;
-    std::int32_t scratch_row;  // of its activations
-    std::int32_t partial_row;  // of its partial sums: (n_stretches, n_rows)
+    std::int32_t scratch_row;  // its activations
+    std::int32_t partial_row;  // its partial sums: (n_stretches, n_rows)
     std::int32_t n_stretches;
 };
 
@@ -28,8 +28,9 @@ struct FewCalls {
     FewCall calls[kCallsPerLaunch] = {};  // beyond n, too: lists are compared byte by byte
     int n = 0;
     std::int32_t most_stretches = 1;
-    // Where the device chose the experts, instead of FewCall::weights: that of call c is
-    // blocks[chosen[c]]; nullptr: it is elsewhere, and nothing is done.
+    // Experts chosen by the device, instead of FewCall::weights: call c uses
+    // blocks[chosen[c]]; nullptr: the expert is not on this device, and the call is
+    // skipped.
     const std::byte* const* blocks = nullptr;
     const std::int32_t* chosen = nullptr;
 
@@ -38,7 +39,7 @@ struct FewCalls {
     }
 };
 
-// What up and gather kernels need of a spec: where the biases are in each call's block
+// The spec for up and gather kernels, with the offsets of the biases in each call's block
 // (w1's, then w3's, then w2's).
 struct Gating {
     ExpertSpec spec;
@@ -65,10 +66,10 @@ struct Gating {
 struct UpRows {
     std::int64_t stride = 0;
     std::int64_t offsets[2] = {};
-    bool completes = true;  // false: w1 alone
+    bool completes = true;  // false: w1 only
     bool of_both = true;
 
-    // What becomes of the sums of a neuron; `place`: its activation.
+    // Turns the sums of a neuron into its activation, at `place`.
     template <int kMatrices>
     __device__ void store(const Gating& gating, const void* weights, std::int64_t neuron,
                           const float (&sums)[kMatrices], float* place) const {
@@ -80,7 +81,8 @@ struct UpRows {
     }
 };
 
-// Calls body(rows, type) for what the up kernels of a layout are to read, in this order.
+// Calls body(rows, type) for the matrices that the up kernels of a layout read, in this
+// order.
 template <typename Body>
 void for_each_up(const ExpertLayout& layout, const Body& body) {
     UpRows rows;
@@ -129,7 +131,7 @@ void with_inputs(int n, const Body& body) {
 }
 
 // packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)
-// rows, as experts.cu says, where the matrices are packed. `split`: as split_up() has it.
+// rows, as described in experts.cu, for packed matrices. `split`: from split_up().
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
                const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
                float* activations);

@@ -12,7 +12,7 @@
 namespace offstage::kernels::cuda {
 namespace {
 
-constexpr int kRows = 16;    // of weights, of an mma
+constexpr int kRows = 16;    // weight rows of an mma
 constexpr int kInputs = 8;   // rows of inputs, of an mma
 constexpr int kWindow = 32;  // columns that a warp takes at once: of a row, eight for each of four lanes
 constexpr int kParts = 3;

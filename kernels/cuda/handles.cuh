@@ -34,7 +34,7 @@ using MemoryPool = Owned<cudaMemPool_t, cudaMemPoolDestroy>;
 using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
 using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-// What a token waits for goes first wherever there is a choice.
+// Work that the next token waits for has the higher priority.
 inline cudaError_t create_stream(Stream& stream, bool goes_first) {
     int least = 0;
     int greatest = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// How kernels are started, and how they get at their shared memory. In the tests' host
-// layer (tests/cuda_host) the same kernels run as ordinary functions; these are the only
-// places that know.
+// Starts kernels and gives them their shared memory. In the tests' host layer
+// (tests/cuda_host) the same kernels run as ordinary functions; only this file depends on
+// that.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ class Failure {
     // True when all is well.
     bool check(cudaError_t status, const char* what) {
         if (status == cudaSuccess) return true;
-        (void)cudaGetLastError();  // not to be met again by the next call
+        (void)cudaGetLastError();  // so that no later call returns it
         set(std::string(what) + " failed: " + cudaGetErrorString(status) + ".");
         return false;
     }
@@ -33,7 +33,7 @@ class Failure {
 };
 
 #ifdef OFFSTAGE_CUDA_ON_HOST
-// Exactly as large as the launch said, filled with NaN.
+// Exactly the size of the launch, filled with NaN.
 template <typename T>
 __device__ T* shared_memory() {
     return static_cast<T*>(cuda_host::shared_memory());
@@ -42,8 +42,8 @@ inline std::size_t shared_room(std::size_t bytes) {
     return bytes;
 }
 #else
-// Whole float4: as the array is declared, the compiler reads four floats where three are
-// asked for.
+// Whole float4: the compiler reads four floats where the code reads three, because of the
+// array's declaration.
 inline std::size_t shared_room(std::size_t bytes) {
     return (bytes + sizeof(float4) - 1) / sizeof(float4) * sizeof(float4);
 }

@@ -29,9 +29,9 @@ struct KernelCall {
     }
     static constexpr std::size_t bytes() { return (room<Parameters>() + ... + 0); }
 
-    // What the compiler leaves between the members of a struct is cleared, so that equal
-    // parameters have equal bytes. (A compiler that cannot has sequences that are never
-    // equal, and are started one by one.)
+    // Clears the padding between the members of a struct, so that equal parameters have
+    // equal bytes. (With a compiler that cannot do so, sequences are never equal and are
+    // started one by one.)
     static void pack(std::byte* to, Parameters... parameters) {
         const auto append = [&](auto& parameter) {
 #if defined(__has_builtin)
@@ -106,8 +106,8 @@ class LaunchList {
     // The same kernels with the same parameters, and points at the same places.
     bool operator==(const LaunchList& other) const;
 
-    // After a failure no kernel is started any more, but the events are recorded:
-    // somebody may wait for them.
+    // After a failure no kernel is started any more, but the events are recorded, because
+    // a thread may wait for them.
     void start(cudaStream_t stream, Failure& failure);
     // Nodes one after the other; the i-th point records events[i]. The first failure ends
     // it.
@@ -129,7 +129,7 @@ class LaunchList {
     };
     std::vector<Entry> entries_;
     std::vector<Point> points_;
-    std::vector<std::byte> bytes_;  // the parameters; its memory is aligned as KernelCall wants it
+    std::vector<std::byte> bytes_;  // the parameters; allocated with KernelCall's alignment
     static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= KernelCall<>::kParameterAlignment, "of bytes_");
 };
 

@@ -66,7 +66,7 @@ __device__ inline float silu(float x) {
     return x / (1.0f + expf(-x));
 }
 
-// Of a neuron, biases included already.
+// The activation of a neuron, biases included.
 __device__ inline float activation(const ExpertSpec& spec, float gate, float up) {
     float factor;
     if (spec.activation == Activation::kSilu) {
@@ -83,8 +83,8 @@ __device__ inline float activation(const ExpertSpec& spec, float gate, float up)
     return is_left_out(factor, spec.theta) ? 0.0f : factor * up;
 }
 
-// Eight weights that follow each other. kVector: 16-byte aligned, and all eight are
-// there. They are read once by the whole GPU, so the caches are told not to keep them.
+// Eight weights that follow each other. kVector: 16-byte aligned, and all eight exist.
+// The whole GPU reads them once, so the loads ask the caches not to keep them.
 template <typename T, bool kVector>
 struct Eight {
     float values[kEight];
@@ -144,7 +144,7 @@ __device__ inline void load_eight(const float* row, std::int64_t column, std::in
     }
 }
 
-// Every lane gets the sum, added in the same order whatever the warp.
+// Every lane gets the sum, added in the same order in every warp.
 __device__ inline float warp_sum(float value) {
 #pragma unroll
     for (int distance = kWarp / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(kAllLanes, value, distance);
@@ -161,7 +161,7 @@ __device__ inline float warp_max(float value) {
 
 // sums[r][t] += the lane's part of rows[r] . inputs[t], for kRows weight rows and kInputs
 // inputs of n columns. A lane takes eight columns, the next 32 * 8 further on, in order:
-// what kRows and kInputs are does not change a sum's bits.
+// kRows and kInputs do not change a sum's bits.
 template <typename T, int kRows, int kInputs, bool kVector>
 __device__ inline void add_products(const T* const (&rows)[kRows], const float* const (&inputs)[kInputs],
                                     std::int64_t n, int lane, float (&sums)[kRows][kInputs]) {

@@ -44,7 +44,7 @@ class Scratch {
 
 class StagedKeys;
 
-// What an operation works with.
+// The stream, memory and state that an operation uses.
 struct Worker {
     cudaStream_t stream = nullptr;
     Failure failure;
@@ -53,8 +53,8 @@ struct Worker {
     int compute_major = 0;
     ByteInputTypes byte_inputs;
     StagedKeys* staged_keys = nullptr;
-    std::size_t unpacked_bytes = 0;  // of weights that are unpacked at once: see unpacked_bytes_for()
-    LaunchList* kept = nullptr;      // where kernels go instead of being started; nullptr: they are started
+    std::size_t unpacked_bytes = 0;  // of weights unpacked at once: see unpacked_bytes_for()
+    LaunchList* kept = nullptr;      // kernels are recorded here instead of being started; nullptr: they are started
 
     // Arguments are converted to the kernel's own parameter types.
     template <typename... Parameters, typename... Arguments>
@@ -70,7 +70,7 @@ struct Worker {
         failure.check(launch_kernel(kernel, grid, block, shared_bytes, stream, static_cast<Parameters>(arguments)...),
                       "Starting a kernel");
     }
-    // What was kept is started, one by one, and from now on nothing is kept.
+    // Starts the recorded kernels one by one. From now on nothing is recorded.
     void start_kept() {
         if (kept != nullptr) kept->start(stream, failure);
         kept = nullptr;
@@ -86,7 +86,7 @@ __host__ __device__ inline bool is_aligned(const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
-// Of plain weights, in weights.
+// The stride of plain weights, counted in weights.
 inline std::int64_t row_stride(const WeightView& weight) {
     return static_cast<std::int64_t>(weight.stride_bytes() / bytes_per_weight(weight.type));
 }
@@ -135,7 +135,7 @@ void route(Worker& worker, const RouterSpec& spec, const RouterArrays& arrays, c
            std::int64_t hidden_dim, std::int32_t* experts, float* weights);
 
 // products.cu
-constexpr std::int64_t kProductRows = 1024;  // of activations, converted at once
+constexpr std::int64_t kProductRows = 1024;  // activations, converted at once
 // unpacked_bytes: the worker's.
 std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes);
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
@@ -159,8 +159,8 @@ void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_hea
 // another number, format or alignment, or an older GPU; nothing is done.
 bool multiply_on_tensor_cores(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
 
-// Where an output's weights lie: rows (n_out, n_in) or, transposed, (n_in, n_out); rows
-// `stride` weights apart.
+// An output's weights: rows (n_out, n_in) or, transposed, (n_in, n_out); rows `stride`
+// weights apart.
 struct Factor {
     const void* data = nullptr;
     WeightType type = WeightType::kF32;
@@ -169,10 +169,10 @@ struct Factor {
     std::int64_t stride = 0;
     bool transposed = false;
 };
-// What a product of many rows wants its inputs as: the weights' type where cuBLAS
-// multiplies it, else F32 without cuBLAS. With it, packed weights, a file's blocks and
-// bf16 before compute capability 8.0 are unpacked to another type: to bf16, which holds
-// whatever activations bring, where cuBLAS serves it (8.0), else to f16.
+// The input type for a product of many rows: the weights' type if cuBLAS multiplies it,
+// F32 without cuBLAS. With cuBLAS, packed weights, a file's blocks, and bf16 before
+// compute capability 8.0 are unpacked to another type: to bf16, which holds every
+// activation, where cuBLAS serves it (8.0), otherwise to f16.
 WeightType input_type(const Worker& worker, WeightType weights);
 // Whether such weights go through multiply_unpacked().
 bool unpacks(const Worker& worker, WeightType weights);
@@ -195,12 +195,12 @@ void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_
                            std::int64_t n, const OutputRows& y);
 // Large enough for a product that fills a GPU with so much memory, small beside it.
 std::size_t unpacked_bytes_for(std::uint64_t memory_bytes);
-// What multiply_unpacked() needs at most for a weight of this shape, whatever type its
-// products want.
+// The most bytes that multiply_unpacked() needs for a weight of this shape, over all
+// types of its products.
 std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed, std::size_t unpacked_bytes);
 // y (n, n_rows) = x (n, n_cols) * weight^T or, transposed, y (n, n_cols) = x (n, n_rows)
-// * weight; x of input_type(). The weight is one that unpacks(); of a file's blocks only
-// if not transposed. room: unpack_bytes(), 16-byte aligned. How the weight is divided
+// * weight; x of input_type(). The weight is one that unpacks(); a file's blocks only if
+// not transposed. room: unpack_bytes(), 16-byte aligned. The division of the weight
 // depends on its shape and the GPU alone.
 void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
                        float* y, void* room);

@@ -26,9 +26,9 @@ using WarpSums = float[kWarpOuts][kWarpRows][4];  // as multiply_bytes() and mul
 struct OutputTile {
     std::int64_t first_output;  // of the matrix
     int first_input;            // of the call's rows
-    int n_outs;                 // that there are, up to kTileOuts
+    int n_outs;                 // existing outputs, up to kTileOuts
     int n_rows;                 // from first_input on; none: the whole block has nothing to do
-    int warp_out;               // where the warp's piece begins in the tile
+    int warp_out;               // where the warp's part of the tile begins
     int warp_row;
 
     __device__ OutputTile(std::int64_t n_out, const FewCall& call) {

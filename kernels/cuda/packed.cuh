@@ -27,7 +27,7 @@ constexpr int kColumnsPerWarp = kWarp * kPiece;         // 512
 constexpr float kTwoTo23 = 8388608.0f;
 constexpr unsigned kBitsOfTwoTo23 = 0x4b000000u;
 
-// What kernels need of PackedRow.
+// The members of PackedRow that kernels need.
 struct PackedPlaces {
     std::int64_t row_bytes = 0;
     std::int32_t n_blocks = 0;
@@ -59,7 +59,7 @@ struct SuperPlaces {
     float2 scale;  // offset, step
     float2 zero;
     __device__ void load(const unsigned char* row, int super) {
-        const float2* place = reinterpret_cast<const float2*>(row) + 2 * super;  // rows are 8-byte aligned, no more
+        const float2* place = reinterpret_cast<const float2*>(row) + 2 * super;  // rows are aligned to 8 bytes only
         scale = place[0];
         zero = place[1];
     }
@@ -77,7 +77,7 @@ struct Piece {
     unsigned low, high;                                                        // codes
     unsigned groups;  // S and Z, one byte each; of groups of 16: the four groups' bytes
     SuperPlaces super;
-    float scale;  // of the block's group; of groups of 16: see quad()
+    float scale;  // the block's group; for groups of 16 see quad()
     float bias;   // -scale * zero
 
     // Column of quad k within the block.
@@ -187,8 +187,7 @@ struct Piece<WeightType::kInt8> {
 };
 
 // sums[r][t] += the lane's part of rows[r] . inputs[t]: its pieces in order, each quad by
-// quad. What kRows and kInputs are does not change a sum's bits. Inputs are 16-byte
-// aligned.
+// quad. kRows and kInputs do not change a sum's bits. Inputs are 16-byte aligned.
 template <WeightType kType, int kRows, int kInputs>
 __device__ inline void add_packed_products(const unsigned char* const (&rows)[kRows], const PackedPlaces& places,
                                            const float* const (&inputs)[kInputs], int lane,

@@ -10,8 +10,8 @@ namespace {
 constexpr int kThreads = kFewExpertThreads;
 constexpr int kWarps = kFewExpertWarps;
 
-// Two rows per neuron share an input's values; with eight inputs, whose values come from
-// the caches for every weight row anew, two neurons do.
+// Two rows per neuron share an input's values. With eight inputs the values come from the
+// caches anew for every weight row, so two neurons share them.
 template <int kInputs>
 constexpr int kNeuronsPerWarp = kInputs >= 8 ? 2 : 1;
 
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(kThreads)
         }
     }
 
-    // Add up the warps, one row at a time. A warp's value i of each lane lies together,
-    // so that no two lanes meet in a bank of the shared memory.
+    // Add up the warps, one row at a time. Value i of all lanes of a warp is contiguous,
+    // so that two lanes never use one bank of the shared memory.
     const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
@@ -133,7 +133,8 @@ __global__ void __launch_bounds__(kThreads)
             float sum = 0.0f;
 #pragma unroll
             for (int w = 0; w < kWarps; ++w) sum += exchange[w * kColumnsPerWarp + place];
-            // Of which lane's value was this? A warp's threads have its lanes' places.
+            // The lane that this value came from. A warp's threads have its lanes'
+            // places.
             const int value = place / kWarp;
             const std::int64_t column =
                 block * kPackedBlock + Piece<kType>::column(quarter, value / kQuad) + value % kQuad;

@@ -109,7 +109,7 @@ void unpack(Worker& worker, const WeightView& weight, std::int64_t first_row, st
         unpack_block_rows(worker, rows, nullptr, n_rows, type, to);
         return;
     }
-    if (is_plain(weight.type)) {  // bf16 where cuBLAS knows f16 alone
+    if (is_plain(weight.type)) {  // bf16 where cuBLAS supports only f16
         worker.start(convert_rows, blocks_for(n_rows, 1), kUnpackThreads, 0,
                      reinterpret_cast<const Bf16*>(weight.row(first_row)), row_stride(weight), first_column, n_columns,
                      static_cast<F16*>(to));

@@ -1,11 +1,10 @@
 // Many rows with packed weights, on tensor cores. A block forms a tile of outputs
 // (output_tiles.cuh), kDepth columns at a time: it unpacks those of the weights to bf16
-// into shared memory, lays the inputs' beside them, and each warp multiplies 32 outputs
-// with 32 inputs. While it does, the next columns' bits are on their way to the
-// registers.
+// into shared memory, puts the inputs' beside them, and each warp multiplies 32 outputs
+// with 32 inputs. Meanwhile the next columns' bits are loaded into registers.
 //
-// A weight is unpacked again for every kTileRows inputs. cuBLAS multiplies faster than
-// this once what was unpacked to memory serves enough rows: see tiles_packed().
+// A weight is unpacked again for every kTileRows inputs. With enough rows for the weight
+// unpacked to memory, cuBLAS is faster: see tiles_packed().
 #include "kernels/cuda/output_tiles.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
@@ -15,17 +14,16 @@ namespace offstage::kernels::cuda {
 namespace {
 
 constexpr int kDepth = kPackedBlock;
-// Of a row, in words of two numbers: four lanes' words of eight rows are in 32 banks.
+// Words of a row, two numbers each: four lanes' words of eight rows are in 32 banks.
 constexpr int kStride = kDepth / 2 + 4;
 
-// Beside cuBLAS, which multiplies what was unpacked to memory. Microseconds on an H200, two
-// experts of Mixtral's sizes, with 16 and 64 rows each here, and with 65 by cuBLAS, less of
-// which take hardly less, since that is what unpacking takes: HQQ4 670, 790; 530. HQQ3 763,
-// 871; 520. INT8 461, 556; 616. HQQ2 530, 637; 527. A matrix of 4096 x 4096 with 64 rows is
-// 82 to 142 here; a file's blocks of that size, unpacked, 35. Small ones are sooner done
-// here: see kSmallMatrix.
+// Limits for using these kernels although cuBLAS is there. cuBLAS multiplies weights that
+// were unpacked to memory first, which takes nearly all of its time when rows are few.
+// Measured on an H200 with experts of Mixtral's sizes: INT8 is faster here up to 64 rows,
+// HQQ2, HQQ3 and HQQ4 are not. Small matrices are faster here up to 256 rows because of
+// cuBLAS's launches: see kSmallMatrix.
 constexpr std::int64_t kMostRowsOfSmall = 256;
-constexpr std::int64_t kMostRowsOfBytes = 64;  // of experts in INT8 of any size
+constexpr std::int64_t kMostRowsOfBytes = 64;  // experts in INT8 of any size
 
 struct Tile {
     alignas(16) unsigned weights[kTileOuts][kStride];
@@ -43,7 +41,7 @@ struct TileProduct {
     bool to_scratch;
 };
 
-// What a thread unpacks of a tile: rows are outputs. Each row's block is four threads'.
+// A thread's weights of a tile: rows are outputs. Four threads share each row's block.
 template <WeightType kType, bool kTransposed>
 struct TileWeights {
     static constexpr int kParts = kTileOuts * kLanesPerBlock / kOutputTileThreads;
@@ -85,7 +83,7 @@ struct TileWeights {
     }
 };
 
-// Rows are inputs, and what follows each other in one are outputs: a thread has the same
+// Rows are inputs, and consecutive weights of a row are outputs: a thread has the same
 // piece of two rows, whose numbers are neighbours in the tile.
 template <WeightType kType>
 struct TileWeights<kType, true> {

@@ -9,17 +9,17 @@
 
 namespace offstage::kernels::cuda {
 
-// Weights of a small matrix. Of experts with many rows cuBLAS takes some ten launches each,
-// of 3 to 5 microseconds, which counts most where matrices are small.
+// Weights of a small matrix. For experts with many rows cuBLAS takes some ten launches
+// each, of 3 to 5 microseconds, which counts most where matrices are small.
 #ifdef OFFSTAGE_SMALL_MATRIX  // the tests' host layer: few
 inline constexpr std::int64_t kSmallMatrix = OFFSTAGE_SMALL_MATRIX;
 #else
 inline constexpr std::int64_t kSmallMatrix = std::int64_t{4} << 20;
 #endif
 
-// Whether so many rows are multiplied so: where tensor cores know bf16 (compute
-// capability 8.0), packed weights and, if cuBLAS is there, not so many of them or of the
-// rows that it is faster. Of an expert: all three matrices are packed.
+// Whether a product of so many rows uses these kernels: on GPUs whose tensor cores
+// support bf16 (compute capability 8.0), for packed weights and, if cuBLAS is there, only
+// where this is faster than cuBLAS. Experts: all three matrices are packed.
 bool tiles_packed(const Worker& worker, const WeightView& weight, std::int64_t n_rows);
 bool tiles_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
 

@@ -157,7 +157,7 @@ cudaDataType_t cuda_type(WeightType type) {
     return type == WeightType::kF32 ? CUDA_R_32F : type == WeightType::kF16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-// Tensor cores know bf16 since 8.0; before that cuBLAS refuses it.
+// Tensor cores support bf16 since 8.0; before that cuBLAS refuses it.
 bool cublas_serves(const Worker& worker, WeightType type) {
     return worker.cublas != nullptr && (type != WeightType::kBf16 || worker.compute_major >= 8);
 }
@@ -188,7 +188,7 @@ std::uint64_t product_scratch_bytes(const CudaStep& step, std::size_t unpacked_b
     if (step.n_tokens <= CudaContext::kFewRows) return few;
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
     // Weights that are unpacked: queries, keys and values in one (rows by hidden_dim),
-    // the way back, and the logits'.
+    // the attention's output matrix, and the logits'.
     std::size_t unpacked = unpack_bytes(step.hidden_dim, heads, false, unpacked_bytes);
     for (const std::int64_t n_rows : {step.attention.qkv_width(), step.vocab_size}) {
         const std::size_t bytes = unpack_bytes(n_rows, step.hidden_dim, false, unpacked_bytes);
@@ -223,7 +223,7 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
         return;
     }
     worker.start_kept();  // cuBLAS starts its kernels itself
-    // cuBLAS counts by columns: what lies here as rows (n, n_out) is its (n_out, n).
+    // cuBLAS counts by columns: rows (n, n_out) here are its (n_out, n).
     const CublasFunctions& cublas = worker.cublas->functions();
     const cublasHandle_t handle = worker.cublas->handle();
     const cublasOperation_t operation = factor.transposed ? CUBLAS_OP_N : CUBLAS_OP_T;

@@ -36,7 +36,7 @@ __device__ inline float inverse_of(float scale) {
 // series to f^6.
 __device__ inline float shrink_power(float x) {
     const unsigned bits = __float_as_uint(x);
-    const int exponent = static_cast<int>(bits - 0x3f3504f3u) >> 23;  // of sqrt(1/2): exponents change there
+    const int exponent = static_cast<int>(bits - 0x3f3504f3u) >> 23;  // the bits of sqrt(1/2): exponents change there
     const float m = __uint_as_float(bits - (static_cast<unsigned>(exponent) << 23));
     const float s = (m - 1.0f) / (m + 1.0f);
     const float s2 = s * s;
@@ -119,7 +119,7 @@ struct Group {
         }
     }
 
-    // sum += E / scale, what the shrinkage leaves of the errors.
+    // sum += E / scale, the errors that remain after the shrinkage.
     __device__ void add_errors(float largest_code, float scale, float zero, float beta, float& sum) const {
         const float weight = 1.0f / beta;
 #pragma unroll 1
@@ -133,7 +133,7 @@ struct Group {
         }
     }
 
-    // An index that is not known in advance, though registers have no addresses.
+    // An index that is known only at run time, though registers have no addresses.
     __device__ float at(int index) const {
         float value = t[0];
 #pragma unroll
@@ -141,7 +141,7 @@ struct Group {
         return value;
     }
 
-    // Sum of squares of what a scale and a zero leave; the weights not divided.
+    // The sum of squared errors with a scale and a zero; the weights not divided.
     __device__ float squared_error(float largest_code, float scale, float inverse, float zero) const {
         float sum = 0.0f;
 #pragma unroll
@@ -169,9 +169,9 @@ __device__ inline void round_meta(const PackedSuper& super, float& scale, float&
     z = static_cast<unsigned>(zero_code);
 }
 
-// In four bits each, chosen together: of the codes next to the fitted scale, and for each
-// of the zeros next to the one that leaves the group where it was, those of the smallest
-// error.
+// In four bits each, chosen together: the codes next to the fitted scale, with for each
+// the zeros next to the one that leaves the group in place, are tried, and the pair of
+// the smallest error wins.
 template <int kGroup>
 __device__ void choose_meta(const Group<kGroup>& group, const PackedSuper& super, float largest_code, float& scale,
                             float& zero, unsigned& s, unsigned& z) {

@@ -10,9 +10,9 @@ namespace {
 // layer is one.
 constexpr std::uint64_t kMostOthersBetween = 4096;
 
-// No driver says what a node takes; what a graph takes is measured when it is built. A
+// No driver reports a node's memory; a graph's memory is measured when it is built. A
 // layer has some twenty kernels and events.
-#ifdef OFFSTAGE_GRAPH_NODE_BYTES  // the tests' host layer: what it takes
+#ifdef OFFSTAGE_GRAPH_NODE_BYTES  // the tests' host layer: its own size
 constexpr std::uint64_t kNodeBytes = OFFSTAGE_GRAPH_NODE_BYTES;
 #else
 constexpr std::uint64_t kNodeBytes = std::uint64_t{16} << 10;
@@ -99,13 +99,13 @@ bool Replay::build(Sequence& sequence, cudaStream_t stream) {
     }
     if (status == cudaSuccess) status = sequence.list.add_nodes(graph.get(), events.data());
     if (status == cudaSuccess) status = cudaGraphInstantiateWithFlags(sequence.graph.out(), graph.get(), 0);
-    if (status == cudaSuccess) status = cudaGraphUpload(sequence.graph.get(), stream);  // takes what a launch would
+    if (status == cudaSuccess) status = cudaGraphUpload(sequence.graph.get(), stream);  // allocates what a launch would
     if (status == cudaSuccess) {
         ++counts_.n_graphs;
         sequence.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, before - left()));
         bytes_ += sequence.bytes;
-        // Drivers keep what a graph leaves for the next one, which then seems to take
-        // nothing.
+        // Drivers reuse the memory of a destroyed graph for the next one, which then
+        // seems to take nothing.
         counts_.bytes = std::max(counts_.bytes, bytes_);
         return true;
     }
@@ -134,7 +134,7 @@ void Replay::drop_graph(Sequence& sequence) {
         points_.forget_time(sequence.tickets[i], sequence.events[i].get());
     }
     sequence.tickets.clear();
-    sequence.graph.reset();  // one that is running ends first
+    sequence.graph.reset();  // waits for the end of a running one
     sequence.events.clear();
     bytes_ -= sequence.bytes;
     sequence.bytes = 0;

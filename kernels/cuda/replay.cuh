@@ -17,34 +17,34 @@
 
 namespace offstage::kernels::cuda {
 
-// Sequences of kernels that come again as CUDA graphs: one call starts what were some
-// hundred.
+// Repeated sequences of kernels as CUDA graphs: one call replaces some hundred launches.
 //
-// Graphs are built of the launches themselves, node by node, rather than by capturing a
-// stream: what other threads and streams do meanwhile (memory is given back in stream
-// order, events are recorded) has no part in them, and nothing that is forbidden while a
-// stream is captured can happen. A sequence is kept until its end, and compared with the
-// last one at its place, kernel by kernel and each parameter byte by byte. The same a
-// second time: a graph is built of it. The same again: the graph is started. Different:
-// it is started kernel by kernel, and the graph goes. So a graph is never older than what
-// it is started for: whatever changes - an address, a format, a number of splits - is
-// seen, and what is to change without a difference lies in the device's memory
+// Graphs are built from the launches themselves, node by node, rather than by capturing a
+// stream. So other threads and streams (memory is released in stream order, events are
+// recorded) are not captured, and no operation that is forbidden during a capture can
+// occur. A sequence is recorded to its end, and compared with the last one at its place,
+// kernel by kernel and each parameter byte by byte. If it is the same a second time, a
+// graph is built from it; if it is the same again, the graph is started. If it differs,
+// it is started kernel by kernel, and the graph is destroyed. So a graph never runs with
+// old parameters: every change (an address, a format, a number of splits) is detected.
+// Values that change without a new graph lie in the device's memory
 // (DecodeItem::device_past).
 //
-// One thread, the context's, but is_of_this_thread(); the device must be the calling
+// One thread, the context's, except is_of_this_thread(); the device must be the calling
 // thread's.
 class Replay {
   public:
-    // memory: what the GPU's memory that graphs take is told from.
+    // memory: counts what the pool holds, to measure the memory of graphs.
     Replay(EventRing& points, const DeviceMemory& memory) : points_(points), memory_(memory) {}
     ~Replay() { forget_all(); }
     Replay(const Replay&) = delete;
     Replay& operator=(const Replay&) = delete;
 
-    // Keeps what the worker is to start from now on. Nothing while it is off.
+    // Records the launches that the worker makes from now on. Does nothing while graphs
+    // are off.
     void begin(Worker& worker, std::int64_t place);
-    // Starts it, unless Worker::start_kept() has done so. After a failure of the worker:
-    // its events alone.
+    // Starts the recorded sequence, unless Worker::start_kept() has done so. After a
+    // failure of the worker it only records the events.
     void end(Worker& worker);
     // On at first. Off: all graphs go.
     void set_on(bool on);
@@ -59,9 +59,9 @@ class Replay {
     struct Sequence {
         LaunchList list;
         GraphExec graph;                     // empty: none was built of the list
-        std::vector<Event> events;           // of its points
-        std::vector<std::uint64_t> tickets;  // that the events were recorded for last
-        std::uint64_t bytes = 0;             // that the graph took
+        std::vector<Event> events;           // the graph's points
+        std::vector<std::uint64_t> tickets;  // for which the events were recorded last
+        std::uint64_t bytes = 0;             // memory that the graph took
         std::uint64_t last_use = 0;
     };
     Sequence& sequence_at(std::int64_t place);
@@ -76,14 +76,15 @@ class Replay {
     std::int64_t place_ = 0;
     std::map<std::int64_t, Sequence> sequences_;
     std::uint64_t n_uses_ = 0;
-    std::uint64_t bytes_ = 0;  // of the graphs that there are
+    std::uint64_t bytes_ = 0;  // of the existing graphs
     bool on_ = true;
     Failure problem_;
     CudaReplays counts_;
     std::atomic<std::thread::id> thread_;
 };
 
-// Of one token through so many layers, each node an estimate of what drivers take.
+// For one token through so many layers; each node counts with an estimate of the drivers'
+// memory.
 std::uint64_t expected_graph_bytes(std::int64_t n_layers);
 
 }  // namespace offstage::kernels::cuda

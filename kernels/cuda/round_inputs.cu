@@ -8,12 +8,12 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// A warp's 32 values, one of each lane, to places column - lane ... of a row.
+// Stores a warp's 32 values, one of each lane, at places column - lane ... of a row.
 __device__ inline void store_rounded(float value, std::int64_t column, std::int64_t n_columns, unsigned char* row) {
     const float most = warp_max(fabsf(value));
     const float factor = most > 0.0f ? 127.0f / most : 0.0f;
-    // What is no number, or too large for a factor of numbers near 0, becomes 0: memory
-    // that was never written is rounded where products are only timed.
+    // A value that is not a number, or too large for a factor of numbers near 0, becomes
+    // 0: timing of products rounds uninitialized memory.
     const float scaled = value * factor;
     const int code = fabsf(scaled) <= 127.5f ? static_cast<int>(rintf(scaled)) : 0;
     row[column] = static_cast<unsigned char>(code);

@@ -1,5 +1,5 @@
-// The router: a product for the logits, then a warp per token that chooses. See
-// kernels::route() for what it computes.
+// The router: a product for the logits, then a warp per token that chooses.
+// kernels::route() defines the result.
 #include <cfloat>
 #include <cmath>
 
@@ -26,8 +26,8 @@ struct Best {
     int index;
 };
 
-// The best of 0 .. n-1 that is worse than `last`, so that nothing has to be marked as
-// taken; `counts(i)`: i is asked for at all. Every lane gets it.
+// The best of 0 .. n-1 that is worse than `last`, so that no entry need be marked as
+// taken; `counts(i)`: whether i is considered. Every lane gets it.
 template <typename Counts>
 __device__ inline Best next_best(const float* values, int n, const Best& last, const Counts& counts) {
     Best best = {0.0f, -1};
@@ -73,7 +73,7 @@ __device__ inline void mix(const RouterSpec& spec, const float* logits, const st
 __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, RouterArrays arrays,
                                                 const float* logits, std::int32_t* experts, float* weights) {
     const int n = spec.n_experts;
-    float* values = shared_memory<float>();  // (n_experts): what is compared
+    float* values = shared_memory<float>();  // (n_experts): the values that are compared
     float* scores = values + n;              // (n_experts)
     float* groups = scores + n;              // (n_groups)
     const int lane = static_cast<int>(threadIdx.x);

@@ -10,12 +10,12 @@
 
 namespace offstage::kernels::cuda {
 
-inline constexpr std::int64_t kMostRowsOfCall = 32768;  // a grid has no more
+inline constexpr std::int64_t kMostRowsOfCall = 32768;  // the limit of a grid
 
 // run(list, n_rows) for the rows of those calls that takes(call) is true of: each row's
-// results lie in scratch memory at FewCall::scratch_row, below n_rows; row_bytes: what a
-// row takes there, in four pieces. The last list may be empty. Without room for one row
-// the worker lacks scratch memory.
+// results lie in scratch memory at FewCall::scratch_row, below n_rows; row_bytes: scratch
+// bytes of a row, in four pieces. The last list may be empty. Without room for one row
+// the worker reports missing scratch memory.
 template <typename Takes, typename Run>
 void run_rows_in_lists(Worker& worker, const CudaExpertCall* calls, std::size_t n_calls, std::size_t row_bytes,
                        const Takes& takes, const Run& run) {

@@ -35,7 +35,7 @@ __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
 struct KvPlaces {
     KvType type = KvType::kF32;
     std::int64_t key_dim = 0;
-    std::int64_t value_dim = 0;  // of a row that lies there
+    std::int64_t value_dim = 0;  // of a row in the block
     std::int64_t keys = 0;       // of the first head
     std::int64_t values = 0;
     std::int64_t key_head = 0;  // from one head to the next
@@ -97,8 +97,8 @@ __device__ inline float4 four_cached_values(KvType type, const std::byte* row, s
     return make_float4(value(0), value(1), value(2), value(3));
 }
 
-// Calls body(list) for up to kSegmentsPerLaunch segments at a time; units(segment) says
-// how many each has, 0: skip it.
+// Calls body(list) for up to kSegmentsPerLaunch segments at a time. units(segment): their
+// number for each, 0: skip it.
 template <typename Units, typename Body>
 void for_segment_lists(const CudaSegment* segments, std::size_t n_segments, const Units& units, const Body& body) {
     SegmentList list;

@@ -2,7 +2,7 @@
 // outputs, of one matrix or of w1 and w3, for all inputs: its warps take every fourth
 // piece of four blocks of 64 weights, so that a weight is read once and by 16 rows at a
 // time. The columns of a warp's products are inputs' parts, eight at a time: three for
-// each input. How many inputs there are does not change a sum's bits.
+// each input. The number of inputs does not change a sum's bits.
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/split_products.cuh"
 #include "kernels/cuda/tensor_core.cuh"
@@ -96,7 +96,7 @@ struct FourBlocks {
             for (int k = 0; k < 4; ++k) words[k] = low[b] >> (2 * k) & 0x03030303u;
         }
     }
-    // Of block b's group, or of its word's.
+    // The scale and zero of block b's group, or of its word's.
     __device__ void group(int b, int word, float& scale, float& zero) const {
         const unsigned bits = kGroupPerWord ? groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] >> (8 * word) : 0;
         const unsigned s = kGroupPerWord ? bits & 15u : groups[0] >> (8 * b) & 255u;
@@ -156,7 +156,8 @@ __global__ void __launch_bounds__(kRoundThreads)
     unsigned codes[kSplitParts] = {};
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        // What is no number, or too large for a factor of numbers near 0, becomes 0.
+        // A value that is not a number, or too large for a factor of numbers near 0,
+        // becomes 0.
         float rest = values[i] * factor;
         if (!(fabsf(rest) <= 127.5f)) rest = 0.0f;
 #pragma unroll
@@ -181,7 +182,7 @@ __global__ void __launch_bounds__(kRoundThreads)
 struct SplitJob {
     FewCalls list;
     Gating gating;
-    UpRows up_rows;  // and of a matrix alone
+    UpRows up_rows;  // also for a single matrix
     bool is_up = false;
     PackedPlaces places;
     std::int64_t n_rows = 0;
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3
     };
     const int n_blocks = job.places.n_blocks;
     const unsigned char* x[kGroups];       // the codes of column `row`, from this lane's on
-    const SplitBlock* blocks[kGroups][2];  // of columns 2 * quarter and the next
+    const SplitBlock* blocks[kGroups][2];  // columns 2 * quarter and the next
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
         const int column = 8 * g + row;
@@ -267,7 +268,7 @@ __global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3
                     for (int g = 0; g < kGroups; ++g) {
                         const unsigned in[4] = {codes[g].x, codes[g].y, codes[g].z, codes[g].w};
                         int dots[4] = {};
-                        [[maybe_unused]] int input_sums[4] = {};  // of the turn's 16 codes
+                        [[maybe_unused]] int input_sums[4] = {};  // the turn's 16 codes
                         if constexpr (kTurns == 4) {
                             const unsigned a[2] = {words[0][turn], words[1][turn]};
                             const unsigned one[1] = {in[turn]};

@@ -16,10 +16,10 @@ constexpr int kSplitParts = 3;
 
 // A row of n inputs, a multiple of kPackedBlock: the codes of its first parts, of its
 // second and of its third (n bytes each; in the order in which the lanes of a warp hold a
-// block's weights), then for each part and block what follows. A multiple of 16 bytes.
+// block's weights), then a SplitBlock for each part and block. A multiple of 16 bytes.
 struct alignas(8) SplitBlock {
     float scale;  // of the part's codes
-    float sum;    // of the block's inputs; 0 but for the first part
+    float sum;    // of the block's inputs; 0 except in the first part
 };
 __host__ __device__ constexpr std::int64_t split_bytes(std::int64_t n) {
     const std::int64_t bytes =
@@ -27,7 +27,7 @@ __host__ __device__ constexpr std::int64_t split_bytes(std::int64_t n) {
     return (bytes + 15) / 16 * 16;
 }
 
-// Whether rows of so many weights are multiplied so.
+// Whether rows of so many weights are multiplied with split inputs.
 bool splits_inputs(WeightType type, std::int64_t n_columns);
 
 // As packed_up(), where splits_inputs(). `split`: room for split_bytes(hidden_dim) for each

@@ -5,10 +5,10 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kBlocksPerLaunch = kThreads;
-constexpr std::int64_t kLeastSlots = 2;  // as shared_blocks() asks for
+constexpr std::int64_t kLeastSlots = 2;  // shared_blocks() needs them
 
-// Of one of the two copies, where a layer has so much: 4,096 tokens of Mixtral 8x7B in
-// bf16, which take the bus some 0.7 ms.
+// The size of one of the two copies, where a layer has as much: 4,096 tokens of Mixtral
+// 8x7B in bf16, whose copy takes some 0.7 ms.
 #ifdef OFFSTAGE_STAGED_BYTES  // the tests' host layer: little, so that short prompts come in ranges there too
 constexpr std::int64_t kMostHalfBytes = OFFSTAGE_STAGED_BYTES;
 #else
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads) copy_table(std::byte* const* from, s
     if (i < n) to[i] = from[i];
 }
 
-// The table says that this layer of the blocks lies in slots, one after the other.
+// Enters the slots of this layer's blocks, one after the other, in the table.
 __global__ void __launch_bounds__(kThreads)
     place_blocks(StagedBlocks list, LayerPlace layer, std::byte* slots, std::byte** table) {
     const int i = static_cast<int>(threadIdx.x);
@@ -48,7 +48,8 @@ std::int64_t shared_blocks(std::int64_t window) {
     return window > 0 ? 1 : 0;
 }
 
-// Blocks [begin, end) of a segment, of which no more than fit lie in host memory.
+// The end of the longest run of a segment's blocks from `begin` on with at most n_slots
+// blocks in host memory.
 std::int64_t range_end(const CudaSegment& segment, std::int64_t begin, std::int64_t n_slots) {
     const std::int64_t n_blocks = n_table_blocks(segment.past + segment.n_tokens);
     std::int64_t end = begin;
@@ -131,7 +132,7 @@ void StagedKeys::fetch(Worker& worker, std::int64_t window, const CudaSegment& s
     if (n_slots(layer) < 1 + shared_blocks(window)) return;
     const std::int64_t n_past_blocks = segment.past / kKvBlockTokens;
     std::int64_t begin = first_seen(window, segment);
-    forget(worker);  // what nobody asked for: it may have changed since
+    forget(worker);  // unused copies of an earlier call: the blocks may have changed since
     for (Half& half : halves_) {
         const std::int64_t end = range_end(segment, begin, n_slots(layer));
         list_sources(segment, layer, begin, end < n_past_blocks ? end : n_past_blocks, sources_);
@@ -186,8 +187,8 @@ void for_staged_keys(const Attention& attention, const CudaSegment& segment, con
         const bool is_last = end == n_blocks;
         const std::int64_t next_begin = end - n_shared;
         const std::int64_t next_end = range_end(segment, next_begin, n_slots);
-        // Before this range's attention is started: it is not waited for, but the one
-        // before, which read what is overwritten.
+        // Copies the next range before this range's attention is started: it waits only
+        // for the attention of the range before, which reads the same memory.
         if (!is_last) copy(next_begin, next_end, keys.halves_[(r + 1) % 2]);
         if (!worker.failure.none()) break;
         StagedBlocks list;

@@ -1,10 +1,10 @@
 #pragma once
 // Keys and values of a prompt that lie in host memory. Each tile of queries reads every
-// key that it sees, which would come over the bus as often as there are tiles: they are
-// copied to the device's memory first, each once, a range of keys after the other. There
-// is room for two ranges: one is copied while attention reads the other, and the first
-// two of a layer's may be fetched while the layer before computes its products. The
-// copies have a queue of their own, since they wait for attention, which experts' copies
+// key that it sees; read in place, keys would cross the bus once for each tile. So they
+// are copied to the device's memory first, each once, one range of keys after the other.
+// There is room for two ranges: one is copied while attention reads the other, and the
+// first two of a layer may be fetched while the layer before computes its products. The
+// copies have their own queue, since they wait for attention, and the copies of experts
 // need not.
 
 #include <cstdint>
@@ -16,16 +16,16 @@
 
 namespace offstage::kernels::cuda {
 
-// Whether the segment's rows are computed so.
+// Whether the segment's rows are computed with staged keys.
 inline bool has_staged_keys(const CudaSegment& segment) {
     return segment.n_tokens > kFewTokens && segment.in_host != nullptr;
 }
 
-// Of scratch memory, for a step whose layers may have this attention: besides
-// StagedKeys'.
+// Scratch memory for a step whose layers may have this attention, in addition to that of
+// StagedKeys.
 std::uint64_t staged_keys_scratch_bytes(const CudaStep& step);
 
-// Where a layer lies in a block, in bytes.
+// A layer's place in a block, in bytes.
 struct LayerPlace {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
@@ -39,17 +39,17 @@ inline LayerPlace layer_place(const KvShape& kv, std::int64_t layer) {
 class StagedKeys {
   public:
     cudaError_t open();
-    // Of the device's memory, for such steps; 0: they stage nothing.
+    // Bytes of device memory for such steps; 0: they stage nothing.
     static std::uint64_t bytes_for(const CudaStep& step);
     // Until the next call; nothing may still be copied.
     void set_memory(void* data, std::size_t bytes);
 
-    // Begins to copy the first blocks of the segment that has_staged_keys(), of those
-    // that hold nothing but keys before `past`. They must stay as they are until
-    // for_staged_keys() with the same segment, or forget().
+    // Begins to copy the first blocks of a segment with has_staged_keys(), as far as they
+    // hold only keys before `past`. The blocks must not change until for_staged_keys()
+    // with the same segment, or forget().
     void fetch(Worker& worker, std::int64_t window, const CudaSegment& segment, const LayerPlace& layer);
-    // What was fetched will not be asked for. What comes to the compute queue from now on
-    // comes after its copies.
+    // Fetched keys will not be used. Later work on the compute queue runs after their
+    // copies.
     void forget(Worker& worker);
     bool has_fetched() const { return !halves_[0].sources.empty() || !halves_[1].sources.empty(); }
 
@@ -58,13 +58,13 @@ class StagedKeys {
                                 const std::function<void(const CudaSegment& segment, const KeyRange& range)>& attend);
     struct Half {
         std::byte* data = nullptr;
-        std::vector<const std::byte*> sources;  // what is copied there, one after the other
+        std::vector<const std::byte*> sources;  // the copied blocks, one after the other
         Event copied;
     };
 
     std::int64_t n_slots(const LayerPlace& layer) const { return static_cast<std::int64_t>(half_bytes_) / layer.bytes; }
-    // The half then has copies of these blocks; those that it has already are not copied
-    // again. The others are, after all that the compute queue has been given by now.
+    // Fills the half with copies of these blocks; blocks that it has already are not
+    // copied again. The copies run after all work that the compute queue has by now.
     void copy(Worker& worker, Half& half, const std::vector<const std::byte*>& sources, std::int64_t bytes);
     void await(Worker& worker, Half& half);  // the compute queue does
 

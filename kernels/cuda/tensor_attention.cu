@@ -3,9 +3,8 @@
 // results sums over those of values with e^(score - largest). The float32 factor of
 // either is split into three bf16, whose sum it is, and each of them is multiplied.
 //
-// Tiles of keys begin at the same keys whatever the step, the window and the ranges, and
-// no number of one token is added to one of another: a token's bits do not depend on its
-// company.
+// Tiles of keys begin at the same keys for every step, window and range, and no number of
+// one token is added to one of another: a token's bits do not depend on the other tokens.
 #include "kernels/cuda/async_copies.cuh"
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
@@ -34,12 +33,12 @@ struct KeyTile {
     static constexpr int kSize = kTileKeys * kChunks;
     uint4 chunks[kSize];
 
-    // That of chunk `chunk ^ c` is place(row, chunk) ^ c, also behind a whole number of
-    // tiles.
+    // The place of chunk `chunk ^ c` is place(row, chunk) ^ c, also after a whole number
+    // of tiles.
     __device__ static int place(int row, int chunk) { return row * kChunks + (chunk ^ (row % 8)); }
 
-    // From one block of the cache, whose first row is at rows; zeros beyond rows [begin,
-    // end).
+    // Loads from one block of the cache, whose first row is at rows; zeros beyond rows
+    // [begin, end).
     __device__ void load(AsyncCopies& copies, const std::byte* rows, int stride, int d, int begin, int end) {
         constexpr int kRowsAtOnce = kThreads / kChunks;
         static_assert(kRowsAtOnce % 8 == 0, "a thread's chunks are permuted alike");
@@ -95,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int n_pairs = static_cast<int>(segment.n_tokens) * pairs.group;
     const int past = static_cast<int>(past_of(segment));
 
-    // Of the block: the keys that its pairs see, and the tiles of this launch.
+    // The block's keys: those that its pairs see, and the tiles of this launch.
     const int first_position = past + pairs.token(first_pair);
     const int last_position = past + pairs.token((first_pair + kRows < n_pairs ? first_pair + kRows : n_pairs) - 1);
     const int begin = window > 0 && first_position + 1 > window ? first_position + 1 - window : 0;
@@ -103,8 +102,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int n_tiles_seen = last_position / kTileKeys + 1;
     const int end_tile = n_tiles_seen < range.end / kTileKeys ? n_tiles_seen : static_cast<int>(range.end / kTileKeys);
 
-    // Of the warp, and of the lane. Pairs beyond the last have its query, and are not
-    // stored; a warp that has no others multiplies nothing.
+    // The pairs of the warp, and of the lane. Pairs beyond the last use its query, and
+    // are not stored; a warp with only such pairs multiplies nothing.
     const int warp_pair = first_pair + static_cast<int>(threadIdx.x) / kWarp * 16;
     const int warp_first = past + pairs.token(warp_pair);
     const int warp_last = warp_pair < n_pairs ? past + pairs.token(warp_pair + 15) : -1;
@@ -189,12 +188,12 @@ __global__ void __launch_bounds__(kThreads, 2)
         const int first_key = tile * kTileKeys;
         copies.wait<kBuffers - 2>();
         __syncthreads();
-        // The tile is there for all, and all have multiplied the one before, whose place
-        // is the next but one's.
+        // The tile is complete, and all threads have multiplied the tile before, whose
+        // buffer the next copy overwrites.
         load(tile + 2, buffer > 0 ? buffer - 1 : kBuffers - 1);
         find_block(tile + 3);
 
-        // Whether one of the warp's pairs sees one of the keys.
+        // True if one of the warp's pairs sees one of the keys.
         if (first_key <= warp_last && (window == 0 || first_key + kTileKeys > warp_first + 1 - window)) {
             float scores[kTileKeys / 8][4] = {};
             const int my_keys = 2 * buffer * Tile::kSize + Tile::place(lane / 16 * 8 + lane % 8, lane / 8 % 2);

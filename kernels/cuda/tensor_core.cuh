@@ -1,8 +1,8 @@
 #pragma once
 // Products of small matrices of 8-bit numbers and of bf16, formed by a warp on tensor
 // cores (mma.sync of the PTX ISA; integers of 8 bits since compute capability 7.5, bf16
-// since 8.0). In the tests' host layer the lanes exchange what they hold and add it up in
-// loops.
+// since 8.0). In the tests' host layer the lanes exchange their operands and add the
+// products in loops.
 
 #include <cuda_runtime.h>
 
@@ -75,12 +75,12 @@ __device__ inline unsigned pack_bf16(float low, float high) {
 #endif
 }
 
-// c (16, 8) += a (16, 16) * b (8, 16)^T, bf16, sums in float32. By a whole warp. What a
-// lane holds, with row = lane / 4 and place = lane % 4, two columns in a word:
+// c (16, 8) += a (16, 16) * b (8, 16)^T, bf16, sums in float32. By a whole warp. A lane's
+// operands, with row = lane / 4 and place = lane % 4, two columns in a word:
 //   a[2 * s + h]  row `row + 8 * h`, columns 8 * s + 2 * place and the next
 //   b[s]          row `row`, the same columns
 //   c[2 * h + i]  row `row + 8 * h`, column 2 * place + i
-// Nothing in code for GPUs before compute capability 8.0, where nobody calls it.
+// Empty in code for GPUs before compute capability 8.0, which never calls it.
 __device__ inline void multiply_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
 #if defined(OFFSTAGE_CUDA_ON_HOST)
     const unsigned mine[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
@@ -110,10 +110,10 @@ __device__ inline void multiply_bf16(float (&c)[4], const unsigned (&a)[4], cons
 #endif
 }
 
-// Four matrices (8, 8) of 16-bit numbers in shared memory, whose rows are 16 bytes, at
-// multiples of 16. By a whole warp: lane 8 * m + r says where row r of matrix m begins.
-// words[m]: of matrix m, row lane / 4, columns 2 * (lane % 4) and the next; kTransposed:
-// of its transpose. Nothing in code for GPUs before compute capability 7.5.
+// Loads four matrices (8, 8) of 16-bit numbers from shared memory, whose rows are 16
+// bytes, at multiples of 16. By a whole warp: lane 8 * m + r has the address of row r of
+// matrix m. words[m]: of matrix m, row lane / 4, columns 2 * (lane % 4) and the next;
+// kTransposed: of its transpose. Empty in code for GPUs before compute capability 7.5.
 template <bool kTransposed>
 __device__ inline void load_matrices(unsigned (&words)[4], const void* row) {
 #if defined(OFFSTAGE_CUDA_ON_HOST)

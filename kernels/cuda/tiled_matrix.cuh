@@ -10,7 +10,7 @@
 
 namespace offstage::kernels::cuda {
 
-// (n_rows, n_columns) of a type, and what is added to an output.
+// A matrix (n_rows, n_columns) of a type, and the bias of its outputs.
 struct TiledMatrix {
     WeightType type = WeightType::kF32;
     std::int64_t offset = 0;  // bytes, from a call's weights
@@ -28,7 +28,7 @@ inline TiledMatrix tiled_matrix(const WeightView& weight) {
     return {weight.type, 0, static_cast<std::int64_t>(weight.stride_bytes()), weight.n_rows, weight.n_cols};
 }
 
-// Of an expert's block.
+// The matrices of an expert's block.
 struct ExpertMatrices {
     TiledMatrix gate, up, down;
 

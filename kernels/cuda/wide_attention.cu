@@ -40,7 +40,7 @@ __device__ inline HeadRange heads_of(const AttentionShape& shape, std::int64_t i
 struct Softmax {
     float largest;
     float sum;     // of e^(score - largest)
-    float shrink;  // of what was summed before the last tile
+    float shrink;  // factor for the sums before the last tile
 };
 
 template <int kHeads>
@@ -71,10 +71,10 @@ __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
     return sum;
 }
 
-// result[h][j]: of head h and value thread + j * kThreads, the sum over keys [begin,
-// end), at least one, of e^(score - largest) * value, as far as the range goes; state and
-// so_far: what it resumes, of the first of the heads. The block's shared memory then
-// begins with the heads' Softmax.
+// result[h][j]: for head h and value thread + j * kThreads, the sum over keys [begin,
+// end), at least one, of e^(score - largest) * value, up to the end of the range. state
+// and so_far: the state that it resumes, for the first of the heads. The block's shared
+// memory then begins with the heads' Softmax.
 template <int kHeads>
 __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const HeadRange& heads,
                             std::byte* const* blocks, const float* query_row, std::int64_t begin, std::int64_t end,
