@@ -11,18 +11,20 @@
 
 namespace offstage::engine {
 
-// What memory is spent on: the rows of every budget display.
+// The uses of memory: the rows of every budget display.
 enum class MemoryUse : std::uint8_t { kDense, kKvCache, kExperts, kStaging, kWorkspace };
 inline constexpr std::size_t kMemoryUses = 5;
 std::string_view name_of(MemoryUse use);  // "dense weights", "KV cache", "experts", "staging", "workspace"
 
-// Where an arena's bytes come from: host memory, a GPU. allocate() returns nullptr when there are none, never throws.
+// The source of an arena's bytes: host memory, a GPU. allocate() returns nullptr when
+// there are none, and never throws.
 class MemorySource {
   public:
     virtual ~MemorySource() = default;
     virtual void* allocate(std::size_t bytes) noexcept = 0;
     virtual void release(void* data, std::size_t bytes) noexcept = 0;
-    // What is released may be kept for later, but all that is held stays within the limit where that depends on it.
+    // Released memory may be kept for later, but if the source has a limit, all memory
+    // that it holds stays within it.
     virtual void set_limit(std::uint64_t /*bytes*/) noexcept {}
 };
 
@@ -60,9 +62,10 @@ class DeviceBlock {
     MemoryUse use_ = MemoryUse::kWorkspace;
 };
 
-// Memory of one place (a GPU's, an emulated accelerator's, the host's) under a budget: used bytes never pass it.
-// Sizes are counted rounded up to 256 bytes, the alignment given: not what a device's pages round up beyond that. Any
-// thread. Allocation happens at load and when plans change, never per token.
+// Memory of one place (a GPU, an emulated accelerator, the host) under a budget that the
+// used bytes never exceed. Sizes count rounded up to 256 bytes, the alignment of blocks;
+// a device's further rounding to pages does not count. Any thread. Allocation happens at
+// load and when plans change, never per token.
 class Arena {
   public:
     // `place`: for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive the arena.
@@ -71,12 +74,14 @@ class Arena {
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 
-    // Zero bytes give an empty block. Throws Error (kOutOfMemory): names the place, the purpose, what was asked for and
-    // what is left of the budget, or that the device itself had no more.
+    // Zero bytes give an empty block. Throws Error (kOutOfMemory) with the place, the
+    // purpose, the requested bytes and the rest of the budget, or saying that the device
+    // itself had no more.
     DeviceBlock allocate(std::size_t bytes, MemoryUse use, const MessageArgument& purpose);
 
-    // What the device itself takes for this program beside the blocks counts as well: from now on so many bytes, for
-    // this use. False: the budget has no room for more than it was, which stays.
+    // Memory that the device itself takes for this program besides the blocks counts as
+    // well: from now on so many bytes, for this use. False: the budget has no room for a
+    // larger number, and the old number stays.
     bool count_beside(std::uint64_t bytes, MemoryUse use);
 
     ArenaUsage usage() const;
@@ -84,7 +89,8 @@ class Arena {
     // A new budget, at least what is used (else Error kInvalidInput). The high-water mark starts again from now.
     void set_budget(std::uint64_t bytes);
 
-    // Tests and drills: the n-th allocation from now fails (1: the next) as if the device had no more; 0: none.
+    // Tests and drills: the n-th allocation from now fails (1: the next) as if the device
+    // had no more memory; 0: none.
     void fail_allocation(int n);
 
   private:
@@ -95,7 +101,7 @@ class Arena {
     MemorySource& source_;
     mutable std::mutex mutex_;
     ArenaUsage usage_;
-    std::uint64_t beside_bytes_ = 0;  // of the used ones: count_beside()
+    std::uint64_t beside_bytes_ = 0;  // part of the used bytes: count_beside()
     int fail_in_ = 0;
 };
 

@@ -24,15 +24,16 @@ enum class DeviceKind : std::uint8_t { kCpu, kCuda, kEmulated };
 
 struct DeviceInfo {
     DeviceKind kind = DeviceKind::kCpu;
-    std::string id;    // what --device takes: "cpu", "cuda:0", "emulated:rtx-3060"
+    std::string id;    // the value for --device: "cpu", "cuda:0", "emulated:rtx-3060"
     std::string name;  // "NVIDIA H200"; "Quadro RTX 6000 (emulated)"
     bool emulated = false;
     bool emulated_host = false;         // CPU work is accounted from a profile as well
-    std::uint64_t memory_bytes = 0;     // of the device in all
-    std::uint64_t available_bytes = 0;  // when it was opened: what a budget may be at most
-    // Keys calibrations: device, driver, clocks - everything whose change makes old measurements worthless.
+    std::uint64_t memory_bytes = 0;     // of the whole device
+    std::uint64_t available_bytes = 0;  // when it was opened: the upper limit of a budget
+    // Key of calibrations: device, driver, clocks, and everything else whose change
+    // invalidates old measurements.
     std::string fingerprint;
-    Message note;  // a sentence for the person who loads a model on it; empty: none
+    Message note;  // a sentence for the user who loads a model on it; empty: none
 };
 // The device's name inside of messages: "(emulated)" is a word of the reader's language.
 MessageArgument device_name(const DeviceInfo& info);
@@ -79,56 +80,60 @@ struct ExpertCall {
     kernels::ExpertView weights;  // in the device's memory
     std::int64_t first_row = 0;
     std::int64_t n_rows = 0;
-    // Of an expert of which only some neurons came: their places in the whole one, ascending, in host memory; its
-    // layout's ffn_dim is their number. Those that are missing are neurons that ExpertSpec::theta leaves out for each
-    // of the rows. The result is the whole expert's (CpuBackend and EmulatedAccelerator: bit by bit; there of few rows
-    // alone). Empty: it is whole.
+    // If only some neurons of an expert were copied: their places in the whole expert,
+    // ascending, in host memory; its layout's ffn_dim is their number. The missing
+    // neurons are those that ExpertSpec::theta leaves out for each of the rows. The
+    // result is the whole expert's (CpuBackend and EmulatedAccelerator: bit by bit; there
+    // for few rows only). Empty: the expert is whole.
     std::span<const std::int32_t> neurons = {};
-    std::int64_t whole_ffn_dim = 0;  // where neurons are missing
+    std::int64_t whole_ffn_dim = 0;  // if neurons are missing
 };
 
 // In what order the sums behind a row of activations are formed, which decides their last bits.
 enum class SumOrder : std::uint8_t {
     kByNumber,  // the fastest for the number of rows computed together: one, a few, or many
-    // That of many rows, however few they are: a row's result then does not depend on the others, so that a prompt may
-    // be read in steps of any length. Costs time where rows are few.
+    // The order for many rows, even where they are few: a row's result then does not
+    // depend on the others, so that a prompt may be read in steps of any length. Costs
+    // time where rows are few.
     kMany,
 };
 
 // CPU work done on behalf of a step, for clocks that account instead of measuring: pieces done one after the other,
 // each limited by the slower of its two needs.
 struct HostWork {
-    double bytes = 0;  // of weights read
+    double bytes = 0;  // weights read
     double flops = 0;
     double disk_bytes = 0;  // read from disk before
 };
 
-// A device. Everything is submitted from one thread (the engine's), to two queues: `compute`, in order, and `copy`, in
-// order, side by side with it. Submission returns at once where the device works on its own. Nothing throws once the
-// device is open, except memory().allocate(). A failure makes ok() false and stays until clear_failure(); what was
-// computed since is then worthless. Pointers are the device's unless named `host`.
+// A device. All work is submitted from one thread (the engine's), to two queues, each in
+// order and side by side: `compute` and `copy`. Submission returns at once where the
+// device works asynchronously. Once the device is open, only memory().allocate() throws.
+// A failure makes ok() false and stays until clear_failure(); results computed since are
+// then worthless. Pointers are the device's unless named `host`.
 class Backend {
   public:
     virtual ~Backend() = default;
 
     virtual const DeviceInfo& info() const = 0;
-    // The device's memory. Its budget is set by whoever opened the device.
+    // The device's memory. The code that opened the device sets its budget.
     virtual Arena& memory() = 0;
     // True where device memory is the host's own (CpuBackend): then nothing needs to be copied.
     virtual bool shares_host_memory() const = 0;
-    // Of the device's memory, what other programs hold (and its driver): asked from the driver where there is one, so
-    // not for every step.
+    // Device memory that other programs and the driver hold. Queries the driver where
+    // there is one, so it is too slow for every step.
     virtual std::uint64_t others_bytes() { return info().memory_bytes - info().available_bytes; }
 
     virtual bool ok() const = 0;
     virtual Message failure() const = 0;  // a sentence; empty while ok()
-    virtual void clear_failure() = 0;     // tries to go on; ok() says whether it worked
+    virtual void clear_failure() = 0;     // tries to recover; ok() is true if it worked
 
     // Page-locks host memory, so that copies run at the bus's speed beside other work. False when the system refuses;
     // copies then work, slower. No-op and true where it has no meaning. unpin() before the memory is given back.
     virtual bool pin(std::span<std::byte> host) = 0;
     virtual void unpin(std::span<std::byte> host) = 0;
-    // Where the operations find host memory that pin() locked; nullptr where they cannot use it.
+    // The address of pinned host memory for the operations; nullptr where they cannot use
+    // it.
     virtual std::byte* mapped(std::byte* pinned_host) = 0;
 
     // ---- queues and events
@@ -142,8 +147,9 @@ class Backend {
     }
     // Compute queue; the places must not overlap.
     virtual void copy_within(void* to, const void* from, std::size_t bytes) = 0;
-    // Copy queue, not before `after` has happened. nullopt: the device refused this copy; nothing else is affected.
-    // Also from the device to the host: copy_to_host().
+    // On the copy queue, not before `after` has happened. nullopt: the device refused
+    // this copy; nothing else is affected. Also from the device to the host:
+    // copy_to_host().
     virtual std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                                     DeviceEvent after) = 0;
     std::optional<DeviceEvent> copy_to_host(void* host, const void* device, std::size_t bytes, DeviceEvent after) {
@@ -158,7 +164,8 @@ class Backend {
     // Microseconds since some moment: the host's clock as this device's user experiences it (for an emulated device the
     // accounted time).
     virtual double now_us() = 0;
-    // Between two events of one queue that have happened; the last kTimedEvents recorded are known, else 0.
+    // The time between two events of one queue that have happened; 0 unless both are
+    // among the last kTimedEvents.
     static constexpr std::uint64_t kTimedEvents = 1024;
     virtual double elapsed_us(DeviceEvent begin, DeviceEvent end) = 0;
     // Runs CPU work of a step on the calling thread (and the compute pool). Returns its microseconds by now_us().
@@ -167,26 +174,29 @@ class Backend {
         return run_on_host(std::span<const HostWork>(&work, 1), body);
     }
 
-    // ---- operations that come again
-    // Between these two, operations on the compute queue and records of it may be kept back, to be started together: a
-    // sequence that is the same as the last two at this place - the same operations with the same arguments, but for
-    // `past` where device_past has it - with one call (CUDA graphs). Whatever else goes to the compute queue, or waits
-    // for something that is kept, starts it. No bit of a result depends on it. begin_repeated() changes nothing where
-    // operations are kept already.
+    // ---- repeated operations
+    // Between these two calls, operations on the compute queue and records of it may be
+    // kept back and started together: a sequence that is the same as the last two at this
+    // place (the same operations with the same arguments, except for `past` where
+    // device_past has it) with one call (CUDA graphs). Other work for the compute queue,
+    // or a wait for a kept event, starts it. No bit of a result depends on it.
+    // begin_repeated() changes nothing where operations are kept already.
     virtual void begin_repeated(std::int64_t /*place*/) {}
     virtual void end_repeated() {}
     // On at first, where the device has them.
     virtual void set_graphs(bool /*on*/) {}
     struct Replays {
-        std::uint64_t n_graphs = 0;    // that were built
+        std::uint64_t n_graphs = 0;    // built so far
         std::uint64_t n_replayed = 0;  // sequences that were started with one call
-        std::uint64_t bytes = 0;       // of the device's memory for them, in memory().usage() as workspace
+        std::uint64_t bytes = 0;       // device memory for them, in memory().usage() as workspace
     };
     virtual Replays replays() const { return {}; }
-    // A sentence for the person about what the device had to give up since the last call; empty: nothing.
+    // A sentence for the user about features that the device has switched off since the
+    // last call; empty: none.
     virtual Message take_note() { return {}; }
 
-    // Of the operations from now on; kByNumber at first. CpuBackend and EmulatedAccelerator; others sum as they do.
+    // The order of the operations from now on; kByNumber at first. Only for CpuBackend
+    // and EmulatedAccelerator; others keep their order.
     virtual void set_sum_order(SumOrder /*order*/) {}
 
     // ---- operations, compute queue. Activations are float32, rows contiguous.
@@ -236,25 +246,26 @@ class Backend {
                                          std::span<const AttentionSegment> segments, const float* cos, const float* sin,
                                          const float* q, std::int64_t nope_dim, float* latent, float* queries,
                                          const kernels::KvShape& kv) = 0;
-    // queries: rows of shape.query_width() floats, query_stride floats apart. out (rows, shape.output_width()): causal
-    // attention of each row over its own sequence. Where the blocks lie never changes the result, bit by bit.
+    // queries: rows of shape.query_width() floats, query_stride floats apart. out (rows,
+    // shape.output_width()): causal attention of each row over its own sequence. The
+    // addresses of the blocks never change the result, bit by bit.
     virtual void attend(std::int64_t layer, const kernels::AttentionShape& shape,
                         std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
                         const kernels::KvShape& kv, float* out) = 0;
-    // Ahead of attend(): what host memory holds of the layer's keys before `past` may be
-    // copied to the device from now on, beside what is computed until then. It must stay as
-    // it is until attend() with the same segments or, where that does not follow,
-    // forget_keys(), behind which the compute queue goes on after such copies. No bit of a
-    // result depends on it.
+    // Ahead of attend(): the layer's keys before `past` that lie in host memory may be
+    // copied to the device from now on, while other work is computed. They must not
+    // change until attend() with the same segments or, if that does not follow,
+    // forget_keys(), after which the compute queue continues behind such copies. No bit
+    // of a result depends on it.
     virtual void fetch_keys(std::int64_t /*layer*/, const kernels::AttentionShape& /*shape*/,
                             std::span<const AttentionSegment> /*segments*/, const kernels::KvShape& /*kv*/) {}
     virtual void forget_keys() {}
     // Gated DeltaNet (kernels::DeltaNetShape) of the rows, each sequence's from its state
-    // on: blocks[0] of a segment is read (nullptr: zeros), blocks[1] is written, where kv
-    // says that the layer's lies. qkv (rows, shape.qkv_width()); decay_beta (rows, 2
-    // n_value_heads): a, then b; z (rows, shape.output_width()). qkv and decay_beta are
-    // overwritten. out (rows, shape.output_width()). A row's result does not depend on
-    // the step that it comes in, bit by bit.
+    // on. The layer's state lies in a segment's blocks at the place that kv gives:
+    // blocks[0] is read (nullptr: zeros), blocks[1] is written. qkv (rows,
+    // shape.qkv_width()); decay_beta (rows, 2 n_value_heads): a, then b; z (rows,
+    // shape.output_width()). qkv and decay_beta are overwritten. out (rows,
+    // shape.output_width()). A row's result does not depend on its step, bit by bit.
     virtual void delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape,
                            std::span<const AttentionSegment> segments, float* qkv, float* decay_beta, const float* z,
                            const kernels::KvShape& kv, float* out) = 0;
@@ -268,17 +279,18 @@ class Backend {
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For
     // each row r of each call: out[r] = w2^T activation(w1 x, w3 x) with x =
-    // inputs[row_token[r]], and biases, as ExpertSpec says; inputs (n, hidden_dim), out
-    // (n_rows, hidden_dim). The result of a row depends on its expert, its input and,
-    // with SumOrder::kByNumber, the number of rows of its expert alone: never on the
-    // other calls, nor on where it is computed (CpuBackend and EmulatedAccelerator: bit
-    // by bit).
+    // inputs[row_token[r]], and biases, as ExpertSpec defines; inputs (n, hidden_dim),
+    // out (n_rows, hidden_dim). The result of a row depends only on its expert, its input
+    // and, with SumOrder::kByNumber, the number of rows of its expert: never on the other
+    // calls or on the device that computes it (CpuBackend and EmulatedAccelerator: bit by
+    // bit).
     virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                          float* out) = 0;
-    // experts() without the host knowing which: row r of out, r < n, is of the expert whose block is at
-    // blocks[chosen[r]], each row a call of its own, bit by bit; where that is nullptr the row is left as it is. blocks
-    // and chosen are in the device's memory; all blocks are of this layout, and at multiples of 16 bytes. Where
-    // takes_chosen_experts() alone.
+    // experts() with experts that only the device knows: row r of out, r < n, is computed
+    // by the expert whose block is at blocks[chosen[r]], each row as a separate call, bit
+    // by bit; a row with nullptr stays unchanged. blocks and chosen are in the device's
+    // memory; all blocks have this layout, and lie at multiples of 16 bytes. Only where
+    // takes_chosen_experts().
     virtual bool takes_chosen_experts(const kernels::ExpertLayout& /*layout*/) const { return false; }
     virtual void chosen_experts(const kernels::ExpertLayout& /*layout*/, const std::byte* const* /*blocks*/,
                                 const std::int32_t* /*chosen*/, std::int64_t /*n*/, const float* /*inputs*/,
@@ -291,19 +303,22 @@ class Backend {
     // larger rows. nullptr: this device does not, or not such rows.
     virtual RowQuantizer* row_quantizer() { return nullptr; }
 
-    // Of which types of files' blocks multiply() and experts() round the inputs to 8 bits from now on; none at first.
-    // info().fingerprint says so then. False: this device cannot be told; it forms products as it was opened for.
+    // The types of files' blocks for which multiply() and experts() round the inputs to 8
+    // bits from now on; none at first. Part of info().fingerprint from then on. False:
+    // this device cannot change it; it forms products as it was opened for.
     virtual bool set_byte_inputs(const kernels::ByteInputTypes& /*types*/) { return false; }
 
-    // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens, and
-    // row_quantizer(); allocated by reserve(), which throws Error (kOutOfMemory) and then keeps what it had. And what
-    // begin_repeated() is expected to take, which is counted when it does: then there have to be that many bytes left.
-    // A GPU gives scratch memory back only where reserve() has no tokens: before one that takes less.
+    // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations and
+    // row_quantizer() need for steps of up to n tokens. reserve() allocates them; it
+    // throws Error (kOutOfMemory), and then the old memory stays. Includes the expected
+    // memory of begin_repeated(), which is counted when it is used: so many bytes must be
+    // left then. A GPU releases scratch memory only in reserve() without tokens, so call
+    // that before reserving less.
     struct StepShape {
         std::int64_t n_tokens = 1;
         std::int64_t hidden_dim = 0;
-        std::int64_t ffn_dim = 0;        // of an expert
-        std::int64_t dense_ffn_dim = 0;  // of the largest network that every token passes; 0: none
+        std::int64_t ffn_dim = 0;        // an expert's
+        std::int64_t dense_ffn_dim = 0;  // the largest network that every token passes; 0: none
         std::int64_t n_experts = 0;
         std::int64_t n_active = 0;
         std::int64_t n_layers = 0;

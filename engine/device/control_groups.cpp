@@ -44,7 +44,7 @@ std::string unescaped(std::string_view text) {
     return plain;
 }
 
-// A folder in which a hierarchy of groups is seen, from the group `top` of it on.
+// A folder that shows a hierarchy of groups, from the group `top` down.
 struct GroupMount {
     fs::path top;
     fs::path folder;
@@ -87,9 +87,8 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
     return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// The folder of `group`, and the topmost one of its hierarchy. From inside a container
-// the group's name may be one that only the system outside knows: then the topmost folder
-// stands for it.
+// The folder of `group`, and the topmost one of its hierarchy. Inside a container the
+// group's name may be valid only outside; then the result is the topmost folder.
 std::optional<std::pair<fs::path, fs::path>> group_folders(const std::vector<GroupMount>& mounts,
                                                            const fs::path& group) {
     if (mounts.empty()) return std::nullopt;

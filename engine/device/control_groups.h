@@ -10,8 +10,8 @@ namespace offstage::engine {
 
 // One hierarchy of them.
 struct ControlGroups {
-    std::string_view controller;        // of version 1: "memory"; empty: version 2, which has one for all
-    const char* usual_mount = nullptr;  // below the root, where no list of mounts says otherwise
+    std::string_view controller;        // for version 1: "memory"; empty: version 2, which has one for all
+    const char* usual_mount = nullptr;  // below the root, used where no list of mounts is found
     constexpr bool unified() const { return controller.empty(); }
 };
 inline constexpr ControlGroups kControlGroups2 = {{}, "sys/fs/cgroup"};
@@ -22,9 +22,9 @@ inline constexpr ControlGroups kControlGroups2 = {{}, "sys/fs/cgroup"};
 std::vector<std::filesystem::path> control_group_folders(const ControlGroups& groups,
                                                          const std::filesystem::path& root);
 
-// Cores' worth of time that these groups leave to this process: cpu.max of version 2,
-// cpu.cfs_quota_us and cpu.cfs_period_us of version 1, the least of all; 0: no limit.
-// (Which cores it may run on, cpuset, is what sched_getaffinity says.)
+// The number of cores whose time these groups leave to this process: cpu.max of version
+// 2, cpu.cfs_quota_us and cpu.cfs_period_us of version 1, the least of all; 0: no limit.
+// (sched_getaffinity reports which cores it may run on, cpuset.)
 double cpu_quota(const std::filesystem::path& root = "/");
 
 }  // namespace offstage::engine

@@ -1,4 +1,4 @@
-// Attention, and what it keeps of each token.
+// Attention, and storing each token's keys and values.
 
 #include <algorithm>
 #include <bit>
@@ -84,10 +84,9 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
     const std::int64_t heads_per_kv = shape.n_heads / shape.n_kv_heads;
     const std::int64_t window = shape.window;
 
-    // A sliding window that is already full gives each query its own first key, so those
-    // queries go one by one, after the blocks of the others. A token that goes alone
-    // takes heads of one cached head together, which read it once: as many as leave each
-    // thread a piece.
+    // In a full sliding window each query has its own first key, so those queries run one
+    // by one, after the blocks of the others. A single token takes heads of one cached
+    // head together, which read it once: as many as leave each thread a piece.
     const auto n_in_blocks = [&](const AttentionSegment& s) {
         if (s.n_tokens == 1) return std::int64_t{0};
         return window > 0 ? std::clamp<std::int64_t>(window - s.past, 0, s.n_tokens) : s.n_tokens;

@@ -41,7 +41,8 @@ struct CpuBackend::State {
     Message failure;
     int fail_in = 0;
     Clock::time_point opened = Clock::now();
-    // Everything is done when it returns: an event is a number and the time at which it was recorded.
+    // All work is done when a call returns: an event is a number and the time at which it
+    // was recorded.
     std::uint64_t last_ticket = 0;
     std::array<double, kTimedEvents> times{};
 

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::int64_t kChannelGrain = 64;
 constexpr std::int64_t kTokenGrain = 4;
-constexpr std::int64_t kColumns = 64;     // of a state that one piece goes through: they stay in the first-level cache
+constexpr std::int64_t kColumns = 64;     // columns of a state in one piece: they stay in the first-level cache
 constexpr float kSmallestLength = 1e-6f;  // squared
 
 float sigmoid(float x) {
     return 1.0f / (1.0f + std::exp(-x));
 }
 
-// What a layer keeps of a sequence: see DeltaNetShape::kept_size(). nullptr: zeros.
+// A layer's state of a sequence: see DeltaNetShape::kept_size(). nullptr: zeros.
 struct LayerState {
     const float* from = nullptr;
     float* to = nullptr;

@@ -11,7 +11,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kNeuronGrain = kernels::kRoundedNeurons;  // what the one-pass kernels take together
+constexpr std::int64_t kNeuronGrain = kernels::kRoundedNeurons;  // neurons that the one-pass kernels take together
 constexpr std::int64_t kSmallestChunk = 64;                      // neurons
 constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -28,7 +28,7 @@ std::int64_t chunk_begin(std::int64_t ffn_dim, std::int64_t chunks, std::int64_t
     return std::min(ffn_dim, grains * chunk / chunks * kNeuronGrain);
 }
 
-// Of the neurons that came, how many stand before this place of the whole expert.
+// The number of copied neurons before this place of the whole expert.
 std::int64_t n_before(std::span<const std::int32_t> neurons, std::int64_t place) {
     return std::lower_bound(neurons.begin(), neurons.end(), place) - neurons.begin();
 }
@@ -37,7 +37,8 @@ std::int64_t whole_ffn_dim(const ExpertCall& call) {
     return call.neurons.empty() ? call.weights.layout.ffn_dim : call.whole_ffn_dim;
 }
 
-// The rows' tokens follow each other: then the inputs lie as the kernels want them.
+// True if the rows' tokens follow each other: then the inputs already lie in the kernels'
+// order.
 bool are_consecutive(const std::int32_t* tokens, std::int64_t n) {
     for (std::int64_t i = 1; i < n; ++i) {
         if (tokens[i] != tokens[0] + i) return false;
@@ -116,7 +117,8 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     if (form.byte_inputs) reserve_expert_scratch(kernels::byte_expert_scratch(hidden, kFewTokens));
 
     begin_counting();
-    // Memory seldom serves two threads alike: whoever is done helps the others.
+    // Memory seldom serves two threads equally: a finished thread takes pieces of the
+    // others.
     pool.parallel_dynamic(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t i, int thread) {
         const auto& [rows, index] = chunks[as_size(i)];
         const ExpertRows& expert = *rows;
@@ -157,8 +159,9 @@ void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t be
     }
 }
 
-// The same of places [begin, end) of the whole expert, of which only some are there. What the kernels take together
-// depends on places: so that no bit changes, they get those of one such stretch at a time.
+// The same for places [begin, end) of the whole expert, of which only some neurons are
+// present. The kernels' grouping depends on places: so that no bit changes, each call
+// gets the neurons of one such stretch.
 void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
                                             int thread) {
     const ExpertCall& call = *expert.call;

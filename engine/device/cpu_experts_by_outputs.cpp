@@ -1,4 +1,4 @@
-// Experts whose matrices are multiplied one by one in two jobs for all of them: see
+// Experts whose matrices are multiplied one by one, in two jobs for all experts: see
 // State::goes_by_outputs().
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kJobFloats = 1 << 20;  // of gates, and of ups: experts that go together stay in a cache
+constexpr std::int64_t kJobFloats = 1 << 20;  // gates, and ups: experts computed together stay in a cache
 
 // n pairs (gate, up) apart: the second ones into the first half of their place.
 void take_apart(std::int64_t n, float* pairs, float* gate) {
@@ -34,7 +34,7 @@ void CpuOperations::State::round_for_first_job(const float* inputs, const std::i
     roundings.clear();
     std::byte* const to = room_for_rounded(rounded, form.byte_inputs ? 2 * n_rows * bytes : 0);
     room(rounded_rows, form.byte_inputs ? 2 * n_rows : 0);
-    std::int64_t n_used = 0;  // of rounded_rows
+    std::int64_t n_used = 0;  // used part of rounded_rows
     kernels::WeightType last_type = {};
     places.clear();
     const auto rounded_for = [&](const ExpertRows& expert, kernels::WeightType type) -> Inputs {
@@ -113,8 +113,8 @@ void CpuOperations::State::by_outputs(std::span<const ExpertCall> calls, const f
     if (!few.empty()) run_by_outputs(inputs, row_token, out);
 }
 
-// All experts at once, in two jobs: what becomes of their inputs, neuron by neuron, and
-// then the outputs. So threads wait for each other twice, not for every matrix.
+// All experts at once, in two jobs: the activations, neuron by neuron, and then the
+// outputs. So threads wait for each other twice, not for every matrix.
 void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out) {
     pieces.clear();
     const auto split = [&](const ExpertRows& expert, std::int64_t n_rows, std::int64_t piece) {
@@ -122,7 +122,8 @@ void CpuOperations::State::run_by_outputs(const float* inputs, const std::int32_
             pieces.push_back({&expert, row, std::min(row + piece, n_rows)});
         }
     };
-    // Of gate and up, which may be interleaved with each other: an even number of strips in any case.
+    // Gate and up rows, which may be interleaved with each other: an even number of
+    // strips in any case.
     for (const ExpertRows& expert : few) split(expert, expert.call->weights.layout.ffn_dim, kPieceRows);
     const ExpertRows& last = few.back();
     const std::int64_t n_values = last.first_value + last.call->n_rows * last.call->weights.layout.ffn_dim;

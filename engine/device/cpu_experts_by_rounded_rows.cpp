@@ -1,5 +1,5 @@
-// Experts whose rows are rounded, to bf16 or to bytes: by the kernels that take w1, w3 and w2 of some neurons for many
-// rows, all experts of a layer in one job.
+// Experts whose rows are rounded, to bf16 or to bytes: by the kernels that compute w1, w3
+// and w2 of some neurons for many rows, all experts of a layer in one job.
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,10 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kPieceNeurons = 1024;  // of a piece: each costs a sum for each row, written and read once
+constexpr std::int64_t kPieceNeurons = 1024;  // of a piece: each costs one write and read of a sum for each row
 constexpr std::int64_t kFewNeurons = 64;      // and for each of few rows, whose experts may be too few for all threads
 constexpr std::int64_t kMostPieces = 16;      // of an expert
-constexpr std::int64_t kRowsOfPiece = 64;     // what they need lies in a core's second cache
+constexpr std::int64_t kRowsOfPiece = 64;     // their inputs and sums fit in a core's second-level cache
 static_assert(kRowsOfPiece <= kernels::kMostByteTileTokens);
 static_assert(kernels::kPairedNeurons == kernels::kRoundedNeurons);
 
@@ -22,7 +22,8 @@ constexpr std::array<float, kRowsOfPiece> kEqualScales = [] {
     return scales;
 }();
 
-// By the shape alone, and by the number of rows where these are few: the other experts change no bit.
+// Depends only on the shape and, for few rows, on their number: so other experts change
+// no bit.
 std::int64_t n_pieces(std::int64_t ffn_dim, std::int64_t n_rows, bool are_few) {
     const std::int64_t neurons = are_few ? std::min(kFewNeurons * n_rows, kPieceNeurons) : kPieceNeurons;
     return std::clamp<std::int64_t>(ffn_dim / neurons, 1, kMostPieces);

@@ -1,4 +1,4 @@
-// What is done value by value or row by row.
+// Operations by value or by row.
 
 #include <algorithm>
 #include <cassert>

@@ -13,9 +13,9 @@
 
 namespace offstage::engine {
 
-// Backend's operations on host memory, with the compute pool: what CpuBackend does, what EmulatedAccelerator computes,
-// and how experts that stay on the CPU run beside a GPU. Contracts as in Backend. Grows its scratch buffers to the
-// largest step seen. One thread at a time.
+// Backend's operations on host memory, with the compute pool. Used by CpuBackend, by
+// EmulatedAccelerator, and for experts that stay on the CPU beside a GPU. Contracts as in
+// Backend. Grows its scratch buffers to the largest step seen. One thread at a time.
 class CpuOperations {
   public:
     // The pool must outlive this object.
@@ -24,11 +24,11 @@ class CpuOperations {
 
     kernels::ThreadPool& pool();
     kernels::ProductForm form() const;
-    // Whether experts in files' blocks go through products of bytes always, for which
-    // rows lie better side by side (kernels/interleaved.h).
+    // Whether experts in files' blocks always use products of bytes, for which
+    // interleaved rows are better (kernels/interleaved.h).
     bool wants_interleaved() const { return form().byte_inputs && form().byte_prompts; }
 
-    // With SumOrder::kByNumber an expert with at most this many rows takes the one-pass
+    // With SumOrder::kByNumber an expert with at most this many rows uses the one-pass
     // kernel. Its neurons are summed in pieces that depend on its shape and number of
     // rows alone, so that neither the number of threads nor the other experts change a
     // bit.
@@ -37,15 +37,18 @@ class CpuOperations {
     void set_sum_order(SumOrder order);
     SumOrder sum_order() const;
 
-    // Of all experts that were computed with a theta above 0 (kernels::ExpertSpec). Where
-    // w2 lies neuron by neuron and an expert has few rows, weights of neurons that are left
-    // out are not read; elsewhere they are, and count for nothing.
-    // Calls whose neurons are not all there are not counted: whoever chose these has counted.
+    // Counts of all experts that were computed with a theta above 0
+    // (kernels::ExpertSpec). Where w2 lies neuron by neuron and an expert has few rows,
+    // weights of neurons that are left out are not read; otherwise they are read and
+    // ignored. Calls with missing neurons are not counted: the code that chose the
+    // neurons has counted them.
     const kernels::NeuronCounts& neurons() const;
-    // Whether experts() computes such an expert, with a theta, by the kernels that choose neurons first.
+    // Whether experts() computes such an expert, with a theta, by the kernels that choose
+    // neurons first.
     bool chooses_neurons(const kernels::ExpertLayout& layout, std::int64_t n_rows) const;
-    // Those that they choose for any of the rows, ascending, bit by bit; only w1 is read. Precondition:
-    // chooses_neurons(). counts: (token, neuron) pairs are added.
+    // The neurons that these kernels choose for any of the rows, ascending, bit by bit;
+    // only w1 is read. Precondition: chooses_neurons(). counts: (token, neuron) pairs are
+    // added.
     void choose_neurons(const ExpertCall& call, const float* inputs, const std::int32_t* row_token,
                         std::vector<std::int32_t>& chosen, kernels::NeuronCounts& counts);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of CpuOperations share: the pool, scratch buffers and products of a range
-// of rows. For them alone.
+// Shared by the parts of CpuOperations, and private to them: the pool, scratch buffers
+// and products of a range of rows.
 
 #include <algorithm>
 #include <cassert>
@@ -46,8 +46,8 @@ struct CpuOperations::State {
           product_scratch(as_size(compute_pool.n_threads())),
           expert_scratch(as_size(compute_pool.n_threads())) {}
 
-    // Of a product: rows of values, at most kFewTokens, or the rows rounded
-    // (CpuKernels::round_inputs) where that is what is multiplied, any number.
+    // A product's inputs: rows of values, at most kFewTokens, or the rows rounded
+    // (CpuKernels::round_inputs) for products of rounded inputs, any number.
     struct Inputs {
         const float* values = nullptr;
         std::int64_t stride = 0;
@@ -60,9 +60,9 @@ struct CpuOperations::State {
         const ExpertCall* call = nullptr;
         const float* inputs = nullptr;
         std::int64_t chunks = 0;       // of neurons
-        std::int64_t first_value = 0;  // where its rows begin among all experts': sums of chunks, (chunks, n_rows), or
+        std::int64_t first_value = 0;  // where its rows begin in those of all: sums of chunks, (chunks, n_rows), or
                                        // activations, single values
-        Inputs gate_inputs, up_inputs, down_inputs;  // where matrices are multiplied one by one
+        Inputs gate_inputs, up_inputs, down_inputs;  // for matrices multiplied one by one
     };
     // Rows to round, and where to.
     struct Rounding {
@@ -80,13 +80,14 @@ struct CpuOperations::State {
         std::int64_t index;
     };
 
-    // Of an expert whose rows are rounded, to bf16 or to bytes: some of its neurons and some of its rows.
+    // Some neurons and some rows of an expert whose rows are rounded, to bf16 or to
+    // bytes.
     struct RoundedPiece {
         const ExpertCall* call;
-        const std::byte* const* inputs;  // of the expert's rows, in bytes; nullptr: in bf16
+        const std::byte* const* inputs;  // the expert's rows, in bytes; nullptr: in bf16
         std::int64_t index, pieces;      // of neurons
-        std::int64_t first_row;          // of the expert's
-        std::int64_t first_partial;  // where its sums begin among all experts', in rows; of piece 0 they are results
+        std::int64_t first_row;          // of the expert's rows
+        std::int64_t first_partial;      // where its sums begin in those of all experts, in rows; piece 0's are results
     };
 
     kernels::ThreadPool& pool;
@@ -102,7 +103,7 @@ struct CpuOperations::State {
     const kernels::ChosenNeuronsOf chosen_neurons = kernels::chosen_neurons(kernels.instruction_set);
     const kernels::ChosenNeuronsOfBytes chosen_neurons_bytes = kernels::chosen_neurons_bytes(kernels.instruction_set);
     kernels::NeuronCounts neurons;
-    std::vector<kernels::NeuronCounts> thread_neurons;  // of a job, per thread
+    std::vector<kernels::NeuronCounts> thread_neurons;  // a job's, per thread
     std::vector<std::int64_t> n_chosen;                 // of a piece of an expert's neurons
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
@@ -110,17 +111,17 @@ struct CpuOperations::State {
     std::vector<ExpertRows> few;
     std::vector<Chunk> chunks;
     std::vector<Piece> pieces;
-    std::vector<float> gathered;     // inputs of experts whose tokens are apart
+    std::vector<float> gathered;     // inputs of experts whose tokens do not follow each other
     std::vector<float> partials;     // see ExpertRows
-    std::vector<std::byte> strip;    // of an embedding, its rows one after the other
+    std::vector<std::byte> strip;    // an embedding's strip, its rows one after the other
     std::vector<std::byte> rounded;  // see Inputs
     std::vector<const std::byte*> rounded_rows;
     std::vector<Rounding> roundings;
-    std::vector<std::int32_t> places;                     // of tokens among those that experts want
+    std::vector<std::int32_t> places;                     // of tokens among those that experts use
     std::vector<std::vector<std::byte>> product_scratch;  // per thread: CpuKernels::matvec_bytes
-    std::vector<float> batch_in, batch_gate, batch_up;    // of one expert, matrix by matrix
+    std::vector<float> batch_in, batch_gate, batch_up;    // one expert's, matrix by matrix
     std::vector<RoundedPiece> rounded_pieces;
-    std::vector<kernels::Bf16> narrow_inputs;            // of the tokens from the first to the last of the pieces
+    std::vector<kernels::Bf16> narrow_inputs;            // the tokens from the first to the last of the pieces
     std::vector<std::vector<std::byte>> expert_scratch;  // per thread: expert_ffn_bf16, expert_ffn_bytes
 
     // change(begin, end): a range of n values, here or on the pool.
@@ -132,22 +133,23 @@ struct CpuOperations::State {
             pool.parallel_for(n, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) { change(begin, end); });
         }
     }
-    // Whether so many rows go through the kernels for few of them.
+    // Whether so many rows use the kernels for few rows.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     // Whether so many rows for such weights are rounded.
     bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
         return form.byte_inputs && kernels::is_coded(type) && (form.byte_prompts || are_few(n));
     }
-    // Whether experts are such that expert_ffn_bytes() takes.
+    // Whether expert_ffn_bytes() can compute such experts.
     bool rounds_neurons(const kernels::ExpertLayout& layout) const {
         return form.byte_inputs && kernels::takes_byte_inputs(layout);
     }
     void round_all();
-    // n rows of n_cols values for weights of the type, rounded if that is what is multiplied.
+    // n rows of n_cols values for weights of the type, rounded if the product takes
+    // rounded inputs.
     Inputs inputs_for(kernels::WeightType type, std::int64_t n_cols, const float* x, std::int64_t x_stride,
                       std::int64_t n);
-    // For products of such weights on any thread.
+    // Scratch memory for products of such weights on any thread.
     void reserve_scratch(std::int64_t n_cols) {
         for (auto& scratch : product_scratch) room(scratch, kernels::byte_product_scratch(n_cols));
     }
@@ -168,17 +170,17 @@ struct CpuOperations::State {
         return weight.interleaved ? kStripRows : kPieceRows;
     }
     // Whether the expert's matrices are multiplied one by one in a job with those of
-    // others: all experts of few rows whose w2 lies by outputs, and of many if all their
-    // inputs are rounded.
+    // others: all experts of few rows whose w2 lies by outputs, and those of many rows if
+    // all their inputs are rounded.
     bool goes_by_outputs(const ExpertCall& call) const {
         const kernels::ExpertLayout& layout = call.weights.layout;
         const auto rounds = [&](kernels::WeightType type) { return rounds_inputs(type, call.n_rows); };
         return layout.down_rows_are_outputs &&
                (are_few(call.n_rows) || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
     }
-    // Whether the expert goes through expert_ffn_bf16(): several rows of a prompt, which need no sums for each chunk of
-    // neurons then. One alone keeps its inputs in float32, and neurons that few rows leave out are not read by the
-    // kernels for these.
+    // Whether expert_ffn_bf16() computes the expert: for several rows of a prompt, which
+    // then need no sums for each chunk of neurons. A single row keeps its inputs in
+    // float32, and the kernels for few rows do not read neurons that these leave out.
     bool goes_by_pairs(const ExpertCall& call) const {
         constexpr std::int64_t kFewestPaired = 2;
         const bool several =
@@ -186,19 +188,20 @@ struct CpuOperations::State {
         return expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && several &&
                kernels::takes_bf16_pairs(call.weights.layout) && call.neurons.empty();
     }
-    // Whether the expert goes through expert_ffn_bytes() all rows at once: more than few of them, all neurons.
+    // Whether expert_ffn_bytes() computes all rows of the expert at once: for more than
+    // few rows, all neurons.
     bool goes_by_bytes(const ExpertCall& call) const {
         const kernels::ExpertLayout& layout = call.weights.layout;
         const bool several = !are_few(call.n_rows) || call.n_rows > kernels::kFewByteExpertTokens;
         return rounds_neurons(layout) && rounds_inputs(layout.gate, call.n_rows) && several && layout.spec.theta == 0 &&
                call.neurons.empty();
     }
-    // For expert_ffn_bytes() or expert_ffn_bf16() on any thread.
+    // Scratch memory for expert_ffn_bytes() or expert_ffn_bf16() on any thread.
     void reserve_expert_scratch(std::int64_t bytes) {
         for (auto& scratch : expert_scratch) room_for_rounded(scratch, bytes);
     }
     std::byte* scratch_of(int thread) { return room_for_rounded(expert_scratch[as_size(thread)], 0); }
-    // The inputs of `few` whose kernels take float32, one after the other.
+    // Copies the inputs of `few` whose kernels take float32, one after the other.
     void gather_inputs(const float* inputs, const std::int32_t* row_token);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums, int thread,
@@ -213,14 +216,15 @@ struct CpuOperations::State {
     void by_bytes(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     std::int64_t divide(const ExpertCall& call, const std::byte* const* rows, std::int64_t n_partials);
     void add_pieces(std::int64_t n_partials, std::int64_t hidden, float* out);
-    // Activations of experts that are multiplied matrix by matrix, (n) of them: those that are not 0 are active.
+    // Counts the active neurons, those that are not 0, among n activations of experts
+    // that are multiplied matrix by matrix.
     void count_neurons(const kernels::ExpertSpec& spec, const float* activations, std::int64_t n,
                        kernels::NeuronCounts& counts) {
         if (spec.theta == 0) return;
         counts.neurons += static_cast<std::uint64_t>(n);
         counts.active += static_cast<std::uint64_t>(n - std::count(activations, activations + n, 0.0f));
     }
-    // Around a job whose threads count their own.
+    // Called around a job whose threads count separately.
     void begin_counting() { thread_neurons.assign(as_size(pool.n_threads()), {}); }
     void end_counting() {
         for (const kernels::NeuronCounts& of_thread : thread_neurons) neurons += of_thread;

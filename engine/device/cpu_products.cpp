@@ -1,5 +1,5 @@
-// Products with whole matrices: few rows by the kernels for them, many by the GEMM, and
-// those whose inputs are rounded to 8 bits.
+// Products with whole matrices: few rows by the kernels for few, many by the GEMM, and
+// products of inputs rounded to 8 bits.
 
 #include <algorithm>
 
@@ -12,9 +12,9 @@ namespace {
 // a grain that all of these divide gives every row the same company, and so the same
 // bits, on any number of threads.
 constexpr std::int64_t kGrainOfSeveral = 12;
-constexpr std::int64_t kRoundedRows = 4;  // of inputs, rounded in one piece
-// For each thread, where few rows of inputs meet a weight whose rows lie one by one: with fewer pieces, one for each
-// thread is as good.
+constexpr std::int64_t kRoundedRows = 4;  // inputs, rounded in one piece
+// Pieces for each thread when few rows of inputs are multiplied by a weight without
+// interleaving: with fewer pieces, one for each thread is as good.
 constexpr std::int64_t kLeastPieces = 4;
 
 }  // namespace
@@ -60,7 +60,8 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
         return;
     }
     const Inputs inputs = inputs_for(weight.type, weight.n_cols, x, weight.n_cols, n);
-    // Memory seldom serves two threads alike: whoever is done helps the others.
+    // Memory seldom serves two threads equally: a finished thread takes pieces of the
+    // others.
     const std::int64_t rows = piece_rows(weight);
     const bool is_long = weight.n_rows >= kLeastPieces * rows * pool.n_threads();
     if (!are_few(n) || weight.interleaved || is_long) {

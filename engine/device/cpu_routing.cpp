@@ -1,4 +1,4 @@
-// Which experts a token is sent to, and the sum of what they answer.
+// The router's choice of experts for each token, and the weighted sum of their outputs.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ void CpuOperations::route(const kernels::RouterSpec& spec, const kernels::Router
                           std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
     const std::int64_t n_experts = spec.n_experts;
     const std::int64_t n_active = spec.n_active;
-    // For each token its logits, and what kernels::route() wants for itself.
+    // For each token its logits, and the scratch memory of kernels::route().
     float* logits = State::room(state_->router_logits, n * 3 * n_experts);
     const kernels::WeightView view{arrays.gate, kernels::WeightType::kF32, n_experts, hidden_dim};
     const auto multiply = [&](std::int64_t expert, std::int64_t expert_end, std::int64_t begin, std::int64_t end) {
@@ -36,7 +36,8 @@ void CpuOperations::route(const kernels::RouterSpec& spec, const kernels::Router
     state_->pool.parallel_for(n, kFewTokens, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t block = begin; block < end; block += kFewTokens) {
             const std::int64_t block_end = std::min(block + kFewTokens, end);
-            // A stretch of the gate meets a few tokens while it is in a cache.
+            // A few tokens are multiplied by a stretch of the gate while it is in a
+            // cache.
             for (std::int64_t expert = 0; expert < n_experts; expert += State::kRowGrain) {
                 multiply(expert, std::min(expert + State::kRowGrain, n_experts), block, block_end);
             }

@@ -281,8 +281,8 @@ class CudaBackend final : public Backend {
     static std::uint64_t quantizer_bytes(const StepShape& shape) {
         return CudaRowQuantizer::device_bytes(3 * shape.ffn_dim, shape.hidden_dim);
     }
-    // What graphs have taken by now, of what scratch_bytes() set aside; more where the
-    // budget has it.
+    // Counts the memory of graphs against the share that scratch_bytes() reserved; more
+    // if the budget has room.
     void count_graphs() {
         const std::uint64_t bytes = context_->replays().bytes;
         if (bytes == graph_bytes_) return;
@@ -304,7 +304,8 @@ class CudaBackend final : public Backend {
     }
     void take(std::span<const AttentionSegment> segments) {
         segments_.clear();
-        // One token's launches are to be the next one's: see begin_repeated().
+        // So that one token's launches equal those of the next token: see
+        // begin_repeated().
         const bool one = graphs_ && segments.size() == 1 && segments[0].n_tokens == 1;
         for (const AttentionSegment& segment : segments) {
             const bool in_host = segment.n_tokens > 1 &&
@@ -322,19 +323,19 @@ class CudaBackend final : public Backend {
     DeviceBlock scratch_;
     DeviceBlock staged_keys_;
     std::unique_ptr<CudaRowQuantizer> row_quantizer_;
-    std::uint64_t quantizer_bytes_ = 0;           // that it was last tried with
-    std::uint64_t graph_bytes_ = 0;               // that the arena counts
+    std::uint64_t quantizer_bytes_ = 0;           // of the last attempt to make it
+    std::uint64_t graph_bytes_ = 0;               // counted in the arena
     std::vector<kernels::CudaSegment> segments_;  // kept, so that a step allocates nothing
     std::vector<kernels::CudaExpertCall> calls_;
     int fail_in_ = 0;
-    bool graphs_ = true;  // until they are switched off, or were given up and the person was told
+    bool graphs_ = true;  // until they are switched off, or failed and the user was informed
     Clock::time_point opened_ = Clock::now();
 };
 
 void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                           float* out) {
     // Experts of one layer have one shape; their formats may differ (some in fewer bits).
-    // Those of one format go together, in whatever order they come.
+    // Experts of one format are computed together, in the order of the calls.
     const auto is_of = [](const kernels::ExpertLayout& layout) {
         return [&layout](const ExpertCall& call) { return call.weights.layout == layout; };
     };
@@ -393,7 +394,7 @@ void CudaBackend::resize(DeviceBlock& block, std::uint64_t bytes, const MessageA
     try {
         allocate(static_cast<std::size_t>(bytes));
     } catch (const Error&) {
-        allocate(had);  // what was just given back
+        allocate(had);  // the memory that was just released
         throw;
     }
 }

@@ -5,8 +5,8 @@
 
 namespace offstage::engine {
 
-// What a failure of CUDA is in words: a sentence, or why a device is not there as a part
-// of one. Empty: none.
+// A CUDA failure in words: a sentence, or a phrase with the reason why a device is
+// missing. Empty: none.
 Message message_of(const kernels::CudaFailure& failure);
 
 }  // namespace offstage::engine

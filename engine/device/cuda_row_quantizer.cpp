@@ -15,13 +15,13 @@ using kernels::WeightType;
 // Copies share the bus with the experts that tokens wait for: a fifth of a millisecond
 // each at 24 GB/s.
 constexpr std::int64_t kPieceWeights = std::int64_t{1} << 20;
-constexpr std::int64_t kPieces = 12;  // of a small matrix at least: what lies on the device is no more than half of it
+constexpr std::int64_t kPieces = 12;  // pieces of a small matrix at least: at most half of it lies on the device
 
 std::size_t rounded(std::size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-// What a row takes: plain, as float32, and in the largest packed format.
+// The bytes of a row: plain, as float32, and in the largest packed format.
 std::size_t largest_row_bytes(std::int64_t n_cols) {
     return static_cast<std::size_t>(n_cols) * sizeof(float) + kernels::row_bytes(WeightType::kInt8, n_cols);
 }

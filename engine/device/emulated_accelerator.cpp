@@ -25,7 +25,8 @@ using Queue = DeviceEvent::Queue;
 using Microseconds = std::chrono::duration<double, std::micro>;
 
 constexpr std::size_t kQueuedCopies = 64;
-// What asking for an event takes where no real time counts: or else who asks until it has happened would ask for ever.
+// The accounted time of one query of an event where no real time counts: without it a
+// loop that polls the event would never end.
 constexpr double kPollUs = 1.0;
 
 double as_double(std::int64_t n) {
@@ -49,7 +50,7 @@ std::int64_t keys_in_host(const AttentionSegment& segment, std::int64_t first) {
     return n;
 }
 
-// Copies bytes from host memory to "device" memory in order, on a thread of its own.
+// Copies bytes from host memory to "device" memory in order, on its own thread.
 class CopyThread {
   public:
     CopyThread() : thread_([this] { work(); }) {}
@@ -91,12 +92,12 @@ class CopyThread {
         std::unique_lock lock(mutex_);
         for (;;) {
             changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
-            if (stopping_) return;  // nobody can ask for what is left
+            if (stopping_) return;  // no caller can wait for the remaining jobs
             const Job job = jobs_.front();
             lock.unlock();
             if (job.bytes > 0) std::memcpy(job.to, job.from, job.bytes);
             lock.lock();
-            jobs_.pop_front();  // only now: wait() takes what is in the queue for not done
+            jobs_.pop_front();  // only now: wait() treats jobs in the queue as unfinished
             changed_.notify_all();
         }
     }
@@ -156,15 +157,15 @@ struct EmulatedAccelerator::State {
     HostMemory source;
     AddressSpace addresses;
     const DrawnRouting dry;
-    std::int64_t dry_moe_layer = -1;          // the layer with experts whose router ran last, counting those alone
+    std::int64_t dry_moe_layer = -1;          // the layer whose router ran last, counting only layers with experts
     int dry_routed = 0;                       // routers that have run since the last attention
-    std::vector<std::int64_t> dry_positions;  // of the step's rows
+    std::vector<std::int64_t> dry_positions;  // positions of the step's rows
     Arena arena;
     Timeline timeline;
     CopyThread copies;
     Message failure;
     int fail_in = 0;
-    Clock::time_point last_left = Clock::now();  // when the host last went on with something of its own
+    Clock::time_point last_left = Clock::now();  // when the host last continued its own work
     bool paced = false;
     Clock::time_point paced_since;
     double paced_since_us = 0;
@@ -215,7 +216,7 @@ struct EmulatedAccelerator::State {
         ++dry_routed;
     }
 
-    // real: the bytes are wanted, too.
+    // real: the caller needs the bytes, too.
     void copy_now(void* to, const void* from, std::size_t bytes, bool real) {
         timeline.advance_host(profile.launch_us);
         timeline.submit(Queue::kCompute, profile.copy_us(static_cast<double>(bytes)));
@@ -238,8 +239,9 @@ struct EmulatedAccelerator::State {
     }
 };
 
-// While one of these lives, the host works in the GPU's place, and its real time does not count. Until then it did,
-// unless the host is accounted as well.
+// While an object of this class exists, the host computes or copies in the GPU's place,
+// and its real time does not count. The time before it counts, unless the host is
+// emulated as well.
 class EmulatedAccelerator::InPlaceOfGpu {
   public:
     explicit InPlaceOfGpu(State& state) : state_(state) {
@@ -313,8 +315,8 @@ std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const
     const InPlaceOfGpu guard(*state_);
     state_->timeline.advance_host(state_->profile.launch_us);
     if (state_->copy_fails()) return std::nullopt;
-    // What the compute queue was given before is done already, and copies keep their order: `after` matters to the
-    // clock alone.
+    // All earlier work of the compute queue is done already, and copies keep their order:
+    // `after` only affects the clock.
     const DeviceEvent end =
         state_->timeline.submit_timed(Queue::kCopy, state_->profile.copy_us(static_cast<double>(bytes)), after);
     if (!state_->dry) state_->copies.submit(end.ticket, device, host, bytes);

@@ -10,22 +10,26 @@
 
 namespace offstage::engine {
 
-// A GPU that is not there: a second memory of a given size on the host, a copy thread, and a clock that accounts what
-// the GPU of a profile would have taken. What it computes is what CpuOperations computes, bit by bit.
+// An emulated GPU: a second memory of a given size on the host, a copy thread, and a
+// clock that accounts the time that the GPU of a profile would have taken. Its results
+// are those of CpuOperations, bit by bit.
 //
-// The clock (see Timeline): the host's real time goes on, except that the time spent computing or copying in the GPU's
-// place is taken out, and waiting for the GPU costs what the profile says. Copies share the memory bandwidth with
-// CPU work where the profile describes the host; run_on_host() then is accounted as well, and a run's figures do not
-// depend on the machine at all.
+// The clock (see Timeline): the host's real time passes, without the time spent computing
+// or copying in the GPU's place; waiting for the GPU costs the profile's time. If the
+// profile describes the host, copies share the memory bandwidth with CPU work;
+// run_on_host() then is accounted as well, and a run's figures do not depend on the
+// machine at all.
 //
-// A dry run accounts the same and computes nothing: no weight is read, no copy is made, memory is addresses only, and
-// the experts are drawn by a function instead of chosen by the router. So the time of a model of any size is known in
-// moments. It needs a profile with a host, and what comes out of it is worthless but for the clock.
+// A dry run accounts the same and computes nothing: no weight is read, no copy is made,
+// memory is addresses only, and a function draws the experts instead of the router. So
+// the time of a model of any size is known in moments. A dry run needs a profile with a
+// host; all of its results except the clock are worthless.
 class EmulatedAccelerator final : public Backend {
   public:
-    // The experts (n_active of them) of one token: its layer, counting layers with experts alone, its position in its
-    // sequence, its row in the step. A router that runs a second time before the next attention guesses the experts of
-    // the next layer that has some (`guess`; `layer` is that next one).
+    // Draws the experts (n_active of them) of one token. Arguments: its layer, counting
+    // only layers with experts, its position in its sequence, its row in the step. A
+    // router that runs a second time before the next attention guesses the experts of the
+    // next layer with experts (`guess`; `layer` is that next one).
     using DrawnRouting = std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess,
                                             std::int32_t* experts)>;
 
@@ -36,8 +40,8 @@ class EmulatedAccelerator final : public Backend {
     ~EmulatedAccelerator() override;
 
     const HardwareProfile& profile() const;
-    // Paced: host_wait() also sleeps until real time has caught up with the accounted time, so that a person sees the
-    // speed. Off unless asked for.
+    // Paced: host_wait() also sleeps until real time has caught up with the accounted
+    // time, so that a user sees the speed. Off by default.
     void set_paced(bool paced);
 
     const DeviceInfo& info() const override;

@@ -23,7 +23,8 @@ namespace {
 
 constexpr const char* kThreadsVariable = "OFFSTAGE_THREADS";
 
-// What follows the first line that begins with `key` and has a colon: "model name\t: AMD ..." -> "AMD ...".
+// The text after the colon of the first line that begins with `key`: "model name\t: AMD
+// ..." -> "AMD ...".
 std::string field(const std::filesystem::path& file, std::string_view key) {
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);) {

@@ -1,5 +1,6 @@
 #pragma once
-// What Offstage runs on, as plain values: for the command line's `info`, for reports, and for the window.
+// The hardware and system that Offstage runs on, as plain values: for the command line's
+// `info`, for reports, and for the window.
 
 #include <filesystem>
 #include <string>
@@ -21,8 +22,9 @@ struct Hardware {
     Message no_gpu_because() const;
 };
 
-// Takes as long as the NVIDIA driver's first start (a second or so where there is one, microseconds elsewhere): not for
-// the GUI thread. Throws nothing but std::bad_alloc: what cannot be found out stays empty or 0. Any thread.
+// Takes as long as the NVIDIA driver's first start (a second or so where there is one,
+// microseconds elsewhere): not for the GUI thread. Throws only std::bad_alloc: unknown
+// values stay empty or 0. Any thread.
 Hardware detect_hardware();
 
 // The same without looking for GPUs (`cuda` stays empty): in no time.
@@ -31,8 +33,8 @@ Hardware detect_host();
 // Cores that this process may keep busy: those it may run on, or fewer where its control
 // groups grant less time (cpu_quota(), rounded up). At least 1.
 int cores_to_use(const std::filesystem::path& root = "/");
-// Threads of a compute pool: as many as asked for; where none is, what OFFSTAGE_THREADS
-// says, else cores_to_use(). Throws Error as check_environment() does.
+// Threads of a compute pool: `asked`, or if that is 0 the value of OFFSTAGE_THREADS, or
+// else cores_to_use(). Throws Error as check_environment() does.
 int compute_threads(int asked);
 // Throws Error (kInvalidInput) where OFFSTAGE_ISA names no instruction set that this
 // processor has, or OFFSTAGE_THREADS no number of threads.

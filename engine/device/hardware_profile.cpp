@@ -37,7 +37,7 @@ std::string joined(const Names& names) {
     return all;
 }
 
-// A misspelt key would be a figure that silently does not count.
+// Without this check a misspelt key would be ignored silently.
 void require_known_keys(const nlohmann::json& object, std::span<const char* const> keys, const std::string& source,
                         const std::string& path) {
     for (const auto& item : object.items()) {

@@ -12,10 +12,10 @@ namespace offstage::engine {
 // A host that is accounted instead of measured.
 struct HostProfile {
     std::string name;
-    double read_gbps = 0;  // what the CPU's kernels read alone, 1e9 bytes per second
-    double dram_gbps = 0;  // what the memory gives to CPU and copies together
-    double gflops = 0;     // of batched products
-    double disk_gbps = 0;  // what the disk gives that models lie on; 0: reading it takes no time
+    double read_gbps = 0;  // read by the CPU's kernels alone, 1e9 bytes per second
+    double dram_gbps = 0;  // memory bandwidth of CPU and copies together
+    double gflops = 0;     // batched products
+    double disk_gbps = 0;  // of the disk with the models; 0: reading it takes no time
 
     double disk_us(double bytes) const { return disk_gbps > 0 ? bytes / (disk_gbps * 1e3) : 0; }
 };
@@ -37,14 +37,14 @@ struct HardwareProfile {
     double sync_us = 0;          // host and device meeting once
     double copy_latency_us = 0;  // per copy
     std::optional<HostProfile> host;
-    std::string source;  // where the figures come from
+    std::string source;  // the origin of the figures
 
     double operation_us(double bytes, double flops) const;  // launch_us + the roofline of both
     double copy_us(double bytes) const;
 };
 
-// Throws Error naming file, key and what was expected; every number must be finite and positive (latencies: not
-// negative).
+// Throws Error with file, key and the expected value; every number must be finite and
+// positive (latencies: not negative).
 HardwareProfile parse_hardware_profile(std::string_view json, const std::string& source);
 
 // `name`: a file (when it ends in .json) or the id of one in profile_directory(). Throws Error (kNotFound lists those

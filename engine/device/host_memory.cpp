@@ -12,7 +12,8 @@
 namespace offstage::engine {
 namespace {
 
-// What is free is read from two dozen files: not again for each expert of a model.
+// The size of free memory is read from two dozen files: not again for each expert of a
+// model.
 constexpr std::uint64_t kUnseenBytes = std::uint64_t{256} << 20;
 
 void* map(std::size_t bytes) {

@@ -9,7 +9,7 @@
 namespace offstage::engine {
 
 // The host's RAM, page-aligned, zeroed, in huge pages where the system gives them; a page
-// costs RAM once it is touched. Gives nothing beyond what the machine (or a limit of this
+// costs RAM once it is touched. Never gives more than the machine (or a limit of this
 // program: memory_size()) has free, nor more in all than it has: the system itself would
 // hand out the addresses and end the program later. Any thread.
 class HostMemory final : public MemorySource {
@@ -21,10 +21,10 @@ class HostMemory final : public MemorySource {
     bool has_room(std::uint64_t bytes) noexcept;
 
     std::atomic<std::uint64_t> allocated_bytes_{0};
-    std::atomic<std::uint64_t> may_give_unseen_{0};  // before memory_size() is asked again; at most 256 MiB
+    std::atomic<std::uint64_t> may_give_unseen_{0};  // before memory_size() is called again; at most 256 MiB
 };
 
-// Addresses, as many as asked for, whether or not the machine has the RAM: for dry runs, which touch hardly any of
+// Addresses without a check of the machine's RAM: for dry runs, which touch hardly any of
 // them.
 class AddressSpace final : public MemorySource {
   public:

@@ -58,9 +58,9 @@ struct GroupFiles {
     ControlGroups groups;
     std::array<const char*, 2> limits{};  // the second may be absent
     const char* used = nullptr;
-    // In memory.stat: pages of files that the group's processes read, counted as used and
-    // given back when memory is wanted. Of the group with those below it, as the limit
-    // is.
+    // Keys of memory.stat: pages of files that the group's processes read. They count as
+    // used, but the system frees them on demand. Includes groups below this one, as the
+    // limit does.
     std::array<const char*, 2> page_cache{};
 };
 

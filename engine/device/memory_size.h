@@ -9,13 +9,13 @@
 namespace offstage::engine {
 
 struct MemorySize {
-    std::int64_t total_bytes = 0;      // of the machine, or what the smallest limit allows
+    std::int64_t total_bytes = 0;      // of the machine, or of the smallest limit
     std::int64_t available_bytes = 0;  // to this process, without swapping, as of the call
     // The limit that leaves least, where it leaves less than the machine has free: a
     // control group's file ("/sys/fs/cgroup/a.slice/memory.max"), "RLIMIT_AS" or
     // "RLIMIT_DATA"; empty: the machine itself.
     std::string limit;
-    std::int64_t limit_bytes = 0;  // that this limit allows in all
+    std::int64_t limit_bytes = 0;  // the whole size that this limit allows
 };
 
 // Memory of the machine below `root`: proc/meminfo, lowered by
@@ -29,8 +29,8 @@ struct MemorySize {
 // nothing but std::bad_alloc.
 MemorySize memory_size(const std::filesystem::path& root = "/", std::uint64_t mapped_later_bytes = 0);
 
-// What is free, for sentences, with the limit where there is one: "6.2 GiB", "612.0 MiB
-// (RLIMIT_AS: 1.9 GiB)".
+// The size of free memory for sentences, with the limit where there is one: "6.2 GiB",
+// "612.0 MiB (RLIMIT_AS: 1.9 GiB)".
 MessageArgument free_memory_text(const MemorySize& memory);
 
 }  // namespace offstage::engine

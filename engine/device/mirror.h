@@ -46,11 +46,11 @@ class PinnedHost {
     Backend* backend_ = nullptr;
     HostBuffer memory_;
     bool pinned_ = false;
-    std::byte* mapped_ = nullptr;  // where the device's operations find it
+    std::byte* mapped_ = nullptr;  // its address for the device's operations
 };
 
-// The same values on the host and on the device, for what goes to and fro at every step. Where the device shares the
-// host's memory there is one piece of memory, and copying is nothing.
+// The same values on the host and on the device, for data copied at every step. A device
+// that shares the host's memory uses one piece of memory, and copying does nothing.
 template <typename T>
 class Mirror {
   public:

@@ -21,7 +21,7 @@ namespace {
     throw Error(ErrorKind::kInvalidInput, messages::no_such_device(in_quotes(device)));
 }
 
-// What is asked for, or all that the device has.
+// The requested size, or all that the device has.
 std::uint64_t vram_budget(const HardwareProfile& profile, std::uint64_t wanted, std::uint64_t available) {
     check_emulated_vram_budget(profile.name, wanted, available);
     return wanted == 0 ? available : wanted;

@@ -15,8 +15,8 @@ namespace offstage::engine {
 // such word, a budget above the device's memory), kUnsupported, kNotFound, kOutOfMemory.
 std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations);
 
-// The same as a dry run. Throws Error (kInvalidInput) when it is not an emulated device whose profile describes its
-// host as well.
+// The same as a dry run. Throws Error (kInvalidInput) unless it is an emulated device
+// whose profile describes its host as well.
 std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations,
                                          EmulatedAccelerator::DrawnRouting routing);
 

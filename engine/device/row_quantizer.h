@@ -7,8 +7,9 @@
 
 namespace offstage::engine {
 
-// A device that packs rows of weights for the host (see Quantizer), in a queue of its own that gives way to what tokens
-// wait for. One thread at a time, which may be another than the engine's. Nothing throws.
+// Packs rows of weights for the host (see Quantizer) on a device, in a separate queue
+// with a lower priority than the work for tokens. One thread at a time, which may be
+// another than the engine's. Nothing throws.
 class RowQuantizer {
   public:
     virtual ~RowQuantizer() = default;

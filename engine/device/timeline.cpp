@@ -21,7 +21,7 @@ DeviceEvent Timeline::submit_timed(Queue queue, double work_us, DeviceEvent afte
 
 DeviceEvent Timeline::append(Queue queue, double work_us, DeviceEvent after, bool timed) {
     assert(work_us >= 0);
-    // An event that nobody has submitted would be waited for for ever.
+    // A wait for an event that was never submitted would never end.
     assert(after.ticket <= line(after.queue).n_submitted);
     Line& to = line(queue);
     to.entries.push_back({++to.n_submitted, work_us, after, timed});
@@ -61,7 +61,8 @@ double Timeline::next_end_us(double copy_rate) {
                     copy == nullptr ? kNeverHappens : copy->left_us / copy_rate);
 }
 
-// `us` must not reach beyond the next end. What ends then is left with exactly nothing, whatever rounding says.
+// `us` must not reach beyond the next end. Work that ends then is left with exactly zero,
+// in spite of rounding.
 void Timeline::step(double us, double copy_rate) {
     const auto work = [&](Queue queue, double rate) {
         Entry* entry = running(queue);
@@ -108,7 +109,7 @@ void Timeline::wait(DeviceEvent event) {
 
 std::optional<double> Timeline::time_of(DeviceEvent event) const {
     const auto& times = line(event.queue).times;
-    // Nearly always one of the last few is asked for.
+    // Nearly all calls are for one of the last few.
     constexpr int kLast = 32;
     auto newest = times.end();
     for (int i = 0; i < kLast && newest != times.begin(); ++i) {

@@ -10,12 +10,14 @@
 
 namespace offstage::engine {
 
-// An account of time for a host and a device with two queues, driven by what the host does: what each queue's entries
-// take is known, when they begin and end follows. A queue works its entries off in order; an entry begins when it has
-// been submitted, the one before it has ended and what it waits for has happened. One thread.
+// Accounts time for a host and a device with two queues, driven by the host's calls: the
+// duration of each queue entry is given, its begin and end follow. A queue processes its
+// entries in order; an entry begins when it has been submitted, the entry before it has
+// ended and the event that it waits for has happened. One thread.
 //
-// While the host computes (host_work) and a copy runs, they share the memory's bandwidth: both go on at the rate that
-// host_work() is given (1: undisturbed). Compute on the device, and host time as such, are not disturbed.
+// While the host computes (host_work) and a copy runs, they share the memory's bandwidth:
+// both proceed at the rate given to host_work() (1: undisturbed). Compute on the device,
+// and other host time, are not slowed.
 class Timeline {
   public:
     using Queue = DeviceEvent::Queue;
@@ -24,15 +26,16 @@ class Timeline {
 
     // Appends work to a queue; it does not begin before `after` has happened. Returns the event of its end.
     DeviceEvent submit(Queue queue, double work_us, DeviceEvent after = {});
-    // The same, and its time can be asked for later. The last Backend::kTimedEvents of each queue are kept.
+    // The same, and elapsed times can be computed from it later. The last
+    // Backend::kTimedEvents of each queue are kept.
     DeviceEvent submit_timed(Queue queue, double work_us, DeviceEvent after = {});
-    // What was submitted to `queue` next begins after `event`.
+    // The next entry of `queue` begins after `event`.
     void wait_in(Queue queue, DeviceEvent event) { submit(queue, 0, event); }
 
     // Host time passes.
     void advance_host(double us);
-    // The host works on something that takes `us` alone; while a copy runs, both go on at `rate` (0 < rate <= 1).
-    // Returns how long it took.
+    // The host works on something that takes `us` alone; while a copy runs, both proceed
+    // at `rate` (0 < rate <= 1). Returns the time it took.
     double host_work(double us, double rate);
     // Host time passes until the event has happened. An event that was never submitted counts as past.
     void wait(DeviceEvent event);

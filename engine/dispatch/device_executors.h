@@ -10,7 +10,8 @@ class ResidentExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.
     ResidentExecutor(Backend& device, ExpertMover& mover) : device_(device), mover_(mover) {}
-    // `prefill`: copies that came early give their slots back first, for those that wait.
+    // `prefill`: compute experts that were copied early first, to free their slots for
+    // waiting copies.
     void set_prefill(bool prefill) { prefill_ = prefill; }
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
 

@@ -135,7 +135,8 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     if (chosen) {
         if (n_cpu > 0) cost_.correct(CostModel::Side::kCpu, cpu_tokens / n_cpu, schedule.cpu_us, times.cpu_us);
         if (n_gpu > 0) cost_.correct(CostModel::Side::kGpu, gpu_tokens / n_gpu, schedule.gpu_us, times.gpu_us);
-        // Where the CPU prepared them, what the copy queue took has its waiting in it.
+        // If the CPU prepared the copies, the copy queue's time includes waiting for the
+        // CPU.
         if (n_copies > 0 && times.sparse_copies == 0)
             cost_.correct(CostModel::Side::kCopy, 1, schedule.copy_us, times.copy_us);
     }

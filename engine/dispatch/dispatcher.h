@@ -21,7 +21,7 @@
 
 namespace offstage::engine {
 
-// What the layers of a step really took, as far as it can be known.
+// The measured times of a step's layers, as far as they can be measured.
 struct LayerTimes {
     double attention_us = 0;
     double gpu_us = 0, copy_us = 0, cpu_us = 0;
@@ -35,8 +35,9 @@ struct LayerTimes {
     SparseCopies::Work sparse;
 };
 
-// Decides what each expert of a layer does, by policy and cost model; is given what it took, corrects the cost model,
-// compares policies on live tokens, and writes it all down. One thread, the engine's.
+// Decides where each expert of a layer is computed, by policy and cost model; receives
+// the measured times, corrects the cost model, compares policies on live tokens, and
+// records everything. One thread, the engine's.
 class Dispatcher {
   public:
     // Decode steps that are looked at before policies are compared.
@@ -61,7 +62,8 @@ class Dispatcher {
     // The policy in force for decode steps, and for prefill.
     PolicyKind decode_policy() const;
 
-    // Whether experts on the device are computed there, in this step, whatever else their layer calls.
+    // Whether experts on the device are computed there in this step, independently of the
+    // other experts of their layer.
     bool uses_residents() const { return cost_.table().has_accelerator() && policy_ != PolicyKind::kLayers; }
 
     // A step of n_tokens tokens; prefill: any of its segments has more than one token.
@@ -69,7 +71,7 @@ class Dispatcher {
     // Valid until the next call.
     Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots, ElsewhereCosts elsewhere = {},
                        std::int64_t layer = -1);
-    // `schedule`: what was done in the end, with its predictions.
+    // `schedule`: the work as executed, with its predictions.
     void finish_layer(std::int32_t layer, const Schedule& schedule, const LayerTimes& times);
     void end_step(double step_us);
     // By the host's clock: writing down and choosing which copies stay; looking where experts are and deciding.
@@ -85,9 +87,9 @@ class Dispatcher {
     }
     Recorder& recorder() { return *recorder_; }
     const Recorder& recorder() const { return *recorder_; }
-    // For readers on other threads, who may outlive this object.
+    // For readers on other threads, which may outlive this object.
     std::shared_ptr<const Recorder> shared_recorder() const { return recorder_; }
-    // What live comparisons decided, in the order in which they did: the last 64 of n_decisions().
+    // The decisions of live comparisons, in order: the last 64 of n_decisions().
     const std::deque<Message>& decisions() const { return decisions_; }
     std::uint64_t n_decisions() const { return n_decisions_; }
 
@@ -96,7 +98,7 @@ class Dispatcher {
     void compare_loading(double step_us);
     void note(const LiveComparison& comparison);
 
-    // Trials of policies begin with a look at what each would have made of some steps.
+    // A trial of policies begins with a forecast of some steps for each.
     struct PolicyTrials {
         explicit PolicyTrials(PolicyKind favourite);
         PolicyOutlook outlook;
@@ -118,7 +120,7 @@ class Dispatcher {
     std::uint64_t step_ = 0;
     std::int64_t n_tokens_ = 0;
     bool prefill_ = false;
-    bool looks_ahead_ = false;            // this step is one that the outlook is made of
+    bool looks_ahead_ = false;            // this step is part of the forecast
     std::optional<PolicyKind> compared_;  // in this step with the policy in force
     bool differ_ = false;                 // the two's schedules, in this step
     Schedule schedule_;

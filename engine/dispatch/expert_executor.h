@@ -15,7 +15,7 @@
 
 namespace offstage::engine {
 
-// What the executors of a layer and step work on, and what they report.
+// The input and results of the executors in one layer of a step.
 struct LayerWork {
     struct Span {
         DeviceEvent begin, end;
@@ -28,16 +28,17 @@ struct LayerWork {
     HostInputs& inputs;                 // the experts' input, on the host
     std::int64_t layer = 0;             // counts the layers with experts
     const float* normalised = nullptr;  // the same on the device
-    std::span<Assignment> assignments;  // of the groups
+    std::span<Assignment> assignments;  // one for each group
     std::vector<Groups> groups_of;      // each executor's, by Way
-    std::vector<Span> device_times;     // of the device's experts
-    double cpu_us = 0;                  // of the CPU's
+    std::vector<Span> device_times;     // the device's experts
+    double cpu_us = 0;                  // the CPU's
     ExpertThetas thetas;                // kernels::ExpertSpec::theta of each
-    std::uint64_t skipped_bytes = 0;    // of the CPU's experts, for its sake
-    // Of an expert's neurons those that 1 .. kFewTokens rows are expected to need (CostModel::active_share).
+    std::uint64_t skipped_bytes = 0;    // by the CPU's experts, for the CPU
+    // The share of an expert's neurons that 1 .. kFewTokens rows are expected to need
+    // (CostModel::active_share).
     std::array<double, CpuOperations::kFewTokens> active_shares = {};
 
-    // Of an expert's bytes those that the CPU is expected to read for it.
+    // The share of an expert's bytes that the CPU is expected to read for it.
     double read_share(const ExpertCall& call) const {
         const kernels::ExpertLayout& layout = call.weights.layout;
         const bool whole =
@@ -52,7 +53,7 @@ struct LayerWork {
     }
 
     Groups& groups(Way way) { return groups_of[static_cast<std::size_t>(way)]; }
-    // What an executor that was asked first cannot do, another one does: the CPU can do
+    // Hands a group that an executor cannot compute to the CPU, which can compute
     // everything.
     void leave_to_cpu(std::size_t group) {
         assignments[group].way = Way::kCpu;
@@ -60,27 +61,28 @@ struct LayerWork {
     }
 };
 
-// Computes experts of a layer. A layer asks its executors in order: first each submits,
+// Computes experts of a layer. A layer calls its executors in order: first each submits,
 // then each completes. One thread, the engine's; nothing throws.
 class ExpertExecutor {
   public:
     virtual ~ExpertExecutor() = default;
-    // Begins with the groups; returns without waiting for them. What is refused is left
+    // Begins with the groups; returns without waiting for them. Refused groups are left
     // to the CPU.
     virtual void submit(LayerWork& work, std::span<const std::size_t> groups) = 0;
     // When it returns, the outputs of the groups are on the device, or will be before
-    // what is submitted to it from now on.
+    // work that is submitted from now on.
     virtual void complete(LayerWork& /*work*/, std::span<const std::size_t> /*groups*/) {}
     // Reads LayerWork::inputs.
     virtual bool needs_host_inputs() const { return false; }
 };
 
-// An executor with weights of its own, which works beside this machine's: another
-// machine. What it costs is its own to say.
+// An executor with its own weights, which works beside this machine: another machine. It
+// supplies its own costs.
 class ElsewhereExecutor : public ExpertExecutor, public ExecutorCost {
   public:
     virtual bool takes(std::int64_t layer, std::int64_t expert) const = 0;
-    // What it takes is its to compute, whatever that costs: the machines have agreed on it.
+    // Whether it must compute its experts at any cost, because the machines have agreed
+    // on it.
     virtual bool insists() const { return false; }
     bool needs_host_inputs() const override { return true; }
 };

@@ -39,8 +39,9 @@ void HostExecutor::compute_in_turn(LayerWork& work, const float* inputs) {
     run_calls(work, inputs);
 }
 
-// Those from disk that are there, while others are read; then some of those in RAM. A slot is read into again once
-// its expert has been computed, so that no more than half of them are computed in one go.
+// Computes the experts from disk that have arrived, while others are read; then some of
+// those in RAM. A slot can be read into again once its expert has been computed, so at
+// most half of the slots are computed in one call.
 void HostExecutor::compute_as_they_come(LayerWork& work, const float* inputs) {
     const auto index = [&](std::size_t g) { return experts_.index(work.layer, work.rows.groups()[g].expert); };
     const std::int64_t most_from_disk = std::max<std::int64_t>(1, experts_.disk_slots().size() / 2);
@@ -96,7 +97,7 @@ void HostExecutor::run_calls(LayerWork& work, const float* inputs) {
         computed = true;
         operations_.experts(calls_, inputs, work.rows.host_row_token(), work.rows.outputs().host());
     });
-    // A dry run takes what is expected.
+    // A dry run uses the expected amount.
     work.skipped_bytes +=
         computed ? operations_.neurons().skipped_bytes - skipped : static_cast<std::uint64_t>(left_out);
     calls_.clear();

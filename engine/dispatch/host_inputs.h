@@ -8,8 +8,8 @@
 
 namespace offstage::engine {
 
-// The experts' input of a step, (n_tokens, hidden_dim), on the host: brought there when
-// an executor needs it, or before. One thread.
+// The experts' input of a step, (n_tokens, hidden_dim), on the host: copied there when an
+// executor needs it, or before. One thread.
 class HostInputs {
   public:
     // Room for `most` floats. Throws Error (kOutOfMemory). The device must outlive this
@@ -17,7 +17,7 @@ class HostInputs {
     HostInputs(Backend& device, std::int64_t most, const MessageArgument& purpose) : device_(device) {
         resize(most, purpose);
     }
-    // The same from the next step on. Throws Error (kOutOfMemory), and there is no room
+    // A new size from the next step on. Throws Error (kOutOfMemory), and has no room
     // then.
     void resize(std::int64_t most, const MessageArgument& purpose) {
         copy_ = {};
@@ -45,7 +45,7 @@ class HostInputs {
         there_ = device_.record(DeviceEvent::Queue::kCompute);
         on_way_ = true;
     }
-    // Waits for it. Where the whole input would begin.
+    // Waits for the copy. Returns the address of the whole input's first row.
     const float* get() {
         if (device_.shares_host_memory()) return inputs_;
         fetch();

@@ -11,10 +11,12 @@
 
 namespace offstage::engine {
 
-// Experts on the device that one token's layer computes without the host knowing which ones the router chose: the
-// device looks their blocks up in a table. Where it has all of a layer, in one format, the host does not wait for the
-// choice, and those of several layers come to it together. Of other layers the device computes what it has in the most
-// frequent format, while the choice goes to the host, which sees to the rest. One thread, the engine's.
+// Experts on the device in a layer of a single token, computed before the host knows the
+// router's choice: the device looks their blocks up in a table. If the device holds all
+// of a layer in one format, the host does not wait for the choice, and receives the
+// choices of several layers together. In other layers the device computes its experts of
+// the most frequent format, while the choice goes to the host, which handles the rest.
+// One thread, the engine's.
 class ResidentLayers {
   public:
     // Choices of so many layers come together.
@@ -24,12 +26,14 @@ class ResidentLayers {
     ResidentLayers(const ExpertGrid& grid, const ExpertStore& experts, Backend& device);
     static std::uint64_t device_bytes(const ExpertGrid& grid);
 
-    // Whether all of the layer's experts can be looked up now, or some. Between two layers experts may move.
+    // Whether all of the layer's experts can be looked up now, or some. Between two
+    // layers experts may move.
     bool holds(std::int64_t layer) { return current(layer).held; }
     bool holds_some(std::int64_t layer) { return current(layer).some_held; }
-    // Whether the device has all of the layer's experts, in whatever formats.
+    // Whether the device has all of the layer's experts, in any formats.
     bool has_all(std::int64_t layer) { return current(layer).has_all; }
-    // Of the layer's experts that can be looked up. Precondition: holds_some().
+    // The format of the layer's experts that can be looked up. Precondition:
+    // holds_some().
     kernels::WeightType format(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)].format; }
     // The layer's part of the table goes to the device, if it is another one than is there. Precondition:
     // holds_some(). At most once a layer between two waits of the host for the compute queue.
@@ -53,7 +57,8 @@ class ResidentLayers {
     // The choices of layers first .. first + n - 1 go to the host; they are there once the event has happened.
     DeviceEvent fetch(std::int64_t first, std::int64_t n);
 
-    // Nothing that was uploaded counts any more: after a step that was not finished, whose copies may have failed.
+    // Invalidates all uploads: after a step that was not finished, whose copies may have
+    // failed.
     void forget();
 
   private:

@@ -125,7 +125,7 @@ void RoutedRows::group(std::span<const Assignment> assignments, std::span<const 
     row_map_.upload(0, as_size(row_of_at_ + n_rows()));
 }
 
-// Of one token.
+// For one token.
 std::int64_t RoutedRows::place_in_choice(std::int32_t expert) {
     const std::int32_t* const chosen = chosen_.host();
     return std::find(chosen, chosen + grid_.n_active, expert) - chosen;

@@ -24,9 +24,9 @@ struct TokenRange {
     std::int64_t n = 0;
 };
 
-// A layer's (token, chosen expert) pairs: from the router's answer to rows grouped by
-// expert, in the schedule's order, and back to the tokens. The router answers for all
-// tokens; rows are those of the tokens that are wanted. One thread.
+// A layer's (token, chosen expert) pairs: from the router's result to rows grouped by
+// expert, in the schedule's order, and back to the tokens. The router chooses for all
+// tokens; rows exist only for the wanted tokens. One thread.
 class RoutedRows {
   public:
     // For steps of up to max_step tokens. Throws Error (kOutOfMemory). The referents must
@@ -41,11 +41,12 @@ class RoutedRows {
 
     // wanted: ascending, of the n_tokens; nothing else is computed or changed.
     void begin(std::int64_t n_tokens, std::span<const TokenRange> wanted);
-    // Whether some tokens are not wanted; and all that are lie in span(), which is empty where none is.
+    // Whether some tokens are not wanted. All wanted tokens lie in span(), which is empty
+    // without any.
     bool leaves_out() const { return n_wanted_ < n_tokens_; }
     TokenRange span() const;
     std::int64_t n_wanted() const { return n_wanted_; }
-    // Where the router's answer goes: (n_tokens, n_active) each. download() brings the
+    // The router writes its result here: (n_tokens, n_active) each. download() copies the
     // choice to the host; as_operation: by Backend::store().
     std::int32_t* chosen() const { return chosen_.device(); }
     float* weights() const { return weights_.as<float>(); }
@@ -54,15 +55,17 @@ class RoutedRows {
     // ---- with the answer on the host
     // (n_tokens, n_active) to to[t * stride + 0 .. n_active).
     void copy_choice(std::int32_t* to, std::int64_t stride);
-    // The experts that wanted tokens chose, ascending; where they are is the caller's to fill in. loads() are these
-    // then. The same of all tokens, and of a choice that came on another way.
+    // The experts that wanted tokens chose, ascending; the caller fills in their places.
+    // loads() returns these from then on. count_all(): the same for all tokens. The
+    // third: for a choice that was read elsewhere.
     std::span<ExpertLoad> count();
     std::span<ExpertLoad> count_all();
     std::span<ExpertLoad> count(std::span<const std::int32_t> chosen);
     std::span<const ExpertLoad> loads() const { return loads_; }
-    // The i-th group is the i-th assignment's.
-    // looked_up: of one token's assignments 1 for those that the device computes already, where room_behind(). The row
-    // of these is their place in the choice, and those of the others lie behind n_active rows.
+    // Makes the i-th group from the i-th assignment. looked_up: for one token's
+    // assignments, 1 for those that the device computes already, where room_behind().
+    // Such a row lies at its place in the choice, and the rows of the others after
+    // n_active rows.
     void group(std::span<const Assignment> assignments, std::span<const std::uint8_t> looked_up = {});
     bool room_behind() const { return max_step_ > 1; }
     std::span<const RowGroup> groups() const { return groups_; }

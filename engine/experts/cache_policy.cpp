@@ -77,7 +77,7 @@ class Heat {
   public:
     Heat(const Popularity& popularity, const Numbers& numbers, double half_life)
         : growth_(std::exp2(1 / half_life)), seed_(numbers.size()), order_(numbers.size()) {
-        // What constant use with this chance per token comes to in the end.
+        // The limit of the heat under constant use with this chance per token.
         if (popularity.n_tokens > 0) {
             for (std::uint32_t i = 0; i < seed_.size(); ++i) {
                 const ExpertKey key = numbers.key(i);
@@ -128,7 +128,8 @@ std::optional<ExpertKey> first(const Order& order, const Numbers& numbers, MayGo
     return found ? std::optional(numbers.key(*found)) : std::nullopt;
 }
 
-// Of all layers, or of the layer whose expert comes: then each layer has an order of its own.
+// Over all layers, or only over the layer of the admitted expert: then each layer has its
+// own order.
 class Lru final : public CachePolicy {
   public:
     Lru(CacheKind kind, const Popularity& shape)
@@ -250,14 +251,16 @@ class Slru final : public CachePolicy {
     }
 
   private:
-    // Without the margin, experts that are called equally often would take each other's places for ever where there are
-    // more of them than slots: at 10 % residency of the demo model's domains it is the difference between hitting one
-    // call in ten and one in three.
+    // Without the margin, experts that are called equally often would replace each other
+    // without end where there are more of them than slots: at 10 % residency of the demo
+    // model's domains the margin raises the hit rate from one call in ten to one in
+    // three.
     bool gives_way(ExpertKey resident, ExpertKey admitted) const {
         return heat_[numbers_.of(admitted)] > settings_.margin * heat_[numbers_.of(resident)];
     }
 
-    // The heat from which residents are protected. Found once in a step: heats change little within one.
+    // The heat from which residents are protected. Computed once in a step: heats change
+    // little within one.
     double least_protected() const {
         const auto& members = heat_.order().members();
         if (n_ranked_ == members.size()) return least_protected_;
@@ -277,7 +280,7 @@ class Slru final : public CachePolicy {
     Recency recency_;
     mutable std::vector<double> heats_;  // scratch
     mutable double least_protected_ = 0;
-    mutable std::size_t n_ranked_ = 0;  // of how many residents least_protected_ was found; 0: not in this step
+    mutable std::size_t n_ranked_ = 0;  // the number of residents for least_protected_; 0: not computed in this step
 };
 
 }  // namespace

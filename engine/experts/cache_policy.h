@@ -29,14 +29,16 @@ class MayGo {
     bool (*call_)(const void*, ExpertKey);
 };
 
-// Which experts are worth their place on the device. Knows what was used when, and who has a place. Pure: the live
-// store and a replay of a recorded trace ask the same object the same questions, and the same questions have the same
-// answers. One thread. Nothing here throws or allocates once made. Residents are kept in order, so that finding one
-// takes log(residents) steps, and as many for each that may not go and comes before it.
+// Decides which experts keep their place on the device, from their past uses and the
+// current residents. Deterministic: the live store and a replay of a recorded trace make
+// the same calls and get the same results. One thread. Once made, nothing here throws or
+// allocates. Residents are kept in order, so that finding one takes log(residents) steps,
+// and as many for each earlier one that may not go.
 //
-// kLfu and kSlru go by an expert's heat: the count of its uses, each worth half as much H = half_life steps later. A
-// use by n tokens at once (a prompt's step) counts less than n uses, as if the n tokens had come one after the other:
-// (1 - 2^(-n / H)) / (1 - 2^(-1 / H)), so that a long prompt does not drown what follows it.
+// kLfu and kSlru use an expert's heat: the count of its uses, each worth half as much H =
+// half_life steps later. A use by n tokens at once (a prompt's step) counts less than n
+// uses, as if the n tokens had come one after the other: (1 - 2^(-n / H)) / (1 - 2^(-1 /
+// H)), so that a long prompt does not outweigh what follows it.
 class CachePolicy {
   public:
     virtual ~CachePolicy() = default;
@@ -49,24 +51,26 @@ class CachePolicy {
     virtual void begin_step() = 0;
     // The expert was called by this step, for so many tokens.
     virtual void used(ExpertKey key, std::int64_t n_tokens) = 0;
-    // `admitted` is at hand, and would take a resident's place: the one that should give it up; nothing when admitting
-    // is not worth it (or nobody may go). Among equals the one of the lowest layer, then of the lowest expert, goes.
+    // The resident that `admitted`, which has just been copied, should replace; nothing
+    // when that does not pay (or no resident may go). Among equals the one of the lowest
+    // layer, then of the lowest expert, goes.
     virtual std::optional<ExpertKey> victim(ExpertKey admitted, MayGo may_go) const = 0;
-    // The resident that will be missed least, whatever comes in its place.
+    // The resident with the least value, independent of its successor.
     virtual std::optional<ExpertKey> least_useful(MayGo may_go) const = 0;
-    // All that was used is forgotten; what the popularity seeded is back. Residents stay.
+    // Forgets all uses and restores the heat seeded from the popularity. Residents stay.
     virtual void forget() = 0;
 };
 
 // Chosen by replaying the demo model's domains (tests/bench/RESULTS.md): half-lives from 8 to 16 differ little.
 struct CacheSettings {
     double half_life = 12;         // of a use, in steps; > 0
-    double protected_share = 0.5;  // of kSlru: of the residents, 0 .. 1
-    double margin = 1.1;           // of kSlru: how many times hotter than the resident that would go; >= 1
+    double protected_share = 0.5;  // kSlru: of the residents, 0 .. 1
+    double margin = 1.1;           // kSlru: how many times hotter than the resident that would go; >= 1
 };
 
-// `popularity` has the model's n_layers and n_experts; keys beyond them must not be asked for. Its counts (n_tokens 0:
-// nothing known) seed the heat of kLfu and kSlru, as if tokens had always been routed so.
+// `popularity` has the model's n_layers and n_experts; no call may use keys beyond them.
+// Its counts (n_tokens 0: unknown) seed the heat of kLfu and kSlru, as if tokens had
+// always been routed so.
 std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity,
                                                const CacheSettings& settings = {});
 

@@ -22,7 +22,7 @@ DeviceBlock DiskSlots::allocate(std::uint64_t bytes) {
     try {
         return take();
     } catch (const Error&) {
-        if (locker_ == nullptr || !locker_->wait()) throw;  // what is being unlocked may be enough
+        if (locker_ == nullptr || !locker_->wait()) throw;  // memory that is being unlocked may be enough
     }
     return take();
 }
@@ -110,7 +110,7 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes, bool buffered) {
     try {
         make_buffers();
     } catch (const Error&) {
-        return;  // experts are packed when they are asked for
+        return;  // experts are packed on demand
     }
 }
 
@@ -120,7 +120,8 @@ DiskSlots::Slot* DiskSlots::slot_of(std::size_t index) {
     return found == slots_.end() ? nullptr : &*found;
 }
 
-// Of those that nobody uses or writes to, the one used longest ago; nullptr: there is none now.
+// The unused slot that was used longest ago, among those without a pending read; nullptr:
+// none now.
 DiskSlots::Slot* DiskSlots::free_slot() {
     Slot* oldest = nullptr;
     for (Slot& slot : slots_) {
@@ -131,7 +132,7 @@ DiskSlots::Slot* DiskSlots::free_slot() {
     return oldest;
 }
 
-// Waits until it can be written to. What the layer at hand needs goes last.
+// Waits until the slot can be written to. Slots that the current layer needs come last.
 DiskSlots::Slot& DiskSlots::oldest_slot() {
     Slot& oldest = *std::min_element(slots_.begin(), slots_.end(), [](const Slot& a, const Slot& b) {
         return std::pair(a.needed, a.last_use) < std::pair(b.needed, b.last_use);
@@ -183,13 +184,13 @@ void DiskSlots::begin_reads() {
     while (!guesses_.empty() && begin_read(guesses_.front(), Urgency::kGuess)) guesses_.pop_front();
 }
 
-// False: there is no slot for it now.
+// False: no slot is free for it now.
 bool DiskSlots::begin_read(const Expert& expert, Urgency urgency) {
-    if (expert.bytes > slot_bytes_) return true;  // whoever asks for it is told
+    if (expert.bytes > slot_bytes_) return true;  // find_or_pack() reports the error
     Slot* const slot = free_slot();
     if (slot == nullptr) return false;
     ExpertReader::Handle read = begin_(expert.index, slot->memory.data(), urgency);
-    if (read == nullptr) return true;  // it is packed when it is asked for
+    if (read == nullptr) return true;  // it is packed on demand
     slot->expert = static_cast<std::int64_t>(expert.index);
     slot->last_use = ++uses_;
     slot->needed = urgency == Urgency::kNeeded;

@@ -15,10 +15,9 @@
 namespace offstage::engine {
 
 // Room in RAM for experts on disk, shared by all layers: each is read into the slot that
-// was used longest ago. Where there is a reader, a layer's experts are read while others
-// are computed with, and the next layer's likely ones while the disk has nothing else to
-// do; others are packed from their master when they are asked for. One thread, the
-// engine's.
+// was used longest ago. With a reader, a layer's experts are read while others are
+// computed, and the next layer's likely ones while the disk is idle; other experts are
+// packed from their master on demand. One thread, the engine's.
 class DiskSlots {
   public:
     struct Expert {
@@ -41,37 +40,37 @@ class DiskSlots {
 
     std::int64_t size() const { return static_cast<std::int64_t>(slots_.size()); }
     std::uint64_t slot_bytes() const { return slot_bytes_; }
-    // At most so many guesses are read: the others stay for what is needed.
+    // The most guesses that are read: the other slots are kept for needed experts.
     std::int64_t n_for_guesses() const { return size() / 2; }
 
-    // So many slots of `bytes`, and with `buffered` the reader's buffers; as they are where
-    // there are as many, and large enough. Without buffers experts are packed when they
-    // are asked for. Throws Error (kOutOfMemory); then the old ones stay.
+    // Makes n slots of `bytes`, and with `buffered` the reader's buffers; keeps the old
+    // ones where they are as many and large enough. Without buffers experts are packed on
+    // demand. Throws Error (kOutOfMemory); then the old ones stay.
     void resize(std::int64_t n, std::uint64_t bytes, bool buffered);
-    // As many and as large as that where there are more or larger ones. What cannot be
-    // exchanged for a smaller one stays. Throws nothing.
+    // Reduces the number and size of the slots to these. A slot that cannot be exchanged
+    // for a smaller one stays. Throws nothing.
     void shrink(std::int64_t n, std::uint64_t bytes, bool buffered);
 
-    // ---- with a reader: what is called next
-    // `needed`: in the order in which they will be asked for; each keeps its slot until
-    // release(). Guesses, in the order of their likelihood, are read when nothing else
-    // is; those of the call before that are not among either are given up.
+    // ---- with a reader: the next calls
+    // `needed`: in the order of the coming calls; each keeps its slot until release().
+    // Guesses, in the order of their likelihood, are read when nothing else is; reads of
+    // the call before that are in neither list are cancelled.
     void expect(std::span<const Expert> needed, std::span<const Expert> guesses);
     // The block, if it is whole by now; else nullptr.
     const std::byte* find(std::size_t index);
     bool holds(std::size_t index) const;  // find() would give something
-    // It is being read, or read and not yet looked at.
+    // True while it is being read, or read and not yet used.
     bool is_coming(std::size_t index) const;
     // It was computed with; what waits for a slot may have this one.
     void release(std::size_t index);
 
-    // The expert's block of `bytes`, waited for where it is coming, else filled by `pack`;
-    // valid until size() other experts were asked for. Throws Error: kOutOfMemory without
-    // a slot that is large enough, and what reading and pack throw.
+    // The expert's block of `bytes`: waits for a pending read, or else fills it by
+    // `pack`; valid until size() other experts were requested. Throws Error: kOutOfMemory
+    // without a slot that is large enough, and the errors of reading and pack.
     const std::byte* find_or_pack(std::size_t index, std::uint64_t bytes, const Pack& pack);
     // The expert's block is read until `event`; it is released.
     void hold(std::size_t index, DeviceEvent event);
-    // Its block is not what it was.
+    // Its block is outdated.
     void forget(std::size_t index);
 
   private:
@@ -104,7 +103,7 @@ class DiskSlots {
     Begin begin_;
     DeviceBlock buffers_;
     std::vector<Slot> slots_;
-    std::deque<Expert> needed_, guesses_;  // that have no slot yet
+    std::deque<Expert> needed_, guesses_;  // without a slot so far
     std::uint64_t slot_bytes_ = 0;
     std::uint64_t uses_ = 0;
 };

@@ -42,7 +42,7 @@ std::optional<HostBuffer> memory_for(std::uint64_t bytes) {
 
 DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                                  const std::stop_token& stop) {
-    std::optional<HostBuffer> memory;  // outlives what is read into it
+    std::optional<HostBuffer> memory;  // outlives the reads into it
     const std::unique_ptr<ExpertReader> reader = ExpertReader::open(grid, source);
     if (reader == nullptr || grid.size() == 0) return {};
     std::uint64_t block_bytes = grid.expert_bytes(source.expert_type());
@@ -80,7 +80,7 @@ DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, k
         pool.parallel_for(static_cast<std::int64_t>(bytes), 4096, [&](std::int64_t from, std::int64_t to, int) {
             std::uint64_t part = 0;
             for (std::int64_t at = from; at < to; at += 64) part += static_cast<std::uint64_t>(weights[at]);
-            sum += part;  // lest nothing is read
+            sum += part;  // a use of the bytes, so that the compiler keeps the reads
         });
     };
     const auto begin = Clock::now();
@@ -99,7 +99,8 @@ DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, k
     DiskReadCost cost;
     cost.us = seconds_from(begin) * 1e6 / n_read;
     cost.cpu_us = reader->counts().cpu_us / static_cast<double>(pool.n_threads()) / n_read;
-    // One alone, and work with it, which waits for the threads: until that begins.
+    // One read alone, and work beside it that starts with a wait for the threads:
+    // measured until the work begins.
     std::vector<double> alone_us;
     for (int i = 0; i < kReadsAlone; ++i) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);

@@ -9,18 +9,18 @@
 
 namespace offstage::engine {
 
-// What one expert takes from the disk into RAM, packed and ready, when layers are read as
-// ExpertStore reads them: directly, as many at a time as a token calls, far apart in the
-// model, while `pool` goes through the weights of the layer before, as its products would.
-// The mean of most of a second, two layers in any case; other places each time. cpu_us:
-// the reading threads' time, shared out over the pool's threads. 0 where the experts lie
-// in no file, or RAM has no room for them. Throws Error
-// (kCancelled; kInvalidModel where a file cannot be read).
+// The time of one expert from the disk into RAM, packed and ready, when layers are read
+// as ExpertStore reads them: directly, as many at a time as a token calls, far apart in
+// the model, while `pool` reads the weights of the layer before, as its products would.
+// The mean over most of a second, at least two layers; other places each time. cpu_us:
+// the reading threads' time, divided by the pool's threads. 0 where the experts lie in no
+// file, or RAM has no room for them. Throws Error (kCancelled; kInvalidModel where a file
+// cannot be read).
 DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                                  const std::stop_token& stop);
 
-// What the disk gives, in 1e9 bytes a second: pieces of half a MiB anywhere in the model's
-// files, read directly, as many at a time as ExpertReader reads, for `seconds`. 0
+// The disk's speed in 1e9 bytes a second: reads pieces of half a MiB anywhere in the
+// model's files, directly, as many at a time as ExpertReader reads, for `seconds`. 0
 // where there are no files.
 double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64_t seed);
 

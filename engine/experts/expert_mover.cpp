@@ -69,8 +69,8 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
     Staging& staging = experts_.staging();
     for (Assignment& a : assignments) {
         const std::size_t expert = experts_.index(layer, a.expert);
-        // Where RAM is short the device has the only copy; then the work goes there
-        // whatever the policy says.
+        // Where RAM is short the device has the only copy; then the device computes the
+        // expert against the policy.
         if (a.way == Way::kCpu && experts_.on_device(expert) && !experts_.in_ram(expert)) a.way = Way::kResident;
         if (neurons_ && experts_.on_device(expert)) neurons_->drop(expert);
         if (a.way != Way::kCopy && (a.way != Way::kResident || experts_.on_device(expert))) continue;
@@ -118,7 +118,7 @@ std::optional<ExpertMover::Arrival> ExpertMover::next_arrival(const SparseCopies
     const std::size_t i = n_asked_++;
     rows_ = rows;
     if (copies_sparse()) start_copies();
-    // All before it have been computed with, and yet there is no slot: that counts as
+    // All earlier copies have been used, and yet there is no slot: that counts as
     // refused.
     if (n_started_ == i) ++n_started_;
     const Demanded& demanded = demanded_[i];
@@ -151,7 +151,7 @@ void ExpertMover::computed(DeviceEvent end) {
     start_copies();
 }
 
-// What was brought for this layer, or one before it, and is not called makes room.
+// Gives up copies for this layer or an earlier one that were not called.
 void ExpertMover::give_up_uncalled() {
     const std::size_t next_layer = experts_.index(layer_, 0) + as_size(grid_.n_experts);
     for (Staging::Slot& slot : experts_.staging().all()) {
@@ -162,7 +162,7 @@ void ExpertMover::give_up_uncalled() {
 }
 
 void ExpertMover::start_copies() {
-    // What of an expert is needed is known when its rows are.
+    // Sparse copies start when the expert's rows are known.
     const std::size_t n = copies_sparse() ? n_asked_ : demanded_.size();
     while (n_started_ < n && start_copy(demanded_[n_started_])) ++n_started_;  // refused ones count too
 }
@@ -191,7 +191,7 @@ std::optional<DeviceEvent> ExpertMover::copy_on_demand(Demanded& demanded, const
                                                        Staging::Slot& slot) {
     const std::size_t expert = demanded.expert;
     const kernels::WeightType format = experts_.format(expert);
-    // One that will stay comes whole: it is worth more than this layer.
+    // A copy that will stay is made whole: it serves more than this layer.
     const std::span<const std::int32_t> held =
         demanded.held ? std::span<const std::int32_t>(slot.neurons) : std::span<const std::int32_t>();
     if (demanded.held && sparse_.accepts_guesses()) {
@@ -232,7 +232,7 @@ void ExpertMover::came_without(const Demanded& demanded, std::uint64_t bytes, st
     ++moves_.sparse_copies;
 }
 
-// Computed with what is there, whatever the expert needs.
+// The expert is computed with the copied neurons only, even if it needs others.
 DeviceEvent ExpertMover::accept_guess(Demanded& demanded, std::span<const std::int32_t> neurons,
                                       std::uint64_t unasked_bytes, DeviceEvent copied) {
     demanded.ffn_dim = static_cast<std::int64_t>(neurons.size());
@@ -255,7 +255,7 @@ double ExpertMover::held_share(std::int64_t layer, std::int64_t expert) const {
     return neurons_->held_share(index, experts_.format(index));
 }
 
-// False: it goes whole, or there is no room.
+// False: the expert is copied whole, or there is no room.
 bool ExpertMover::copy_to_cache(Demanded& demanded) {
     const ExpertKey key = experts_.key(demanded.expert);
     const kernels::WeightType format = experts_.format(demanded.expert);
@@ -296,7 +296,7 @@ bool ExpertMover::copy_to_cache(Demanded& demanded) {
         moves_.last_copy = *end;
         moves_.copied_on_demand = true;
     }
-    // In the order in which they lie: what was there, then what came.
+    // In stored order: the old neurons, then the new ones.
     neurons_->add(*entry, sparse_.came(), *end);
     neurons_->count(*entry, n_needed, n_held);
     demanded.cached = entry;
@@ -418,9 +418,9 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
     }
 }
 
-// What a prompt's next layer will call, into the slots that are free by then. As much as
-// the copy engine can bring until that layer's router has run: more would only come
-// earlier than it would on demand.
+// Copies experts that a prompt's next layer will call into free slots: as many as the
+// copy engine can finish before that layer's router has run. Later copies would gain
+// nothing over copies on demand.
 void ExpertMover::copy_ahead(const Schedule& schedule) {
     if (!loads_ahead_ || layer_ + (calls_last_ ? 1 : 2) >= grid_.n_layers) {
         if (last_ || !loads_ahead_) experts_.places().set_borrowing(false);
@@ -429,8 +429,9 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
     std::int64_t n_copied = 0;
     std::uint64_t largest = 0;
     for (const Assignment& a : schedule.assignments) {
-        // Where the CPU takes a part, it already fills the time that the copies need;
-        // what would come ahead is decided before it is known what the CPU had better do.
+        // If the CPU computes a part, it already fills the time of the copies; and
+        // whether an expert is better left to the CPU is known only after copies ahead
+        // are chosen.
         if (a.way == Way::kCpu) return;
         if (a.way != Way::kCopy && !came_early(a.expert)) continue;
         ++n_copied;
@@ -450,9 +451,9 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
     }
 }
 
-// A borrowed place lets one more copy run in what would be the copy engine's idle
-// time, at each layer that follows. It costs two: its owner's layer needs it copied,
-// and it has to come back.
+// A borrowed place lets one more copy run in what would be the copy engine's idle time,
+// at each layer that follows. It costs two copies: its owner for the owner's layer, and
+// the owner back into its place.
 void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us) {
     if (prompt_loading_ != PromptLoading::kLend || cache_ == nullptr || cache_rests_) return;
     Staging& staging = experts_.staging();
@@ -461,7 +462,7 @@ void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, s
     for (const Assignment& a : schedule.assignments) {
         if (a.way < Way::kCpu) gpu_us += cost_.gpu_us(a.n_tokens, a.format);
     }
-    // Where the GPU is what takes longest, copies that come earlier gain nothing.
+    // Where the GPU takes longest, earlier copies gain nothing.
     const double copies_us = static_cast<double>(n_copied) * copy_us;
     const double to_gain_us = std::min({idle_us, copies_us + idle_us - prompt_attention_us_ - gpu_us, copies_us});
     const auto left = static_cast<double>(grid_.n_layers - layer_ - 1);
@@ -476,7 +477,7 @@ void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, s
     while (staging.n_borrowed() < best) {
         const auto least = cache_->least_useful([&](ExpertKey key) {
             const std::size_t i = experts_.index(key.layer, key.expert);
-            // Not the next layers': they would be copied at once.
+            // Not experts of the next layers: they would be copied back at once.
             const bool soon = key.layer > layer_ && key.layer <= layer_ + 2;
             return experts_.place_bytes(i) >= bytes && experts_.in_ram(i) && !experts_.is_pinned(i) && !soon;
         });
@@ -503,7 +504,7 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
     }
     if (cache_ == nullptr) return;
     add_calls(layer_, loads);
-    // A prompt wants nearly all experts once: what the answers need stays.
+    // A prompt uses nearly all experts once: the residents that answers need stay.
     if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
     for (const Early& early : early_) keep_copy(early.expert, early.slot);
     for (const Demanded& demanded : demanded_) {
@@ -511,8 +512,8 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
     }
 }
 
-// Which resident makes room for it: in a place of its own size, or else in a larger one, whose rest is then no use
-// until a larger expert comes back.
+// The resident that makes room for it: one with a place of its size, or else one with a
+// larger place, the rest of which stays unused until a larger expert returns.
 std::optional<ExpertKey> ExpertMover::victim_for(std::size_t admitted) const {
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
     for (const bool larger : {false, true}) {
@@ -533,8 +534,8 @@ bool ExpertMover::would_stay(std::size_t expert) const {
 }
 
 void ExpertMover::keep_copy(std::size_t admitted, std::size_t slot) {
-    // Where a layer brings more experts than there are slots, another one may have come
-    // after it; and what came without some neurons is no copy.
+    // If a layer copies more experts than there are slots, a later one may have
+    // overwritten it; and a copy without some neurons cannot stay.
     if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
     const auto victim = victim_for(admitted);
     if (!victim) return;

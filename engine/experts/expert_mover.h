@@ -20,17 +20,17 @@
 
 namespace offstage::engine {
 
-// Brings experts to the device while a step runs: copies on demand, through the staging
-// slots in turn; copies of what the next layer is likely to call; a prompt's copies ahead
-// of demand, with borrowed places of residents. Copies that were computed with may stay,
-// in the place of a resident that the cache policy names.
+// Copies experts to the device while a step runs: on demand, through the staging slots in
+// turn; ahead for the likely experts of the next layer; and for a prompt's next layer,
+// also into borrowed places of residents. A copy that was used may stay, in the place of
+// a resident that the cache policy chooses.
 //
-// One thread, the engine's. For each layer: begin_layer(), then the executors ask for
-// what they compute with, then copy_guesses() or copy_ahead(), then finish_layer().
+// One thread, the engine's. For each layer: begin_layer(), then the executors request the
+// weights that they use, then copy_guesses() or copy_ahead(), then finish_layer().
 class ExpertMover {
   public:
     // Steps of up to so many tokens guess the next layer's experts; at most so many
-    // copies of a layer are begun unasked.
+    // speculative copies are begun in a layer.
     static constexpr std::int64_t kGuessingTokens = 4;
     static constexpr std::int64_t kMostGuessedCopies = 2;
 
@@ -47,11 +47,11 @@ class ExpertMover {
     // Which experts that were copied on demand stay on the device; nullptr: none do. Must
     // outlive this object or be replaced.
     void set_cache(CachePolicy* policy);
-    // Of which experts nothing is copied before it is asked for; empty: of none.
+    // Experts that are never copied ahead of demand; empty: none.
     void set_left_alone(std::function<bool(std::int64_t layer, std::int64_t expert)> left_alone) {
         left_alone_ = std::move(left_alone);
     }
-    // While experts are moved by somebody else, nothing else moves them.
+    // While a migration moves experts: no guesses, no borrowed places, and no copy stays.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
     // Copies without all of their neurons stay in so many bytes of the device's memory, and come there. Throws Error
     // (kOutOfMemory).
@@ -59,54 +59,57 @@ class ExpertMover {
     const NeuronCache* neuron_cache() const { return neurons_ ? &*neurons_ : nullptr; }
     void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
 
-    // Where it is on, an answer's experts come without the neurons that they do not need: next_arrival() wants the
-    // rows.
+    // If it is on, an answer's experts are copied without the neurons that they do not
+    // need: next_arrival() needs the rows.
     SparseCopies& sparse() { return sparse_; }
     const SparseCopies& sparse() const { return sparse_; }
     bool copies_sparse() const { return !prefill_ && sparse_.on(); }
 
     // `last`: no further piece of the prompt follows. n_last: of how many tokens the last layer computes.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
-    // What attention took in the layer that was measured last.
+    // The time of attention in the layer that was measured last.
     void add_attention(double us);
 
-    // Where the policy finds the expert: a copy made before it was asked for counts when
-    // it is whole; it is never waited for. One that a prompt made ahead of demand comes
-    // in any case.
+    // The expert's place for the policy. A copy made ahead of demand counts when it is
+    // whole; the policy never waits for it. A prompt's copy ahead of demand always
+    // counts.
     Place place(std::int64_t layer, std::int64_t expert) const;
-    // Of the neurons that the expert is expected to need, those that the device has (NeuronCache).
+    // The share of the neurons that the expert is expected to need that the device has
+    // (NeuronCache).
     double held_share(std::int64_t layer, std::int64_t expert) const;
 
-    // Corrects ways that cannot be gone as decided, gives up copies that nobody called,
-    // and starts copies on demand: as many as there are slots.
+    // Corrects assignments that cannot be carried out, gives up copies that no token
+    // called, and starts copies on demand: as many as there are slots.
     void begin_layer(std::int64_t layer, std::span<Assignment> assignments);
 
     // ---- for the executors of the device
     // Weights that are there, of an expert with Way::kResident.
     kernels::ExpertView weights(std::int64_t expert) const;
-    // They lie in a staging slot, whose place is wanted.
+    // Whether the weights lie in a staging slot, which is needed for other copies.
     bool came_early(std::int64_t expert) const;
     // Computed with, by that time on the compute queue.
     void computed_early(std::int64_t expert, DeviceEvent end);
-    // The weights of the next of Way::kCopy, in their order, and when they are whole;
-    // nullopt: the device refused the copy. computed() before the next one is asked for. neurons: see ExpertCall.
+    // The weights of the next expert with Way::kCopy, in their order, and the event of
+    // their arrival; nullopt: the device refused the copy. Call computed() before the
+    // next one. neurons: see ExpertCall.
     struct Arrival {
         kernels::ExpertView weights;
         std::span<const std::int32_t> neurons;
         std::int64_t whole_ffn_dim = 0;
         DeviceEvent whole;
     };
-    // rows: what the expert will be computed for, where copies_sparse(): then the copy begins now.
+    // rows: the expert's rows, needed where copies_sparse(): then the copy begins now.
     std::optional<Arrival> next_arrival(const SparseCopies::Rows& rows = {});
     void computed(DeviceEvent end);
 
     // ---- after everything was submitted
     // Whether this step guesses, unless the policy forbids.
     bool guesses(std::int64_t n_tokens) const;
-    // Into free slots, as far as the copy engine has nothing else to do before the next
-    // layer's experts are wanted (slack_us), or regardless.
-    // inputs: this layer's, on the host, where copies_sparse(): then only the neurons that they make active are copied,
-    // and next_arrival() brings what is missing. Guesses are n_active for each token.
+    // Copies guesses into free slots, as far as the copy engine is idle until the next
+    // layer's experts are needed (slack_us), or regardless. inputs: this layer's, on the
+    // host, where copies_sparse(): then only the neurons that they make active are
+    // copied, and next_arrival() copies the missing ones. Guesses are n_active for each
+    // token.
     void copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless,
                       const float* inputs = nullptr);
     void copy_ahead(const Schedule& schedule);
@@ -114,28 +117,28 @@ class ExpertMover {
     // experts beside it, the copy engine's copies cost as much as they gain: then there
     // is none, unless measuring has shown that the memory has room for both.
     double slack_us(const Schedule& schedule, bool host_computes) const;
-    // What was called; what was brought for it may stay.
+    // Records the layer's calls; copies that were used may stay.
     void finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments);
 
-    // Instead of all this, for a layer of whose experts none had to move: what it called.
+    // Replaces all these calls in a layer without any move: records its calls.
     void add_calls(std::int64_t layer, std::span<const ExpertLoad> loads);
 
-    // What was done for this layer, as in LayerEvent.
+    // The moves of this layer, as in LayerEvent.
     struct Moves {
         std::uint64_t bytes_copied = 0;
         std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
         std::uint16_t sparse_copies = 0;
         std::uint64_t copy_bytes_saved = 0;
-        std::uint64_t unread_bytes = 0;     // of experts that the device computed without all of their neurons
-        DeviceEvent first_copy, last_copy;  // of those on demand
+        std::uint64_t unread_bytes = 0;     // of experts computed on the device without all of their neurons
+        DeviceEvent first_copy, last_copy;  // on demand
         bool copied_on_demand = false;
     };
     const Moves& moves() const { return moves_; }
 
-    // What reading prompts has done so far.
+    // Totals for reading prompts so far.
     struct PromptCopies {
         std::uint64_t ahead = 0;         // copies of the next layer's experts
-        std::uint64_t unused_ahead = 0;  // of these, what the router did not call
+        std::uint64_t unused_ahead = 0;  // of these, not called by the router
         std::uint64_t borrowed = 0;      // places
     };
     const PromptCopies& prompt_copies() const { return prompt_copies_; }
@@ -145,15 +148,15 @@ class ExpertMover {
         std::size_t expert = 0;  // index in the store
         std::optional<std::size_t> slot;
         std::optional<DeviceEvent> whole;
-        // Of an expert that came without some neurons.
+        // For an expert that was copied without some neurons.
         std::int64_t ffn_dim = 0;
         std::span<const std::int32_t> neurons;
         const std::int32_t* order = nullptr;
-        bool held = false;                     // some came unasked, into `slot`
+        bool held = false;                     // some neurons were copied ahead, into `slot`
         NeuronCache::Entry* cached = nullptr;  // in the place of `slot`
         bool goes_whole = false;               // its neurons were looked for: it is not worth it
     };
-    struct Early {  // came before it was asked for, and was computed with
+    struct Early {  // copied ahead of demand, and used
         std::size_t expert = 0;
         std::size_t slot = 0;
     };
@@ -196,12 +199,12 @@ class ExpertMover {
     std::int64_t layer_ = 0;
     Moves moves_;
     SparseCopies sparse_;
-    SparseCopies::Rows rows_;           // of the copy that is asked for
+    SparseCopies::Rows rows_;           // of the requested copy
     std::vector<std::int32_t> called_;  // experts of this layer
     std::vector<Demanded> demanded_;
     std::size_t n_started_ = 0;      // of demanded_: on their way, or refused
-    std::uint16_t n_completed_ = 0;  // copies made unasked whose missing neurons followed
-    std::size_t n_asked_ = 0;        // of demanded_: next_arrival() was called for
+    std::uint16_t n_completed_ = 0;  // copies ahead whose missing neurons followed
+    std::size_t n_asked_ = 0;        // of demanded_: requested by next_arrival()
     std::vector<Early> early_;
     std::optional<NeuronCache> neurons_;
     std::vector<std::int32_t> accepted_places_, accepted_order_;

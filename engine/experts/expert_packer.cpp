@@ -15,7 +15,8 @@ namespace offstage::engine {
 namespace {
 
 #ifdef __linux__
-// Refused: the thread goes on as before. Back from SCHED_IDLE takes rights that most people do not have.
+// If refused, the thread continues as before. Leaving SCHED_IDLE needs rights that most
+// users do not have.
 void set_scheduling(pthread_t thread, int policy) {
     sched_param none{};
     pthread_setschedparam(thread, policy, &none);

@@ -19,22 +19,22 @@
 
 namespace offstage::engine {
 
-// Packs, and quantizes, one expert at a time: beside a conversation on a thread of its
-// own that runs only where no other wants the core; while it is waited for, with all of
-// the caller's threads. What the own thread has begun by then goes on there, and competes
-// as every other thread does: on a computer whose cores are all busy it would get three
-// thousandths of one. All functions are called by one thread, the engine's.
+// Packs, and quantizes, one expert at a time: during a conversation on a separate thread
+// that runs only when no other thread needs the core; while the caller waits for it, with
+// all of the caller's threads. A job that the separate thread has begun by then continues
+// there, with normal priority: on a computer whose cores are all busy it would otherwise
+// get three thousandths of one. All functions are called by one thread, the engine's.
 class ExpertPacker {
   public:
     // `dry`: blocks are left as they are. The source must outlive this object.
     ExpertPacker(ExpertSource& source, bool dry);
-    ~ExpertPacker();  // gives up what it was doing
+    ~ExpertPacker();  // cancels the current job
     ExpertPacker(const ExpertPacker&) = delete;
     ExpertPacker& operator=(const ExpertPacker&) = delete;
 
     // Precondition: !busy(). `block` must stay until the job is done. Its rows are
-    // interleaved where the layout says so. pins: page-locks the block once it is filled; nullptr: nobody does. The job
-    // lies there until wait() or begin() is called.
+    // interleaved where the layout says so. pins: page-locks the block once it is filled;
+    // nullptr: it is not locked. The job does not start before wait() or begin().
     void start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::span<std::byte> block,
                const kernels::ExpertLayout& layout, Backend* pins);
     bool busy() const { return started_; }
@@ -48,8 +48,8 @@ class ExpertPacker {
     };
     // The result once it is there; busy() is false then.
     std::optional<Result> poll();
-    // Waits until the job has given up or ended; its block may be reused then. What became of it; nullopt: there was
-    // none.
+    // Waits until the job has been cancelled or has ended; its block may be reused then.
+    // Returns its outcome; nullopt: there was no job.
     std::optional<Result> cancel();
     // Until poll() has something to give; returns at once when nothing was started. pool:
     // the caller's, for a job that was not begun.

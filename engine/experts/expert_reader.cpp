@@ -10,9 +10,9 @@
 namespace offstage::engine {
 namespace {
 
-// Once all that is needed has been begun, guesses fill the disk's queue up to so many
-// strips: it works as fast as with more, and what is needed next waits for no more than
-// these.
+// Once all needed strips have been begun, guesses fill the disk's queue up to so many
+// strips: more would not make the disk faster, and the next needed expert waits for no
+// more than these.
 constexpr int kKeepsDiskBusy = 8;
 
 std::uint64_t aligned(std::uint64_t bytes) {
@@ -53,7 +53,7 @@ class ExpertReader::Read {
     std::size_t n_begun = 0;  // strips
     int n_under_way = 0;
     bool guess = false;
-    bool closed = false;  // no strip is begun any more
+    bool closed = false;  // no further strip is begun
     bool whole = false;
     Message problem;
 
@@ -246,7 +246,7 @@ void ExpertReader::work() {
         if (flight.problem.empty()) flight.problem = std::move(result->problem);
         if (--flight.n_left > 0) continue;
         Read& read = *flight.read;
-        // What was cancelled is wanted by nobody, though its block is still there.
+        // The data of a cancelled read is not used, though its block is still there.
         if (flight.problem.empty() && read.problem.empty()) {
             const ExpertStrip& strip = read.strips[flight.strip];
             const std::byte* const weights = data_of(buffer, false);

@@ -22,11 +22,11 @@
 
 namespace offstage::engine {
 
-// Reads experts from the model's files into their blocks, straight from the disk and
-// beside everything else: an expert is cut into strips, many of which are read at once;
-// threads of this object put each into its place in the block. Needed experts come before
-// guessed ones, whose strips are begun when none of a needed one is left to begin. One thread calls
-// this, the engine's.
+// Reads experts from the model's files into their blocks, directly from the disk and
+// beside all other work: an expert is cut into strips, many of which are read at once;
+// this object's threads put each into its place in the block. Needed experts come before
+// guessed ones, whose strips are begun when all strips of needed ones have been begun.
+// One thread calls this, the engine's.
 class ExpertReader {
   public:
     enum class Urgency : std::uint8_t { kNeeded, kGuess };
@@ -36,45 +36,44 @@ class ExpertReader {
     // nullptr: the experts' bytes lie in no file. `source` must outlive this object.
     static std::unique_ptr<ExpertReader> open(const ExpertGrid& grid, const WeightSource& source,
                                               DirectReads::Kind kind = DirectReads::Kind::kBest);
-    ~ExpertReader();  // gives up what it was reading
+    ~ExpertReader();  // cancels its reads
     ExpertReader(const ExpertReader&) = delete;
     ExpertReader& operator=(const ExpertReader&) = delete;
 
-    // Where strips are read to: buffers.bytes() of memory, which must stay until the next
-    // call. Nothing may be under way. None at first, and without buffers nothing is read.
+    // The memory for reading strips: buffers.bytes(), which must stay until the next
+    // call. No read may be under way. None at first, and without buffers nothing is read.
     void set_buffers(const ReadBuffers& buffers, std::byte* memory);
 
     // Into a block of the layer's stored format. nullptr: this expert cannot be read so.
     Handle start(ExpertKey expert, std::byte* block, Urgency urgency);
     // A guess is needed now.
     void need(const Handle& read);
-    // Nothing writes to its block any more.
+    // Whether no thread writes to its block any more.
     bool is_done(const Handle& read) const;
     // And its block has all of the expert.
     bool is_whole(const Handle& read) const;
     // Throws Error (kInvalidModel) naming the file where it could not be read.
     void wait(const Handle& read);
-    // No more of it is begun; is_done() when what was has come.
+    // Begins no further strips; is_done() when those under way have arrived.
     void cancel(const Handle& read);
-    // Until nothing writes to its block, whatever became of it.
+    // Waits until no thread writes to its block, for any outcome.
     void drain(const Handle& read);
 
-    // Since the beginning. Of reads that were begun: a guess that was needed later counts
-    // as both.
+    // Totals of begun reads: a guess that was needed later counts as both.
     struct Counts {
         std::uint64_t needed = 0, guessed = 0, used_guesses = 0, cancelled = 0;
         std::uint64_t bytes = 0;         // read from files
-        std::uint64_t needed_bytes = 0;  // of what was needed, or needed in the end
+        std::uint64_t needed_bytes = 0;  // of reads that were needed, or became needed
         double cpu_us = 0;               // of this object's threads: beginning reads and putting strips into place
     };
     Counts counts() const;
     const char* way() const { return reads_->name(); }
 
   private:
-    struct Flight {  // of one buffer
+    struct Flight {  // one buffer's
         Handle read;
         std::size_t strip = 0;
-        int n_left = 0;  // of its ranges
+        int n_left = 0;  // ranges left
         bool guess = false;
         Message problem;
     };

@@ -57,7 +57,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
     try {
         fill(plan, passing);
     } catch (...) {
-        wait_for_device();  // it may still read what is given back now
+        wait_for_device();  // it may still read the memory that is released now
         throw;
     }
     if (locker_ != nullptr) locker_->wait();  // the first copies are as fast as the later ones
@@ -70,7 +70,7 @@ ExpertStore::~ExpertStore() {
     wait_for_device();
 }
 
-// Nothing may still read or write what is given back.
+// Waits until the device no longer reads or writes memory that is about to be released.
 void ExpertStore::wait_for_device() {
     device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
@@ -130,7 +130,7 @@ void ExpertStore::pack(std::size_t index, std::byte* block) {
     if (!dry_) source_.pack(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, format(index), block, pool_);
 }
 
-// passing: what the device still copies from when this fails.
+// passing: memory that the device still copies from when this fails.
 void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     const auto in_ram = [&](std::size_t i) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
@@ -141,8 +141,8 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     for (const Entry& entry : entries_) passing_bytes = std::max(passing_bytes, expert_bytes(entry.format));
     std::size_t next = 0;
     std::int64_t refused = 0;
-    // Where experts stay on disk, the model is larger than RAM: those that come into RAM are read past the system's
-    // cache, some at a time.
+    // Where experts stay on disk, the model is larger than RAM: those for RAM are read
+    // past the system's cache, some at a time.
     constexpr std::size_t kReadAtOnce = 4;
     std::deque<std::pair<ExpertReader::Handle, std::size_t>> reads;
     const auto interleave = [&](std::size_t i) {

@@ -24,24 +24,24 @@
 
 namespace offstage::engine {
 
-// A model's experts in their places. The master of all is the ExpertSource (a mapped
+// A model's experts and their copies. The master of all is the ExpertSource (a mapped
 // checkpoint); copies are contiguous blocks (kernels::ExpertLayout), so that one copy
-// moves an expert. One without any copy is read from its file, or packed from its master,
-// into one of a few slots when it is called. What happens between two layers is visible to the next; formats
-// change between two steps. One thread, the engine's.
+// moves an expert. An expert without a copy is read from its file, or packed from its
+// master, into one of a few slots on demand. Changes between two layers are visible to
+// the next; formats change between two steps. One thread, the engine's.
 class ExpertStore : public ExpertTable {
   public:
     struct Options {
         std::uint64_t pin_budget_bytes = 0;
         bool dry = false;                             // blocks are never filled
-        std::int64_t n_speculative = 0;               // of the staging slots, for copies that nobody has asked for yet
-        std::optional<DirectReads::Kind> reads = {};  // of experts on disk, beside everything else; unset: none
+        std::int64_t n_speculative = 0;               // of the staging slots, for copies ahead of demand
+        std::optional<DirectReads::Kind> reads = {};  // reads of experts on disk beside all other work; unset: none
         bool interleaves = false;                     // rows of RAM copies: CpuOperations::wants_interleaved()
     };
 
-    // Makes the copies that the plan asks for. Where the device has less room than planned, or refuses a copy, experts
-    // stay in RAM and a note says so. Throws Error: kOutOfMemory (RAM), kCancelled, kDevice. The referents must outlive
-    // this object.
+    // Makes the plan's copies. Where the device has less room than planned, or refuses a
+    // copy, experts stay in RAM and a note reports it. Throws Error: kOutOfMemory (RAM),
+    // kCancelled, kDevice. The referents must outlive this object.
     ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Plan& plan, Backend& device, Arena& ram,
                 kernels::ThreadPool& pool, const Options& options);
     ~ExpertStore();
@@ -52,9 +52,9 @@ class ExpertStore : public ExpertTable {
     const std::vector<Message>& notes() const { return notes_; }
 
     // The RAM copy, or one packed now; valid until disk_slots().size() other experts
-    // without a copy were asked for.
+    // without a copy were requested.
     kernels::ExpertView on_host(std::int64_t layer, std::int64_t expert);
-    // The block that on_host() gave is read until `event`.
+    // The block from on_host() is read until `event`.
     void hold(std::int64_t layer, std::int64_t expert, DeviceEvent event);
     DiskSlots& disk_slots() { return disk_slots_; }
 
@@ -62,8 +62,8 @@ class ExpertStore : public ExpertTable {
     // Whether any are. Not where time is accounted: there reading takes its time before
     // all else.
     bool reads_ahead() const { return reader_ != nullptr && !device_.info().emulated && disk_slots_.size() > 0; }
-    // Of the experts (indices) those on disk are read: what is needed in the order in
-    // which on_host() will be asked for it, until released or held; then guesses. See
+    // Reads those of the experts (indices) that are on disk: the needed ones, in the
+    // order of the coming on_host() calls, until released or held; then guesses. See
     // DiskSlots.
     void expect(std::span<const std::size_t> needed, std::span<const std::size_t> guesses);
     // on_host(), if that waits for nothing.

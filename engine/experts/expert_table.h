@@ -17,10 +17,10 @@
 
 namespace offstage::engine {
 
-// Where every expert is, in which format, and its copies: blocks in RAM (page-locked
-// where the system lets us) and on the device, each under its arena's budget. An expert
-// has one format at a time, the same wherever its copies are. Room that a copy leaves is
-// given back when no queue of the device uses it any more. One thread, the engine's.
+// The place and format of every expert, and its copies: blocks in RAM (page-locked where
+// the system allows it) and on the device, each under its arena's budget. An expert has
+// one format at a time, the same for all copies. A copy's room is released when no queue
+// of the device uses it any more. One thread, the engine's.
 class ExpertTable {
   public:
     // Without copies, in the master's format. The referents must outlive this object.
@@ -54,11 +54,12 @@ class ExpertTable {
     }
     // The experts that have a place on the device, in no order.
     std::span<const std::uint32_t> residents() const { return residents_; }
-    // Of the expert's place on the device: at least its bytes, more where a larger expert
-    // was there before. 0: none.
+    // Bytes of the expert's place on the device: at least its own, more where a larger
+    // expert was there before. 0: none.
     std::uint64_t place_bytes(std::size_t index) const { return entries_[index].device.bytes; }
-    // From now on the policy is called when an expert gets or loses a place on the device, and at once for those that
-    // have one; null: none is. It must outlive this object, or be taken off before.
+    // Calls the policy from now on when an expert gains or loses a place on the device,
+    // and at once for those that have one; null: none. It must outlive this object, or be
+    // replaced before.
     void set_cache_policy(CachePolicy* policy);
     // Experts that may not lose their place on the device.
     void set_pinned(std::size_t index, bool pinned) { entries_[index].pinned = pinned; }
@@ -72,7 +73,7 @@ class ExpertTable {
     kernels::ExpertView device_view(std::int64_t layer, std::int64_t expert) const;
     // The RAM copy's bytes, or nothing.
     const std::byte* ram_block(std::size_t index) const { return entries_[index].ram.data; }
-    // All RAM copies: what a bandwidth probe reads.
+    // All RAM copies, for a bandwidth probe.
     std::vector<std::span<const std::byte>> ram() const { return ram_.pieces(); }
 
     void drop_device(std::size_t index);
@@ -80,15 +81,15 @@ class ExpertTable {
     // Waits until everything that was dropped is given back to the arenas; false when
     // there was nothing.
     bool settle();
-    // Gives back what no queue of the device uses any more; false where that is nothing. wait: waits for the queues,
-    // but not for memory that is being unlocked.
+    // Releases memory that no queue of the device uses any more; false if there was none.
+    // wait: waits for the queues, but not for memory that is being unlocked.
     bool free_dropped(bool wait) { return free_retired(wait); }
     // Something that was dropped has yet to come back to its arena.
     bool freeing() const { return !retired_.empty() || (locker_ != nullptr && locker_->busy()); }
     // RAM is unlocked beside everything else, and some of it may be right now.
     bool unlocking() const { return locker_ != nullptr && freeing(); }
 
-    // That of a RAM copy: rows may be interleaved; nowhere else are they.
+    // The layout of a RAM copy: rows may be interleaved only there.
     kernels::ExpertLayout ram_layout(kernels::WeightType format) const {
         kernels::ExpertLayout layout = grid_.layout(format);
         layout.interleaved = interleaves_;
@@ -127,7 +128,7 @@ class ExpertTable {
 
     const ExpertGrid grid_;
     Backend& device_;
-    std::unique_ptr<PageLocker> locker_;  // nullptr: the device locks no memory, or only as if
+    std::unique_ptr<PageLocker> locker_;  // nullptr: the device locks no memory, or only emulates it
     SlotHeap ram_, slots_;
     std::vector<Entry> entries_;  // (n_layers, n_experts)
     bool interleaves_ = false;  // rows of RAM copies (kernels/interleaved.h): nothing but products of bytes reads them

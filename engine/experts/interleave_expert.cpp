@@ -8,7 +8,7 @@ void interleave_weight(kernels::WeightType type, std::int64_t n_rows, std::int64
                        kernels::ThreadPool& pool, bool back) {
     const std::size_t strip_bytes =
         static_cast<std::size_t>(kernels::kInterleavedRows) * kernels::row_bytes(type, n_cols);
-    // Before the threads begin, from which nothing may be thrown.
+    // Allocated before the threads begin, because they must not throw.
     std::vector<std::byte> room(strip_bytes * static_cast<std::size_t>(pool.n_threads()));
     pool.parallel_for(n_rows / kernels::kInterleavedRows, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
         std::byte* const rows = room.data() + static_cast<std::size_t>(thread) * strip_bytes;

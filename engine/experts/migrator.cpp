@@ -29,7 +29,7 @@ void Migrator::begin(const Plan& plan) {
     may_upload_ = true;
     copied_.reset();
     const bool shared = device_.shares_host_memory();
-    // Exchanges on their way end first: what they leave is what is compared with the plan.
+    // Exchanges under way end first: the plan is compared with the state after them.
     store_.places().set_borrowing(false);
     while (store_.places().busy()) {
         device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
@@ -49,12 +49,12 @@ void Migrator::begin(const Plan& plan) {
             progress_.bytes_requested += static_cast<std::uint64_t>(move.copies) * store_.expert_bytes(task.format);
             (needs_packing(task) ? to_pack_ : to_upload_).push_back(task);
         } else {
-            // Nothing new is needed, so what is not wanted may go at once.
+            // No new copy is needed, so unneeded ones can go at once.
             if (!task.device && store_.on_device(i)) store_.drop_device(i);
             if (!task.ram && store_.in_ram(i)) store_.drop_ram(i);
         }
     }
-    // What needs less memory afterwards than before comes first: the last of the list.
+    // Tasks that reduce memory come first, at the end of the list.
     std::stable_sort(to_pack_.begin(), to_pack_.end(), [&](const Task& a, const Task& b) {
         const auto growth = [&](const Task& t) {
             return static_cast<std::int64_t>(store_.expert_bytes(t.format)) -
@@ -161,8 +161,8 @@ void Migrator::finish_ready() {
     for (const Task& task : std::exchange(ready_, {})) change_over(task);
 }
 
-// Gives back what was dropped: between layers only what nobody need be waited for. True: something came. Where
-// store_.freeing() afterwards, more is on its way.
+// Releases dropped memory; between layers only memory that needs no wait. True: some was
+// released. If store_.freeing() afterwards, more will follow.
 bool Migrator::make_room(When when) {
     return when == When::kIdle ? store_.settle() : store_.free_dropped(when == When::kBetweenSteps);
 }
@@ -230,7 +230,8 @@ void Migrator::upload_next(When when) {
                 continue;
             }
             if (task.changes && task.packed && store_.on_device(task.expert)) {
-                // There is no room for both formats: the new one is used from RAM until the old one's place is free.
+                // There is no room for both formats: the new one is used from RAM until
+                // the old one's place is free.
                 if (when == When::kBetweenLayers) {
                     to_upload_.insert(to_upload_.begin(), task);
                     return;
@@ -258,10 +259,10 @@ void Migrator::upload_next(When when) {
 void Migrator::advance(When when) {
     if (!moving()) return;
     if (when == When::kBetweenSteps) may_upload_ = true;
-    if (when != When::kIdle) packer_.begin();  // where the end of an answer had left one to wait()
+    if (when != When::kIdle) packer_.begin();  // for a job that was left to wait() at the end of an answer
     if (when != When::kBetweenLayers && copied_.has_value())
         learn_upload(When::kBetweenSteps, *std::exchange(copied_, {}));
-    // A format changes only between two steps; then nobody holds an address in the old one.
+    // A format changes only between two steps, when no address of the old one is in use.
     for (std::int64_t before = -1; moving() && before != changes_;) {
         before = changes_;
         finish_packing(when);
@@ -270,7 +271,8 @@ void Migrator::advance(When when) {
         if (moving()) pack_next(when);
         if (moving()) upload_next(when);
     }
-    // Whoever is told of the end settles everything: what is being unlocked has come back before.
+    // The caller that sees the end settles everything: memory that is being unlocked has
+    // been released before.
     if (when != When::kIdle && store_.unlocking()) {
         store_.free_dropped(false);
         if (store_.unlocking()) return;

@@ -16,23 +16,26 @@ namespace offstage::engine {
 
 enum class MigrationState : std::uint8_t { kNone, kMoving, kDone, kFailed };
 
-// What a migration has done so far. Copies: an expert's new copy in RAM or on the device.
+// The progress of a migration. Copies: an expert's new copy in RAM or on the device.
 struct MigrationProgress {
     std::int64_t requested = 0;  // copies
-    std::int64_t visible = 0;    // of these, in force
+    std::int64_t visible = 0;    // of these, in use
     std::uint64_t bytes_requested = 0;
     std::uint64_t bytes_moved = 0;
     MigrationWork work, done;  // the same in what each expert takes
 };
 
-// Brings about the copies that a plan asks for, beside the ones in force, while tokens are being made: one expert is
-// packed or quantized at a time (ExpertPacker's thread), one is on its way to the device, and at most one copy to the
-// device is begun per step, so that a step takes no longer than its own work and one expert's copy. Experts whose
-// copies are whole change over one by one: places between two layers, formats between two steps. At every moment each
-// expert has a whole copy, or is on disk and there are slots for such, and both memories are within their budgets.
+// Makes a plan's copies, beside the ones in use, while tokens are generated: one expert
+// is packed or quantized at a time (ExpertPacker's thread), one is being copied to the
+// device, and at most one such copy is begun per step, so that a step takes no longer
+// than its own work and one expert's copy. Experts whose copies are complete change over
+// one by one: places between two layers, formats between two steps. At every moment each
+// expert has a complete copy, or is on disk and there are slots for it, and both memories
+// are within their budgets.
 //
-// When something fails - no memory, a refused copy, an expert that cannot be packed - it stops where it is, with all
-// that is in force whole, and says why; whoever owns it then begins a migration back. One thread, the engine's.
+// On a failure (no memory, a refused copy, an expert that cannot be packed) it stops,
+// with all used copies complete, and reports the reason; its owner then begins a
+// migration back. One thread, the engine's.
 class Migrator {
   public:
     // The referents must outlive this object.
@@ -41,21 +44,23 @@ class Migrator {
     Migrator(const Migrator&) = delete;
     Migrator& operator=(const Migrator&) = delete;
 
-    // Towards this plan from what is in force now; a migration on its way is given up first. Experts that are `held`
-    // (pinned by the person) keep their place. Does nothing yet.
+    // Starts a migration from the current state to this plan, after giving up one under
+    // way. `held` experts (pinned by the user) keep their place. Only prepares; advance()
+    // does the work.
     void begin(const Plan& plan);
-    // Gives up what is not in force.
+    // Gives up copies that are not in use yet.
     void stop();
 
     MigrationState state() const { return state_; }
     bool moving() const { return state_ == MigrationState::kMoving; }
     const MigrationProgress& progress() const { return progress_; }
-    // What each expert took in all migrations so far, by now_us(): from its turn until that was seen to be over, so
-    // that what goes on beside is in it, and a copy's wait for the next step. idle: while no tokens were made.
+    // The time of each expert in all migrations so far, by now_us(): from its turn until
+    // its end was noticed, including other work beside it, and a copy's wait for the next
+    // step. idle: while no tokens were generated.
     const MigrationRates& rates(bool idle) const { return rates_[idle ? 1 : 0]; }
     const Message& problem() const { return problem_; }  // kFailed: a sentence
-    // Microseconds by the clock that a person waits by, on emulated devices too: what moves in the background is not
-    // part of their accounted time. Of a dry model, where nothing moves, by the device's clock.
+    // Microseconds of real time, on emulated devices too: background moves are not part
+    // of their accounted time. For a dry model, where nothing moves, the device's clock.
     double now_us() const;
 
     enum class When : std::uint8_t { kBetweenLayers, kBetweenSteps, kIdle };
@@ -66,13 +71,14 @@ class Migrator {
     void wait(kernels::ThreadPool& pool);
 
   private:
-    // Packed experts that wait for their turn on the way to the device, so that RAM holds no second copy of many.
+    // Packed experts that wait for their copy to the device: a limit, so that RAM does
+    // not hold second copies of many.
     static constexpr std::ptrdiff_t kPackedAhead = 2;
 
     struct Task {
         std::size_t expert = 0;
         kernels::WeightType format = kernels::WeightType::kBf16;
-        bool ram = false;  // wanted copies
+        bool ram = false;  // copies to make or keep
         bool device = false;
         bool changes = false;        // the format
         bool packed = false;         // its new RAM block is filled
@@ -105,11 +111,11 @@ class Migrator {
     std::optional<Task> packing_, uploading_;
     std::vector<Task> ready_;  // wait for the end of a step
     double packing_since_us_ = 0, uploading_since_us_ = 0;
-    std::optional<double> queued_since_us_;      // the next copy to the device could have begun then, but for its step
+    std::optional<double> queued_since_us_;      // since when the next copy to the device has waited for its step only
     std::optional<kernels::WeightType> copied_;  // the format of a copy that is whole before its step has ended
     MigrationRates rates_[2];                    // [1]: idle
     bool may_upload_ = true;
-    bool no_room_ = false;  // for the last copy to the device that was tried: what is yet to be packed may make some
+    bool no_room_ = false;      // for the last attempted copy to the device: experts yet to be packed may make some
     std::int64_t changes_ = 0;  // counts everything that happened: nothing happening means being stuck
 };
 

@@ -12,8 +12,8 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::uint64_t kStretchAlignment = 256;
-constexpr double kKeptUses = 63.0 / 64;      // of a step before
-constexpr std::uint64_t kLayersAwaited = 2;  // the one at hand and the one that is guessed for
+constexpr double kKeptUses = 63.0 / 64;      // weight of a step before
+constexpr std::uint64_t kLayersAwaited = 2;  // the current one and the one that is guessed for
 
 std::uint64_t rounded(std::uint64_t bytes) {
     return (bytes + kStretchAlignment - 1) / kStretchAlignment * kStretchAlignment;
@@ -64,7 +64,8 @@ NeuronCache::Entry* NeuronCache::room(std::size_t expert, kernels::WeightType fo
     made.awaited = layer_;
     taken_.emplace(*offset, needed);
     if (entry == nullptr) return &entries_.emplace(expert, made).first->second;
-    // The compute queue moves what it has, once that is whole and nobody reads what was here before.
+    // The compute queue moves the old neurons, once they have arrived and no operation
+    // reads the new place any more.
     device_.wait(entry->copied);
     device_.copy_within(made.data, entry->data, entry->neurons.size() * neuron_bytes);
     made.used = device_.record(DeviceEvent::Queue::kCompute);
@@ -150,7 +151,7 @@ bool NeuronCache::evict_one(std::size_t except) {
     return true;
 }
 
-// Events of one queue happen in their order: the last one says it of all.
+// Events of one queue happen in order: waiting for the last one covers all.
 void NeuronCache::give_back(const Entry& entry) {
     taken_.erase(static_cast<std::uint64_t>(entry.data - memory_.as<std::byte>()));
     if (entry.used.ticket > freed_.ticket) freed_ = entry.used;

@@ -12,13 +12,16 @@
 
 namespace offstage::engine {
 
-// Neurons of experts that have no place on the device, kept there after they were copied (CORM, section 4.3): an expert
-// that is called again needs only those active neurons that it has not got yet, and the union stays. All experts share
-// one piece of the device's memory by bytes, so that a partly cached expert costs what it holds (the paper gives each a
-// whole expert's room). Where there is no room, those go that were used least for what they take.
+// Neurons of experts without a place on the device, kept there after they were copied
+// (CORM, section 4.3): the next call of the expert copies only those active neurons that
+// are missing, and the union stays. All experts share one piece of the device's memory by
+// bytes, so that a partly cached expert costs only its cached neurons (the paper gives
+// each a whole expert's room). Without room, the entries with the least use for their
+// size are evicted.
 //
-// An entry is one stretch of the piece, because what computes an expert wants its neurons side by side; one that
-// outgrows its stretch is moved within the device. One thread, the engine's.
+// An entry is one stretch of the piece, because the kernels need its neurons side by
+// side; one that outgrows its stretch is moved within the device. One thread, the
+// engine's.
 class NeuronCache {
   public:
     struct Entry {
@@ -28,10 +31,10 @@ class NeuronCache {
         std::vector<std::int32_t> neurons;  // as they lie, from data on
         DeviceEvent copied;                 // when they are all there
         DeviceEvent used;                   // the last computation that reads them
-        std::uint64_t guessed_at = 0;       // the layer that looked for neurons which nobody had asked for yet; 0: none
-        std::uint64_t unasked_bytes = 0;    // that came for guesses since it was last called
-        double hits = 0;  // of the neurons that it needed, those that were there: of which older ones count less
-        double uses = 0;  // of which older ones count less
+        std::uint64_t guessed_at = 0;       // the layer that copied neurons ahead of demand; 0: none
+        std::uint64_t unasked_bytes = 0;    // copied for guesses since its last call
+        double hits = 0;                    // needed neurons that were present: older ones count less
+        double uses = 0;                    // needed neurons: older ones count less
         std::uint64_t last_step = 0;
         std::uint64_t awaited = 0;  // the layer at hand, or the next one, computes with it: not before that it goes
     };
@@ -49,10 +52,12 @@ class NeuronCache {
     // From now on entries that are found or made are kept until this is called twice more.
     void begin_layer() { ++layer_; }
 
-    // nullptr: none of its neurons are there in this format. What is found counts as used.
+    // nullptr: none of its neurons are present in this format. A found entry counts as
+    // used.
     Entry* find(std::size_t expert, kernels::WeightType format);
-    // Room for so many neurons of neuron_bytes each, the entry's own staying first: an entry that is there (see find())
-    // or a new one. What is written to it by the copy queue has to wait for after(). nullptr: there is none.
+    // Room for so many neurons of neuron_bytes each, after the entry's own: in an
+    // existing entry (see find()) or a new one. Writes of the copy queue must wait for
+    // after(). nullptr: no room.
     Entry* room(std::size_t expert, kernels::WeightType format, std::int64_t n_neurons, std::size_t neuron_bytes);
     DeviceEvent after() const { return freed_; }
     // Neurons for the next layer are looked for; whether the layer before the one at hand did.
@@ -60,7 +65,7 @@ class NeuronCache {
     bool is_guessed(const Entry& entry) const { return entry.guessed_at > 0 && entry.guessed_at + 1 == layer_; }
     // These were copied behind the entry's own; copied: when they are there.
     void add(Entry& entry, std::span<const std::int32_t> neurons, DeviceEvent copied);
-    // Of neurons that an expert needed, some were there.
+    // Counts a call: the neurons that it needed, and those that were present.
     void count(Entry& entry, std::size_t n_needed, std::size_t n_held);
     // Expected of its next call; 0: nothing is there.
     double held_share(std::size_t expert, kernels::WeightType format) const;
@@ -81,7 +86,7 @@ class NeuronCache {
     DeviceBlock memory_;
     Entries entries_;
     std::map<std::uint64_t, std::uint64_t> taken_;  // offset to bytes
-    DeviceEvent freed_;                             // nothing reads what was given back from then on
+    DeviceEvent freed_;                             // after it no operation reads released stretches
     std::uint64_t step_ = 0, layer_ = 0, n_evicted_ = 0;
 };
 

@@ -13,21 +13,24 @@
 
 namespace offstage::engine {
 
-// Page-locks host memory, and unlocks it before it is given back, on a thread of its own: either takes tens of
-// milliseconds for an expert. In the order in which it is asked. All functions are called by one thread.
+// Page-locks host memory, and unlocks it before its release, on a separate thread: either
+// takes tens of milliseconds for an expert. In the order of the calls. All functions are
+// called by one thread.
 class PageLocker {
   public:
     // The device must outlive this object.
     explicit PageLocker(Backend& device);
-    ~PageLocker();  // does what it was asked for
+    ~PageLocker();  // finishes all requests
     PageLocker(const PageLocker&) = delete;
     PageLocker& operator=(const PageLocker&) = delete;
 
     // Which may be used meanwhile. It stays as it is where the system refuses. Until release().
     void lock(std::span<std::byte> memory);
-    // What was given to lock() is locked by now: where nothing is on its way, false means that the system refused.
+    // Whether memory given to lock() is locked by now: with no request under way, false
+    // means that the system refused.
     bool is_locked(const std::byte* memory) const;
-    // Unlocks what it locked, or what was locked otherwise (`locked`), and gives it back to its arena.
+    // Unlocks memory that it locked, or that was locked otherwise (`locked`), and returns
+    // it to its arena.
     void release(DeviceBlock memory, bool locked = false);
 
     bool busy() const;  // something is on its way
@@ -53,7 +56,8 @@ class PageLocker {
     std::thread thread_;  // the last member: it uses the others
 };
 
-// A block of an arena that a PageLocker locks and unlocks; nullptr: nobody does. Must not outlive either.
+// A block of an arena that a PageLocker locks and unlocks; nullptr: it is not locked.
+// Must not outlive either.
 class LockedBlock {
   public:
     LockedBlock() = default;

@@ -48,7 +48,7 @@ bool PlaceExchange::admit(std::size_t staging_slot, std::size_t admitted, std::s
     return true;
 }
 
-// The victim's bytes are wanted there no more. On the compute queue what follows finds
+// The victim's bytes are no longer needed there. Later work on the compute queue finds
 // the expert in its place.
 void PlaceExchange::take_place(std::size_t staging_slot, SlotHeap::Slot staged, std::size_t admitted,
                                std::size_t victim) {
@@ -93,7 +93,7 @@ void PlaceExchange::restore_borrowed() {
                 table_.retire(table_.slots_, slot.memory, slot.copied);
                 staging_.remove_borrowed(i);
             }
-            return;  // one at a time: what is asked for meanwhile waits for no more than that
+            return;  // one at a time: a request meanwhile waits for only one copy
         }
         if (!table_.device_.has_happened(slot.copied)) return;
         entry.borrowed = false;
@@ -114,8 +114,7 @@ bool PlaceExchange::begin(const Exchange& exchange) {
         return false;
     }
     const SlotHeap::Slot slot = out.device;
-    // What the GPU still does with the evicted expert lies before this point of its
-    // queue.
+    // All of the GPU's uses of the evicted expert come before this point of its queue.
     const auto done = table_.device_.copy_weights(slot.data, in.ram.data, table_.expert_bytes(in.format),
                                                   table_.device_.record(DeviceEvent::Queue::kCompute));
     if (!done) return false;

@@ -21,20 +21,20 @@ class PlaceExchange {
     PlaceExchange(ExpertTable& table, const DiskSlots& disk_slots, Staging& staging)
         : table_(table), disk_slots_(disk_slots), staging_(staging) {}
 
-    // ---- the cache: what is in a staging slot may stay
-    // The expert in this staging slot, already computed with, takes the place of
-    // `victim`, which must be large enough (place_bytes): places of staging's size are
-    // exchanged, into a smaller one it is copied within the device. Where the victim has
-    // no copy in RAM it gets the admitted one's room, or new room if that is too small
-    // (swap: device and RAM together hold each expert once), and its place is free only
-    // when that is done. False when that cannot be.
+    // ---- the cache: an expert in a staging slot may stay
+    // The expert in this staging slot, which has been used, takes the place of `victim`,
+    // which must be large enough (place_bytes): places of staging's size are exchanged,
+    // into another place it is copied within the device. A victim without a copy in RAM
+    // gets the admitted one's room, or new room if that is too small (swap: device and
+    // RAM together hold each expert once), and its place is free only when that is done.
+    // False when that cannot be.
     bool admit(std::size_t staging_slot, std::size_t admitted, std::size_t victim);
     std::uint64_t n_admitted() const { return n_admitted_; }
 
     // ---- while a prompt is read
-    // This expert's place serves as one more staging slot; until it has come back, the
-    // expert is in RAM alone. False where it cannot be spared: pinned, moving, or without
-    // a copy in RAM.
+    // This expert's place serves as one more staging slot; until the expert is restored,
+    // it is in RAM only. False where it cannot be spared: pinned, moving, or without a
+    // copy in RAM.
     bool borrow_slot(std::size_t index);
     // False: poll() restores the experts whose places were borrowed, one copy at a time.
     void set_borrowing(bool borrowing) { borrowing_ = borrowing; }
@@ -42,19 +42,19 @@ class PlaceExchange {
 
     // ---- by live counts
     // Gives one expert's place on the device to another of its format, in the background:
-    // the first leaves at once, the second is there once poll() finds its copy whole.
-    // False when that cannot be now (another is on its way, no RAM copy, the device
+    // the first leaves at once, the second is usable once poll() finds its copy complete.
+    // False when that cannot be now (another is under way, no RAM copy, the device
     // refused).
     bool begin(const Exchange& exchange);
     bool exchanging() const { return exchange_.has_value(); }
     std::uint64_t n_exchanged() const { return n_exchanged_; }
 
-    // Not before poll() says otherwise; what is borrowed comes back once
+    // Stays true until poll() ends the work; borrowed places are restored once
     // set_borrowing(false) was called.
     bool busy() const { return exchange_.has_value() || !leaving_.empty() || staging_.n_borrowed() > 0; }
     bool swapping() const { return !leaving_.empty(); }
-    // Between two layers: what has arrived becomes visible, what nobody reads any more is
-    // given back.
+    // Between two layers: finished copies become visible, and memory that no operation
+    // reads any more is released.
     void poll();
 
   private:
@@ -68,7 +68,7 @@ class PlaceExchange {
     struct Leaving {
         std::size_t admitted;
         std::size_t victim;
-        SlotHeap::Slot ram;  // where the victim's bytes go
+        SlotHeap::Slot ram;  // the room for the victim's bytes
         std::size_t staging_slot;
         DeviceEvent done;
     };

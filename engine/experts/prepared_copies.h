@@ -18,19 +18,19 @@ class PreparedCopies {
     // (kOutOfMemory).
     std::byte* prepare_ram(std::size_t index, kernels::WeightType format,
                            SlotHeap::Pinning pinning = SlotHeap::Pinning::kNow);
-    // Of that room, as SlotHeap has them.
+    // For that room, as SlotHeap's functions of these names.
     Backend* to_pin(std::size_t index) const;
     void pinned(std::size_t index, SlotHeap::Pinned outcome);
     // Copies the prepared block, or, where none was prepared, the RAM copy, to new room
     // on the device. False when the device refuses the copy. Throws Error (kOutOfMemory).
     bool prepare_device(std::size_t index);
     bool is_on_device(std::size_t index) const;  // the prepared copy is whole
-    // Of an expert without any copy: the next commit() changes its format.
+    // For an expert without any copy: the next commit() changes its format.
     void prepare_format(std::size_t index, kernels::WeightType format);
-    // What was prepared replaces what there was; a copy that is not kept, new or old,
-    // goes. A format changes here, so that this is for between two steps where it does.
+    // Prepared copies replace the old ones; a copy that is not kept, new or old, is
+    // dropped. If the format changes, only between two steps.
     void commit(std::size_t index, bool keep_ram, bool keep_device);
-    void abandon(std::size_t index);  // what was prepared
+    void abandon(std::size_t index);  // the prepared copies
 
   private:
     using Entry = ExpertTable::Entry;

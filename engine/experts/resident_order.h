@@ -10,10 +10,10 @@
 
 namespace offstage::engine {
 
-// Members of the numbers 0 .. n-1, in the order of a value that changes: the least first,
-// among equals the lower number. Entering, leaving and a new value take log(members)
-// steps; first() as many for each member that it passes over. A binary heap that knows
-// where each number stands in it. Allocates only when it is made. One thread.
+// A subset of the numbers 0 .. n-1, in the order of a value that changes: the least
+// first, among equals the lower number. Entering, leaving and a new value take
+// log(members) steps; first() as many for each member that it passes over. A binary heap
+// that knows the place of each number in it. Allocates only when it is made. One thread.
 template <typename T>
 class ResidentOrder {
   public:
@@ -48,7 +48,7 @@ class ResidentOrder {
         sink(rise(at));
     }
 
-    // Does nothing for what is not a member.
+    // Does nothing for a number that is not a member.
     void set(std::uint32_t number, T value) {
         const std::size_t at = at_[number];
         if (at == kAbsent) return;
@@ -67,7 +67,7 @@ class ResidentOrder {
     // The first member for which may_go(number) holds.
     template <typename MayGo>
     std::optional<std::uint32_t> first(const MayGo& may_go) const {
-        // Places in the heap whose parents were passed over: the next in order is among them.
+        // Heap places whose parents were passed over: the next in order is among them.
         const auto later = [this](std::uint32_t a, std::uint32_t b) { return comes_after(heap_[a], heap_[b]); };
         passed_.clear();
         if (!heap_.empty()) passed_.push_back(0);
@@ -116,7 +116,7 @@ class ResidentOrder {
     }
 
     std::vector<Member> heap_;
-    std::vector<std::uint32_t> at_;              // of each number: its place in heap_
+    std::vector<std::uint32_t> at_;              // for each number: its place in heap_
     mutable std::vector<std::uint32_t> passed_;  // scratch of first()
 };
 

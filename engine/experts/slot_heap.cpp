@@ -43,7 +43,7 @@ SlotHeap::Slot SlotHeap::allocate(std::uint64_t bytes, Pinning pinning) {
         piece.pinned = !piece.waits && pins_->pin({piece.memory.data(), piece.memory.size()});
         if (!piece.waits && !piece.pinned) {
             pinned_bytes_ -= bytes;
-            pin_budget_bytes_ = pinned_bytes_;  // the system gives no more
+            pin_budget_bytes_ = pinned_bytes_;  // the system allows no more
         }
     }
     const Slot slot{piece.memory.data(), bytes};

@@ -14,16 +14,17 @@
 
 namespace offstage::engine {
 
-// Slots of different sizes in one arena: experts' copies, which change their format and so their size while a budget
-// moves. Each is a piece of the arena's memory of its own, taken when it is asked for and given back when it is
-// released, so that a smaller budget is met to the byte with nothing moved to close gaps. (Slots that shared larger
-// pieces would keep those whole for a single expert in them, and moving it needs room that a full budget has not got.)
-// One thread.
+// Slots of different sizes in one arena: experts' copies, which change their format and
+// so their size while a budget moves. Each slot is a separate piece of the arena's
+// memory, allocated on demand and returned on release, so that a smaller budget is met to
+// the byte and nothing is moved to close gaps. (Slots that shared larger pieces would
+// keep those whole for a single expert in them, and moving it needs room that a full
+// budget does not have.) One thread.
 class SlotHeap {
   public:
     struct Slot {
         std::byte* data = nullptr;
-        std::uint64_t bytes = 0;  // as asked for
+        std::uint64_t bytes = 0;  // the requested size
         explicit operator bool() const { return data != nullptr; }
     };
 
@@ -33,24 +34,27 @@ class SlotHeap {
     SlotHeap(SlotHeap&& other) noexcept = default;
     SlotHeap& operator=(SlotHeap&& other) noexcept = default;
 
-    // From now on slots are page-locked as far as the budget goes; nullptr: none are. locker: unlocks what is released
-    // and gives it back to the arena, beside the caller; nullptr: release() does it. It must outlive this object.
+    // Page-locks slots from now on, within the budget; nullptr: none. locker: unlocks
+    // released slots and returns them to the arena, beside the caller; nullptr: release()
+    // does it. It must outlive this object.
     void set_pinning(Backend* backend, std::uint64_t budget_bytes, PageLocker* locker = nullptr);
 
-    // Page-locking takes tens of milliseconds for an expert that no page of is in memory yet. kLater: it is left to the
-    // caller, on whatever thread (to_pin()).
+    // Page-locking takes tens of milliseconds for an expert that no page of is in memory
+    // yet. kLater: the caller does it, on any thread (to_pin()).
     enum class Pinning : std::uint8_t { kNow, kLater };
-    // kNow: what is being unlocked is waited for where the arena has no room before. Throws Error (kOutOfMemory).
+    // kNow: if the arena has no room, waits for memory that is being unlocked. Throws
+    // Error (kOutOfMemory).
     Slot allocate(std::uint64_t bytes, Pinning pinning = Pinning::kNow);
-    // Whose pin() a slot waits for, with all of its bytes; nullptr: none. Its budget is kept for it. pinned() then says
-    // what came of it, before the slot is released.
+    // The device whose pin() must be called for all of the slot's bytes; nullptr: none.
+    // Its budget is kept for it. Call pinned() with the outcome before the slot is
+    // released.
     Backend* to_pin(Slot slot) const;
     enum class Pinned : std::uint8_t { kYes, kRefused, kNotTried };
     void pinned(Slot slot, Pinned outcome);
     void release(Slot slot);  // an empty slot: nothing happens
 
     std::uint64_t bytes() const { return bytes_; }
-    std::uint64_t pinned_bytes() const { return pinned_bytes_; }  // of these, with those that are to be
+    std::uint64_t pinned_bytes() const { return pinned_bytes_; }  // of these, including pending ones
     std::vector<std::span<const std::byte>> pieces() const;       // by address
 
   private:

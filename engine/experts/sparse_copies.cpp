@@ -12,11 +12,11 @@
 namespace offstage::engine {
 namespace {
 
-// A device sums in an order of its own: a neuron so near to theta may be active there alone. The device decides about
-// those itself; they have to be there.
+// A device sums in a different order: a neuron so near to theta may be active only there.
+// The device decides about these neurons, so they must be present.
 constexpr float kNearTheta = 1.0f / 64;
 
-constexpr std::int64_t kNeuronsAtOnce = 64;  // for a thread to gather
+constexpr std::int64_t kNeuronsAtOnce = 64;  // gathered by a thread at once
 
 }  // namespace
 
@@ -57,7 +57,8 @@ std::optional<SparseCopies::Gathered> SparseCopies::gather(ExpertKey key, const 
     if (!on() || no_room_ || !operations_.chooses_neurons(layout, rows.n_rows)) return std::nullopt;
     // Biases lie behind the last neuron: nothing can be added there.
     if (rows.guess && layout.spec.biases) return std::nullopt;
-    // What this layer's neurons did so far says whether looking for them is worth it; now and then one looks again.
+    // This layer's results so far decide whether choosing neurons pays; every
+    // kLookAgain-th expert is tried anyway.
     if (held.empty() && mode_ == SparseLoading::kAuto && !cost_.copies_sparse(layer_, rows.n_rows, format) &&
         ++n_not_looked_at_ % kLookAgain != 0) {
         return std::nullopt;
@@ -155,8 +156,8 @@ void SparseCopies::put_in_order(std::span<const std::int32_t> held) {
     std::sort(all_.begin(), all_.end());
 }
 
-// Further ones, from the first on: the device leaves them out by itself. The first is there wherever there are biases:
-// whoever computes it adds w2's.
+// Adds further neurons, from the first on: the device leaves them out by itself. With
+// biases the first neuron is always present, because its computation adds w2's biases.
 void SparseCopies::add_up_to_grain(const kernels::ExpertLayout& layout) {
     missing_.clear();
     std::int64_t place = 0;

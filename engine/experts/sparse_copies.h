@@ -19,11 +19,13 @@
 
 namespace offstage::engine {
 
-// Copies of experts without the neurons that a theta leaves out (CORM, section 4.1). The CPU multiplies the rows by w1
-// and so knows which neurons any of them needs; those alone are gathered from the expert's block in RAM into
-// page-locked memory, as a smaller expert of the same layout, which one copy brings to the device and which is computed
-// where it lands. An expert goes whole where its layout has no neurons of their own, where its rows are many, and
-// where so many neurons are active that gathering takes longer than it saves (kMostCopiedShare, and what was measured).
+// Copies of experts without the neurons that a theta leaves out (CORM, section 4.1). The
+// CPU multiplies the rows by w1 and so finds the neurons that any of them needs; only
+// those are gathered from the expert's block in RAM into page-locked memory, as a smaller
+// expert of the same layout, which one copy moves to the device and which is computed
+// from its staging slot. An expert is copied whole where its layout has no separate
+// neurons, where its rows are many, and where so many neurons are active that gathering
+// takes longer than it saves (kMostCopiedShare, and measured times).
 //
 // One thread, the engine's.
 class SparseCopies {
@@ -35,17 +37,18 @@ class SparseCopies {
     static constexpr std::size_t kBuffers = 2;  // one is filled while the other is copied
     static constexpr std::size_t buffer_bytes(std::size_t whole_bytes) { return whole_bytes / 100 * 76 + 4096; }
 
-    // What an expert is computed for: rows [first_row, first_row + n_rows), row r of which is the input
-    // inputs[row_token[r]], (n, hidden_dim) on the host.
+    // The rows that an expert is computed for: [first_row, first_row + n_rows), row r of
+    // which is the input inputs[row_token[r]], (n, hidden_dim) on the host.
     struct Rows {
         const float* inputs = nullptr;
         const std::int32_t* row_token = nullptr;
         std::int64_t first_row = 0;
         std::int64_t n_rows = 0;
-        bool guess = false;  // the inputs of the layer before: nobody has asked yet
+        bool guess = false;  // the inputs of the layer before, used ahead of demand
     };
-    // A smaller expert in page-locked memory: what is to be copied. neurons: see ExpertCall, of this and of what the
-    // device had already; order: see ExpertView, of a block with the latter first. Valid until the next gather().
+    // A smaller expert in page-locked memory: the bytes to copy. neurons: see ExpertCall,
+    // including those that the device had already; order: see ExpertView, for a block
+    // with the latter first. Valid until the next gather().
     struct Gathered {
         kernels::ExpertView expert;
         std::span<const std::int32_t> neurons;
@@ -57,7 +60,7 @@ class SparseCopies {
     SparseCopies(Backend& device, CpuOperations& operations, const CostModel& cost)
         : device_(device), operations_(operations), cost_(cost) {}
 
-    // Where looking for neurons does not pay, every so many-th expert is looked at all the same.
+    // Where choosing neurons does not pay, every so many-th expert is tried anyway.
     static constexpr std::uint64_t kLookAgain = 64;
 
     void set_mode(SparseLoading mode) { mode_ = mode; }
@@ -81,19 +84,22 @@ class SparseCopies {
     // The buffer is read until then.
     void copied(std::size_t buffer, DeviceEvent end) { buffers_[buffer].copied = end; }
 
-    // Of this layer. Times: the CPU's, of which the predictions were what the cost model said.
+    // This layer's work. Times: the CPU's; the expected ones are the cost model's
+    // predictions.
     struct Work {
         double choosing_us = 0, expected_choosing_us = 0;
         double gathering_us = 0, expected_gathering_us = 0;
-        kernels::NeuronCounts chosen;   // of all experts that were looked at
-        kernels::NeuronCounts counted;  // of those of them that did not go whole
-        // Of these, neurons that at least one row needs, and those of them that the device had already.
+        kernels::NeuronCounts chosen;   // of all experts that were tried
+        kernels::NeuronCounts counted;  // of those among them that were not copied whole
+        // Neurons that at least one row needs, and those of them that the device had
+        // already.
         std::uint64_t needed = 0, held = 0;
     };
     const Work& work() const { return work_; }
-    // What gather() said last is not used; the expert is looked at again.
+    // The result of the last gather() is not used; the expert is tried again.
     void take_back();
-    // Of the last gather(): what is in its copy, as it lies there; how many neurons were needed and held.
+    // The last gather()'s neurons in its copy, in stored order; how many neurons were
+    // needed and held.
     std::span<const std::int32_t> came() const { return neurons_; }
     std::pair<std::size_t, std::size_t> last_hits() const { return {n_needed_, n_held_}; }
 
@@ -118,12 +124,12 @@ class SparseCopies {
     NeuronGuesses guesses_ = NeuronGuesses::kCorrect;
     std::int64_t layer_ = 0;
     Work work_;
-    kernels::NeuronCounts counts_;  // of the expert at hand
+    kernels::NeuronCounts counts_;  // the current expert's
     std::size_t n_needed_ = 0, n_held_ = 0;
     std::vector<std::int32_t> neurons_, missing_;
     std::vector<std::int32_t> held_;         // ascending
-    std::vector<std::int32_t> all_, order_;  // of held and gathered ones together
-    double dry_recall_ = 0.85;               // the middle of what the paper measured
+    std::vector<std::int32_t> all_, order_;  // held and gathered ones together
+    double dry_recall_ = 0.85;               // the middle of the paper's measurements
     std::uint64_t step_ = 0;
     std::uint64_t n_not_looked_at_ = 0;
     std::array<Buffer, kBuffers> buffers_;
@@ -131,8 +137,8 @@ class SparseCopies {
     bool no_room_ = false;  // the system refused the buffers' memory
 };
 
-// Neurons `places` of an expert whose layout is neuron-major, with all of w2's biases, as a block of
-// layout_of(whole, places.size()). to: its bytes().
+// Gathers neurons `places` of an expert whose layout is neuron-major, with all of w2's
+// biases, as a block of layout_of(whole, places.size()). to: its bytes().
 kernels::ExpertLayout layout_of(kernels::ExpertLayout whole, std::int64_t n_neurons);
 void gather_neurons(const kernels::ExpertView& whole, std::span<const std::int32_t> places, std::byte* to,
                     kernels::ThreadPool& pool);

@@ -16,7 +16,8 @@ void Staging::reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes
     }
     slot_bytes_ = slot_bytes;
     n_own_ = static_cast<std::int64_t>(slots_.size());
-    // Copies on demand come first: speculation gets what is beyond one buffer to fill and one to compute with.
+    // Copies on demand come first: speculation gets the slots beyond one to fill and one
+    // to compute with.
     n_demand_ = std::max(std::min<std::int64_t>(2, n_own_), n_own_ - n_speculative);
     next_ = 0;
 }
