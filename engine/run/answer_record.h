@@ -12,8 +12,8 @@
 
 namespace offstage::engine {
 
-// What is written down of an answer while it is made: the times of its decode steps and,
-// where it was asked for, the routing of its tokens. One thread, the engine's.
+// Records of an answer while it is generated: the times of its decode steps and, if
+// requested, the routing of its tokens. One thread, the engine's.
 class AnswerRecord {
   public:
     AnswerRecord() = default;

@@ -9,7 +9,7 @@
 namespace offstage::engine {
 namespace {
 
-// Of one sequence that was given another token.
+// The reason to end a sequence after its newest token, if there is one.
 std::optional<FinishReason> finish_after(const GenerationRequest& request, std::size_t n_tokens,
                                          const KvSequence& sequence) {
     if (request.max_tokens > 0 && n_tokens >= as_size(request.max_tokens)) return FinishReason::kMaxTokens;
@@ -95,7 +95,7 @@ class Sampling final : public AnswerStrategy {
     Sampler sampler_;
     ThoughtSplitter splitter_;
     bool strip_space_;
-    std::size_t stripped_ = 0;  // blanks at the beginning of the answer that nobody typed
+    std::size_t stripped_ = 0;  // removed leading spaces of the answer, which are not part of its text
     std::int64_t thought_tokens_ = 0;
     std::vector<TokenId> tokens_;
     std::vector<TokenChoice> choices_;
@@ -118,7 +118,7 @@ class SideBySide : public AnswerStrategy {
             ModelText::Split split = start_.text.split(answer.tokens, splitter_, strips_space);
             answer.text = std::move(split.text);
             answer.thought = std::move(split.thought);
-            result.thought_is_open = split.thought_is_open;  // of the first one, at last
+            result.thought_is_open = split.thought_is_open;  // the last assignment is the first answer's
             result.thought_tokens = split.thought_tokens;
         }
         if (result.answers.empty()) {
@@ -165,7 +165,7 @@ class Beams final : public SideBySide {
             next.push_back(sequences_[as_size(branch.parent)].fork());
             fed_.push_back(branch.token);
         }
-        sequences_ = std::move(next);  // the parents' blocks go back before new ones are asked for
+        sequences_ = std::move(next);  // the parents' blocks are released before new ones are taken
         for (std::size_t b = 0; b < sequences_.size(); ++b) segments_.push_back({&sequences_[b], {&fed_[b], 1}});
         return {true, {}, {}, false, fed_.front(), n_steps_};
     }
@@ -244,7 +244,7 @@ class DrawnAnswers final : public SideBySide {
         std::vector<TokenId> context;  // prompt and answer, for the repeat penalty
     };
 
-    // Whether it goes on.
+    // Returns whether the answer goes on.
     bool choose(Drawn& drawn, const Logits& row) {
         Answer& answer = answers_[drawn.answer];
         const TokenId token = drawn.sampler.sample(row.possible, drawn.context);

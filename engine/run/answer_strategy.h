@@ -13,17 +13,17 @@
 
 namespace offstage::engine {
 
-// How an answer's tokens are chosen. After the prompt, and after each step, it gets the
-// logits and says what to feed next; the caller makes the steps. One thread.
+// Chooses an answer's tokens. After the prompt, and after each step, it gets the logits
+// and returns the tokens of the next step; the caller makes the steps. One thread.
 class AnswerStrategy {
   public:
     virtual ~AnswerStrategy() = default;
 
-    // Of the last step, (rows, vocab_size): one row for each segment that was fed; after
-    // the prompt one.
+    // The logits of the last step, (rows, vocab_size): one row for each segment of the
+    // step; after the prompt one.
     struct Logits {
         std::span<const float> model;     // as computed
-        std::span<const float> possible;  // what may be chosen
+        std::span<const float> possible;  // the allowed tokens; the others are -infinity
     };
     struct Progress {
         bool chose = false;       // at least one token
@@ -36,23 +36,24 @@ class AnswerStrategy {
     };
     // Throws Error (kInvalidModel) where nothing can be chosen.
     virtual Progress advance(const Logits& logits) = 0;
-    // What to feed next; empty: the answer is done.
+    // The input of the next step; empty: the answer is done.
     virtual std::span<const Segment> next() const = 0;
-    // No further step is made, although next() wanted one.
+    // Ends the answer although next() has further input.
     virtual void end(FinishReason reason) = 0;
-    // Writes text, thought, tokens, answers and finish. Returns what is still to be shown.
+    // Writes text, thought, tokens, answers and finish. Returns the text that has not
+    // been shown yet.
     virtual ThoughtSplitter::Piece finish(GenerationResult& result) = 0;
 };
 
-// What an answer begins with. All referents must outlive the strategy.
+// The state at the beginning of an answer. All referents must outlive the strategy.
 struct AnswerStart {
     const GenerationRequest& request;
     const ModelText& text;
     KvSequence& sequence;                // holds the prompt; sampling goes on in it, the others in forks
-    const std::vector<TokenId>& tokens;  // what `sequence` holds, also later; now the prompt
+    const std::vector<TokenId>& tokens;  // the tokens in `sequence`, also later; now the prompt
     std::uint64_t seed = 0;
 };
-// The one that the request asks for: sampling, beams, or several answers.
+// The strategy that the request selects: sampling, beams, or several answers.
 std::unique_ptr<AnswerStrategy> make_strategy(const AnswerStart& start);
 
 }  // namespace offstage::engine

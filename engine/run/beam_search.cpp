@@ -115,7 +115,7 @@ std::span<const BeamSearch::Branch> BeamSearch::advance(std::span<const float> l
     if (done_) return branches_;
     rank(logits, vocab_size);
     const auto width = static_cast<std::size_t>(settings_.width);
-    const std::size_t length = live_.front().tokens.size() + 1;  // all live beams are equally long
+    const std::size_t length = live_.front().tokens.size() + 1;  // all live beams have the same length
     const bool last = max_tokens_ > 0 && static_cast<std::int64_t>(length) >= max_tokens_;
 
     next_.clear();
@@ -132,7 +132,8 @@ std::span<const BeamSearch::Branch> BeamSearch::advance(std::span<const float> l
         next_.push_back(std::move(beam));
     }
     if (next_.empty()) {
-        // The last token, or nothing can go on. What lives then is lost unless there is no answer at all.
+        // This was the last token, or no beam can continue. The live beams are dropped
+        // unless there is no answer at all.
         if (answers_.empty()) finish();
         done_ = true;
         branches_.clear();

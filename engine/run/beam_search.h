@@ -16,12 +16,14 @@ struct BeamAnswer {
     bool ended = false;  // by an end token
 };
 
-// Beam search over next-token logits, the arithmetic alone: the caller computes logits for each live beam and forks
-// their KV sequences. As transformers' generate(num_beams=width, do_sample=False, early_stopping=False): each step
-// ranks the (1 + end tokens, at least 2) * width best continuations of all beams; those that end (within the first
-// width ranks) become answers, the best width of the others live on; it is done when width answers are there and no
-// live beam can beat the worst of them by the score it has now, or at max_tokens, when the first width ranks become
-// answers as they are. Width 1 is greedy decoding. Checked against transformers by golden files.
+// Beam search over next-token logits, the arithmetic alone: the caller computes logits
+// for each live beam and forks their KV sequences. As transformers'
+// generate(num_beams=width, do_sample=False, early_stopping=False): each step ranks the
+// (1 + end tokens, at least 2) * width best continuations of all beams. Continuations
+// that end (within the first width ranks) become answers, the best width of the others
+// stay live. It is done when there are width answers and no live beam's present score
+// beats the worst of them, or at max_tokens, when the first width ranks become answers
+// unfinished. Width 1 is greedy decoding. Checked against transformers by golden files.
 class BeamSearch {
   public:
     // max_tokens 0: no limit; the caller ends the search.
@@ -32,14 +34,14 @@ class BeamSearch {
     bool done() const;
 
     struct Branch {
-        std::int32_t parent = 0;  // index of the live beam it continues
+        std::int32_t parent = 0;  // index of the live beam that it continues
         TokenId token = -1;       // to feed next
     };
-    // logits: (n_live, vocab_size); those that are not finite are never chosen. Returns the new live beams, best first;
-    // empty when done. Valid until the next call.
+    // logits: (n_live, vocab_size); tokens whose logits are not finite are never chosen.
+    // Returns the new live beams, best first; empty when done. Valid until the next call.
     std::span<const Branch> advance(std::span<const float> logits, std::int64_t vocab_size);
-    // Ends the search (stopped, context full): the live beams become answers as they are. One answer at least is there
-    // then, with no tokens if nothing was computed.
+    // Ends the search (stopped, context full): the live beams become answers unfinished.
+    // There is at least one answer then, without tokens if nothing was computed.
     void finish();
 
     // Best score first; at most width. Whole once done.
@@ -67,7 +69,7 @@ class BeamSearch {
     std::vector<TokenId> end_tokens_;  // ascending
     std::int64_t max_tokens_;
     std::vector<Beam> live_, next_;      // best first
-    std::vector<Candidate> candidates_;  // of the last step
+    std::vector<Candidate> candidates_;  // the last step's
     std::vector<BeamAnswer> answers_;    // best first
     std::vector<Branch> branches_;
     bool done_ = false;

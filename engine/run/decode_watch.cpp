@@ -31,7 +31,7 @@ PlanDraft DecodeWatch::draft(const Replanner& replanner, LoadedModel& model) con
 
 void DecodeWatch::measure(const Replanner& replanner, LoadedModel& model) {
     overhead_us_ = 0;
-    if (model.device().shares_host_memory()) return;  // what the CPU does beside experts says nothing of a GPU
+    if (model.device().shares_host_memory()) return;  // the CPU's work beside experts has no bearing on a GPU
     const MeasuredDecode measured = meter_.figures(true);
     const PlanBasis& basis = model.basis();
     if (measured.n_steps == 0 || !basis.cost.table().has_accelerator()) return;

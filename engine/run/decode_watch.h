@@ -11,22 +11,22 @@
 
 namespace offstage::engine {
 
-// What decode really takes under the plan in force, beside what is forecast for it. One
+// Compares the measured time of decode under the present plan with its forecast. One
 // thread, the engine's.
 class DecodeWatch {
   public:
     void add(double step_us, const DispatchTotals& totals);
-    void pass(const DispatchTotals& totals) { meter_.pass(totals); }  // a step that says nothing
+    void pass(const DispatchTotals& totals) { meter_.pass(totals); }  // skips a step that is not typical
     void clear();                                                     // the plan changes
     void reset() { *this = {}; }                                      // the model does
     PlanDraft draft(const Replanner& replanner, LoadedModel& model) const;
-    // See Snapshot::decode_overhead_us. Once an answer, and for decode alone: a whole
+    // See Snapshot::decode_overhead_us. Once per answer, and for decode only: a whole
     // forecast takes longer.
     void measure(const Replanner& replanner, LoadedModel& model);
     double overhead_us() const { return overhead_us_; }
-    // A sentence where tokens behind `context` others took another time than was
-    // forecast: the kept costs are in doubt then (doubt_costs()). Once for a model;
-    // empty: nothing to say.
+    // A sentence if the time of tokens after `context` others was far from the forecast:
+    // the stored costs are in doubt then (doubt_costs()). Once for a model; empty: no
+    // difference.
     Message doubt_costs(const Replanner& replanner, LoadedModel& model, std::int64_t context);
 
   private:

@@ -38,7 +38,7 @@ namespace {
 
 using ProbeClock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kPlentyBytes = std::uint64_t{1} << 44;      // of addresses
+constexpr std::uint64_t kPlentyBytes = std::uint64_t{1} << 44;      // addresses only
 constexpr std::uint64_t kMeasuredBytes = std::uint64_t{512} << 20;  // of weights that are read to measure
 constexpr std::uint64_t kOtherBytes = std::uint64_t{128} << 20;
 constexpr std::int64_t kMeasuredVocab = 16384;
@@ -49,7 +49,7 @@ constexpr std::size_t kMostStepChecks = 200;
 constexpr int kMostStepMends = 4;
 constexpr std::size_t kMostProbes = 16;
 constexpr std::int64_t kPairTokens = 256;
-constexpr double kLeastStepUs = 1e-3;  // what takes no time was measured all the same
+constexpr double kLeastStepUs = 1e-3;  // a step that was measured counts with at least this time
 constexpr std::int64_t kPausedLayers = 4, kPausedPast = 128;
 constexpr std::size_t kPausedSteps = 32;
 constexpr double kPausedSeconds = 0.5;
@@ -114,16 +114,17 @@ class ProbeWeights final : public WeightSource {
     bool dry_;
 };
 
-// Computes nothing: behind each layer's experts it calls what it was given, and counts what that takes.
+// Computes nothing: after each layer's experts it calls the given function, and measures
+// the time of the calls.
 class LayerPauses final : public ElsewhereExecutor {
   public:
     explicit LayerPauses(const std::function<void(bool first)>& pause) : pause_(pause) {}
-    // Of the next token.
+    // For the next token.
     void set_on(bool on) {
         on_ = on;
         us_.clear();
     }
-    // Of the token's pauses.
+    // The times of the token's pauses.
     const std::vector<double>& us() const { return us_; }
 
     bool takes(std::int64_t, std::int64_t) const override { return false; }
@@ -201,9 +202,9 @@ class DenseProbe {
 
     void set_guessing(bool guesses) { dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff); }
 
-    // The gates of all layers but the first on one token: what guessing its experts
-    // takes. Their weights are in the caches: the layer that they belong to reads them
-    // as well.
+    // The gates of all layers but the first on one token: the cost of guessing its
+    // experts. Their weights are in the caches, because the layer that they belong to
+    // reads them as well.
     double guess_us() {
         const std::int64_t n_layers = spec_.experts.n_layers;
         const auto n_active = static_cast<std::size_t>(spec_.experts.n_active);
@@ -262,7 +263,7 @@ class DenseProbe {
         return plan;
     }
 
-    // The whole context for windows too: what was before a step is not read in steps.
+    // The whole context for windows too: the keys before a step are not read in steps.
     std::vector<KvRoom> rooms() const {
         const KvRoom whole{kv_blocks_for(plan_.context) + kSpareKvBlocks, 0};
         std::vector<KvRoom> rooms;
@@ -279,7 +280,7 @@ class DenseProbe {
         return options;
     }
 
-    // Where experts are is decided; only whether there is a device counts.
+    // The places of experts are fixed; only the existence of a device counts.
     CostTable table() const {
         CostTable table;
         table.cpu_expert = {{1, 1}};
@@ -316,8 +317,8 @@ std::vector<std::int64_t> with_windows(const ModelSpec& spec, std::vector<std::i
     return pasts;
 }
 
-// What steps cost as `step_us(n_tokens, past)` says; nothing: there is no time left for
-// that one. One token's is always said.
+// The costs of steps by `step_us(n_tokens, past)`; nothing: no time is left for that one.
+// It always returns the cost of a single token.
 template <typename StepUs>
 DenseCosts costs_by(const StepUs& step_us, const ModelSpec& spec, std::vector<std::int64_t> pasts) {
     DenseCosts costs;
@@ -341,14 +342,14 @@ DenseCosts costs_by(const StepUs& step_us, const ModelSpec& spec, std::vector<st
     return costs;
 }
 
-// A model small enough to be measured as it is: between a running step's experts the caches
-// hold what they hold there.
+// A model small enough to be measured whole: between a running step's experts the caches
+// hold the same data as in a real step.
 bool is_small_model(const ModelSpec& whole, kernels::WeightType type) {
     return whole.experts.expert_bytes(type) * static_cast<std::uint64_t>(whole.experts.size()) <= kOtherBytes;
 }
 
-// Less of a model, so that measuring it reads no more than it must: the first n layers, a
-// part of the vocabulary, thin experts unless it is small.
+// A part of a model, so that measuring it reads little: the first n layers, a part of the
+// vocabulary, thin experts unless it is small.
 ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers, bool small) {
     ModelSpec spec = whole;
     spec.layers.resize(static_cast<std::size_t>(n_layers));
@@ -364,7 +365,7 @@ ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers, bool small) {
         experts.ffn_dim = std::min(whole.experts.ffn_dim, thin);
         for (kernels::ExpertLayout& layout : experts.file_layouts) layout.ffn_dim = experts.ffn_dim;
     }
-    // Of a file's blocks, whose layers may differ, all are as the first layer has them.
+    // File formats, which may differ between layers, are all set to the first layer's.
     if (!experts.file_formats.empty()) {
         experts.file_formats.assign(static_cast<std::size_t>(experts.n_layers), experts.file_formats.front());
     }
@@ -390,15 +391,15 @@ std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
     return CalibrationCache::key(place, model.type, spec.experts) + "|dense " + shape_of(model);
 }
 
-// How a model's dense part is measured: large ones by some of their layers.
+// The part of a model's dense weights that is measured: some layers of a large one.
 struct DenseExtent {
     bool small = false;
-    std::int64_t n_layers = 0;  // that are measured
+    std::int64_t n_layers = 0;  // measured layers
     // The first of them, measured by themselves as well: layers that are left out cost as
     // much as those behind these.
     std::int64_t n_first = 0;
-    std::size_t other_bytes = 0;  // that the caches see between two steps, as those of a token's experts
-    double more_vocab = 0;        // rows of the head that are left out, against those that are not
+    std::size_t other_bytes = 0;  // read between two steps, in place of a token's experts
+    double more_vocab = 0;        // the head's rows left out, divided by the measured rows
 
     bool cuts_layers() const { return n_first < n_layers; }
 };
@@ -424,8 +425,8 @@ DenseExtent extent_of(const DenseProbeModel& model) {
     return extent;
 }
 
-// Times steps of the first n layers. Of the same step asked for again, the times are
-// added to those it had.
+// Times steps of the first n layers. A repeated request for the same step adds to its
+// earlier times.
 class DenseTimes {
   public:
     DenseTimes(const DenseProbeModel& model, const DenseExtent& extent, std::int64_t n_layers, Backend& device,
@@ -458,7 +459,7 @@ class DenseTimes {
         return time.us() + more_head_us_;
     }
     double guess_us() { return probe_.guess_us(); }
-    // Whether other work came between whenever such a step was timed.
+    // Whether other work disturbed every measurement of such a step.
     bool is_disturbed(std::int64_t n_tokens, std::int64_t past) const {
         const auto found = times_.find({n_tokens, past});
         return found != times_.end() && found->second.all_disturbed();
@@ -474,8 +475,8 @@ class DenseTimes {
     std::map<std::pair<std::int64_t, std::int64_t>, RepeatedTime> times_;
 };
 
-// Steps of one token as at a measurement; false: what is kept does not hold. Where there
-// is no memory for it, it does.
+// Times steps of one token as in a measurement; false: the stored costs do not hold.
+// Without memory for it, they do.
 bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Backend& device, CpuOperations& operations,
                       const CalibrationCache& cache, const std::stop_token& stop) {
     const DenseExtent extent = extent_of(model);
@@ -499,8 +500,8 @@ bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Back
     }
 }
 
-// The points that take longer than one of more tokens are timed again; what is left of
-// that is noise.
+// Points that take longer than a point of more tokens are timed again; remaining
+// differences are noise.
 void mend(std::vector<CostPoint>& points, const std::function<std::optional<double>(std::int64_t)>& time_again) {
     for (int i = 0; i < kMostStepMends; ++i) {
         const std::optional<FallingCost> falls = falling_cost(points);
@@ -554,8 +555,8 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
             const auto us = step_us(1, past);
             return us ? std::optional(std::max(0.0, *us - measured.step.front().us)) : us;
         });
-        // Steps that were never timed alone take no less than those of fewer tokens that
-        // were, and at most in proportion.
+        // Steps that were always disturbed take no less than undisturbed ones of fewer
+        // tokens, and at most in proportion.
         const auto bound = [&](std::vector<CostPoint>& points, const auto& never_alone) {
             const CostPoint* alone = nullptr;
             for (CostPoint& point : points) {

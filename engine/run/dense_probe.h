@@ -17,11 +17,11 @@ namespace offstage::engine {
 class CalibrationCache;
 struct CostPlace;
 
-// Microseconds that a step of n tokens after `past` others takes beside its experts, as
-// if it had been timed; for tests.
+// Microseconds of a step of n tokens after `past` others beside its experts, in place of
+// a measurement; for tests.
 using StepTimer = std::function<double(std::int64_t n_tokens, std::int64_t past)>;
 
-// A model whose dense part is to be timed: only sizes and formats count.
+// A model whose dense part is measured: only sizes and formats count.
 struct DenseProbeModel {
     const ModelSpec& spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the checkpoint
@@ -30,43 +30,42 @@ struct DenseProbeModel {
     StepTimer timer{};  // tests: in the place of this machine
 };
 
-// What steps take beside their routed experts, found by making some with the model's own
-// layers (Forward): whatever a step does is in it. All experts are on the device; the
-// time that they are computed with does not count.
+// The cost of steps beside their routed experts, found by running some with the model's
+// own layers (Forward), so that all of a step's work is included. All experts are on the
+// device; the time of computing them does not count.
 
 // On the GPU of a profile: accounted, in some milliseconds, without memory for weights.
 DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& profile);
 
-// What dense_costs() says where nothing has to be measured; else nothing. `emulated`: the
-// profile of an emulated device, or nullptr.
+// The result of dense_costs() if nothing has to be measured; otherwise nothing.
+// `emulated`: the profile of an emulated device, or nullptr.
 std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const CostPlace& place,
                                             const HardwareProfile* emulated, const CalibrationCache& cache);
 
-// On a device: accounted where it is emulated, else kept, else measured now with random
-// weights (some seconds) and kept. Large models are measured by some of their layers
-// and a part of their head, for which the device must have room; where it has none,
-// nothing is known. `anew`: what is kept does not count. `checks`: a step of one token is
-// timed again, and where what is kept does not hold, is old or in doubt, all is measured
-// again (CalibrationCache::notes()). Throws Error (kCancelled,
-// kDevice).
+// On a device: accounted where it is emulated, otherwise stored costs, otherwise measured
+// now with random weights (some seconds) and stored. Large models are measured by some of
+// their layers and a part of their head, for which the device must have room; without
+// room, the costs are unknown. `anew`: ignores stored costs. `checks`: times a step of
+// one token again, and measures all again if the stored costs do not hold, are old or in
+// doubt (CalibrationCache::notes()). Throws Error (kCancelled, kDevice).
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
                        const CalibrationCache& cache, const std::stop_token& stop, bool anew = false,
                        bool checks = true);
-// A run of this model was far from its forecast: what is kept of its dense part is in
-// doubt. Returns whether that is new.
+// Called when a run of this model was far from its forecast: marks the stored costs of
+// its dense part as doubtful. Returns whether that is new.
 bool doubt_dense_costs(const DenseProbeModel& model, const CostPlace& place, const CalibrationCache& cache);
 
-// Layers with a pause behind each, in which the thread that computes waits for something.
+// Layers with a pause after each, in which the computing thread waits.
 struct PausedLayers {
-    // How much longer the CPU takes for a layer, experts and all: caches and clock have cooled down, and other threads
-    // have run there.
+    // The extra time of the CPU for a layer, including experts, after a pause: caches and
+    // clock have cooled down, and other threads have run there.
     double longer_us = 0;
-    double layer_us = 0;  // that it takes then, without the pause
-    double pause_us = 0;  // what a pause takes, but for the first of each token
+    double layer_us = 0;  // the layer's time then, without the pause
+    double pause_us = 0;  // a pause's time, without the first of each token
 };
-// Medians of some tokens with pauses beside some without, of random weights; all 0 where there is no memory for them,
-// or a stop is requested. `pause` is called with whether it is the first of a token. Some tenths of a second, if pauses
-// are short. Throws Error (kDevice).
+// Medians of some tokens with pauses and some without, with random weights; all 0 where
+// there is no memory for them, or a stop is requested. `pause` gets true for the first
+// pause of a token. Some tenths of a second, if pauses are short. Throws Error (kDevice).
 PausedLayers measure_paused_layers(const DenseProbeModel& model, CpuOperations& operations,
                                    const std::function<void(bool first)>& pause, const std::stop_token& stop);
 

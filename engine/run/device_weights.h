@@ -14,15 +14,15 @@ namespace offstage::engine {
 class DeviceWeights {
   public:
     DeviceWeights() = default;
-    // Copies the weights to the device and frees the host's. Where the device shares the
+    // Copies the weights to the device and frees the host's. On a device that shares the
     // host's memory they stay there; then `host`, which computes with them, decides
-    // whether rows are interleaved (kernels/interleaved.h), of matrices that nothing but
-    // products reads. Throws Error (kOutOfMemory, kDevice).
+    // whether rows are interleaved (kernels/interleaved.h), for matrices that only
+    // products read. Throws Error (kOutOfMemory, kDevice).
     DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device, CpuOperations& host);
 
     // A matrix; without data where the model has none in this role.
     kernels::WeightView matrix(TensorRole role, std::int64_t layer = -1) const { return entry(role, layer); }
-    // Of a layer; without data where it has none.
+    // The layer's network; without data where it has none.
     const kernels::ExpertView& network(std::int64_t layer) const { return networks_[static_cast<std::size_t>(layer)]; }
     // Float32; nullptr where the model has none in this role.
     const float* vector(TensorRole role, std::int64_t layer = -1) const {
@@ -32,7 +32,8 @@ class DeviceWeights {
     float number(TensorRole role, std::int64_t layer) const;
     kernels::WeightView logits() const;  // the head, or the embedding where they are tied
 
-    // Of the device's memory that a model's dense weights take, each part rounded up to 256 bytes.
+    // Bytes of device memory for a model's dense weights, each part rounded up to 256
+    // bytes.
     static std::uint64_t device_bytes(const ModelSpec& spec, std::uint64_t dense_bytes);
 
   private:

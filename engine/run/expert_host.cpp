@@ -73,8 +73,8 @@ void ExpertHost::open_source() {
     name_ = model_name(directory_);
 }
 
-// What fewer bits cost in quality: this model's own errors where they are known or asked
-// for, else those of HQQ on normally distributed weights.
+// The loss of quality in fewer bits: this model's own errors if they are known or
+// requested, otherwise those of HQQ on normally distributed weights.
 void ExpertHost::load_sensitivity(const LoadProgressFn& progress, const std::stop_token& stop) {
     basis_.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
     if (request_.dry) return;
@@ -159,10 +159,11 @@ std::uint64_t ExpertHost::largest_expert_of(const Plan& plan) const {
     return largest;
 }
 
-// Slots for experts on disk, as many as the plan wants, and as large as it and what is in
-// force want. Those that were there beyond what a token needs, and buffers of reads, go at
-// once: experts that come into RAM need the room. Where RAM is full, copies that the plan does not keep make room:
-// first those of experts that the device has, then others.
+// Makes the plan's number of slots for experts on disk, large enough for both the plan
+// and the present formats. Slots beyond the number that a token needs, and buffers of
+// reads, are released at once: experts for RAM need the room. Where RAM is full, copies
+// that the plan does not keep make room: first those of experts that the device has, then
+// others.
 void ExpertHost::make_disk_slots(const Plan& plan) {
     DiskSlots& slots = experts_->disk_slots();
     const std::int64_t n =

@@ -30,11 +30,11 @@
 
 namespace offstage::engine {
 
-// A model's routed experts on this machine, with all that computing with them needs:
-// their master and its quantized copies on disk, the device, both memories, the store,
-// and what each way to compute an expert costs. Attention, the other dense weights, the
-// KV cache and the tokenizer are not part of it, so that a machine that computes experts
-// for another one needs nothing else.
+// A model's routed experts on this machine, with everything for computing them: their
+// master and its quantized copies on disk, the device, both memories, the store, and the
+// costs of each kind of computation. Attention, the other dense weights, the KV cache and
+// the tokenizer are not part of it, so that a machine that computes experts for another
+// one needs nothing else.
 //
 // Owns everything it returns a reference to. One thread, the engine's; the pool's threads
 // work for it.
@@ -59,7 +59,7 @@ class ExpertHost {
     const ModelSpec& spec() const { return spec_; }
     const std::string& name() const { return name_; }
     const std::filesystem::path& directory() const { return directory_; }  // empty: synthetic
-    const std::vector<Message>& notes() const { return notes_; }           // for the person, of opening
+    const std::vector<Message>& notes() const { return notes_; }           // for the user, from opening
 
     kernels::ThreadPool& pool() { return *pool_; }
     const ComputeChoice& compute() const { return compute_; }
@@ -68,7 +68,7 @@ class ExpertHost {
     CpuOperations& host() { return *host_; }
     Backend& device() { return *device_; }
     Arena& ram() { return *ram_; }                        // the device's memory where it shares the host's
-    const MemorySize& memory() const { return memory_; }  // of the machine, before anything was taken
+    const MemorySize& memory() const { return memory_; }  // of the machine, before the load took any
 
     ExpertSource& source() { return *expert_source_; }
     // Popularity and sensitivity are there; costs, and the demand where plans are made,
@@ -114,7 +114,7 @@ class ExpertHost {
     HostMemory host_memory_;
     AddressSpace addresses_;  // in its place in a dry run
     std::unique_ptr<Backend> device_;
-    std::unique_ptr<Arena> own_ram_;  // where the device has a memory of its own
+    std::unique_ptr<Arena> own_ram_;  // if the device has a separate memory
     Arena* ram_ = nullptr;
     PlanBasis basis_;
     std::unique_ptr<ExpertStore> experts_;

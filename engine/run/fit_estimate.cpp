@@ -60,7 +60,8 @@ std::optional<kernels::WeightType> smallest_allowed(const ModelDemand& demand, c
     return best->format;
 }
 
-// The least value in (lo, hi] for which `fits`, found by halving; fits(hi) is known, and more never fits worse.
+// The least value in (lo, hi] for which `fits`, found by halving. Precondition: fits(hi),
+// and a larger value fits if a smaller one does.
 std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool(std::uint64_t)>& fits) {
     while (hi - lo > 1) {
         const std::uint64_t middle = lo + (hi - lo) / 2;
@@ -71,16 +72,16 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
 
 }  // namespace
 
-// Of a device, as it was when it was looked at first.
+// Facts of a device as of its first use.
 struct FitEstimator::DeviceFacts {
     DeviceInfo info;
-    std::string profile;        // of an emulated device, its name
-    std::uint64_t reserve = 0;  // of what is available, left alone unless a budget is named
+    std::string profile;        // an emulated device's name
+    std::uint64_t reserve = 0;  // of the available memory, kept free unless a budget is set
     bool shares_host_memory = false;
     std::function<std::uint64_t(const Backend::StepShape&)> scratch_bytes;
 };
 
-// What the machine has to give to a request, and what is made of it.
+// The machine's memory for a request, and the budgets that follow.
 struct FitEstimator::Room {
     const DeviceFacts* facts = nullptr;
     MemorySize memory;
@@ -120,7 +121,7 @@ const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
     return *source_;
 }
 
-// A device's products differ by what is asked for.
+// A device's products depend on the requested arithmetic.
 std::string FitEstimator::key_of_device(const LoadRequest& request) {
     return (runs_on_cpu(request) ? "cpu" : request.device) + " " + std::to_string(static_cast<int>(request.compute));
 }
@@ -133,7 +134,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
     const CalibrationCache cache(calibration_directory(request.cache_directory));
     std::uint64_t device_budget = 0;
     if (request.opens_device) {
-        // Only tests name one; it stays open while it is asked.
+        // Only tests use this; the device stays open for the queries below.
         const std::shared_ptr<Backend> device = request.opens_device(request.vram_bytes);
         known_device_products(*device, request.compute, source_for(request).expert_type(), cache);
         facts->info = device->info();
@@ -160,7 +161,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
         known_device_products(*device, request.compute, source_for(request).expert_type(), cache);
         facts->info = device->info();
         device_budget = device->memory().usage().budget_bytes;
-        // Its scratch memory is asked for now: it does not stay open.
+        // Its scratch memory is queried now, because it does not stay open.
         std::map<std::int64_t, std::uint64_t> scratch;
         const kernels::WeightType type = source_for(request).expert_type();
         for (const std::int64_t n : kSampledSteps) {
@@ -211,7 +212,7 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
     return room;
 }
 
-// The key has all that a request's costs depend on. Costs that were not known are looked
+// The key contains everything that a request's costs depend on. Unknown costs are looked
 // up again each time.
 const ModelCosts* FitEstimator::costs_for(const CostedModel& model, const DeviceInfo& device) {
     const LoadRequest& request = model.request;
@@ -352,7 +353,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         return estimate;
     }
 
-    // ---- what the plan takes, as Snapshot's ledgers show it
+    // ---- the plan's memory, in the form of Snapshot's ledgers
     estimate.fits = true;
     if (foretells) {
         estimate.forecast = forecast(plan, demand, popularity, cost, request.dispatch.prefill, request.dispatch.decode,
@@ -405,7 +406,7 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
         estimate.changes.push_back({kind, changed});
         return true;
     };
-    // A little more than what is missing, in whole MiB.
+    // A little more than the missing amount, in whole MiB.
     const auto raised = [](std::uint64_t bytes) {
         constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
         return (bytes + kStep - 1) / kStep * kStep;

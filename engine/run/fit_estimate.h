@@ -1,5 +1,6 @@
 #pragma once
-// Whether a model will fit, and into what, before any weight is read: for the window's choices.
+// Whether a model will fit, and in which formats, before any weight is read: for the
+// window's choices.
 
 #include <cstdint>
 #include <filesystem>
@@ -26,21 +27,22 @@
 
 namespace offstage::engine {
 
-// What this program holds now and gives back before the next load: it is free for that one.
+// Memory that this program holds now and releases before the next load: it counts as
+// free.
 struct FitHeld {
-    std::string device;            // whose vram_bytes these are, as DeviceInfo::id: "cuda:0", "emulated:t4"
+    std::string device;            // the device of vram_bytes, as DeviceInfo::id: "cuda:0", "emulated:t4"
     std::uint64_t vram_bytes = 0;  // of a GPU
     std::uint64_t ram_bytes = 0;   // also what an emulated device holds: that is RAM too
 };
 
-// One change of the request with which the model would fit.
+// A single change of the request that would make the model fit.
 struct FitChange {
     enum class Kind : std::uint8_t { kContext, kVram, kRam, kCpu };
     Kind kind = Kind::kContext;
     LoadRequest request;  // with the change; an estimate of it fits
 };
 
-// What a load would take of each memory, in bytes.
+// The memory that a load would take, in bytes.
 struct FitEstimate {
     bool fits = false;
     Message problem;             // a sentence; empty where it fits
@@ -48,10 +50,10 @@ struct FitEstimate {
     bool vram_is_short = false;  // else RAM is; of no meaning where it fits
 
     DeviceInfo device;
-    // As Snapshot's after the load. Where the model does not fit: totals, budgets and others only. The VRAM's total is
-    // 0 on "cpu".
+    // As Snapshot's after the load. If the model does not fit: totals, budgets and others
+    // only. The VRAM's total is 0 on "cpu".
     MemoryLedger vram, ram;
-    std::uint64_t vram_available = 0, ram_available = 0;  // what a budget may be at most
+    std::uint64_t vram_available = 0, ram_available = 0;  // the largest allowed budgets
     std::uint64_t peak_ram_bytes = 0;                     // while loading, dense weights pass through RAM
 
     std::int64_t n_layers = 0, n_experts = 0, n_active = 0;
@@ -61,32 +63,33 @@ struct FitEstimate {
     double mean_bits = 0;                                // per expert weight
     double expected_hit_rate = 0;
     ExpertFormats expert_formats;
-    std::string dense_types;                             // of all else in the files, most bytes first: "Q6_K, F32"
+    std::string dense_types;                             // all other tensors', most bytes first: "Q6_K, F32"
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean in this model
-    // With a floor of quality the planner chooses formats when it has measured what they cost. Until then all experts
-    // count in the smallest format that the floor allows, and this is true.
+    // With a floor of quality the planner chooses formats when it has measured their
+    // costs. Until then all experts count in the smallest format that the floor allows,
+    // and this is true.
     bool formats_assumed = false;
 
-    // Of a prompt of kForecastPrompt tokens and the decode after it, as plan_model() has
-    // it for the same request; nothing where that would measure something first, or the
-    // model does not fit.
+    // For a prompt of kForecastPrompt tokens and the decode after it, equal to
+    // plan_model()'s for the same request; nothing if that would first measure costs, or
+    // the model does not fit.
     std::optional<Forecast> forecast;
 
     bool has_chat_template = true;  // false: neither the model nor the request, and there is a tokenizer
 
-    // What was given up, as the planner says it, and what of the files is not used.
+    // The planner's notes on reductions, and unused parts of the files.
     std::vector<Message> notes;
-    std::vector<FitChange> changes;  // where it does not fit: what would
+    std::vector<FitChange> changes;  // if it does not fit: changes that would help
 };
 
-// Looks at the headers of one model once, then estimates as often as asked, in a few
-// milliseconds each. Plans with a load's planner: what is said to fit is what a load
-// takes, unless the machine's memory changes in between. Forecasts by what is known of
-// this machine's costs (known_costs()). No weight is read. Devices that are emulated, and
-// the CPU, are not opened; a CUDA device is opened for a moment the first time (about a
-// second), and its free memory is as of then.
+// Reads the headers of one model once, then makes any number of estimates, in a few
+// milliseconds each. Uses a load's planner: a model that fits here fits in a load, unless
+// the machine's memory changes in between. Forecasts with the known costs of this machine
+// (known_costs()). No weight is read. Emulated devices and the CPU are not opened; a CUDA
+// device is opened for a moment the first time (about a second), and its free memory is
+// as of then.
 //
-// One thread at a time. Not for the GUI thread where a CUDA device is named.
+// One thread at a time. Not for the GUI thread if the device is a CUDA device.
 class FitEstimator {
   public:
     enum class Text { kWanted, kNotNeeded };  // as LoadedModel::Text
@@ -100,9 +103,9 @@ class FitEstimator {
     // thrown as an Error.
     FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
 
-    // The same after what its forecast wants has been measured and kept (some seconds).
-    // `anew`: what is kept does not count; other work on the machine may have made it too
-    // slow. Throws what a load does too.
+    // The same after measuring and storing the costs that the forecast needs (some
+    // seconds). `anew`: ignores stored costs, which other work on the machine may have
+    // disturbed. Throws the errors of a load.
     FitEstimate measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
                         const std::stop_token& stop, bool anew = false);
 
@@ -124,17 +127,17 @@ class FitEstimator {
     std::string model_;
     ModelSpec spec_;
     std::filesystem::path directory_;           // empty: synthetic
-    std::unique_ptr<Tokenizer> tokenizer_;      // nullptr: no text is wanted
+    std::unique_ptr<Tokenizer> tokenizer_;      // nullptr: no text is needed
     std::map<std::string, bool> has_template_;  // by LoadRequest::chat_template
     std::int64_t advised_context_ = 0;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
     bool rounded_ = false;        // source_ rounds float32 to bf16
-    std::vector<Message> notes_;  // of the files, a sentence each
+    std::vector<Message> notes_;  // about the files, a sentence each
     std::string dense_types_;
     std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
     std::map<std::string, Popularity> popularity_;  // by file
-    std::map<std::string, ModelCosts> costs_;       // by what they depend on; those that are known
+    std::map<std::string, ModelCosts> costs_;       // known costs, by everything that they depend on
 };
 
 // One estimate of one request.

@@ -30,7 +30,8 @@ bool needs_further(const ModelSpec& spec) {
     });
 }
 
-// Of a step's inputs, behind so many words: a multiple of 8 bytes.
+// The offset of the tables in a step's inputs, after so many words: a multiple of 8
+// bytes.
 constexpr std::size_t tables_begin(std::size_t n_words) {
     return (n_words + 1) / 2 * 2 * sizeof(std::int32_t);
 }
@@ -171,7 +172,7 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
     shape.attention = spec.largest_attention();
     shape.vocab_size = spec.vocab_size;
     shape.context = context;
-    // Of what products are made with: blocks of a file are unpacked to this.
+    // The type for products: blocks of a file are unpacked to this.
     shape.weight_type = kernels::traits_of(type).is_of_file() ? kernels::WeightType::kBf16 : type;
     return shape;
 }
@@ -228,7 +229,8 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 
     if (!device_.ok()) return Outcome::kFailed;  // the device must not look up token ids that never came
 
-    // What fits in the smallest step is read in one under any budget, so that it may take the fastest way.
+    // A prompt that fits in the smallest step is read in one under any budget, so it may
+    // use the fastest order.
     const bool many = std::max(n_tokens, n_prompt) > kSmallestStep;
     set_sum_order(many ? SumOrder::kMany : SumOrder::kByNumber);
     if (listener_ != nullptr) listener_->begin_step(segments, wanted, n_prompt);
@@ -285,7 +287,8 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
 void Forward::find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted) {
     all_tokens_ = {0, n_tokens};
     wanted_.clear();
-    // A step of single tokens is the same whatever is wanted of it, so that its operations may come again.
+    // A step of single tokens does not depend on `wanted`, so that its operations may
+    // repeat.
     if (wanted == Logits::kAll || !prefill || last_layer_whole_) {
         wanted_.push_back(all_tokens_);
     } else if (wanted != Logits::kNone) {
@@ -360,13 +363,13 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     }
 }
 
-// DeltaNet layers: the state that is read, and the one that is written.
+// DeltaNet layers: the state to read, and the one to write.
 std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group) const {
     if (segment.sequence->cache().pool(group).is_state()) return 2;
     return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
 }
 
-// Of a group's table, with what is left free behind it.
+// Entries of a group's table, including spare ones at its end.
 std::int64_t Forward::n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group) const {
     const std::int64_t n_blocks = n_blocks_of(segments[segment], group);
     const bool is_last = segment + 1 == segments.size() && group + 1 == n_kv_groups_;
@@ -374,7 +377,7 @@ std::int64_t Forward::n_entries_of(std::span<const Segment> segments, std::size_
     return (n_blocks + kTableStep - 1) / kTableStep * kTableStep;  // the others have room for 15 more segments
 }
 
-// Of all groups of layers.
+// For all groups of layers.
 std::int64_t Forward::n_table_entries(std::span<const Segment> segments) const {
     std::int64_t n = 0;
     for (std::size_t s = 0; s < segments.size(); ++s) {
@@ -438,7 +441,7 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
     all_logits_.clear();
     if (wanted == Logits::kNone || wanted == Logits::kLastElsewhere) return;
     const std::int64_t vocab = spec_.vocab_size;
-    if (wanted == Logits::kLast) set_sum_order(SumOrder::kByNumber);  // one row per sequence, whatever the step
+    if (wanted == Logits::kLast) set_sum_order(SumOrder::kByNumber);  // one row per sequence in every step
     const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);
     const float* const head_bias = weights_.vector(TensorRole::kHeadBias);
     const auto rows = [&](std::int64_t first, std::int64_t n) {

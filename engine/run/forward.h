@@ -32,12 +32,14 @@ struct Segment {
     std::span<const TokenId> tokens;
 };
 
-// One pass of tokens through a model: embedding, then for each layer norm, attention, norm, and a dense network or
-// router and experts, then the logits. What each layer computes is its LayerSpec's: attention and networks are modules
-// (engine/run/layers/). The dense part runs on the device, the experts wherever the dispatcher sends them. Activations
-// are float32 throughout.
+// One pass of tokens through a model: embedding, then for each layer norm, attention,
+// norm, and a dense network or router and experts, then the logits. LayerSpec defines
+// each layer's computation: attention and networks are modules (engine/run/layers/). The
+// dense part runs on the device, the experts wherever the dispatcher sends them.
+// Activations are float32 throughout.
 //
-// One thread. Does not throw and does not allocate per token once the largest step was seen.
+// One thread. Does not throw and does not allocate per token once the largest step was
+// seen.
 class Forward {
   public:
     static constexpr std::int64_t kMaxSegments = 16;
@@ -52,9 +54,9 @@ class Forward {
     // steps. Throws Error (kOutOfMemory), and everything is as it was. Positions stay
     // those of the context at the beginning (RopeSpec::original_context).
     void set_context(std::int64_t context);
-    // From now on steps take up to so many tokens. Between steps; what logits() gave is
-    // void then. Throws Error (kOutOfMemory), and everything is as it was, or, where a
-    // device does not give back what it had, the next step tries again.
+    // From now on steps have up to so many tokens. Call between steps; invalidates
+    // logits(). Throws Error (kOutOfMemory): then nothing has changed or, if the device
+    // could not restore its old memory, the next step tries again.
     void set_max_step(std::int64_t max_step);
 
     using Logits = StepLogits;
@@ -62,24 +64,26 @@ class Forward {
         kDone,
         kStopped,  // a stop was requested: it is looked at before each layer
         kFull,     // the pool has no block left for the sequences, or they are longer than the context
-        kFailed,   // the device failed: Backend::failure() says how
+        kFailed,   // the device failed: Backend::failure() has the reason
     };
 
-    // Runs 1 .. max_step tokens in all that follow what their sequences hold, and adds them. Of a prompt's tokens whose
-    // logits are not wanted the last layer has keys, values and the router's choice, and nothing behind that; so they
-    // change no bit, but where sums are formed by the number of rows (SumOrder::kByNumber). n_prompt: how many tokens
-    // the prompt has that they are a piece of, if it is read in several steps. With float32 products, on the CPU and on
-    // an emulated device, the steps in which a prompt is read then change no bit. Whatever the outcome but kDone, the
-    // sequences are as they were.
+    // Runs 1 .. max_step tokens, each segment's after the tokens of its sequence, and
+    // adds them. For prompt tokens without logits the last layer computes keys, values
+    // and the router's choice, and nothing after that; so they change no bit, unless the
+    // order of sums depends on the number of rows (SumOrder::kByNumber). n_prompt: the
+    // length of the prompt, if it is read in several steps. With float32 products, on the
+    // CPU and on an emulated device, the division of a prompt into steps then changes no
+    // bit. With any outcome but kDone, the sequences are unchanged.
     Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
                  std::int64_t n_prompt = 0);
 
     MoeLayer& moe() { return moe_; }
     // Called by step() between two layers; may move experts, must not throw.
     void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
-    // Whether the last layer computes all tokens of every step all the same, to compare with; off at first.
+    // Whether the last layer computes all tokens of every step anyway, for comparisons;
+    // off at first.
     void set_last_layer_whole(bool whole) { last_layer_whole_ = whole; }
-    // Whether the last layer has experts, so that it is they that wait for the tokens that are wanted.
+    // Whether the last layer has experts, so that they wait for the tokens with logits.
     static bool ends_with_experts(const ModelSpec& spec) { return spec.layers.back().moe() != nullptr; }
     // From now on the probe looks at every step; nullptr: none. It must outlive this
     // object or the next call.
@@ -87,19 +91,21 @@ class Forward {
         probe_ = probe;
         moe_.set_choice_awaited(probe != nullptr);
     }
-    // From now on it is told of every step; nullptr: nobody is. It must outlive this object or the next call.
+    // From now on the listener is called for every step; nullptr: none. It must outlive
+    // this object or the next call.
     void set_listener(StepListener* listener) { listener_ = listener; }
 
-    // From now on it is told how far each step has come; nullptr: nobody is. It must outlive this object or the next
-    // call.
+    // From now on `reading` gets the progress of each step; nullptr: none. It must
+    // outlive this object or the next call.
     void set_reading(PromptReading* reading) { reading_ = reading; }
 
     std::int64_t max_step() const { return std::clamp<std::int64_t>(max_step_, 1, limit_); }
     // From now on max_step() is at most this, which others have room for.
     void limit_steps(std::int64_t most) { limit_ = most; }
-    // What the workspace has room for.
+    // The workspace's largest step.
     std::int64_t reserved_step() const { return max_step_; }
-    // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
+    // Of the last step: kLast one row per segment, kAll one per token; (rows,
+    // vocab_size).
     std::span<const float> logits() const { return logits_view_; }
     // Of the last step: (n_tokens, layers with experts, n_active), best expert first; of all tokens in every layer.
     std::span<const std::int32_t> routing() const { return {routing_.data(), routing_size_}; }
@@ -137,7 +143,7 @@ class Forward {
         std::int64_t moe_layer = -1;          // -1: no experts
         NormWeights expert_output_norm = {};  // these two: MoeSpec::own_norms, LayerSpec::output_norms
         OutputRule output = {};               // of a layer with experts
-        float scale = 1;                      // of the residual stream, at the end
+        float scale = 1;                      // for the residual stream, at the end
     };
 
     const ModelSpec& spec_;
@@ -156,29 +162,31 @@ class Forward {
     StepProbe* probe_ = nullptr;
     StepListener* listener_ = nullptr;
     PromptReading* reading_ = nullptr;
-    std::uint32_t n_steps_ = 0;  // that were made
+    std::uint32_t n_steps_ = 0;  // completed steps
     bool repeats_ = false;       // the step's operations are likely to come again
     bool last_layer_whole_ = false;
     TokenRange all_tokens_;           // of the step
-    std::vector<TokenRange> wanted_;  // of these, those that the last layer computes
+    std::vector<TokenRange> wanted_;  // of these, the tokens that the last layer computes
 
     Positions positions_;
-    // What a step tells the device, in one piece. In 4-byte words the positions (class Positions), token ids, and each
-    // segment's number of tokens before the step; then, for each segment each KV group's table of block addresses (8
-    // bytes each; nullptr for what was given back). A step of one token has all of it at the same addresses as the next
-    // one, but for tables behind the first where that grows by kTableStep: operations are the same then, and what
-    // differs between two tokens is here and nowhere else (Backend::begin_repeated).
+    // A step's inputs for the device, in one piece. In 4-byte words the positions (class
+    // Positions), token ids, and each segment's number of tokens before the step; then,
+    // for each segment, each KV group's table of block addresses (8 bytes each; nullptr
+    // for released blocks). All inputs of two single-token steps lie at the same
+    // addresses, except for tables after the first when that grows by kTableStep. So the
+    // operations are the same, and all differences between two tokens lie in this piece
+    // (Backend::begin_repeated).
     Mirror<std::byte> inputs_;
     std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
     std::span<const Rotation> rotations_;
     const TokenId* tokens_ = nullptr;
-    std::vector<KvStep> kv_;  // of the step, by group
+    std::vector<KvStep> kv_;  // the step's, by group
 
     Mirror<std::int32_t> identity_;  // (max_step): 0, 1, 2 ...; empty where no network needs it
     DeviceBlock x_;                  // (n_tokens, hidden_dim): the residual stream
     DeviceBlock h_;                  // (n_tokens, hidden_dim): normalised
     DeviceBlock further_;            // StepContext::further; empty where no layer needs it
-    DeviceBlock workspace_;          // of one module at a time
+    DeviceBlock workspace_;          // used by one module at a time
     Mirror<float> logits_;           // (kLogitsRows, vocab_size)
     std::vector<float> all_logits_;
     std::span<const float> logits_view_;

@@ -1,5 +1,5 @@
 #pragma once
-// One answer: what is asked for and what comes back, as plain values.
+// One answer: its request and its result, as plain values.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,42 +24,41 @@ std::string_view name_of(FinishReason reason);  // "end_of_turn", "max_tokens", 
 
 struct GenerationRequest {
     std::vector<ChatMessage> messages;  // rendered with the model's chat template ...
-    std::string raw_prompt;  // ... or, when `raw`, this text as it is, within what the tokenizer puts around a text
+    std::string raw_prompt;  // ... or, when `raw`, this text without a template, between the tokenizer's own tokens
     bool raw = false;
-    // Of the raw prompt its first tokens, BOS and the like included, at most so many; 0:
-    // all. For prompts of an exact length.
+    // Only the first tokens of the raw prompt, including BOS and the like, at most so
+    // many; 0: all. For prompts of an exact length.
     std::int64_t raw_tokens = 0;
-    // The last message is the assistant's, cut short: the answer goes on where it ends,
-    // and the result's text and tokens are what was added. Not with `raw`.
+    // The last message is the assistant's and incomplete: the answer continues at its
+    // end, and the result's text and tokens are the added ones. Not with `raw`.
     bool continue_last = false;
-    std::string
-        thinking;  // one of ModelSummary::thinking_choices; empty: as the template does by itself. Not with `raw`
+    std::string thinking;  // one of ModelSummary::thinking_choices; empty: the template's default. Not with `raw`
     // The prompt in tokens, used as they are in the place of `messages` and `raw_prompt`;
     // empty: not given.
     std::vector<TokenId> prompt_ids;
     // The prompt in tokens as ModelText::prompt_in_context() made it of this request
     // before; empty: it was not called.
     std::vector<TokenId> made_prompt;
-    // What the reply begins with, in tokens that follow the prompt, whichever way that is
-    // given: the answer goes on after them, and the result's text and tokens are what was
-    // added. A character that they leave incomplete is in that text, whole.
+    // The beginning of the reply, in tokens that follow the prompt, for every kind of
+    // prompt: the answer continues after them, and the result's text and tokens are the
+    // added ones. A character that they leave incomplete is in that text, whole.
     std::vector<TokenId> reply_begin;
     SamplerSettings sampler;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
-    // Tokens that end a turn are never chosen, by whatever way of choosing: the answer
-    // has max_tokens tokens unless it is stopped or the context is full. What it says
-    // past its own end is worthless; for measurements.
+    // Never choose tokens that end a turn, with every strategy: the answer has max_tokens
+    // tokens unless it is stopped or the context is full. Its text after its natural end
+    // is worthless; for measurements.
     bool ignore_end = false;
     // -1: no log probabilities. 0 .. kMostAlternatives: each token of the answer comes with
     // its own (TextDelta::choice, Answer::choices) and those of so many most probable ones.
     // Beam search gives none.
     int n_alternatives = -1;
-    // The same of the prompt's tokens (GenerationResult::prompt_choices), with as many
-    // alternatives. All of the prompt is then computed, also what the KV cache holds.
+    // The same for the prompt's tokens (GenerationResult::prompt_choices), with as many
+    // alternatives. The whole prompt is then computed, including tokens in the KV cache.
     bool score_prompt = false;
     bool prompt_only = false;  // reads the prompt, and ends there (FinishReason::kMaxTokens)
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
-    std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
+    std::string trace_file;  // the routing of every token is written to it (see "replay"); empty: not written
     int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
 };
 
@@ -70,27 +69,27 @@ struct TextDelta {
     TokenId token = -1;
     std::int64_t n_tokens = 0;               // generated so far
     double decode_tokens_per_s = 0;          // so far
-    std::uint64_t step = 0;                  // that wrote it: LayerEvent::step
-    std::optional<TokenChoice> choice = {};  // of `token`, where GenerationRequest::n_alternatives asks for it
+    std::uint64_t step = 0;                  // the step that wrote it: LayerEvent::step
+    std::optional<TokenChoice> choice = {};  // `token`'s, if GenerationRequest::n_alternatives requests it
     bool is_thinking = false;                // `text` belongs to the thought before the answer
 };
 
-// What the accelerator and the dispatcher did for one answer.
+// The work of the accelerator and the dispatcher for one answer.
 struct DeviceReport {
     std::uint64_t vram_high_water_bytes = 0;
     std::uint64_t ram_high_water_bytes = 0;
-    double hit_rate = 0;             // (token, expert) pairs whose expert was resident
+    double hit_rate = 0;             // share of (token, expert) pairs whose expert was resident
     std::uint64_t bytes_copied = 0;  // weights
     // Experts that were copied without the neurons that a theta leaves out, and the bytes that this spared the bus.
     std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;
-    double neuron_hit_rate = 0;  // of the neurons that these needed, on the device already
-    // Of the steps' time by the device's clock, so that on an emulated device a measured
-    // time is divided by an accounted one: recording what layers did and choosing which
-    // copies stay, and deciding what experts do.
+    double neuron_hit_rate = 0;  // of the needed neurons, the share that was already on the device
+    // Shares of the steps' time by the device's clock, so that on an emulated device a
+    // measured time is divided by an accounted one: recording layers and choosing which
+    // copies stay, and deciding where experts run.
     double dispatch_overhead = 0, decision_overhead = 0;
     std::string decode_policy;         // the one in force at the end
-    std::vector<Message> decisions;    // what live comparisons decided, and why
-    std::uint64_t guessed_copies = 0;  // speculative loading: copies begun unasked,
+    std::vector<Message> decisions;    // decisions of live comparisons, with reasons
+    std::uint64_t guessed_copies = 0;  // speculative loading: copies begun ahead of demand,
     std::uint64_t used_guesses = 0;    // and of these, there when their expert was called
     std::uint64_t admissions = 0;      // copies on demand that stayed on the device
     double median_step_s = 0;          // of one token's step in decode, by the device's clock
@@ -108,28 +107,28 @@ struct Answer {
     double score = 0;            // beam search: log probability / length^penalty
     FinishReason finish = FinishReason::kEndOfTurn;
     std::uint64_t seed = 0;                      // drawn answers: the one used
-    std::vector<TokenChoice> choices;            // one for each of `tokens`, where n_alternatives asks for them
+    std::vector<TokenChoice> choices;            // one for each of `tokens`, if n_alternatives requests them
     std::optional<TokenChoice> end_choice = {};  // the same of the token that ended it (kEndOfTurn)
 };
 
 struct GenerationResult {
     std::string text;              // the answer
-    std::string thought;           // what the model thought before it, without the markers around
+    std::string thought;           // the model's thinking before the answer, without markers
     bool thought_is_open = false;  // it was cut short within the thought
     std::int64_t thought_tokens = 0;
     std::vector<TokenId> tokens;            // of both, without the end-of-turn token
-    std::vector<TokenChoice> choices;       // one for each of `tokens`, where n_alternatives asks for them
+    std::vector<TokenChoice> choices;       // one for each of `tokens`, if n_alternatives requests them
     std::optional<TokenChoice> end_choice;  // the same of the token that ended the answer (kEndOfTurn)
-    // Where score_prompt asks for them: one for each token of the prompt. The first token
-    // has no probability (NaN) and no alternatives: nothing stands before it.
+    // If score_prompt requests them: one for each token of the prompt. The first token
+    // has no probability (NaN) and no alternatives, because no token precedes it.
     std::vector<TokenChoice> prompt_choices;
     std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
     DeviceReport device;
-    std::vector<ReplanReport> replans;  // those that ended or were under way while this was made
-    std::vector<Message> notes;         // what a person should know besides: experts that were not kept on disk
+    std::vector<ReplanReport> replans;  // those that ended or were under way meanwhile
+    std::vector<Message> notes;         // for the user: for example, experts that were not stored on disk
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
-    std::int64_t traced_tokens = 0;  // whose routing is in the request's trace_file
+    std::int64_t traced_tokens = 0;  // tokens with routing in the request's trace_file
     // Times by the device's clock: accounted, not measured, where the device is emulated.
     double ttft_s = 0;               // from the request to the first token
     double decode_tokens_per_s = 0;  // after the first token

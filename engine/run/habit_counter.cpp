@@ -37,7 +37,8 @@ void HabitCounter::follow(std::int64_t layer, std::span<const ExpertLoad> called
         }
         const std::int32_t last = used[as_size(load.expert)];
         if (last == 0) continue;
-        // Of those that were called by the same token all count: a cache must have room for them together.
+        // All experts called by the same token count: a cache must have room for them
+        // together.
         const auto n_since = std::count_if(used.begin(), used.end(), [&](std::int32_t other) { return other >= last; });
         counts_.reused[as_size(n_since - 1)] += 1;
     }

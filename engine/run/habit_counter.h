@@ -15,9 +15,10 @@ class HabitCounter {
   public:
     HabitCounter(std::int64_t n_layers, std::int64_t n_experts);
 
-    // Of a step of any number of tokens.
+    // For a step of any number of tokens.
     void count(std::int64_t layer, std::span<const ExpertLoad> called);
-    // Of a step of one token besides, layer after layer. guesses: what the layer before guessed; empty: nothing was.
+    // In addition for a step of one token, layer after layer. guesses: the guesses made
+    // one layer before; empty: none.
     void follow(std::int64_t layer, std::span<const ExpertLoad> called, std::span<const std::int32_t> guesses);
     // Since the last take().
     std::int64_t n_tokens() const { return n_tokens_; }

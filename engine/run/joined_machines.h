@@ -17,8 +17,9 @@ class LoadedModel;
 // Connects to machines for a model that is loaded. Throws Error.
 using JoinMachinesFn = std::function<std::unique_ptr<JoinedMachines>(LoadedModel& model, const std::stop_token& stop)>;
 
-// Other machines that compute experts of a loaded model. Made and destroyed between two
-// steps, by the thread that makes them, and before the model is: it goes on alone.
+// Other machines that compute experts of a loaded model. Created and destroyed between
+// two steps, by the thread that makes steps, and destroyed before the model, which
+// continues alone.
 class JoinedMachines {
   public:
     virtual ~JoinedMachines() = default;
@@ -28,11 +29,11 @@ class JoinedMachines {
     virtual void fill(Snapshot& snapshot) const = 0;
     // Any thread: grows whenever machines came, went, or hold something else.
     virtual std::uint64_t revision() const = 0;
-    // Any thread: sentences for the person since this was last called.
+    // Any thread: sentences for the user since the last call.
     virtual std::vector<Message> take_notes() = 0;
-    // The thread that makes steps, between two answers: how the same machines are joined anew, once this object has
-    // been destroyed, where they would be made better use of then; empty: they stay as they are. The function does not
-    // wait for the machines.
+    // The thread that makes steps, between two answers: a function that joins the same
+    // machines anew, after this object has been destroyed, if that would use them better;
+    // empty: they stay as they are. The function does not wait for the machines.
     virtual JoinMachinesFn join_again(const std::stop_token& stop) {
         static_cast<void>(stop);
         return {};

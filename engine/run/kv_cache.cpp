@@ -165,7 +165,7 @@ bool KvSequence::has_room_for(std::int64_t n_tokens) const {
     return true;
 }
 
-// Beams and several answers keep a state each, for which no plan has room.
+// Beams and several answers need a state each, for which no plan has room.
 bool KvSequence::grow_states() {
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         KvPool& pool = cache_->pool(g);

@@ -25,56 +25,60 @@ class KvCache {
     const KvPool& pool(std::size_t group) const { return *pools_[group]; }
     kernels::KvType type() const { return type_; }  // of keys and values
     std::int64_t n_held_in_host() const;            // blocks, by sequences
-    bool has_states() const;                        // of DeltaNet layers
+    bool has_states() const;                        // for DeltaNet layers
 
-    // As KvPool's, for all groups; those that get smaller go first, since the others may
-    // need their memory. Where one of them throws, it is as it was before the call, and
-    // what the others reached stays.
+    // As KvPool's, for all groups; groups that shrink come first, since the others may
+    // need their memory. If one of them throws, that one is unchanged, and the new sizes
+    // of the others stay.
     void resize(std::span<const KvRoom> rooms);
-    // most_bytes: to be taken or copied by this call, at least one block.
-    // Memory in RAM is page-locked, and unlocked before it is given back, by a thread beside the one that calls; true
-    // only when that has done all of it.
+    // most_bytes: to be allocated or copied by this call, at least one block. A separate
+    // thread page-locks memory in RAM, and unlocks it before its release; true only when
+    // that thread has finished.
     bool approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes);
     // Waits for what approach() has begun: another call goes on.
     void wait_for_memory();
-    // Gives back what approach() or prepare_retype() has begun to lock: its room is not
-    // wanted any more.
+    // Releases memory that approach() or prepare_retype() has begun to lock and that is
+    // no longer needed.
     void drop_prepared();
-    // Where it throws, all groups are in the type that they were in. Idle sequences are
-    // given up: what they hold would not be what a fresh read in the new type computes.
+    // If it throws, all groups keep their old type. Idle sequences are given up:
+    // converted, they would differ from a fresh computation in the new type.
     void retype(kernels::KvType type);
-    // Before retype() and resize(): has the memory in RAM locked that these will want, by the
-    // thread beside the caller's. True when it is, or none will be wanted.
+    // Before retype() and resize(): lets the separate thread lock the memory in RAM that
+    // these will need. True when it is locked, or none will be needed.
     bool prepare_retype(kernels::KvType type, std::span<const KvRoom> rooms);
 
-    // Idle sequences (KvSequence::set_idle), whose blocks running ones may have. `give_up`
-    // is called wherever blocks are short - in KvSequence::prepare(), and where the room
-    // shrinks below what is held - and gives up some blocks, or says that it has none.
+    // Idle sequences (KvSequence::set_idle), whose blocks running ones may take.
+    // `give_up` is called whenever blocks are short (in KvSequence::prepare(), and when
+    // the room shrinks below the held blocks); it releases some blocks, or returns that
+    // it has none.
     enum class GiveUp : std::uint8_t {
-        kEnds,   // what lies behind a sequence's last checkpoint, and earlier checkpoints
+        kEnds,   // blocks after a sequence's last checkpoint, and earlier checkpoints
         kWhole,  // a sequence with all it holds
     };
     void set_give_up(std::function<bool(GiveUp what)> give_up) { give_up_ = std::move(give_up); }
     bool give_up(GiveUp what) { return give_up_ && give_up_(what); }
-    // Of running sequences, as far as the device has room or idle ones hold its blocks.
+    // Moves blocks of running sequences to the device, as far as it has room or idle ones
+    // hold its blocks.
     void bring_to_device();
 
   private:
     bool holds_more_than(std::span<const KvRoom> rooms) const;
-    // Calls step(group) for those that get smaller and then the others, until it is false.
+    // Calls step(group) for groups that shrink and then for the others, until it returns
+    // false.
     bool for_each_group(std::span<const KvRoom> rooms, const std::function<bool(std::size_t group)>& step);
 
-    std::unique_ptr<PageLocker> locker_;  // nullptr: the device locks no memory, or only as if
+    std::unique_ptr<PageLocker> locker_;  // nullptr: the device locks no memory, or only emulates it
     std::vector<std::unique_ptr<KvPool>> pools_;
     kernels::KvType type_ = kernels::KvType::kF32;
     std::function<bool(GiveUp what)> give_up_;
 };
 
-// A token of a sequence, and by what step its keys and values were computed: two sequences of one model that say the
-// same hold the same bits, and another machine that makes the same steps does.
+// A token of a sequence, and the kind of step that computed its keys and values: two
+// sequences of one model with equal entries hold the same bits, and so does another
+// machine that makes the same steps.
 struct WrittenToken {
     static constexpr std::int32_t kInAnyStep = 0;      // its sums do not depend on the step (SumOrder::kMany)
-    static constexpr std::int32_t kBesideOthers = -1;  // in a step with other sequences, or nobody knows
+    static constexpr std::int32_t kBesideOthers = -1;  // in a step with other sequences, or unknown
 
     TokenId token = 0;
     std::int32_t n_together = kBesideOthers;  // above 0: tokens of its step, which had no others
@@ -83,12 +87,11 @@ struct WrittenToken {
     bool operator==(const WrittenToken&) const = default;
 };
 
-// Keys and values of one conversation, or of one beam, in blocks of the cache's pools.
-// Gives them back. Where a group has a window, what lies before the window of the next
-// token, and of the one before it, is given back after each step. Of a group of DeltaNet
-// layers there is one block, their state after all tokens (none: zeros); a step writes
-// another one, which commit() puts in its place, so that a step that fails changes
-// nothing.
+// Keys and values of one conversation, or of one beam, in blocks of the cache's pools,
+// which it releases. In a group with a window, blocks before the windows of the next
+// token and the one before it are released after each step. A group of DeltaNet layers
+// has one block, their state after all tokens (none: zeros); a step writes another one,
+// which commit() puts in its place, so that a failed step changes nothing.
 class KvSequence {
   public:
     KvSequence() = default;
@@ -107,7 +110,7 @@ class KvSequence {
     struct Table {
         std::int64_t first = 0;
         std::vector<std::int32_t> blocks;
-        std::int32_t next_state = -1;  // what the step under way writes; -1: none
+        std::int32_t next_state = -1;  // written by the step under way; -1: none
 
         std::int64_t end() const { return first + static_cast<std::int64_t>(blocks.size()); }
         std::int32_t& at(std::int64_t block) { return blocks[static_cast<std::size_t>(block - first)]; }
@@ -115,33 +118,35 @@ class KvSequence {
     };
     const Table& table(std::size_t group) const { return tables_[group]; }
 
-    // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared
-    // last block by copying what it holds of this sequence (at most kKvBlockTokens - 1
-    // tokens). Where blocks are short, the ends of idle sequences are given up, then this
-    // one's earlier checkpoints, idle sequences, and the last checkpoint. A fork's state
-    // takes memory beyond the plan, where there is some, before an idle sequence goes.
-    // False when a pool has no block left even so; nothing else has changed then.
+    // Makes sure that n_tokens more can be written: takes blocks, and separates from a
+    // shared last block by copying this sequence's part of it (at most kKvBlockTokens - 1
+    // tokens). Where blocks are short, these are given up in order: the ends of idle
+    // sequences, this one's earlier checkpoints, idle sequences, and the last checkpoint.
+    // A fork's state takes memory beyond the plan, where there is some, before an idle
+    // sequence is given up. False when a pool still has no block; nothing else has
+    // changed then.
     bool prepare(std::int64_t n_tokens, Backend& device);
     // Makes these tokens, already written for every layer, part of the sequence; n_together and step: as
     // WrittenToken's.
     void commit(std::span<const TokenId> tokens, std::int32_t n_together, std::uint32_t step);
-    // The same with tokens that nobody will ask for.
+    // The same for tokens whose ids are not needed later.
     void commit(std::int64_t n_tokens);
     // (size())
     std::span<const WrittenToken> written() const { return written_; }
-    // Where truncate() has left the beginning of a step whose sums depend on all of its tokens: up to where what is
-    // left of it goes, and the tokens that it had behind that. Whoever makes that step again needs them.
+    // A step whose sums depend on all of its tokens, and of which truncate() has left
+    // only the beginning: the end of the remaining part, and the removed tokens.
+    // Repeating that step needs them.
     struct CutStep {
         std::size_t end = 0;
         std::vector<TokenId> rest;
     };
     std::span<const CutStep> cut_steps() const { return cut_steps_; }  // ascending
 
-    // Goes back to its first n_tokens tokens. Where a group no longer holds what a token
-    // there would see, it goes back to the last checkpoint before it, or holds nothing.
-    // Returns the number of tokens that it holds.
+    // Goes back to its first n_tokens tokens. If a group no longer holds the keys that a
+    // token there would see, it goes back to the last checkpoint before it, or holds
+    // nothing. Returns the number of tokens that it holds.
     std::int64_t truncate(std::int64_t n_tokens);
-    // What truncate() would return.
+    // The value that truncate() would return.
     std::int64_t reach(std::int64_t n_tokens) const;
     void clear() { truncate(0); }
     // Keeps what windowed groups hold now, so that truncate() can come back here, or to
@@ -149,7 +154,7 @@ class KvSequence {
     // last eight are kept, and cost their blocks; where these are short, the last two, and
     // then less (prepare()). Nothing without either.
     void checkpoint();
-    // Gives up the earliest checkpoint but the last. False: there is no such one.
+    // Gives up the earliest checkpoint except the last. False: there is none.
     bool give_up_checkpoint();
 
     // A second sequence with the same tokens for a while, as of a beam: shares all
@@ -161,9 +166,9 @@ class KvSequence {
     // No step is made with it for a while: its blocks leave the device first.
     void set_idle(bool idle);
     bool is_idle() const { return idle_; }
-    // Gives up an earlier checkpoint, or else what lies behind the last one; where all
-    // groups keep everything, the last block. False: there is no such thing. It may hold
-    // nothing afterwards.
+    // Gives up an earlier checkpoint, or else the blocks after the last one; where all
+    // groups keep everything, the last block. False: there is none. The sequence may be
+    // empty afterwards.
     bool give_up_end();
 
   private:
@@ -174,8 +179,9 @@ class KvSequence {
     static constexpr std::size_t kMostCheckpoints = 8;
     static constexpr std::size_t kSafeCheckpoints = 2;  // which idle sequences' ends are given up for
 
-    // The tables, of `size` tokens, hold what a token after n_tokens tokens sees, or
-    // (`or_before`) where a state is that of fewer tokens, what one after those sees.
+    // Whether the tables, of `size` tokens, hold all keys that a token after n_tokens
+    // tokens sees, or (`or_before`) where a state is that of fewer tokens, those that a
+    // token after them sees.
     bool reaches(const std::vector<Table>& tables, std::int64_t size, std::int64_t n_tokens, bool or_before) const;
     const Checkpoint* checkpoint_for(std::int64_t n_tokens) const;  // nullptr: none reaches it
     void drop_first_checkpoint();
@@ -185,7 +191,7 @@ class KvSequence {
     bool has_room_for(std::int64_t n_tokens) const;
     bool grow_states();
     bool parts_from_last(std::size_t group) const;
-    Table held(std::size_t group) const;  // without what a step was to write
+    Table held(std::size_t group) const;  // without blocks that a step was to write
     void share(const std::vector<Table>& tables) const;
     void drop(const std::vector<Table>& tables);
 

@@ -111,7 +111,7 @@ void KvPool::resize(KvRoom room) {
     while (!approach(room, all, false)) {
     }
     prepared_.clear();
-    if (locker_ != nullptr) locker_->wait();  // what it is to give back
+    if (locker_ != nullptr) locker_->wait();  // for pending releases
 }
 
 bool KvPool::approach(KvRoom room, std::int64_t most_blocks) {
@@ -140,8 +140,9 @@ bool KvPool::approach(KvRoom room, std::int64_t most_blocks, bool prepares) {
                     messages::kv_cache_below_use(std::max<std::int64_t>(0, room.n_blocks()) * kKvBlockTokens,
                                                  n_held * kKvBlockTokens, kKvBlockTokens));
     }
-    // Both memories go the same number of blocks towards their end. So what is held always fits: where one shrinks by
-    // more than the other still grows, the other has reached its end, and the two ends together hold everything.
+    // Both memories move the same number of blocks towards their end. So the held blocks
+    // always fit: where one shrinks by more than the other still grows, the other has
+    // reached its end, and the two ends together hold everything.
     const auto nearer = [&](std::int64_t now, std::int64_t end) {
         return std::clamp(end, now - most_blocks, now + most_blocks);
     };
@@ -157,7 +158,7 @@ std::int64_t KvPool::change_room(KvRoom room) {
     if (room == room_) return 0;
     const std::int64_t n_held = n_blocks() - n_free();
     std::int64_t n_copied = 0;
-    // Whatever throws comes first, and what was taken by then goes by itself.
+    // Everything that throws comes first, and memory taken by then releases itself.
     std::vector<Memory> added[2] = {
         allocate(Place::kDevice, shape_, room.device_blocks - room_.device_blocks, room.device_blocks),
         allocate(Place::kHost, shape_, room.host_blocks - room_.host_blocks, room.host_blocks)};
@@ -171,7 +172,8 @@ std::int64_t KvPool::change_room(KvRoom room) {
         const std::int64_t kept = from == Place::kDevice ? room.device_blocks : room.host_blocks;
         if (static_cast<std::int64_t>(leaving.size()) <= kept) continue;  // at most one place has too many
         leaving.resize(leaving.size() - static_cast<std::size_t>(kept));
-        // Enough for all: the other place has as many memories as its new room says, or more, and the held fit in it.
+        // Enough for all: the other place has at least as many memories as its new room
+        // needs, and the held blocks fit in it.
         std::vector<Memory*> to;
         for (Memory& memory : spare(other(from))) to.push_back(&memory);
         for (Memory& memory : added[static_cast<std::size_t>(other(from))]) to.push_back(&memory);
@@ -183,7 +185,8 @@ std::int64_t KvPool::change_room(KvRoom room) {
         for (std::size_t i = 0; i < leaving.size(); ++i) {
             std::swap(held_[static_cast<std::size_t>(leaving[i])].memory, *to[i]);
         }
-        // What was swapped out lies among the other place's: back to its own.
+        // Memory that was swapped out lies among the other place's: move it back to its
+        // own.
         for (std::vector<Memory>* memories : {&spare(other(from)), &added[static_cast<std::size_t>(other(from))]}) {
             const auto strays = std::partition(memories->begin(), memories->end(), [&](const Memory& memory) {
                 return memory.place.in_host == (other(from) == Place::kHost);
@@ -274,7 +277,7 @@ DeviceBlock KvPool::allocate_host(std::size_t bytes, const Message& purpose) {
     try {
         return ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
     } catch (const Error&) {
-        if (!locker_->wait()) throw;  // what is being unlocked may be enough
+        if (!locker_->wait()) throw;  // memory that is being unlocked may be enough
     }
     return ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
 }
@@ -310,7 +313,7 @@ KvPool::Memory KvPool::pinned_host(std::size_t bytes, const Message& purpose) {
     return memory;
 }
 
-// The next so many blocks in RAM, locked by the locker. False: they are not yet.
+// Takes the next n blocks in RAM and lets the locker lock them. False: not locked yet.
 bool KvPool::prepare(const kernels::KvShape& shape, std::int64_t n, std::int64_t of_all, Shortage shortage) {
     const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(0, n));
     const auto bytes = static_cast<std::size_t>(shape.block_bytes());
@@ -322,7 +325,7 @@ bool KvPool::prepare(const kernels::KvShape& shape, std::int64_t n, std::int64_t
         try {
             prepared_.push_back(being_locked(ram_.allocate(bytes, MemoryUse::kKvCache, purpose)));
         } catch (const Error&) {
-            if (locker_->busy()) return false;  // what is being unlocked may be enough
+            if (locker_->busy()) return false;  // memory that is being unlocked may be enough
             if (shortage == Shortage::kThrows) throw;
             break;
         }
@@ -332,7 +335,7 @@ bool KvPool::prepare(const kernels::KvShape& shape, std::int64_t n, std::int64_t
     return true;
 }
 
-// What prepare() has had locked first.
+// Uses the blocks that prepare() had locked first.
 std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape& shape, std::int64_t n,
                                              std::int64_t of_all) {
     std::vector<Memory> memories;
@@ -388,7 +391,7 @@ std::vector<std::int32_t> KvPool::held_in(Place place) const {
 
 bool KvPool::copy(std::span<const std::int32_t> blocks, Place from, std::span<Memory* const> to) {
     const auto wait = [&] { device_.host_wait(device_.record(DeviceEvent::Queue::kCompute)); };
-    wait();  // nothing may still write what is copied
+    wait();  // nothing may write the blocks during the copy
     if (!device_.ok()) return false;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const Memory& source = held_[static_cast<std::size_t>(blocks[i])].memory;
@@ -415,9 +418,10 @@ bool KvPool::move(std::span<const std::int32_t> blocks, Place from) {
     return true;
 }
 
-// Fills the device, best first, then exchanges what is read more for what is read less. False: there is more to do than
-// these blocks. Only a preference: where the device fails, the blocks stay where they are, and whoever computes next is
-// told.
+// Fills the device, most-read blocks first, then exchanges less-read blocks there for
+// more-read ones. False: more is left to do than these blocks. Only a preference: if the
+// device fails, the blocks stay where they are, and the next computation reports the
+// failure.
 bool KvPool::settle(std::int64_t most_blocks) {
     for (std::int64_t left = most_blocks;;) {
         const std::vector<std::int32_t> in_host = held_in(Place::kHost);

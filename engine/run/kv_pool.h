@@ -14,65 +14,70 @@
 namespace offstage::engine {
 
 // The KV memory of a group of layers: blocks of kKvBlockTokens tokens (kernels::KvShape),
-// each in a piece of memory of its own on the accelerator or in RAM, handed out to
+// each in a separate piece of memory on the accelerator or in RAM, handed out to
 // sequences and counted, so that sequences with a common beginning share its blocks. A
-// block is known by a number that stays while the block moves. (One piece per block: a
-// block of a real model is several MiB, Mixtral 8x7B's 16 MiB, and so every room is met
-// exactly, with nothing moved to close gaps.) One thread, between steps.
+// block has a number that stays the same while the block moves. (One piece per block: a
+// block of a real model is several MiB, Mixtral 8x7B's 16 MiB, so every size can be met
+// exactly, and nothing is moved to close gaps.) One thread, between steps.
 //
-// New blocks are taken on the device first. When blocks must leave the device, those that
-// are read least go: first what fewer sequences share, then, of equals, the newest, which
-// leave behind what a conversation keeps longest; under a sliding window, and of the
-// states of DeltaNet layers, the oldest, which are no longer read. What only idle
-// sequences hold (set_idle()) goes before all others, also when a new block is taken.
+// New blocks are taken on the device first. When blocks must leave the device, the
+// least-read ones go: first those that fewer sequences share, then, of equals, the
+// newest, which leaves on the device the blocks that a conversation keeps longest; under
+// a sliding window, and for the states of DeltaNet layers, the oldest, which are no
+// longer read. Blocks that only idle sequences hold (set_idle()) go before all others,
+// also when a new block is taken.
 class KvPool {
   public:
     // Throws Error (kOutOfMemory). The device, the arena and the locker must outlive the
-    // pool. locker: page-locks the memory in RAM, and unlocks what is given back, on a thread
-    // of its own; nullptr: the pool does, on its caller's.
+    // pool. locker: page-locks the memory in RAM, and unlocks released memory, on a
+    // separate thread; nullptr: the pool does, on its caller's.
     KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram, PageLocker* locker = nullptr);
     KvPool(const KvPool&) = delete;
     KvPool& operator=(const KvPool&) = delete;
 
-    // From now on there are so many blocks; what sequences hold moves as it must, and up to the device where that has
-    // room. Takes memory before it gives any back. Throws and leaves everything as it was: Error kOutOfMemory (also
-    // where the system locks no more pages), kInvalidInput when sequences hold more than that, kDevice when the device
-    // fails at a copy. resize(room()) moves blocks to the device that came to lie in RAM while it was full.
+    // Sets the number of blocks; held blocks move as necessary, and to the device where
+    // that has room. Allocates memory before it releases any. Throws and leaves
+    // everything unchanged: Error kOutOfMemory (also where the system locks no more
+    // pages), kInvalidInput when sequences hold more than that, kDevice when the device
+    // fails at a copy. resize(room()) moves blocks to the device that were placed in RAM
+    // while it was full.
     void resize(KvRoom room);
-    // The same in pieces, so that no step of a conversation waits long: nearer to that room by at most so many blocks
-    // in each memory, of which at most so many are copied (two where the only thing left is to exchange one for
-    // another). True when it is reached and nothing is left to move. Between two calls the pool is as usable as ever,
-    // so the next one may be for another room. Throws as resize() does; then the pool is as it was before this call.
-    // With a locker memory in RAM is taken once it is locked: until then calls return false, and what was taken for it
-    // already counts as used. drop_prepared() gives that back, should no other call follow.
+    // The same in pieces, so that no step of a conversation waits long: changes each
+    // memory by at most so many blocks towards that room, and copies at most so many (two
+    // where the only thing left is to exchange one for another). True when it is reached
+    // and nothing is left to move. Between two calls the pool is fully usable, so the
+    // next one may be for another room. Throws as resize() does; then the pool is as it
+    // was before this call. With a locker, memory in RAM is used once it is locked: until
+    // then calls return false, and the allocated memory already counts as used.
+    // drop_prepared() releases it if no other call follows.
     bool approach(KvRoom room, std::int64_t most_blocks);
     bool drop_prepared();  // false: there was none
 
-    // From now on keys and values are kept in this type (states stay as they are): all
-    // that sequences hold is written anew, one block at a time, so that little memory is
-    // needed beside it. Leaves no free blocks (room() says how many are held): approach()
-    // the room that the plan has for the new size. Throws Error kOutOfMemory, kDevice;
-    // then what sequences hold is as it was, but for what int8 rounded on the way back,
-    // and room() may be smaller.
+    // From now on keys and values are stored in this type (states do not change): all
+    // held blocks are converted, one at a time, so that little extra memory is needed.
+    // Leaves no free blocks (room() returns the number of held ones): approach() then
+    // makes the plan's room for the new size. Throws Error kOutOfMemory, kDevice; then
+    // held blocks are as before, except for int8's rounding on the way back, and room()
+    // may be smaller.
     void retype(kernels::KvType type);
-    // With a locker: takes in RAM what retype() and, after it, resize(room) will want there,
-    // as far as RAM has room for that beside what there is, and has it locked. False: it is
-    // not yet; the next call goes on. What is missing then, those two wait for.
-    // drop_prepared() gives it back.
+    // With a locker: allocates the memory in RAM that retype() and, after it,
+    // resize(room) will need, as far as RAM has room for that beside the present blocks,
+    // and has it locked. False: it is not locked yet; the next call continues. Those two
+    // wait for the rest. drop_prepared() releases it.
     bool prepare_retype(kernels::KvType type, KvRoom room);
 
     const KvRoom& room() const { return room_; }
     const kernels::KvShape& shape() const { return shape_; }
     std::int64_t window() const { return window_; }
-    bool is_state() const { return is_state_; }  // of DeltaNet layers: KvGroup
+    bool is_state() const { return is_state_; }  // for DeltaNet layers: KvGroup
     bool keeps_all() const { return window_ == 0 && !is_state_; }
     std::int64_t n_blocks() const { return room_.n_blocks(); }
     std::int64_t n_free() const { return static_cast<std::int64_t>(spare_[0].size() + spare_[1].size()); }
     std::int64_t n_held_in_host() const;  // by sequences
     KvBlock block(std::int32_t number) const { return held_[static_cast<std::size_t>(number)].memory.place; }
 
-    // -1: none left. Where the device is full and RAM is not, what only idle sequences hold
-    // goes to RAM, so that the new block lies on the device.
+    // -1: none left. Where the device is full and RAM is not, a block that only idle
+    // sequences hold goes to RAM, so that the new block lies on the device.
     std::int32_t take();
     // One more than the room has, in RAM where the device has no memory left. False: nor
     // has RAM. The next approach() gives it back, once it is free.
@@ -80,8 +85,8 @@ class KvPool {
     void share(std::int32_t block) { ++held_[static_cast<std::size_t>(block)].references; }
     void drop(std::int32_t block);
     bool is_shared(std::int32_t block) const { return held_[static_cast<std::size_t>(block)].references > 1; }
-    // One of the sequences that hold the block is idle from now on, or no longer is: no
-    // step reads it for this sequence. Before such a sequence drops it, it is idle no more.
+    // Marks one of the sequences that hold the block as idle or not: no step reads it for
+    // an idle sequence. Before a sequence drops the block, it must not be idle.
     void set_idle(std::int32_t block, bool idle);
     // Moves what sequences that are not idle hold to the device, as far as that has room or
     // can exchange. A preference: where the device fails, blocks stay where they are.
@@ -103,7 +108,7 @@ class KvPool {
     struct Held {
         Memory memory;
         std::int64_t references = 0;  // 0: the number is free, and without memory
-        std::int64_t idle = 0;        // of these, by sequences that are idle
+        std::int64_t idle = 0;        // of these, by idle sequences
         std::uint64_t age = 0;        // the larger, the newer
     };
     enum class Place : std::uint8_t { kDevice, kHost };
@@ -121,12 +126,12 @@ class KvPool {
     bool approach(KvRoom room, std::int64_t most_blocks, bool prepares);
     bool is_read_more(const Held& a, const Held& b) const;
     void make_device_room();
-    // Numbers of what sequences hold there, what is read least first.
+    // Numbers of the held blocks there, the least-read first.
     std::vector<std::int32_t> held_in(Place place) const;
     // Copies these blocks into the memories, of the other place, and waits. False: the device failed, nothing is lost.
     bool copy(std::span<const std::int32_t> blocks, Place from, std::span<Memory* const> to);
-    bool move(std::span<const std::int32_t> blocks, Place from);  // to spare memory, of which there is enough
-    std::int64_t change_room(KvRoom room);                        // how many blocks were copied
+    bool move(std::span<const std::int32_t> blocks, Place from);  // to spare memory, which must suffice
+    std::int64_t change_room(KvRoom room);                        // returns the number of copied blocks
     bool settle(std::int64_t most_blocks);
     void rewrite(Held& held, kernels::KvType type);
 

@@ -23,7 +23,7 @@ std::uint64_t free_bytes(const MemorySize& memory) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory.available_bytes));
 }
 
-// Of free memory, what a plan may take.
+// The part of free memory that a plan may take.
 std::uint64_t with_headroom(std::uint64_t available_bytes) {
     return available_bytes - available_bytes / 10;
 }
@@ -66,7 +66,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.expert_bytes = demand.formats.front().expert_bytes;
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         if (!format.for_experts || (format.is_packed() && grid.hidden_dim % kernels::kPackedBlock != 0)) continue;
-        // A copy in no fewer bits than the master's says nothing more.
+        // A copy in no fewer bits than the master's has no use.
         const FormatDemand row = row_of(format.type);
         if (row.bits_per_weight < demand.formats.front().bits_per_weight) demand.formats.push_back(row);
     }
@@ -198,7 +198,7 @@ ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType wei
 }
 
 std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory) {
-    constexpr std::uint64_t kDryBytes = std::uint64_t{1} << 42;  // of addresses
+    constexpr std::uint64_t kDryBytes = std::uint64_t{1} << 42;  // addresses only
     if (request.ram_bytes > 0) return request.ram_bytes;
     return request.dry ? kDryBytes : with_headroom(free_bytes(memory));
 }
@@ -221,7 +221,7 @@ ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, ker
     for (std::int64_t l = 0; l < grid.n_layers; ++l) {
         bytes += static_cast<std::uint64_t>(grid.n_experts) * grid.expert_bytes(grid.stored(master, l));
     }
-    const bool fits = memory.total_bytes == 0 || bytes <= with_headroom(free_bytes(memory));  // 0: nobody knows
+    const bool fits = memory.total_bytes == 0 || bytes <= with_headroom(free_bytes(memory));  // 0: unknown
     const bool directly = request.disk_reads == DiskReads::kAuto ? !fits : request.disk_reads == DiskReads::kDirect;
     return {directly, fits && !directly};
 }

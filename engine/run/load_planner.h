@@ -16,12 +16,12 @@
 
 namespace offstage::engine {
 
-// Largest context that may be asked for: the KV cache's size stays far from the end of 64
-// bits.
+// Largest context that a request may set: the KV cache's size stays far from the end of
+// 64 bits.
 inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
-// Largest context that is taken unless the person asks for another, in tokens.
+// Largest context unless the user sets another, in tokens.
 inline constexpr std::int64_t kDefaultContextLimit = 32768;
-// Steps of so many tokens are what a planner asks scratch_bytes for, ascending.
+// Step sizes in tokens for which a planner queries scratch_bytes, ascending.
 inline constexpr std::int64_t kSampledSteps[] = {1, 2, 4, 8, 9, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
 
 // Throws Error (kInvalidInput) for what no model could be loaded with.
@@ -37,55 +37,55 @@ void check_kept_context(std::int64_t tokens);
 // "cpu" also where no device is named.
 bool runs_on_cpu(const LoadRequest& request);
 
-// Throws Error (kInvalidInput), naming the limit, when the RAM that a person allows is
-// more than is free.
+// Throws Error (kInvalidInput), naming the limit, when the user's RAM budget is larger
+// than the free RAM.
 void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory);
-// The RAM that a load may take: what the request allows, else what is free but for some
-// that the system and other programs go on needing. A dry run takes none.
+// The RAM that a load may take: the request's budget, or else the free RAM without a
+// reserve for the system and other programs. A dry run takes none.
 std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory);
 
-// How the products of prompts are formed: as the request says, or as is best on this
+// asked_form(): the arithmetic of products if the request fixes it rather than leaving it
+// to measurement. choose_compute(): the request's arithmetic, or the best on this
 // machine.
-// How products are formed where it is not left to measuring.
 std::optional<kernels::ProductForm> asked_form(ComputeMode compute);
 ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights);
 
-// RAM that a load takes at its most: what the plan keeps there, and an emulated device's
-// memory. All dense weights pass through it.
+// The peak RAM of a load: the plan's RAM, and an emulated device's memory. All dense
+// weights pass through RAM.
 std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64_t dense_bytes);
-// A sentence for the person, to be said before anything is read, where a load takes
-// nearly all that is free (above 80 %): the system ends a program that goes beyond a
-// control group's limit. Empty where there is room.
+// A sentence for the user, to be shown before anything is read, where a load takes nearly
+// all free memory (above 80 %): the system ends a program that exceeds a control group's
+// limit. Empty where there is room.
 Message memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
 
-// How experts on disk come into RAM. Neither: nothing is read, or each time from the disk
-// through the system's cache, which has no room for all of them.
+// How experts on disk are read into RAM. Neither: nothing is read, or each read goes
+// through the system's cache, which has no room for all experts.
 struct ExpertReads {
     bool directly = false;    // past the system's cache
-    bool from_cache = false;  // from that cache, but for the first time
+    bool from_cache = false;  // from that cache, except for the first time
 };
-// As LoadRequest::disk_reads says. `master`: WeightSource::expert_type(). `memory`: before
-// the load takes any.
+// The reads for LoadRequest::disk_reads. `master`: WeightSource::expert_type(). `memory`:
+// before the load takes any.
 ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master,
                          const MemorySize& memory);
 
-// What a sentence about too little memory ends with: the limit, where there is one that
-// the person did not set with the RAM budget.
+// The end of a sentence about too little memory: the limit, if there is one besides the
+// user's RAM budget.
 Message named_limit(const LoadRequest& request, const MemorySize& memory);
 // The plan; its error ends with the limit.
 Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan);
 
-// Of the dense weights, norms and routers: kept apart, in float32, and not in an arena
-// while they are in RAM.
+// Bytes of the dense weights, norms and routers that are stored separately, in float32,
+// and not in an arena while they are in RAM.
 std::uint64_t dense_vector_bytes(const ModelSpec& spec);
 // The sentence for a RAM budget that the dense weights do not pass through.
 Message dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes);
 
-// What a plan for a load follows from.
+// The inputs of a plan for a load.
 struct LoadInputs {
     const ModelSpec& spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the checkpoint's experts, as they are read
-    std::uint64_t dense_bytes = 0;                          // of the dense weights as they are read
+    std::uint64_t dense_bytes = 0;                          // the dense weights as they are read
     DeviceInfo device;
     std::function<std::uint64_t(const Backend::StepShape&)> scratch_bytes{};  // Backend's; empty: none
     MemorySize memory{};           // of the machine, before the load takes any
@@ -94,9 +94,8 @@ struct LoadInputs {
     std::int64_t advised_context = 0;  // ModelDefaults::context
 };
 
-// The one planner of loads: a load, its estimate, its report and what would be elsewhere
-// all plan with it, so that none of them says anything else than what a load does. A
-// value; any thread.
+// The only planner of loads: a load, its estimate, its report and forecasts for other
+// machines all use it, so that they agree with the load. A value; any thread.
 class LoadPlanner {
   public:
     LoadPlanner(const LoadRequest& request, const LoadInputs& inputs);
@@ -104,8 +103,8 @@ class LoadPlanner {
     const ModelDemand& demand() const { return demand_; }
     const ExpertReads& reads() const { return reads_; }
     const ExpertFormats& expert_formats() const { return expert_formats_; }
-    // As asked for; after plan() what it was lowered to: an emulated device's memory is
-    // the machine's own, and what it takes is not there for the host.
+    // The requested budget; after plan() the reduced one: an emulated device's memory is
+    // part of the machine's, so the host cannot use it.
     const Budget& budget() const { return budget_; }
 
     // plan() lowered a RAM budget that the request names.
@@ -127,7 +126,7 @@ class LoadPlanner {
 
     // See above, for a plan of this load; empty for a dry run.
     Message memory_note(const Plan& plan) const;
-    // Which matrices stay as they are though fewer bits were asked for.
+    // Names the matrices that keep their format although fewer bits were requested.
     Message dense_note() const;
 
   private:

@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kHabitTokens = 16;  // whose habits are worth a file
+constexpr std::int64_t kHabitTokens = 16;  // fewer tokens are not worth a file
 
 // Passes progress on at most about 30 times a second, and always the end.
 BytesProgressFn throttled(const LoadProgressFn& progress, Message stage) {
@@ -142,8 +142,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     PlanBasis& basis = this->basis();
     const bool host_only = device().shares_host_memory();
     const CostedModel costed{request, spec(), basis.master, formats_of(request, basis.demand), planner_->reads()};
-    // On the CPU alone costs decide nothing but formats: where those are given, nothing
-    // is measured, and kept costs serve the forecast.
+    // On the CPU alone costs decide only about formats: if the formats are given, nothing
+    // is measured, and stored costs serve the forecast.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
         if (!request.dry && known_costs(costed, device().info())) {
             ModelCosts costs = measured_costs(costed, device(), host(), progress, stop);
@@ -167,7 +167,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     wanted.checks = request.checks_costs;
     wanted.largest = std::min<std::int64_t>(
         1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan.max_step))));
-    if (host_only) {  // what a format costs one token
+    if (host_only) {  // the cost of one token's expert in each format
         wanted.largest = 2;
         wanted.budget_s = 0.2;
     }
@@ -192,7 +192,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
     set_theta(basis.cost, request, device().info(), summary_.thresholds);
-    // For forecasts of how long a re-plan takes. A dry run never quantizes.
+    // For forecasts of a re-plan's duration. A dry run never quantizes.
     if (!request.dry) {
         basis.quantizing_speeds =
             quantizing_speeds(basis.hidden_dim, cache, stop, device().row_quantizer(), device().info().fingerprint);

@@ -14,7 +14,7 @@
 
 namespace offstage::engine {
 
-// A whole model, loaded: its experts (ExpertHost), what makes steps with them
+// A whole loaded model: its experts (ExpertHost), the parts that make steps with them
 // (ModelRuntime), and its tokenizer. The constructor is the sequence of a load: open,
 // plan, measure costs, load the dense weights, fill in the experts, describe. Built whole
 // or not at all.
@@ -41,21 +41,22 @@ class LoadedModel : public ExpertHost {
     Forward& forward() { return runtime_->forward(); }
     KvSequence new_sequence() { return runtime_->new_sequence(); }
     WeightReads reads() const { return runtime_->reads(); }
-    // As opened: as the request says, or as the plan chose within QualityFloor::max_kl.
+    // As opened: the request's thresholds, or the plan's choice within
+    // QualityFloor::max_kl.
     const ExpertThetas& thetas() const { return thetas_; }
-    // What is left out since the last use_theta().
+    // The choice of the last use_theta().
     const ThetaChoice& theta() const { return used_theta_; }
     // From the next step on; nothing: as opened. Throws Error as thetas_of() does.
     void use_theta(const std::optional<ThetaChoice>& choice);
     // Any thread. Throws Error (kInvalidInput) where no thresholds were chosen for the loss, or for experts of another
     // model.
     ExpertThetas thetas_of(const ThetaChoice& choice) const;
-    // For forecasts: the routing's habits since the last call, beside what is kept of
-    // earlier runs. Nothing of a dry run, and not before there is enough to tell.
+    // For forecasts: stores the routing's habits since the last call, beside those of
+    // earlier runs. Nothing for a dry run, and not before there are enough tokens.
     void keep_habits();
 
   private:
-    // Before all else: what is wrong with them is known at once.
+    // Before all else, so that problems with the text files are found at once.
     static std::shared_ptr<TextOfModel> open_text(const LoadRequest& request, Text text);
     LoadedModel(std::chrono::steady_clock::time_point start, std::shared_ptr<TextOfModel> text,
                 const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
@@ -71,7 +72,7 @@ class LoadedModel : public ExpertHost {
     std::optional<ModelRuntime> runtime_;
     ModelSummary summary_;
     ThetaChoice opened_theta_, used_theta_;
-    ExpertThetas thetas_;  // of opened_theta_
+    ExpertThetas thetas_;  // for opened_theta_
 };
 
 }  // namespace offstage::engine

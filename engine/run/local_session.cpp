@@ -17,7 +17,7 @@ namespace {
 
 std::uint64_t random_seed() {
     std::random_device device;
-    return (std::uint64_t{device()} << 32 | device()) | 1u;  // never 0, which asks for a new one
+    return (std::uint64_t{device()} << 32 | device()) | 1u;  // never 0, which requests a new seed
 }
 
 }  // namespace
@@ -89,7 +89,8 @@ void LocalSession::join(const JoinMachinesFn& join, std::stop_token stop) {
     machines_ = std::move(joined);
 }
 
-// Before an answer, where machines ask for it. They stay parted from where that fails, and the person is told why.
+// Before an answer, if the machines need it. If that fails they stay apart, and the user
+// gets a note with the reason.
 void LocalSession::join_again(const std::stop_token& stop) {
     if (machines_ == nullptr) return;
     const JoinMachinesFn again = machines_->join_again(stop);
@@ -157,7 +158,7 @@ std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
 
 
 void LocalSession::begin_step() {
-    // A step is what a person waits for a token: what a re-plan does before it counts.
+    // A step is a user's wait for a token, so a re-plan's work before it counts.
     step_began_us_ = model_->device().now_us();
     moved_ = replans_.between_steps();
     follow_context();
@@ -251,8 +252,8 @@ bool LocalSession::feed_scored(const std::vector<TokenId>& prompt, int n_alterna
             Forward::Outcome::kDone) {
             return false;
         }
-        // The row of a token foretells the one after it. Of the prompt's last token it
-        // begins the answer.
+        // A token's row has the probabilities of the next token. The row of the prompt's
+        // last token belongs to the answer.
         const std::span<const float> logits = model_->forward().logits();
         for (std::size_t i = 0; i < segment.tokens.size() && choices.size() < prompt.size(); ++i) {
             choices.push_back(text.choice(logits.subspan(i * vocab, vocab), prompt[choices.size()], n_alternatives));
@@ -298,7 +299,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
     result.seed = request.sampler.seed != 0 ? request.sampler.seed : random_seed();
-    if (request.score_prompt) {  // what is not computed has no probability
+    if (request.score_prompt) {  // every token must be computed to have a probability
         kept_.begin_anew(running_);
         running_.n_prompt = result.prompt_tokens;
     } else {
@@ -357,7 +358,7 @@ void LocalSession::answer(AnswerStrategy& strategy, const GenerationRequest& req
     std::int64_t n_chosen = 0;  // in one sequence
     while (true) {
         std::span<const float> logits = model_->forward().logits();
-        // Of a prompt that was scored there is a row for each token.
+        // A scored prompt has a row for each token.
         if (n_chosen == 0) logits = logits.last(static_cast<std::size_t>(model_->spec().vocab_size));
         AnswerStrategy::Progress progress = strategy.advance({logits, possible(logits, request)});
         if (first_token_us == 0) {
@@ -411,7 +412,7 @@ void LocalSession::advance(std::stop_token stop) {
         publish(When::kWhenDue);
     });
     follow_context();
-    if (any) publish(When::kNow);  // who looks next sees what is in force
+    if (any) publish(When::kNow);  // so that the next reader sees the present state
 }
 
 void LocalSession::reset_conversation() {

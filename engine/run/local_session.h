@@ -17,7 +17,7 @@
 
 namespace offstage::engine {
 
-// The engine on this machine: what Session::create() returns.
+// The engine on this machine, returned by Session::create().
 class LocalSession final : public Session {
   public:
     ModelSummary load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) override;
@@ -48,17 +48,17 @@ class LocalSession final : public Session {
 
   private:
     LoadedModel& require_model() const;
-    // By the device's clock: for an emulated one the time it would have taken.
+    // By the device's clock: on an emulated device, accounted time.
     double seconds_since(double start_us) const;
-    // Runs the prompt's tokens, logits of the last one wanted; false when stopped. Throws
+    // Runs the prompt's tokens, with logits of the last one; false when stopped. Throws
     // Error (kDevice).
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
     // The same, with the log probability of each token of the prompt; the KV cache holds
     // nothing before.
     bool feed_scored(const std::vector<TokenId>& prompt, int n_alternatives, const std::stop_token& stop,
                      std::vector<TokenChoice>& choices);
-    // Before each step, and before it is known which tokens it has: what is asked for
-    // between two steps, and what that changes.
+    // Before each step, and before its tokens are chosen: carries out requests that wait
+    // for the end of a step, and adapts to their changes.
     void begin_step();
     // Tokens that the next step may have.
     std::size_t max_step() const;
@@ -68,37 +68,37 @@ class LocalSession final : public Session {
     // The answer's part of generate(), after the prompt was fed.
     void answer(AnswerStrategy& strategy, const GenerationRequest& request, const TextDeltaFn& on_delta,
                 const std::stop_token& stop, GenerationResult& result);
-    // The model's logits, or a copy in which nothing ends the turn. Valid until the next
+    // The model's logits, or a copy in which no token ends the turn. Valid until the next
     // call.
     std::span<const float> possible(std::span<const float> logits, const GenerationRequest& request);
-    void follow_context();  // of the plan in force
+    void follow_context();  // of the present plan
     void part();            // from the machines that were joined
     void join_again(const std::stop_token& stop);
     void publish(SnapshotPublisher::When when);
 
-    PromptReading reading_;  // of the answer being made
+    PromptReading reading_;  // of the present answer
     std::unique_ptr<LoadedModel> model_;
-    // Written by the engine's thread alone, which holds the lock then; the lock is held as
-    // long as it takes to read what machines hold, never while they are joined.
+    // Only the engine's thread writes this, with the lock held. The lock is held only for
+    // short reads of the machines' state, never while machines are being joined.
     std::unique_ptr<JoinedMachines> machines_;
-    std::uint64_t machines_revision_ = 0;  // of all that were joined before
+    std::uint64_t machines_revision_ = 0;  // of all machines joined earlier
     std::vector<Message> machine_notes_;   // of those
-    mutable std::mutex machines_mutex_;    // of these three
+    mutable std::mutex machines_mutex_;    // for these three
     DecodeWatch watch_;
     ReplanQueue replans_;
     SnapshotPublisher publisher_;
     RoutingRecorder recorder_;  // of the conversation
-    PrefixStore kept_;          // of other conversations; these two go before the model does
+    PrefixStore kept_;          // of other conversations; these two are destroyed before the model
     CachedPrefix running_;      // the conversation's
-    AnswerRecord record_;       // of the answer being made
-    // What the next step leaves out, and the model that it is set for; nothing: as opened. The lock is held as long as
-    // it takes to copy the one or to look up a loss in the other.
+    AnswerRecord record_;       // of the present answer
+    // The next step's thresholds, and the model that they were set for; nothing: as
+    // opened. The lock is held only to copy the one or to look up a loss in the other.
     std::optional<ThetaChoice> theta_;
     const LoadedModel* theta_model_ = nullptr;
-    std::mutex theta_mutex_;                 // of these two
+    std::mutex theta_mutex_;                 // for these two
     std::optional<ThetaChoice> used_theta_;  // of the last step
     double started_us_ = 0;                  // of the answer, by the device's clock
-    double step_began_us_ = 0;               // with what was done before it
+    double step_began_us_ = 0;               // including the work before it
     bool moved_ = false;                     // a re-plan did something before the step
     std::vector<float> endless_logits_;      // see possible()
 };

@@ -30,7 +30,7 @@ DenseProbeModel dense_model(const CostedModel& model) {
     return {model.spec, model.master, model.request.quant.dense, model.request.kv};
 }
 
-// How products would be formed; nothing: that is to be measured as well.
+// The form of products; nothing: that has to be measured as well.
 std::optional<kernels::ProductForm> known_form(const CostedModel& model) {
     if (const auto asked = asked_form(model.request.compute)) return asked;
     const auto kept = kept_compute(model.master, cost_cache(model.request));
@@ -50,7 +50,7 @@ std::int64_t reserve_for_experts(Backend& device, const CostedModel& model, std:
     }
 }
 
-// What calibrations of the model's experts are asked with, on random weights.
+// The input for calibrations of the model's experts, with random weights.
 FormatCalibration random_experts(const CostedModel& model, Backend& device) {
     FormatCalibration wanted;
     wanted.grid = model.spec.experts;

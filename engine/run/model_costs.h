@@ -20,42 +20,42 @@
 
 namespace offstage::engine {
 
-// A model whose steps cost something: only sizes and formats count.
+// A model whose steps are to be costed: only sizes and formats count.
 struct CostedModel {
     const LoadRequest& request;
     const ModelSpec& spec;
     kernels::WeightType master = kernels::WeightType::kBf16;  // of the checkpoint's experts, as they are read
-    std::vector<kernels::WeightType> formats;                 // beside the master's: what plans may choose
+    std::vector<kernels::WeightType> formats;                 // besides the master's: those that plans may choose
     ExpertReads reads{};
 };
 
-// The formats beside the master's that a plan of this request may choose, or all that
-// there are; with those that the file has beside the first layer's.
+// The formats besides the master's that a plan of this request may choose, or all;
+// including those that the file has besides the first layer's.
 std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const ModelDemand& demand, bool all = false);
 
-// What steps of a model cost on a device: experts in each format, and all else.
+// The costs of a model's steps on a device: experts in each format, and everything else.
 struct ModelCosts {
     CostModel cost;
     bool measured = false;         // now, those of the master's format
-    Message not_kept;              // a sentence where what was measured could not be
-    std::vector<Message> notes{};  // of what was kept and did not hold
+    Message not_kept;              // a sentence if measured costs could not be stored
+    std::vector<Message> notes{};  // about stored costs that did not hold
 };
 
-// What the request leaves out of the experts. thresholds: what was measured of the model.
+// Sets the request's thresholds of neurons. thresholds: those measured for the model.
 void set_theta(CostModel& cost, const LoadRequest& request, const DeviceInfo& device,
                const NeuronThresholds& thresholds = {});
 
-// Without measuring anything: kept for this machine, or following from a profile. Nothing
-// where something is missing. A disk counts as known_disk_read() says.
+// Without measuring anything: costs stored for this machine, or derived from a profile.
+// Nothing where a part is missing. The disk's are those of known_disk_read().
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device);
 
-// What is not known (`anew`: everything) is measured now, on random weights, and kept.
-// So is what did not hold (LoadRequest::checks_costs). Throws Error.
+// Unknown costs (`anew`: all) are measured now, with random weights, and stored; also
+// stored ones that did not hold (LoadRequest::checks_costs). Throws Error.
 ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
                           const LoadProgressFn& progress, const std::stop_token& stop, bool anew = false);
 
-// A run was far from its forecast: what is kept of these costs is in doubt, and the next
-// load measures it again. Returns whether any of it was not in doubt yet.
+// Called when a run was far from its forecast: marks these stored costs as doubtful, so
+// that the next load measures them again. Returns whether any of them is newly in doubt.
 bool doubt_costs(const CostedModel& model, const Backend& device, const CpuOperations& host);
 
 // Costs of the master's experts measured anew and kept. An emulated device's are
@@ -64,12 +64,13 @@ bool doubt_costs(const CostedModel& model, const Backend& device, const CpuOpera
 CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
                            const LoadProgressFn& progress, const std::stop_token& stop, Message* not_kept);
 
-// Whether the plan leaves experts on disk and nobody has said yet what reading one takes.
+// Whether the plan leaves experts on disk and the cost of reading one is unknown.
 bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan);
 // From disk into RAM, for an expert of the master, where no profile has it:
 // kept for this machine and this model's folder (empty: synthetic).
 std::optional<DiskReadCost> known_disk_read(const CostedModel& model, const std::filesystem::path& folder);
-// The same, else (`anew`: always) measured now on these weights, and kept. 0: not known.
+// The same, or else (`anew`: always) measured now with these weights, and stored. 0: not
+// known.
 DiskReadCost disk_read(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
                        CpuOperations& host, const std::stop_token& stop, bool anew = false);
 // Whether those reads run beside the CPU's work (ExpertStore::reads_ahead()).

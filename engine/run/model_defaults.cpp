@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxSystemBytes = 1u << 20;
 
-// A field, what the three kinds of files call it, and its range.
+// A field, its name in the three kinds of files, and its range.
 struct Field {
     std::string_view name;
     const char* ollama;

@@ -1,6 +1,5 @@
 #pragma once
-// What the publisher of a model advises for its answers, for where the user chose
-// nothing.
+// The publisher's recommended settings of a model, used where the user chose nothing.
 
 #include <cstdint>
 #include <filesystem>
@@ -30,14 +29,14 @@ struct ModelDefaults {
     void apply(SamplerSettings& sampler, const std::function<bool(std::string_view)>& is_chosen = {}) const;
     // Tokens of an answer at most; 0: none is advised.
     int max_tokens() const;
-    // What is advised and from where, a sentence each.
+    // The recommended values and their source, a sentence each.
     std::vector<Message> notes() const;
 };
 
-// Of a model at a path that model_path() gives. Of one of Ollama's blobs: the layers
-// params and system of its manifest; else of a GGUF file: its keys general.sampling.*; of
-// a folder: generation_config.json, where that says that it samples. Values that no
-// sampler takes are passed over. Throws Error where a file is damaged.
+// For a model at a path from model_path(). For one of Ollama's blobs: the layers params
+// and system of its manifest; for other GGUF files: their keys general.sampling.*; for a
+// folder: generation_config.json, if that enables sampling. Values that no sampler
+// accepts are ignored. Throws Error where a file is damaged.
 ModelDefaults read_model_defaults(const std::filesystem::path& model);
 
 }  // namespace offstage::engine

@@ -54,7 +54,7 @@ bool ModelRuntime::resize_kv(const Plan& plan) {
     const std::vector<KvRoom> rooms = experts_.demand().kv_rooms(plan);
     if (plan.kv != kv_.type()) {
         if (!kv_.prepare_retype(plan.kv, rooms)) return false;
-        // All of the room at once: the next step may want any number of blocks.
+        // All of the room at once: the next step may need any number of blocks.
         experts_.experts().settle();
         const kernels::KvType type = kv_.type();
         std::vector<KvRoom> before;

@@ -16,9 +16,9 @@
 
 namespace offstage::engine {
 
-// What makes steps with a model whose experts are in their places: dense weights, KV
-// cache, Forward, and the plan in force. Experts that change places between steps do so
-// here. One thread, the engine's.
+// Makes steps with a model whose experts are loaded: dense weights, KV cache, Forward,
+// and the present plan. Experts change their places here, between steps. One thread, the
+// engine's.
 class ModelRuntime {
   public:
     // `experts` was filled by this plan and must outlive this object. dense_read_bytes:
@@ -31,18 +31,18 @@ class ModelRuntime {
     const Plan& plan() const { return plan_; }  // in force
     KvCache& kv() { return kv_; }
     Forward& forward() { return forward_; }
-    // An empty one that holds up to plan().context tokens. Must not outlive this object.
+    // An empty sequence for up to plan().context tokens. Must not outlive this object.
     KvSequence new_sequence() { return KvSequence(kv_, plan_.context); }
-    // What a decoded token reads, with the experts in the formats that they are in now.
+    // The weights that a decoded token reads, with the experts in their present formats.
     WeightReads reads() const;
 
     // ---- for re-plans (Replanner), beside ExpertHost::grow_for()
-    // The KV cache goes towards the plan's by about one expert's bytes a call. True when
-    // it is there. Throws Error; what was reached before stays.
+    // Changes the KV cache towards the plan's by about one expert's bytes a call. True
+    // when it is reached. Throws Error; the progress so far stays.
     bool resize_kv(const Plan& plan);
     // The plan has fewer blocks of it on the device than there are.
     bool frees_device_of_kv(const Plan& plan) const;
-    // Steps are no longer than the plan's from now on, so that its experts find room.
+    // Limits steps to the plan's length from now on, so that its experts find room.
     // Throws Error (kOutOfMemory) as Forward::set_max_step().
     void shorten_steps(const Plan& plan);
     // When experts and KV cache are the plan's: staging and steps are as well, and what may
@@ -51,12 +51,11 @@ class ModelRuntime {
     void put_in_force(const Plan& plan, const Budget& budget);
 
     // ---- experts that change places by live counts
-    // From now on they do (LoadRequest::learn_placement).
+    // Switches this on (LoadRequest::learn_placement).
     void learn_placement();
-    // After a step, with its routing: exchanges experts, where that was asked for and is
-    // worth it.
+    // After a step, with its routing: exchanges experts, if that was requested and pays.
     void learn(std::span<const std::int32_t> routing, std::int64_t n_tokens);
-    // It rests while somebody else moves experts, and so does the cache of copies.
+    // Pauses it while a migration moves experts; the cache of copies pauses as well.
     void set_resting(bool rests);
 
   private:

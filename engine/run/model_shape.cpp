@@ -55,7 +55,7 @@ fs::path model_path(const std::string& model) {
         const std::vector<fs::path> files = gguf_models_in(path);
         return files.size() == 1 ? files.front() : path;
     }
-    // Of a split model any part says which one it is.
+    // Any part of a split model identifies the model.
     if (is_gguf_path(path)) return gguf_parts_of(path).front();
     if (path.filename() != "config.json" && path.extension() != ".safetensors" &&
         !path.filename().string().ends_with(".index.json")) {
@@ -97,8 +97,8 @@ ModelShape read_model_shape(const std::string& model) {
 
 namespace {
 
-// Names of files end at 255 bytes: a model's name that leaves too few is cut, and its
-// hash tells it from others that begin like it.
+// File names end at 255 bytes: a model's name that leaves too few is cut, and its hash
+// distinguishes it from others with the same beginning.
 fs::path file_beside(const fs::path& model, const std::string& name) {
     if (!is_gguf_path(model)) return model / name;
     constexpr std::size_t kLongestName = 255;

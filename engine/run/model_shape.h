@@ -15,7 +15,7 @@ namespace offstage::engine {
 
 class CalibrationCache;
 
-// What can be known of a model without its weights.
+// Facts about a model that need no weights.
 struct ModelShape {
     std::string name;
     std::filesystem::path directory;  // or a GGUF file; empty: synthetic
@@ -24,27 +24,28 @@ struct ModelShape {
     std::uint64_t checkpoint_bytes = 0;                     // of the files that a load maps; 0: there are none
 };
 
-// Where a model is, from what a person named: its folder (or config.json or a
+// The path of the model that the user named: its folder (or config.json or a
 // *.safetensors in it), or its GGUF file (of a split one, any part; or a folder that has
-// no other model). Of a split one the first part. Throws Error (kNotFound, kUnsupported).
+// no other model). For a split one, the first part. Throws Error (kNotFound,
+// kUnsupported).
 std::filesystem::path model_path(const std::string& model);
 
-// As people call it: the folder's name, or the file's without .gguf, or what a cache
-// calls it (name_in_cache()).
+// The name for users: the folder's, or the file's without .gguf, or the name in a cache
+// (name_in_cache()).
 std::string model_name(const std::filesystem::path& path);
-// Where a model's own popularity is: expert_popularity.json in its folder, or beside its
-// GGUF file as NAME.expert_popularity.json.
+// The file with a model's own popularity: expert_popularity.json in its folder, or beside
+// its GGUF file as NAME.expert_popularity.json.
 std::filesystem::path popularity_file(const std::filesystem::path& path);
 // And what leaving out its neurons costs: neuron_thresholds.json, or
 // NAME.neuron_thresholds.json.
 std::filesystem::path neuron_thresholds_file(const std::filesystem::path& path);
-// What is kept beside a model (an empty path: nothing is). A file that cannot be read counts as none; problem (may be
-// nullptr) is what is wrong with it.
+// Read from the files beside a model (an empty path: none). A file that cannot be read
+// counts as missing; problem (may be nullptr) gets its error.
 NeuronThresholds kept_thresholds(const std::filesystem::path& path, Message* problem = nullptr);
 
-// From config.json (or a GGUF file's metadata) and, when they are there, the headers of
-// the checkpoint; without a checkpoint the type is the one that config.json names. Throws
-// Error as reading a model does.
+// From config.json (or a GGUF file's metadata) and, when they exist, the headers of the
+// checkpoint; without a checkpoint the type is the one in config.json. Throws Error as
+// reading a model does.
 ModelShape read_model_shape(const std::string& model);
 
 // The counts that placement starts from: `file`, else the model's own
@@ -53,7 +54,7 @@ ModelShape read_model_shape(const std::string& model);
 // synthetic one. Throws Error (kInvalidInput) when the counts are another model's.
 Popularity popularity_of(const std::string& model, const std::filesystem::path& directory, const ExpertGrid& grid,
                          const std::string& file, const CalibrationCache& kept);
-// What a model's RoutingHabits are kept by.
+// The key under which a model's RoutingHabits are stored.
 std::string routing_habits_key(const std::string& model, const ExpertGrid& grid);
 
 }  // namespace offstage::engine

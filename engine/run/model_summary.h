@@ -18,7 +18,7 @@ struct TextOfModel;
 
 struct ModelSummary {
     std::string name;    // folder name or synthetic name
-    std::string source;  // what was asked for
+    std::string source;  // as in the request
     std::string architecture;
     std::int64_t n_layers = 0;                // with experts
     std::vector<std::int32_t> layer_numbers;  // in the model, of the layers with experts; empty: 0, 1, 2, ...
@@ -35,7 +35,7 @@ struct ModelSummary {
     std::int64_t total_weights = 0;
     std::int64_t active_weights = 0;  // per token
     std::uint64_t weight_bytes = 0;   // in memory
-    std::uint64_t active_bytes = 0;   // of these, what a decoded token reads (engine/plan/weight_reads.h)
+    std::uint64_t active_bytes = 0;   // of these, the bytes that a decoded token reads (engine/plan/weight_reads.h)
     std::string weight_type;          // of the experts: "BF16", "Q4_K, Q6_K"
     FormatId expert_format{};         // of the first layer's in the file
     ExpertFormats expert_formats;
@@ -44,22 +44,22 @@ struct ModelSummary {
     double theta = 0;                                    // LoadRequest::theta: above 0 results are not the model's own
     bool accepts_guesses = false;       // NeuronGuesses::kAccept, where experts are copied without neurons
     double theta_loss = 0;              // LoadRequest::theta_loss: above 0 `theta` is the mean of the experts'
-    NeuronThresholds thresholds;        // what others were measured to cost; empty: nothing is known
+    NeuronThresholds thresholds;        // with the measured loss of each; empty: not measured
     std::string compute;                // "bf16" or "f32": products of batched multiplications
-    std::string compute_origin;         // where that choice is from, for the person (ComputeChoice)
+    std::string compute_origin;         // the origin of that choice, for the user (ComputeChoice)
     std::string device_compute;         // the device's own choice (DeviceProducts); empty: it has none
-    std::string device_compute_origin;  // where that one is from
+    std::string device_compute_origin;  // the origin of that one
     std::string instruction_set;        // "avx512_bf16"
     int n_threads = 0;
     bool has_tokenizer = false;
     bool has_chat_template = false;
     ModelDefaults defaults;
-    bool thinks = false;                        // its chat template knows thoughts before answers
+    bool thinks = false;                        // its chat template supports thoughts before answers
     std::vector<std::string> thinking_choices;  // "off", "on", "low", ...: GenerationRequest::thinking
     std::shared_ptr<const TextOfModel> text;    // for other threads that make prompts; nullptr: it has no tokenizer
     double load_s = 0;
 
-    // Where it runs.
+    // The device.
     std::string device;       // "cpu", "cuda:0", "emulated:rtx-3060"
     std::string device_name;  // "NVIDIA H200"
     bool emulated = false;
@@ -72,11 +72,11 @@ struct ModelSummary {
     std::uint64_t ram_budget_bytes = 0;
     std::uint64_t pinned_bytes = 0;
     double expected_hit_rate = 0;
-    std::string popularity;         // where the placement's counts are from; empty: none
-    std::vector<Message> notes;     // what a person should know: a shorter context, memory that could not be pinned
+    std::string popularity;         // the source of the placement's counts; empty: none
+    std::vector<Message> notes;     // for the user: a shorter context, memory that could not be pinned
     std::size_t n_early_notes = 0;  // so many of these, the first, came as a LoadProgress::note already
 
-    // Of the i-th layer with experts, as ExpertId and LayerEvent count.
+    // The number of the i-th layer with experts, as ExpertId and LayerEvent count.
     std::int32_t layer_number(std::int64_t i) const {
         const auto at = static_cast<std::size_t>(i);
         return at < layer_numbers.size() ? layer_numbers[at] : static_cast<std::int32_t>(i);

@@ -91,9 +91,10 @@ std::vector<TokenId> ModelText::prompt_in_context(const GenerationRequest& reque
     return tokens;
 }
 
-// Without reading the prompt; 0 where nothing is known, or where it has less bytes than
-// tokens may be. A template writes something for each message. Thoughts it leaves out: of
-// an answer what lies behind the last marker of one counts (</think>, [/THINK]).
+// A lower bound without tokenizing the prompt; 0 where nothing is known, or if the text
+// has fewer bytes than the context has tokens. A template writes something for each
+// message. It may leave out thoughts: of an answer only the text after the last marker of
+// one counts (</think>, [/THINK]).
 std::int64_t ModelText::least_tokens(const GenerationRequest& request, std::int64_t context) const {
     if (text_.tokenizer == nullptr || !request.made_prompt.empty() || !request.prompt_ids.empty()) return 0;
     const auto of_text = [&](const std::string& text) {
@@ -157,7 +158,7 @@ bool ModelText::strips_space(const GenerationRequest& request) const {
 
 ThoughtSplitter ModelText::splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const {
     static const ThinkingFormat kNone;
-    // What is no conversation has no thoughts.
+    // Text without a conversation has no thoughts.
     const ThinkingFormat& format = request.raw || !request.prompt_ids.empty() ? kNone : text_.thinking;
     const auto given = prompt.first(prompt.size() - std::min(prompt.size(), request.reply_begin.size()));
     const bool in_thought =

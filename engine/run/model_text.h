@@ -13,7 +13,7 @@
 
 namespace offstage::engine {
 
-// What a loaded model makes of text: prompts to tokens, tokens to text, and which tokens
+// A loaded model's text functions: prompts to tokens, tokens to text, and the tokens that
 // end a turn. A view; the model, or its text, must outlive it. Any thread.
 class ModelText {
   public:
@@ -24,14 +24,15 @@ class ModelText {
     // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
     // `thinking` as in GenerationRequest.
     std::vector<TokenId> render(const std::vector<ChatMessage>& messages, const std::string& thinking = {}) const;
-    // Of a request, with what its reply begins with. Same errors, and kInvalidInput for
-    // token ids that the vocabulary has not.
+    // A request's prompt, with the beginning of its reply. Same errors, and kInvalidInput
+    // for token ids outside the vocabulary.
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
-    // The same, or what is made already, where the context holds it with room for an
-    // answer: else the same Error (kInvalidInput), for what is far too long before it is
-    // read.
+    // The same, or an already made prompt, if the context holds it with room for an
+    // answer: otherwise the same Error (kInvalidInput), for far too long text before it
+    // is tokenized.
     std::vector<TokenId> prompt_in_context(const GenerationRequest& request) const;
-    // Of the reply to this prompt, which prompt_tokens() made of the request. The model must outlive it.
+    // For the reply to this prompt, which prompt_tokens() made from the request. The
+    // model must outlive it.
     ThoughtSplitter splitter(const GenerationRequest& request, std::span<const TokenId> prompt) const;
 
     std::string piece(TokenId token) const;  // its bytes
@@ -48,8 +49,8 @@ class ModelText {
         std::int64_t thought_tokens = 0;
     };
     Split split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space) const;
-    // Some tokenizers begin a text with a space that nobody typed; the middle of a text
-    // has its own.
+    // Some tokenizers begin a text with a space that is not in it; text in the middle
+    // keeps its spaces.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
     std::int64_t vocab_size() const { return text_.vocab_size; }
@@ -58,7 +59,7 @@ class ModelText {
 
   private:
     const Tokenizer& tokenizer() const;
-    // Throws Error (kInvalidInput) for what the model does not offer.
+    // Throws Error (kInvalidInput) for choices that the model does not offer.
     const std::vector<TemplateVariable>& variables_of(const std::string& thinking) const;
     void describe(TokenProbability& token) const;
     std::vector<TokenId> prompt_without_reply(const GenerationRequest& request) const;

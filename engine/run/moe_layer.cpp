@@ -17,11 +17,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Layers whose times are yet to be read: each has at most five of the events that the device remembers.
+// Layers whose times have not been read: each has at most five of the events that the
+// device remembers.
 constexpr std::size_t kMostUnread = Backend::kTimedEvents / 8;
 
-// Of Backend::begin_repeated(): what the device computes of a layer before the host knows the choice, and what follows
-// the layer's experts. Forward has those from 0 on.
+// Places for Backend::begin_repeated(): the device's work of a layer before the host has
+// the choice, and the work after the layer's experts. Forward uses the places from 0 on.
 std::int64_t place_ahead(std::int64_t layer) {
     return -1 - 2 * layer;
 }
@@ -99,7 +100,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     device_.end_repeated();
     compute_ahead(layer, shared, step, sum);
     device_.host_wait(routed);
-    if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
+    if (!device_.ok()) return;  // after a failed copy the choice may be garbage: it must not be used as an index
     read_fetched(true);         // those before have ended: their times can be read
     const auto recorded = Clock::now();
     experts_.places().poll();
@@ -137,7 +138,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     const auto submitted = Clock::now();
     mover_.finish_layer(rows_.loads(), schedule.assignments);
     pending_.moves = mover_.moves();
-    std::swap(pending_.schedule, schedule);  // the next decision overwrites it anyhow
+    std::swap(pending_.schedule, schedule);  // the next decision overwrites it in any case
     dispatcher_.add_recording(microseconds(submitted, Clock::now()));
 }
 
@@ -157,13 +158,14 @@ void MoeLayer::clear_wanted(const StepContext& step, float* sum) {
     }
 }
 
-// Whether what the device has of a token's experts is its to compute, before anybody decides.
+// Whether the device computes its experts of a token before the dispatcher decides.
 bool MoeLayer::computes_unasked() const {
     return residents_ != nullptr && repeats() && !prefill_ && !thetas_.leaves_out() &&
            dispatcher_.cost().table().has_accelerator();
 }
 
-// Whether nothing needs the choice before the step's end: the device has all that may be chosen.
+// Whether the choice is not needed before the step's end: the device has every expert
+// that may be chosen.
 bool MoeLayer::chooses_on_device(std::int64_t layer, const RouterWeights* next) {
     if (!computes_unasked() || !elsewhere_.empty()) return false;
     if (next != nullptr && wants_guesses(1)) return false;
@@ -186,7 +188,7 @@ void MoeLayer::compute_ahead(std::int64_t layer, const NetworkModule& shared, co
     device_.end_repeated();
 }
 
-// Of the assignments; empty where nothing was looked up.
+// One entry per assignment; empty if nothing was looked up.
 std::span<const std::uint8_t> MoeLayer::find_looked_up(std::int64_t layer, std::span<const Assignment> assignments) {
     looked_up_.clear();
     for (std::size_t i = 0; looks_up_ && i < assignments.size(); ++i) {
@@ -221,8 +223,9 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     unread.end = last_end_ = device_.record(Queue::kCompute);
     ++n_unread_;
     if (n_unread_ - n_read_ >= kMostUnread) device_.host_wait(last_end_);
-    // Between two fetches nothing is asked of the device, so that these layers' operations may be kept back until then;
-    // behind the last ones follows what makes the logits.
+    // Between two fetches the host requests nothing from the device, so that these
+    // layers' operations may be kept back until then; after the last ones come the
+    // operations that make the logits.
     if (is_last || n_unread_ - n_fetched_ < as_size(ResidentLayers::kFetchedTogether)) return;
     fetch_choices();
     device_.end_repeated();
@@ -230,7 +233,7 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     read_fetched(false);
 }
 
-// The layers that were not asked for yet follow each other: before another layer they are.
+// Unfetched layers follow each other: they are fetched before any other layer runs.
 void MoeLayer::fetch_choices() {
     if (n_fetched_ == n_unread_) return;
     const auto n = static_cast<std::int64_t>(n_unread_ - n_fetched_);
@@ -238,8 +241,8 @@ void MoeLayer::fetch_choices() {
     while (n_fetched_ < n_unread_) unread_[n_fetched_++].fetched = fetched;
 }
 
-// Writes down the layers before the one at hand: all of them, which have ended then, or those that have. In their
-// order, whatever is known when.
+// Records the layers before the present one: all of them, which have ended then, or only
+// those that have ended; always in their order.
 void MoeLayer::read_fetched(bool all) {
     const auto begin = Clock::now();
     const double deciding_us = dispatcher_.deciding_us();
@@ -252,7 +255,8 @@ void MoeLayer::read_fetched(bool all) {
     dispatcher_.add_recording(microseconds(begin, Clock::now()) - (dispatcher_.deciding_us() - deciding_us));
 }
 
-// What run() does with a choice at once, and record_layer() when the layer has ended.
+// Does for a resident layer, after the fact, what run() does with a choice and
+// record_layer() at the layer's end.
 void MoeLayer::read_choice(const Unread& unread) {
     const auto begin = Clock::now();
     const std::span<const std::int32_t> choice = residents_->choice(unread.layer);
@@ -276,7 +280,8 @@ void MoeLayer::read_choice(const Unread& unread) {
     dispatcher_.finish_layer(static_cast<std::int32_t>(unread.layer), schedule, times);
 }
 
-// The next layer's gate on this layer's input says which experts that layer is likely to want.
+// The next layer's gate on this layer's input guesses the experts that the next layer
+// will call.
 void MoeLayer::route(std::int64_t layer, const RouterWeights& router, const RouterWeights* next,
                      const StepContext& step) {
     const std::int64_t n = step.n_tokens;
@@ -296,7 +301,8 @@ void MoeLayer::route(std::int64_t layer, const RouterWeights& router, const Rout
     if (n_guesses_ > 0 && own_guesses_.empty()) guesses_.store(0, as_size(n_guesses_));
     const TokenRange wanted = rows_.span();
     inputs_.set(step.normalised, wanted.first * grid_.hidden_dim, wanted.n * grid_.hidden_dim);
-    // The host is likely to need them soon: for experts of its own or elsewhere, or to find active neurons.
+    // The host will probably need the inputs soon: for its own experts or another
+    // machine's, or to find active neurons.
     const bool on_device_alone = residents_ != nullptr && residents_->has_all(layer) && elsewhere_.empty();
     if (wanted.n > 0 && wanted.n <= kEagerTokens && (!on_device_alone || thetas_.leaves_out())) {
         inputs_.fetch(repeats());
@@ -348,8 +354,8 @@ bool MoeLayer::guesses_for_disk(std::int64_t n_tokens) const {
            experts_.reads_ahead();
 }
 
-// Before anything is computed. What the next layer is likely to call follows: of a long
-// prompt that is all of its experts.
+// Reads needed experts before anything is computed. Guesses for the next layer follow:
+// for a long prompt that is all of its experts.
 void MoeLayer::begin_disk_reads(const Schedule& schedule) {
     if (!experts_.reads_ahead()) return;
     needed_.clear();
@@ -402,14 +408,14 @@ void MoeLayer::execute(Schedule& schedule) {
         executors_[i]->complete(work_, work_.groups_of[i]);
         if (executors_[i] == &host_) n_computed = on_cpu.size();
     }
-    // What a machine elsewhere did not deliver.
+    // Groups that a machine elsewhere did not deliver.
     if (on_cpu.size() > n_computed) take_over(n_computed);
     if (on_cpu.size() > n_computed) host_.complete(work_, std::span(on_cpu).subspan(n_computed));
 }
 
-// Of the CPU's groups from `first` on: what another machine has too, and would compute
-// sooner or is to compute in any case, goes there. Each group once: what that machine
-// does not deliver either stays here.
+// Moves groups of the CPU, from `first` on, to another machine that also has the expert,
+// if it would compute it sooner or must compute it. Each group is moved once: if that
+// machine does not deliver it either, it stays on the CPU.
 void MoeLayer::take_over(std::size_t first) {
     LayerWork::Groups& on_cpu = work_.groups(Way::kCpu);
     std::vector<LayerWork::Groups> taken(elsewhere_.size());

@@ -22,22 +22,25 @@
 namespace offstage::engine {
 
 // Router and experts of one layer for a step's tokens. The router runs on the device; its
-// answer comes to the host, the dispatcher says which executor computes each expert, and
-// then all of them work at once: the device on the experts it holds, its copy queue on
-// those to be brought, the CPU on its own, other machines on theirs. The outputs meet on
-// the device.
+// choice is copied to the host, the dispatcher decides which executor computes each
+// expert, and then all executors work at once: the device on the experts it holds, its
+// copy queue on those to be copied, the CPU on its own, other machines on theirs. The
+// outputs are added on the device.
 //
-// Where the device has all experts of the layer and nothing else is wanted of the choice, a token's experts are
-// computed without waiting for it (ResidentLayers): the host learns it some layers later, or at the end of the step,
-// and then counts and writes down what it would have before. Of other layers the device computes at once what it has of
-// a token's experts, and the host sees to the rest. What it then starts is two sequences a layer (Backend::
-// begin_repeated): up to the choice, with what follows the experts of the layer before; and the device's share. Between
-// them and the next layer's, one wait of the host, and what its share takes.
+// If the device has all experts of the layer and nothing else needs the choice, a token's
+// experts are computed without waiting for it (ResidentLayers): the host reads the choice
+// some layers later, or at the end of the step, and only then updates its counts and
+// records. In other layers the device computes its share of a token's experts at once,
+// and the host handles the rest. Such a layer has two sequences (Backend::
+// begin_repeated): up to the choice, with the work after the experts of the layer before;
+// and the device's share. Between them and those of the next layer the host waits once.
 //
-// The rows of a step are the (token, chosen expert) pairs of the tokens that are wanted (StepContext::wanted), grouped
-// by expert. What the router chose for the others is told all the same, and counts as a habit; nothing is scheduled,
-// copied or computed for it. Each row's result is the same wherever it was computed, and a token's rows are added in
-// the router's order: placement and policy change no bit of the output (on backends that compute as the CPU does).
+// The rows of a step are the (token, chosen expert) pairs of the wanted tokens
+// (StepContext::wanted), grouped by expert. The router's choice for other tokens is still
+// reported, and counts as a habit; nothing is scheduled, copied or computed for it. Each
+// row's result does not depend on the device that computes it, and a token's rows are
+// added in the router's order: placement and policy change no bit of the output (on
+// backends with the CPU's arithmetic).
 class MoeLayer {
   public:
     // Throws Error (kOutOfMemory). max_step: tokens of the largest step. The referents must outlive this object.
@@ -55,7 +58,8 @@ class MoeLayer {
         thetas_ = std::move(thetas);
         prior_ = std::move(prior);
     }
-    // Whether experts are copied without such neurons, and what is done about wrong guesses of them.
+    // Whether experts are copied without such neurons, and the handling of wrong guesses
+    // of them.
     void set_sparse_loading(SparseLoading loading, NeuronGuesses guesses = NeuronGuesses::kCorrect) {
         sparse_loading_ = loading;
         mover_.sparse().set_guesses(guesses);
@@ -66,17 +70,19 @@ class MoeLayer {
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
     void remove_executors();
 
-    // sum (n_tokens, hidden_dim) += experts(normalised), both on the device, of the tokens that are wanted; `layer`
-    // counts the layers with experts.
-    // `shared`: what those pass besides, computed by the device while the router's answer comes to the host.
-    // sum is step.x, to which `shared` is added too, or step.further: it is cleared then, and adding `shared` is left
-    // to the caller.
-    // next: the next layer's router, for guessing its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The
-    // experts of token t are written to routing[t * routing_stride + 0 .. n_active) on the host, best first: at once or
-    // by the time of finish(). When the device fails (Backend::ok) both are worthless.
+    // sum (n_tokens, hidden_dim) += experts(normalised), both on the device, for the
+    // wanted tokens; `layer` counts the layers with experts. `shared`: the network that
+    // these tokens also pass, computed by the device while the router's choice is copied
+    // to the host. sum is step.x, to which `shared` is added too, or step.further: it is
+    // cleared then, and the caller adds `shared`. next: the next layer's router, for
+    // guessing its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The experts
+    // of token t are written to routing[t * routing_stride + 0 .. n_active) on the host,
+    // best first: at once or by the time of finish(). When the device fails (Backend::ok)
+    // both are worthless.
     void run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next, const NetworkModule& shared,
              const StepContext& step, float* sum, std::int32_t* routing, std::int64_t routing_stride);
-    // From the next step on: whether somebody needs the choice of a layer when run() returns.
+    // From the next step on: whether the caller needs the choice of a layer when run()
+    // returns.
     void set_choice_awaited(bool awaited) { choice_awaited_ = awaited; }
     // Around the layers of a step; `last`: no further piece of the prompt follows; n_last: of how many tokens the last
     // layer computes. fetch(): behind the last layer. finish(): after that and a host_wait for all of the step; without
@@ -85,11 +91,11 @@ class MoeLayer {
     void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
     void fetch() { fetch_choices(); }
     void finish();
-    // Of tokens that were decoded one at a time.
+    // For tokens that were decoded one at a time.
     HabitCounter& habits() { return habits_; }
 
   private:
-    // Of a layer whose times are read once it has ended.
+    // A layer whose times are read once it has ended.
     struct Pending {
         bool active = false;
         std::int32_t layer = 0;
@@ -100,15 +106,15 @@ class MoeLayer {
         SparseCopies::Work sparse;
     };
 
-    // Of a layer whose choice stays on the device for a while.
+    // A layer whose choice stays on the device for a while.
     struct Unread {
         std::int64_t layer = 0;
         kernels::WeightType format = kernels::WeightType::kBf16;  // of its experts
-        std::vector<std::int32_t> expected;                       // what was guessed for it
-        std::int32_t* routing = nullptr;                          // where the choice goes
+        std::vector<std::int32_t> expected;                       // the guesses for it
+        std::int32_t* routing = nullptr;                          // the destination of the choice
         DeviceEvent begin, routed, end;
         LayerWork::Span experts;
-        DeviceEvent fetched;  // the choice is on the host, where it was asked for
+        DeviceEvent fetched;  // the choice is on the host, once fetched
     };
 
     bool repeats() const { return n_tokens_ == 1 && !choice_awaited_; }
@@ -159,7 +165,7 @@ class MoeLayer {
     std::vector<std::int32_t> own_guesses_;
     std::vector<float> own_guess_weights_;
     std::int64_t n_guesses_ = 0;          // 0: none were made for the next layer
-    std::vector<std::int32_t> expected_;  // what was guessed for this one
+    std::vector<std::int32_t> expected_;  // the guesses for this one
     HabitCounter habits_;
 
     const CpuOperations& operations_;
@@ -168,18 +174,20 @@ class MoeLayer {
     ActiveShares prior_;
     bool prefill_ = false;
     std::int64_t n_tokens_ = 0;  // of the step
-    std::int64_t n_last_ = 0;    // of these, those that the last layer computes
+    std::int64_t n_last_ = 0;    // of these, the tokens that the last layer computes
     DeviceEvent last_end_;
     Pending pending_;
 
-    // Where the device can choose. Layers unread_[n_read_ .. n_unread_) of this step followed the one of pending_; the
-    // choices of those before n_fetched_ were asked for.
+    // Set if the device can choose. Layers unread_[n_read_ .. n_unread_) of this step
+    // followed the one of pending_; the choices of those before n_fetched_ have been
+    // fetched.
     std::unique_ptr<ResidentLayers> residents_;
     std::vector<Unread> unread_;  // (n_layers): room
     std::size_t n_read_ = 0, n_fetched_ = 0, n_unread_ = 0;
     bool choice_awaited_ = false;
     bool finished_ = true;  // the step before
-    // Of the layer at hand: whether the device looked up experts that it has, and when; those of its schedule.
+    // The present layer: whether the device looked up experts that it has, and when;
+    // those of its schedule.
     bool looks_up_ = false;
     LayerWork::Span looking_up_;
     std::vector<std::uint8_t> looked_up_;

@@ -18,8 +18,9 @@
 
 namespace offstage::engine {
 
-// All that plans of a loaded model depend on: a value, so that any thread may plan with a copy of its own while tokens
-// are being made (tens of kilobytes to some megabytes). A plan takes milliseconds to tenths of a second.
+// All inputs of a loaded model's plans: a value, so that any thread may plan with a copy
+// while tokens are generated (tens of kilobytes to some megabytes). A plan takes
+// milliseconds to tenths of a second.
 struct PlanBasis {
     ModelDemand demand;
     Popularity popularity;
@@ -35,24 +36,25 @@ struct PlanBasis {
     double active_share = 0;   // LoadRequest::active_share
     std::string calibrations;  // folder where measured speeds are kept; empty: nowhere
 
-    PlanCosts costs() const;  // of this object
-    // So that it counts with what is left out.
+    PlanCosts costs() const;  // pointers into this object
+    // Makes the costs account for neurons that are left out.
     void set_theta(CostModel& costs, const ThetaChoice& choice) const;
-    // A plan for these budgets. `uniform`: all experts in this format; else Budget::quality decides. theta: what is
-    // left out whatever the plan (PlanCosts::theta). Throws Error.
+    // A plan for these budgets. `uniform`: all experts in this format; otherwise
+    // Budget::quality decides. theta: a fixed choice of thresholds for every plan
+    // (PlanCosts::theta). Throws Error.
     Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform,
                   const std::optional<ThetaChoice>& theta = {}) const;
-    // A plan that takes this one's place. context 0 in the budget: this one's, and steps
-    // as where nobody named one.
+    // A plan that replaces this one. context 0 in the budget: this one's context, and
+    // steps as in a request without one.
     Plan replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform,
                     const std::optional<ThetaChoice>& theta = {}) const;
     // Mean bits and predicted loss of the plan's formats.
     void describe_formats(Plan& plan) const;
-    // measured: what migrations took so far.
+    // measured: the times of migrations so far.
     void estimate_transition(const Plan& from, const Plan& to, const MigrationRates& measured,
                              ReplanPreview& preview) const;
-    // What each expert of a migration takes, before one was seen to: by what was measured of the disk, the bus and
-    // quantizing. speeds may be nullptr.
+    // The expected time of each expert of a migration, before any was observed: from the
+    // measured speeds of the disk, the bus and quantizing. speeds may be nullptr.
     MigrationRates migration_rates(const QuantizingSpeeds* speeds) const;
 
     double share(std::size_t expert) const {  // of its layer's calls

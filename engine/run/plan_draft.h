@@ -12,27 +12,28 @@
 
 namespace offstage::engine {
 
-// What a re-plan leads to.
+// The result of a re-plan.
 struct PlanTarget {
     Plan plan;
     Budget budget;
     std::optional<kernels::WeightType> uniform;  // all experts in this format
 };
 
-// The state of a loaded model as of one moment, all that an answer to a ReplanRequest depends on: a value, taken
-// between two steps, with which any thread plans while the model goes on.
+// The state of a loaded model at one moment, with everything that the result of a
+// ReplanRequest depends on: a value, taken between two steps, with which any thread plans
+// while the model continues.
 struct PlanDraft {
     PlanBasis basis;
-    PlanTarget base;                             // what the request adds to: what is on its way, or in force
+    PlanTarget base;                             // that the request changes: on its way, or present
     Plan in_force;                               // the last to be so as a whole
     Plan now;                                    // with the places and formats of this moment
-    std::vector<std::uint8_t> pinned;            // by a person, (n_layers, n_experts)
-    PolicyKind prefill = PolicyKind::kBalanced;  // of forecasts
+    std::vector<std::uint8_t> pinned;            // by a user, (n_layers, n_experts)
+    PolicyKind prefill = PolicyKind::kBalanced;  // for forecasts
     PolicyKind decode = PolicyKind::kBalanced;
-    ThetaChoice theta;               // what is left out
+    ThetaChoice theta;               // the thresholds of neurons that are left out
     std::int64_t tokens_in_use = 0;  // no context may be shorter
     std::string device;              // its name
-    std::uint64_t device_bytes = 0;  // that it has to give
+    std::uint64_t device_bytes = 0;  // the device's whole usable memory
     std::uint64_t ram_used_bytes = 0, ram_budget_bytes = 0;
     MeasuredDecode measured;    // with the plan in force
     MigrationRates migrations;  // measured, while tokens are made or not, as now
@@ -45,8 +46,8 @@ struct PlanDraft {
     void check(const Budget& budget) const;
 };
 
-// An expert that a person keeps on the device takes the place of the least popular one that is no smaller; where there
-// is none, it takes that one's format as well.
+// An expert that a user pins to the device takes the place of the least popular one that
+// is no smaller; if there is none, it takes that one's format as well.
 void honour_pins(const PlanBasis& basis, const std::vector<std::uint8_t>& pinned, Plan& plan);
 
 }  // namespace offstage::engine

@@ -35,7 +35,7 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     check_request(request);
     Machine machine;
     machine.pool = std::make_unique<kernels::ThreadPool>(compute_threads(request.n_threads));
-    // Float32 weights are rounded where bf16 is asked for.
+    // Float32 weights are rounded where bf16 is requested.
     machine.type = shape.type == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16
                        ? kernels::WeightType::kBf16
                        : shape.type;
@@ -51,8 +51,8 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     return machine;
 }
 
-// What an expert on disk takes to come into RAM: measured where the model's weights are
-// there. 0: not known.
+// The time of reading an expert from disk into RAM: measured if the model's weights
+// exist. 0: not known.
 DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, const Machine& machine,
                           const std::stop_token& stop) {
     const LoadRequest& request = model.request;
@@ -68,7 +68,7 @@ DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, con
         return disk_read(model, shape.directory, *source, *machine.host, stop);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::kCancelled) throw;
-        return {};  // shapes alone, or no room for one expert
+        return {};  // a model without weights, or no room for one expert
     }
 }
 
@@ -85,14 +85,14 @@ std::string source_of(const ModelCosts& costs, const DeviceInfo& device) {
     return costs.not_kept.empty() ? source : source + ". " + costs.not_kept.english();
 }
 
-// The plans that a person would set by hand, and the report's own.
+// Typical plans set by hand, and the report's own.
 void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prompt_tokens) {
     const QualityFloor& floor = report.budget.quality;
     const auto foretell = [&](const Plan& plan) {
         return forecast(plan, report.demand, report.popularity, *costs.cost, report.dispatch.prefill,
                         report.dispatch.decode, prompt_tokens);
     };
-    // Of plans by hand that leave out no neurons; of the file's own format nothing.
+    // Plans set by hand leave out no neurons; the file's own format has no loss.
     const auto kl_of = [&](kernels::WeightType format) {
         if (format == report.demand.formats.front().format) return 0.0;
         for (const FormatLoss& known : costs.thresholds->formats) {
@@ -159,7 +159,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const auto plan_by = [&](const PlanCosts& costs) {
         try {
             Plan plan = planner.plan(report.popularity, costs);
-            // RAM that the person names and this computer has not is another computer's.
+            // If the user names more RAM than this computer has, the plan is for another
+            // computer.
             if (!planner.lowered_asked_ram()) return plan;
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::kOutOfMemory || !report.device.emulated || !apart_note.empty()) throw;
@@ -168,7 +169,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
         apart_note = messages::emulation_counted_apart;
         return planner.plan(report.popularity, costs);
     };
-    // What does not fit is found out before anything is measured; in fewer bits it might.
+    // A plan that does not fit fails before anything is measured; with fewer bits it
+    // might fit.
     if (!any_format) static_cast<void>(plan_by({}));
 
     const CostedModel costed{request, spec, machine.type, formats_of(request, report.demand, compare), planner.reads()};
@@ -178,7 +180,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     set_theta(cost, request, device.info(), thresholds);
     report.costs = cost.table();
     report.cost_source = source_of(found, report.device);
-    // Weights are not read, so nobody knows this model's own.
+    // Weights are not read, so the model's own sensitivity is unknown.
     const Sensitivity sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
     report.sensitivity_source = sensitivity.source;
     PlanCosts costs{&cost, &sensitivity, request.dispatch.decode, &thresholds,
@@ -191,7 +193,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
         cost.set_disk(report.costs.disk, report.costs.disk_beside);
         report.plan = plan_by(costs);
     }
-    LoadRequest planned = request;  // with what the plan leaves out
+    LoadRequest planned = request;  // with the plan's thresholds
     if (report.plan.theta) {
         planned.theta = report.plan.theta->theta;
         planned.theta_loss = report.plan.theta->loss;

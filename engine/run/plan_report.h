@@ -19,36 +19,36 @@
 
 namespace offstage::engine {
 
-// What a load would do, found out without the weights.
+// The outcome of a load, computed without the weights.
 struct PlanReport {
     ModelShape shape;
     DeviceInfo device;
     MemorySize memory;    // as it was when the device was opened, with the checkpoint mapped
-    Message memory_note;  // where the model takes nearly all of it; else empty
+    Message memory_note;  // set if the model takes nearly all memory; otherwise empty
     Budget budget;
     ModelDemand demand;
     Plan plan;
     Popularity popularity;
     DispatchSettings dispatch;
     CostTable costs;
-    CostModel cost;           // as the forecast used it: `costs`, those of other formats, and what is left out
-    std::string cost_source;  // for the person: "kept calibration", "measured now", "hardware profile rtx-3060"
+    CostModel cost;           // used for the forecast: `costs`, those of other formats, and the thresholds
+    std::string cost_source;  // for the user: "kept calibration", "measured now", "hardware profile rtx-3060"
     std::string sensitivity_source;
     Forecast forecast;
     WeightReads reads;  // of a decoded token
-    // What the forecast leaves out of the experts (LoadRequest::theta).
+    // The forecast's threshold of neurons (LoadRequest::theta).
     double theta = 0;
     double theta_loss = 0;           // LoadRequest::theta_loss
     double active_share = 1;         // of a token's neurons
     bool share_is_given = true;      // by the request
-    bool share_is_measured = false;  // of this model; else nobody knows it: kUnknownActiveShare
+    bool share_is_measured = false;  // for this model; otherwise it is the assumed kUnknownActiveShare
     bool copies_sparse = false;      // experts are forecast to be copied without the others
 
-    // Plans that the same budgets allow, this one last: whole layers and popular experts in each format that the floor
-    // of quality allows. Empty unless asked for.
+    // Plans that the same budgets allow, this one last: whole layers and popular experts
+    // in each format that the floor of quality allows. Empty unless requested.
     struct Compared {
         std::string name;     // "whole layers, HQQ4"
-        std::string failure;  // why there is no such plan; the rest is empty then
+        std::string failure;  // the reason if there is no such plan; the rest is empty then
         Plan plan;
         Forecast forecast;
     };
@@ -56,13 +56,14 @@ struct PlanReport {
 };
 
 // Opens the device, plans, and forecasts a prompt of prompt_tokens and the decode after
-// it. Costs are those of an emulated device's profile, else a kept calibration, else
-// measured now on random weights of the model's shape (and kept): measured_costs(). With
-// a floor of quality, or to compare, each format is costed so; its sensitivity is typical
-// of the format, for weights are not read. An emulated device's memory is this
-// computer's, as for a load; where that leaves less RAM than the request names, the plan
-// is for another computer that has both, and says so. Throws Error as a load does:
-// kOutOfMemory when the budget is too small, by how much.
+// it. Costs are those of an emulated device's profile, or else a stored calibration, or
+// else measured now with random weights of the model's shape (and stored):
+// measured_costs(). With a floor of quality, or to compare, each format is costed so; its
+// sensitivity is typical of the format, because weights are not read. An emulated
+// device's memory is part of this computer's, as for a load; if that leaves less RAM than
+// the request names, the plan is for another computer that has both, and a note reports
+// it. Throws Error as a load does: kOutOfMemory, with the missing amount, when the budget
+// is too small.
 PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
                       const std::stop_token& stop, bool compare = false);
 

@@ -14,7 +14,8 @@ namespace {
 
 void give_way() {
 #ifdef __linux__
-    // A third of what a computing thread gets where both want one core: a plan is waited for, but less than a token.
+    // A third of a computing thread's share where both need one core: a plan is awaited,
+    // but less urgent than a token.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);  // refused: it runs as others do
 #endif
 }

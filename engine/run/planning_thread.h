@@ -16,8 +16,8 @@
 
 namespace offstage::engine {
 
-// Plans beside the steps, one request after the other, on a thread that gives way to those that compute. All functions
-// are called by one thread, the engine's.
+// Plans beside the steps, one request after the other, on a thread with a lower priority
+// than those that compute. All functions are called by one thread, the engine's.
 class PlanningThread {
   public:
     PlanningThread() = default;

@@ -34,8 +34,8 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
         n_reused = reached;
         from = one;
     }
-    // Where only an answer differs, it was made again, or its end is written in another way
-    // from now on: what is left behind is nobody's conversation any more.
+    // If only the answer differs, it was regenerated, or the template writes its end
+    // differently from now on: the old branch does not belong to a conversation any more.
     const auto rank_of = [](const CachedPrefix& prefix, std::int64_t n_common) {
         return n_common >= prefix.n_prompt - kTemplateEnd ? Rank::kFirstToGo : Rank::kLastToGo;
     };

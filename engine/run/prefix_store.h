@@ -14,30 +14,31 @@ namespace offstage::engine {
 struct CachedPrefix {
     KvSequence sequence;
     std::vector<TokenId> tokens;  // as many as the sequence holds
-    std::int64_t n_prompt = 0;    // of the last prompt that was read: behind it stands an answer
+    std::int64_t n_prompt = 0;    // of the last prompt that was read; an answer follows it
 };
 
-// The sequences of other conversations, which stay in the KV cache while nobody else needs
-// the room, so that a prompt that begins as one of them is not read again. Sequences with a
-// common beginning share its blocks. They are idle (KvSequence::set_idle); the cache asks
-// give_up() for their blocks, and then the one that was used longest ago loses its end, and
-// at last all. One thread, the engine's.
+// The sequences of other conversations, which stay in the KV cache while no other
+// sequence needs the room, so that a prompt with the same beginning is not read again.
+// Sequences with a common beginning share its blocks. They are idle
+// (KvSequence::set_idle); the cache calls give_up() for their blocks, and then the least
+// recently used one loses its end, and finally everything. One thread, the engine's.
 class PrefixStore {
   public:
-    // `running` becomes the sequence that the prompt goes on from: of itself and all that
-    // are kept the one with the longest common prefix, back at its end. What `running` and
-    // that one hold beyond it stays here. Returns the prefix' tokens; the prompt's last
-    // token is never among them, since its logits begin the answer. The capacity stays.
+    // Makes `running` the sequence that the prompt continues: of itself and all stored
+    // ones the one with the longest common prefix, cut back to that. The cut-off parts of
+    // `running` and of that one stay in the store. Returns the prefix' tokens; the
+    // prompt's last token is never among them, since its logits begin the answer. The
+    // capacity stays.
     std::int64_t begin(CachedPrefix& running, std::span<const TokenId> prompt);
-    // The same with a prefix of no tokens: for a prompt that must be computed whole, or a
-    // new conversation whose prompt is not known yet.
+    // The same with an empty prefix: for a prompt that must be computed whole, or a new
+    // conversation whose prompt is not known yet.
     void begin_anew(CachedPrefix& running);
     // KvCache::set_give_up: whether something was given up.
     bool give_up(KvCache::GiveUp what);
     void clear() { kept_.clear(); }
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(kept_.size()); }
-    // Of all sequences together; a common beginning counts for each.
+    // Over all sequences; a common beginning counts for each.
     std::int64_t n_tokens() const;
 
   private:

@@ -1,5 +1,5 @@
 #pragma once
-// How far the reading of a prompt has come, for whoever waits for it.
+// The progress of reading a prompt, for waiting readers.
 
 #include <cstdint>
 #include <mutex>
@@ -7,14 +7,14 @@
 namespace offstage::engine {
 
 struct PromptProgress {
-    std::int64_t n_tokens = 0;  // that are to be read for the answer being made; 0: no prompt is being read
-    double n_read = 0;          // of them; those of the running step by the share of its layers that were begun
+    std::int64_t n_tokens = 0;  // to be read for the present answer; 0: no prompt is being read
+    double n_read = 0;          // of them; in the running step by the share of its layers that have begun
 };
 
 // Written by the engine's thread, read by any.
 class PromptReading {
   public:
-    // While it lives, so many tokens are being read.
+    // While it exists, so many tokens are being read.
     class Span {
       public:
         Span(PromptReading& reading, std::int64_t n_tokens) : reading_(reading) { reading_.set({n_tokens, 0, 0, 0}); }

@@ -5,17 +5,16 @@
 
 namespace offstage::engine {
 
-// How much longer a re-plan takes, by what it has shown so far: a computer that is busy
-// with other things, or with an answer, may take a thousand times as long as the parts of
-// a re-plan were measured to take alone.
+// The remaining time of a re-plan, from its progress so far: a computer that is busy with
+// other work, or with an answer, may take a thousand times as long as the parts of a
+// re-plan were measured to take alone.
 class ReplanPace {
   public:
-    // piece_us: what one piece of the work is expected to take. Two of them count as done
-    // at that pace at first, so that the first one does not decide.
+    // piece_us: the expected time of one piece of the work. Two pieces count as done at
+    // that pace at first, so that the first real one does not decide alone.
     void begin(double piece_us) { *this = ReplanPace{2 * piece_us}; }
-    // done_us: what the pieces that are done were expected to take; elapsed_us: since
-    // begin(). What was longer ago counts less, and much less where answers began or
-    // ended since.
+    // done_us: the expected time of the finished pieces; elapsed_us: since begin(). Older
+    // progress counts less, and much less if answers began or ended since.
     void advance(double done_us, double elapsed_us, bool idle) {
         constexpr double kHalfLifeUs = 10e6;
         const double us = elapsed_us - elapsed_us_;
@@ -26,7 +25,7 @@ class ReplanPace {
         done_us_ = done_us;
         idle_ = idle;
     }
-    // left_us: what the rest was expected to take.
+    // left_us: the expected time of the rest.
     double seconds(double left_us) const {
         if (!(left_us > 0)) return 0;
         const double expected_us = at_first_us_ + recent_done_us_;

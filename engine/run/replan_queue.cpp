@@ -127,7 +127,7 @@ std::vector<ReplanReport> ReplanQueue::reports() const {
 bool ReplanQueue::advance(const std::stop_token& stop, const std::function<void()>& after) {
     bool any = between_steps();
     while ((planning_->busy() || replanner_->moving()) && !stop.stop_requested()) {
-        // First what a plan may make needless.
+        // First work that a plan may make unnecessary.
         if (planning_->busy()) {
             planning_->wait(stop);
         } else {

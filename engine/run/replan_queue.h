@@ -14,9 +14,9 @@
 
 namespace offstage::engine {
 
-// What other threads ask of the plan in force, carried out by the engine's thread between
-// two steps, in order: behind a re-plan that is still being planned the others wait.
-// Functions are the engine's thread's unless said otherwise.
+// Requests of other threads that change the plan, carried out by the engine's thread
+// between two steps, in order: while a re-plan is being planned the later ones wait.
+// Functions are for the engine's thread unless marked otherwise.
 class ReplanQueue {
   public:
     // The referents must outlive close(). tokens_in_use: how many tokens conversations
@@ -33,15 +33,15 @@ class ReplanQueue {
     std::vector<ReplanReport> reports() const;
 
     void count_token() { ++tokens_made_; }
-    // Whether there was anything to do.
+    // Returns whether there was anything to do.
     bool between_steps();
     // Between two answers: until all is done or a stop is requested; `after` is called
-    // after each piece. Whether there was anything to do.
+    // after each piece. Returns whether there was anything to do.
     bool advance(const std::stop_token& stop, const std::function<void()>& after);
     ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
 
     const Replanner& replanner() const { return *replanner_; }
-    // Which reports an answer is given: those that ended or were under way since.
+    // Marks which reports an answer gets: those that ended or were under way since.
     struct Mark {
         std::uint64_t last_id = 0;
         bool moving = false;
@@ -54,7 +54,7 @@ class ReplanQueue {
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
     PlanDraft draft() const { return watch_->draft(*replanner_, *model_); }
     void plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview);
-    bool take_plans();  // that are made; whether there were any
+    bool take_plans();  // finished ones; returns whether there were any
     void copy_reports();
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 

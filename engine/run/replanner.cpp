@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostReports = 256;
 
-// What was measured, and else what was expected.
+// Measured values, and expected ones where none was measured.
 MigrationRates merged(const MigrationRates& measured, MigrationRates expected) {
     for (const auto part : {&MigrationRates::pack_us, &MigrationRates::change_us, &MigrationRates::upload_us}) {
         for (std::size_t f = 0; f < (expected.*part).size(); ++f) {
@@ -48,7 +48,7 @@ Replanner::Replanner(LoadedModel& model)
       budget_(model.budget()),
       uniform_(model.request().quant.experts) {}
 
-// What is asked for later adds to what is on its way.
+// A later request adds to the migration under way.
 PlanTarget Replanner::base(Plan else_from) const {
     return moving_ && !going_back_.has_value() ? target_ : PlanTarget{std::move(else_from), budget_, uniform_};
 }
@@ -93,8 +93,8 @@ std::optional<std::size_t> Replanner::least_popular(const std::function<bool(std
     return least;
 }
 
-// Experts' larger format takes room on the device, and so do staging slots that are to
-// hold them: the least popular experts leave, the wanted ones last, and then slots.
+// Larger formats of experts need room on the device, and so do staging slots for them:
+// the least popular experts leave, the requested ones last, and then slots.
 void Replanner::make_fit(Plan& plan, const Budget& budget, std::span<const std::size_t> wanted) const {
     const ExpertStore& store = model_.experts();
     if (model_.device().shares_host_memory() || budget.vram_bytes == 0) return;
@@ -117,7 +117,7 @@ void Replanner::make_fit(Plan& plan, const Budget& budget, std::span<const std::
         } else if (plan.staging_slots > 0) {
             --plan.staging_slots;
         } else {
-            return;  // it will fail, and say so
+            return;  // the migration will fail and report it
         }
     }
 }
@@ -189,7 +189,7 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
             break;
         case Kind::kFormat:
             if (plan.formats.empty()) plan.formats = model_.experts().formats();
-            // A file has its layers in formats of their own.
+            // A file may have different formats in its layers.
             for (const std::size_t expert : experts) {
                 plan.formats[expert] =
                     kernels::traits_of(format).is_of_file() ? model_.experts().stored(expert) : format;
@@ -265,8 +265,8 @@ void Replanner::go_back(ReplanState because, const Message& problem) {
     start_moving();
 }
 
-// Not even the way back is open: every expert has a whole copy somewhere, and that is the plan from now on. Copies on
-// the device that the old budgets have no room for go.
+// The way back failed as well: every expert has a whole copy somewhere, and that state is
+// the plan from now on. Copies on the device that do not fit the old budgets are dropped.
 void Replanner::stay_as_it_is(const Message& problem) {
     problem_ = joined(std::move(problem_), messages::going_back_failed(problem));
     migrator_.stop();

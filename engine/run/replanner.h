@@ -18,22 +18,23 @@
 
 namespace offstage::engine {
 
-// Changes the plan of a loaded model while it makes tokens: from a request to a plan, from the plan to migrations, and
-// back when one is cancelled or fails. Budgets grow before anything is moved and shrink when everything is, so that
-// what is in force fits at every moment; a plan that turns out larger than its budgets fails. No step is given more
-// than about one expert's bytes to move beside its own work: blocks of the KV cache, or a copy of an expert, never
-// both. One thread, the engine's.
+// Changes the plan of a loaded model while it generates tokens: from a request to a plan,
+// from the plan to migrations, and back when one is cancelled or fails. Budgets grow
+// before anything is moved and shrink after everything is, so that the present state fits
+// at every moment; a plan that turns out larger than its budgets fails. Each step moves
+// at most about one expert's bytes beside its own work: blocks of the KV cache, or a copy
+// of an expert, never both. One thread, the engine's.
 class Replanner {
   public:
     // The model must outlive this object.
     explicit Replanner(LoadedModel& model);
 
-    // How many tokens conversations hold: no context may be shorter.
+    // The number of tokens in conversations: no context may be shorter.
     void set_tokens_in_use(std::function<std::int64_t()> tokens) { tokens_in_use_ = std::move(tokens); }
 
-    // All that plans depend on, as of now: whoever must not wait plans with it elsewhere.
+    // All inputs of plans as of now, for planning on another thread.
     PlanDraft draft() const;
-    // What the request would lead to. Throws Error where no plan can be made.
+    // The outcome of the request. Throws Error where no plan can be made.
     ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
 
     // Between two steps. Requests that cannot be planned end as kFailed at once.
@@ -51,7 +52,7 @@ class Replanner {
     void finish(const std::stop_token& stop);
     bool moving() const { return moving_; }
 
-    // Of the last migration: its work, and what of it is done.
+    // The last migration's work and progress.
     const MigrationProgress& progress() const { return migrator_.progress(); }
     // Oldest first, the last 256.
     const std::deque<ReplanReport>& reports() const { return reports_; }
@@ -59,7 +60,7 @@ class Replanner {
     const Plan& in_force() const { return in_force_; }
 
   private:
-    PlanTarget base(Plan else_from) const;  // what a request adds to: what is on its way, else this plan
+    PlanTarget base(Plan else_from) const;  // that a request changes: the migration's, else this one
     void start(std::uint64_t id, PlanTarget target, std::int64_t at_token);
     void start_moving();
     std::vector<std::uint8_t> pinned() const;
@@ -68,7 +69,7 @@ class Replanner {
     void advance(Migrator::When when);
     void report_progress();
     void resize_kv();
-    void settle();  // the migration is done: what is left, budgets among it
+    void settle();  // the migration is done: does the rest, budgets among it
     void stay_as_it_is(const Message& problem);
     void shed();
     void go_back(ReplanState because, const Message& problem);
@@ -88,10 +89,10 @@ class Replanner {
     enum class Phase : std::uint8_t { kFreeing, kExperts, kKvCache };
     bool moving_ = false;
     bool idle_ = true;         // no tokens are being made
-    MigrationRates expected_;  // of what is moving, by what was known when it began
+    MigrationRates expected_;  // of the migration, as known when it began
     ReplanPace pace_;
     Phase phase_ = Phase::kExperts;
-    std::optional<ReplanState> going_back_;  // and what to say when there
+    std::optional<ReplanState> going_back_;  // and the state to report at its end
     Message problem_;
     double moving_since_us_ = 0;  // there, or back
     double started_us_ = 0;

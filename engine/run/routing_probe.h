@@ -12,8 +12,9 @@
 
 namespace offstage::engine {
 
-// What speculative loading would guess: the gate of layer l + d on the gate input of layer l (Mixtral-Offloading, 3.2),
-// for measurement only; nothing is loaded. Given to Forward::set_probe() it fills guesses() at each step. One thread.
+// The guesses of speculative loading: the gate of layer l + d on the gate input of layer
+// l (Mixtral-Offloading, 3.2), for measurement only; nothing is loaded. Given to
+// Forward::set_probe() it fills guesses() at each step. One thread.
 class RoutingProbe final : public StepProbe {
   public:
     // Layers are those with experts. distances: each in 1 .. n_layers - 1; n_guesses: 1 .. n_experts, best first.
@@ -23,8 +24,8 @@ class RoutingProbe final : public StepProbe {
 
     const std::vector<std::int64_t>& distances() const { return distances_; }
     std::int64_t n_guesses() const { return n_guesses_; }
-    // Of the last step: (n_tokens, n_distances, n_layers, n_guesses); for layer l what was guessed at layer l -
-    // distance, -1 where there is no such layer.
+    // The last step's guesses: (n_tokens, n_distances, n_layers, n_guesses); for layer l
+    // the guesses made at layer l - distance, -1 where there is no such layer.
     std::span<const std::int32_t> guesses() const { return guesses_; }
 
     void begin_step(std::int64_t n_tokens) override;

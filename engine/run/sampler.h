@@ -29,10 +29,10 @@ class Sampler {
     explicit Sampler(const SamplerSettings& settings, std::uint64_t seed);
 
     // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last
-    // repeat_window count, or all (ids outside the vocabulary are passed over). A logit
-    // that is NaN or -infinity is never chosen; +infinity beats every number. Returns -1
-    // when no logit can be chosen. Never throws for its input; allocates only when
-    // vocab_size grows.
+    // repeat_window count, or all (ids outside the vocabulary are ignored). A logit that
+    // is NaN or -infinity is never chosen; +infinity beats every number. Returns -1 when
+    // no logit can be chosen. Never throws for its input; allocates only when vocab_size
+    // grows.
     TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
 
   private:

@@ -21,8 +21,9 @@
 namespace offstage::engine {
 
 // One loaded model and its KV cache. Calls come from one thread at a time (the engine's
-// worker), but where they say any thread. Errors are thrown as engine::Error and leave the session usable: after
-// a failed load no model is loaded, after a failed generate the next one works.
+// worker), except for functions marked "any thread". Errors are thrown as engine::Error
+// and leave the session usable: after a failed load no model is loaded, after a failed
+// generate the next one works.
 class Session {
   public:
     static std::unique_ptr<Session> create();  // the engine on this machine
@@ -41,47 +42,49 @@ class Session {
     // (kUnsupported) without a tokenizer.
     virtual std::string text_of(std::span<const TokenId> tokens) const;
 
-    // Streams an answer. The prompt's longest prefix already in the KV cache, of whatever
-    // conversation, is not computed again. A stop request is
-    // obeyed within one layer's time and is no error: the result holds what was generated.
+    // Streams an answer. The longest prefix of the prompt in the KV cache, of any
+    // conversation, is not computed again. A stop request is obeyed within one layer's
+    // time and is no error: the result holds the tokens generated so far.
     virtual GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                       std::stop_token stop) = 0;
 
     // Forgets all conversations: KV cache and the conversation's routing counts.
     virtual void reset_conversation() = 0;
-    // Another conversation: routing counts begin anew. What the KV cache holds of this one
-    // stays there while there is room, so that going back to it does not read it again.
+    // Begins another conversation: routing counts begin anew. The present one stays in
+    // the KV cache while there is room, so that going back to it does not read it again.
     virtual void begin_conversation() { reset_conversation(); }
 
     // A copied value; any thread.
     virtual Snapshot snapshot() const = 0;
-    // Any thread: what layers did, from the i-th event since the model was loaded on; at most
-    // Recorder::kCopiedAtOnce events at a time, none where there are no more. Numbers begin again with each load.
+    // Any thread: records of layers, from the i-th event since the model was loaded on;
+    // at most Recorder::kCopiedAtOnce events at a time, none where there are no more.
+    // Numbers begin again with each load.
     virtual LayerEvents layer_events(std::uint64_t i) const;
     // Any thread: of the answer being made.
     virtual PromptProgress prompt_progress() const { return {}; }
-    // How popular experts were when the plan was made, (n_layers, n_experts) shares of their layer; empty: not known.
-    // Any thread.
+    // The popularity of experts when the plan was made, (n_layers, n_experts) shares of
+    // their layer; empty: not known. Any thread.
     virtual std::vector<float> planned_popularity() const;
 
-    // Any thread, also while an answer is being made: LoadRequest::theta, theta_loss and
-    // neuron_guesses of the model, from the next step on, without loading anything. What the
-    // KV cache holds stays as it was computed. Throws Error: kInvalidInput unless theta is 0
-    // or a positive number, and where no thresholds were chosen for the loss;
+    // Any thread, also while an answer is generated: LoadRequest::theta, theta_loss and
+    // neuron_guesses of the model, from the next step on, without loading anything. The
+    // KV cache's contents stay as they were computed. Throws Error: kInvalidInput unless
+    // theta is 0 or a positive number, and where no thresholds were chosen for the loss;
     // kUnsupported where the session cannot.
     virtual void set_theta(const ThetaChoice& choice);
 
     // The thread that calls generate(), between two answers: from now on these machines
-    // compute experts of the loaded model besides, instead of those that did before; an
-    // empty function: none does. unload() and load() part from them. Throws Error:
-    // kUnsupported where the session cannot.
+    // also compute experts of the loaded model, replacing the machines before; an empty
+    // function: none does. unload() and load() end this. Throws Error: kUnsupported where
+    // the session cannot.
     virtual void join(const JoinMachinesFn& join, std::stop_token stop);
-    // Any thread: what has happened to them since the last call.
+    // Any thread: notes about them since the last call.
     virtual std::vector<Message> take_machine_notes();
 
-    // ---- budgets that move. Any thread, also while an answer is being made, unless said otherwise.
-    // What a request would lead to: an answer of the moment, by the thread that calls generate(). Throws Error where no
-    // plan can be made.
+    // ---- budgets that move. Any thread, also while an answer is generated, unless
+    // marked otherwise.
+    // The outcome of a request: computed at once, by the thread that calls generate().
+    // Throws Error where no plan can be made.
     virtual ReplanPreview preview(const ReplanRequest& request);
     // The same for any thread, planned beside the steps from the end of the running one on: `done` is called once, at
     // the end of a later step or in advance(), on the thread that calls generate(); or never, when the model goes

@@ -9,7 +9,8 @@ namespace offstage::engine {
 
 class LoadedModel;
 
-// Gathers what a Snapshot says of a loaded model: experts, memories, dispatch. One thread, the engine's.
+// Collects a loaded model's data for a Snapshot: experts, memories, dispatch. One thread,
+// the engine's.
 class SnapshotFiller {
   public:
     // A model was loaded: its dispatcher's recorder, and what other programs hold, are looked at anew.
@@ -19,7 +20,7 @@ class SnapshotFiller {
   private:
     void fill_memories(LoadedModel& model, Snapshot& snapshot);
 
-    // The driver and the system are asked no more often.
+    // The shortest time between two queries of the driver and the system.
     static constexpr auto kLookEvery = std::chrono::milliseconds(500);
     std::chrono::steady_clock::time_point looked_{};
     std::uint64_t device_others_ = 0;

@@ -14,8 +14,7 @@
 
 namespace offstage::engine {
 
-// What other threads may look at: snapshots, layer events, the popularity that was
-// planned with.
+// Data for other threads: snapshots, layer events, the popularity used for the plan.
 class SnapshotPublisher {
   public:
     // ---- the engine's thread
@@ -43,7 +42,7 @@ class SnapshotPublisher {
     std::uint64_t revision_ = 0;
     std::chrono::steady_clock::time_point last_published_;
     mutable std::atomic<std::int64_t> looked_at_ms_ = 0;  // by the steady clock; 0: never
-    mutable std::mutex mutex_;                            // of what follows
+    mutable std::mutex mutex_;                            // for the members below
     std::shared_ptr<const Recorder> events_;              // the loaded model's
     std::vector<float> popularity_;
 };

@@ -7,11 +7,11 @@ namespace offstage::engine {
 
 struct Segment;
 
-// Whose logits a step is to make: of no token, of each segment's last one, of all. kLastElsewhere: of the last one, but
-// another machine that makes the same step makes them.
+// The tokens whose logits a step computes: none, each segment's last one, all.
+// kLastElsewhere: the last one's, but by another machine that makes the same step.
 enum class StepLogits { kNone, kLast, kLastElsewhere, kAll };
 
-// Is told of each step of a model, for machines that make it too. Given to
+// Called for each step of a model, for machines that make the same steps. Given to
 // Forward::set_listener(). One thread, the engine's; nothing throws.
 class StepListener {
   public:

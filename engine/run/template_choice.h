@@ -12,14 +12,14 @@ namespace offstage::engine {
 
 struct TemplateChoice {
     std::unique_ptr<ChatTemplate> chat;  // nullptr: the model has none, and none was chosen
-    Message note;                        // where it is from, if not from the model's own files
+    Message note;                        // its source, if not the model's own files
 };
 
-// The chat template of a model at a path that model_path() gives: the one that was
-// chosen, a family's by its name (family_template_names()) or a file's, in Jinja or as
-// Ollama writes them; else the model's own; else, of one of Ollama's blobs, its
-// manifest's. Throws Error: kNotFound (no such family and file), and as
-// ChatTemplate::parse() and jinja_of_go_template() do.
+// The chat template of a model at a path from model_path(): the user's choice, a family's
+// by its name (family_template_names()) or a file's, in Jinja or in Ollama's language;
+// else the model's own; else, for one of Ollama's blobs, its manifest's. Throws Error:
+// kNotFound (no such family and file), and as ChatTemplate::parse() and
+// jinja_of_go_template() do.
 TemplateChoice choose_chat_template(const std::filesystem::path& model, const std::string& chosen,
                                     const Tokenizer& tokenizer);
 

@@ -17,8 +17,8 @@
 
 namespace offstage::engine {
 
-// All that a loaded model makes tokens of text with (ModelText). Does not change once the
-// model is loaded, but for `context`; any thread, and longer than the model.
+// The parts of a loaded model that turn text into tokens (ModelText). Does not change
+// once the model is loaded, except for `context`; any thread, and longer than the model.
 struct TextOfModel {
     std::string name;  // of the model, for messages
     std::int64_t vocab_size = 0;
@@ -31,7 +31,7 @@ struct TextOfModel {
     ModelDefaults defaults;
     std::atomic<std::int64_t> context = 0;  // tokens that the session holds now
 
-    // Made when it is asked for first. There is a tokenizer.
+    // Made on first use. Precondition: there is a tokenizer.
     const TokenBound& bound() const {
         std::call_once(bound_once_, [this] { bound_.emplace(*tokenizer); });
         return *bound_;

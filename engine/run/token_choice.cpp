@@ -15,7 +15,7 @@ class BestLogits {
   public:
     explicit BestLogits(std::size_t n) : n_(n) {}
 
-    // Tokens come in ascending order, so an equal of one that is here stands behind it.
+    // Tokens come in ascending order, so an equal one goes after those already here.
     void add(float logit, TokenId token) {
         if (size_ == n_ && (n_ == 0 || !(logit > entries_[size_ - 1].logit))) return;
         std::size_t at = size_ < n_ ? size_++ : size_ - 1;

@@ -10,7 +10,7 @@ namespace offstage::engine {
 
 constexpr int kMostAlternatives = 20;
 
-// A token and what the model gave it: ln of the softmax over all logits as the model
+// A token and its log probability: ln of the softmax over all logits as the model
 // computed them, before temperature, penalties and filters.
 struct TokenProbability {
     TokenId token = -1;
@@ -23,8 +23,7 @@ struct TokenProbability {
     bool operator==(const TokenProbability&) const = default;
 };
 
-// One position of a text: the token that stands there and those that the model would have
-// preferred.
+// One position of a text: its token and the most probable alternatives.
 struct TokenChoice {
     TokenProbability chosen;
     std::vector<TokenProbability> alternatives;  // the most probable, best first; the chosen one may be among them
@@ -37,9 +36,9 @@ struct TokenChoice {
 // do, and those share the probability.
 double log_probability(std::span<const float> logits, TokenId token);
 
-// The chosen token and the n_alternatives (0 .. kMostAlternatives, not more than there
-// are) most probable ones, of equals the smaller id first, without their bytes. logits:
-// (vocab_size). Reads the logits twice, sorts nothing but what it returns.
+// The chosen token and the n_alternatives (0 .. kMostAlternatives, limited by the
+// vocabulary) most probable ones, of equals the smaller id first, without their bytes.
+// logits: (vocab_size). Reads the logits twice, sorts only what it returns.
 TokenChoice choice_of(std::span<const float> logits, TokenId token, int n_alternatives);
 
 }  // namespace offstage::engine

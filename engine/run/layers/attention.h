@@ -10,8 +10,8 @@
 
 namespace offstage::engine {
 
-// The module that a layer's AttentionSpec asks for, with its keys and values at `place`
-// and the positions StepContext::rotations[rotation]. The spec must outlive it.
+// The module for a layer's AttentionSpec, with its keys and values at `place` and the
+// positions StepContext::rotations[rotation]. The spec must outlive it.
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
                                                 KvLayout::Place place, std::size_t rotation);
 // Floats of workspace for one token.

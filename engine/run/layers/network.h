@@ -8,15 +8,15 @@
 
 namespace offstage::engine {
 
-// A network that every token passes: a dense layer's, or a layer's shared experts. By the
-// kernels of the experts: it is one expert whose rows are the step's tokens.
+// A network that every token passes: a dense layer's, or a layer's shared experts.
+// Computed by the experts' kernels: it is one expert whose rows are the step's tokens.
 class NetworkModule {
   public:
     // Without a network where the layer has none.
     NetworkModule(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer);
 
     explicit operator bool() const { return weights_.data != nullptr; }
-    // Its output, normed where the layer says so, into the workspace.
+    // Its output, normed if the layer has that norm, into the workspace.
     void compute(const StepContext& step) const;
     // to (n_tokens, hidden_dim) += residual_scale times what compute() made of the step,
     // or with a gate sigmoid(gate . normalised) times that.

@@ -21,7 +21,7 @@ std::vector<const RopeSpec*> kinds_of(const ModelSpec& spec, std::vector<std::si
     return kinds;
 }
 
-// Of each pair.
+// For each pair.
 std::vector<float> inverse_frequencies(const RopeSpec& rope, double theta, const std::vector<double>& scales) {
     std::vector<float> frequencies;
     for (std::int64_t i = 0; i < rope.dim / 2; ++i) {
@@ -32,7 +32,7 @@ std::vector<float> inverse_frequencies(const RopeSpec& rope, double theta, const
     return frequencies;
 }
 
-// Of dynamic positions, in a step that ends at token `end`.
+// For dynamic positions, in a step that ends at token `end`.
 std::vector<float> stretched_frequencies(const RopeSpec& rope, std::int64_t end) {
     const double length = static_cast<double>(end) / static_cast<double>(rope.dynamic_context);
     const auto dim = static_cast<double>(rope.dim);

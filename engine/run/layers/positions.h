@@ -18,16 +18,16 @@ class Positions {
     // object.
     Positions(const ModelSpec& spec, std::int64_t context);
 
-    // Of a layer: an index of StepContext::rotations.
+    // A layer's kind: an index of StepContext::rotations.
     std::size_t kind_of(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)]; }
-    // Of all kinds, for one token.
+    // For all kinds, for one token.
     static std::int64_t floats_per_token(const ModelSpec& spec);
 
     // Tokens past .. past + n_tokens of a sequence are rows first_row, first_row + 1 ...
     // of n_rows; values: floats_per_token() for each row.
     void fill(std::int64_t past, std::int64_t n_tokens, std::int64_t first_row, std::int64_t n_rows,
               float* values) const;
-    // Where the kinds' cos and sin lie in values that fill() wrote; until the next call.
+    // The kinds' cos and sin in values that fill() wrote; until the next call.
     std::span<const Rotation> places(const float* values, std::int64_t n_rows);
 
   private:

@@ -12,9 +12,9 @@ namespace offstage::engine {
 struct RouterWeights {
     kernels::RouterSpec spec;
     kernels::RouterArrays arrays;
-    NormWeights norm;  // of its input; without weights it reads what the experts read
+    NormWeights norm;  // of its input; without weights it reads the experts' input
 
-    // What it reads of this step; until something else is written to StepContext::further.
+    // The router's input in this step; valid until StepContext::further is overwritten.
     const float* input(const StepContext& step) const {
         if (norm.weight == nullptr) return step.normalised;
         step.device.norm(norm, step.x, step.n_tokens, step.further);

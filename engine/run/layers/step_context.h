@@ -40,15 +40,16 @@ struct StepContext {
     const std::int32_t* identity = nullptr;  // 0, 1, 2 ...: rows of a network are the step's tokens
     float* x = nullptr;                      // (n_tokens, hidden_dim): the residual stream
     float* normalised = nullptr;             // (n_tokens, hidden_dim): a module's input
-    float* workspace = nullptr;              // what the module asked for, for n_tokens tokens
+    float* workspace = nullptr;              // of the module's requested size, for n_tokens tokens
     // (n_tokens, hidden_dim), of models with further norms: another norm's output while
     // its reader runs, and then the sum of the experts' outputs. Else nullptr.
     float* further = nullptr;
-    // Tokens whose networks and experts are to be computed: all but in the last layer, behind whose attention nobody
-    // reads what becomes of a token without logits. Ascending.
+    // Tokens whose networks and experts are computed: all, except in the last layer,
+    // after whose attention tokens without logits are not used any more. Ascending.
     std::span<const TokenRange> wanted;
 
-    // The same step of these tokens alone, for what computes each by itself: norms and networks.
+    // The same step with these tokens only, for computations on single tokens: norms and
+    // networks.
     StepContext only(const TokenRange& tokens) const {
         StepContext step = *this;
         step.n_tokens = tokens.n;
@@ -78,8 +79,8 @@ class WorkspacePieces {
     std::int64_t n_tokens_;
 };
 
-// What a module's output passes before it is added to the residual stream: a norm
-// (without weights: none) and a factor.
+// Applied to a module's output before it is added to the residual stream: a norm (without
+// weights: none) and a factor.
 struct OutputRule {
     NormWeights norm;
     float factor = 1;
