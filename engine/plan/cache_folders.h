@@ -6,11 +6,11 @@
 
 namespace offstage::engine {
 
-// What is kept below cache_directory(), to be made again where it is missing.
+// The contents of cache_directory(). All of it can be made again.
 enum class CacheContent : std::uint8_t {
     kQuantized,    // experts in fewer bits (QuantCache)
     kCalibration,  // measured costs of this hardware (CalibrationCache)
-    kSensitivity,  // what fewer bits lose in each expert of a model (SensitivityCache)
+    kSensitivity,  // the loss of fewer bits in each expert of a model (SensitivityCache)
 };
 
 struct CacheFolder {

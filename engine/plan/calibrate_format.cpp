@@ -11,11 +11,13 @@
 namespace offstage::engine {
 namespace {
 
-// Of samples together: larger than the caches, unless the model's experts all fit in them as well.
+// All samples together: larger than the caches, unless all of the model's experts fit in
+// them as well.
 constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{256} << 20;
-// Of experts on the device: more than its second cache holds (72 MB on an RTX 4090, 50 on an H100).
+// Samples on the device: more than its second-level cache holds (72 MB on an RTX 4090, 50
+// on an H100).
 constexpr std::uint64_t kDeviceSampleBytes = std::uint64_t{256} << 20;
-// Of the device's memory, beyond a first expert's: for the rows of calibration.
+// Device memory to leave free for calibration's rows, after the first expert.
 constexpr std::uint64_t kRoomLeft = std::uint64_t{64} << 20;
 
 // Host memory, page-locked where the system lets us.
@@ -69,7 +71,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     const auto key = [&](bool pinned) {
         return CalibrationCache::key(device, host, wanted.format, wanted.grid, pinned);
     };
-    // For want of a device to share the work with, the CPU is often asked for a few tokens only.
+    // Without a device that shares the work, the CPU is often measured for a few tokens
+    // only.
     const bool host_only = device.shares_host_memory();
     const auto host_key = [&] {
         return key(false) +
@@ -82,8 +85,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
             if (!kept && cache.load(kept_as, table)) kept = std::move(table);
         };
         {
-            // Whether memory can be locked may have changed since a calibration was kept:
-            // one expert's worth tells.
+            // Whether memory can be locked may have changed since a calibration was
+            // stored: try with one expert's bytes.
             const Locked probe(device, bytes);
             find(key(probe.pinned()));
         }
@@ -97,7 +100,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     std::vector<std::byte*> slots;
     while (!host_only && (slots.size() < 2 || slots.size() * bytes < kDeviceSampleBytes) &&
            slots.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, wanted.grid.size()))) {
-        // Measuring leaves room for what it is about: the step's own buffers.
+        // Leave room for the buffers of the steps that are measured.
         const std::uint64_t room = device.memory().available_bytes();
         if (room < (slots.empty() ? bytes : kRoomLeft + bytes)) break;
         blocks.push_back(device.memory().allocate(bytes, MemoryUse::kStaging, messages::measuring));

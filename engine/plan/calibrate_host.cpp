@@ -1,4 +1,4 @@
-// What a migration and experts on disk cost, measured without a device.
+// Costs of a migration and of experts on disk, measured without a device.
 
 #include "engine/plan/calibrate_host.h"
 
@@ -51,7 +51,7 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
                             (helper != nullptr ? "|with " + device : "");
     if (cache.load(key, speeds)) return speeds;
 
-    // Numbers like weights: near to normally distributed, none alike.
+    // Random numbers like weights: almost normally distributed, all different.
     const auto neurons_of = [&](std::int64_t n_weights) {
         return std::max<std::int64_t>(1, n_weights / (3 * hidden_dim));
     };
@@ -72,8 +72,8 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
         out.resize(kernels::expert_layout(format, hidden_dim, most).bytes());
         RepeatedTime us;
         double n_weights = 0;
-        // Starting work on a device takes time of its own: the number of neurons grows
-        // until that no longer counts.
+        // Starting work on a device takes a fixed time: the number of neurons grows until
+        // that no longer counts.
         for (std::int64_t n = neurons_of(kQuantizedWeights);;) {
             n = std::min(n, most);
             const kernels::ExpertView neurons{weights.data(), kernels::expert_layout(WeightType::kBf16, hidden_dim, n)};
@@ -107,7 +107,7 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return 0;
     }
-    // Far apart, so that reading ahead for one does not bring the next.
+    // Far apart, so that the system's read-ahead for one does not bring the next.
     const std::int64_t n_reads = std::min(n, cold ? kMostReads : kMostCachedReads);
     const auto read = [&](std::int64_t i) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);

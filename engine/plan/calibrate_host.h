@@ -14,13 +14,14 @@ class CalibrationCache;
 class RowQuantizer;
 class WeightSource;
 
-// How many weights one thread quantizes (HQQ) in a second, with the device's help where there is some, by format; 0:
-// not measured.
+// The number of weights that one thread quantizes (HQQ) in a second, with the device's
+// help where there is some, by format; 0: not measured.
 using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
 
-// From the cache, or measured now on rows like a model's (some milliseconds per packed format) and kept. hidden_dim: a
-// multiple of kernels::kPackedBlock, else nothing is measured. helper: of the device with this fingerprint, or nullptr.
-// Throws Error (kCancelled).
+// From the cache, or measured now on rows of a model's size (some milliseconds per packed
+// format) and stored. hidden_dim: a multiple of kernels::kPackedBlock, otherwise nothing
+// is measured. helper: of the device with this fingerprint, or nullptr. Throws Error
+// (kCancelled).
 QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop,
                                    RowQuantizer* helper = nullptr, const std::string& device = {});
 

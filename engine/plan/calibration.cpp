@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Queue = DeviceEvent::Queue;
 
-constexpr int kFewestSamples = 6;  // where time allows
+constexpr int kFewestSamples = 6;  // if time allows
 constexpr int kMostRounds = 40;
 constexpr std::int64_t kLayerWise = 64;  // up to this many tokens an expert is timed among a token's n_active
 constexpr int kMostCopies = 32;
@@ -27,12 +27,12 @@ constexpr double kSteadyCallUs = 5000;
 constexpr double kLongCallUs = 500;
 constexpr double kSteadyBesideDeviceUs = 1000;  // less depends on it there
 constexpr int kMostSteadyCalls = 512;
-constexpr int kMostMends = 4;  // of costs that fall where they should rise
+constexpr int kMostMends = 4;  // for costs that fall where they should rise
 constexpr int kSamplesOfMend = 4;
 constexpr double kLongestMendS = 0.2;
 constexpr double kCheckedS = 0.01, kLongestCheckS = 0.05;
 constexpr std::size_t kMostChecks = 256;
-// Of an expert's neurons, active ones.
+// Shares of active neurons of an expert.
 constexpr double kSparseShares[] = {0.15, 0.5, 0.85};
 constexpr std::size_t kFewestSparse = 24, kMostSparse = 96;
 constexpr double kLeastSparseS = 0.03;
@@ -42,7 +42,7 @@ Decimal in_ms(double us) {
     return {us / 1000, us < 10'000 ? 3 : 1};
 }
 
-// Real time spent, against what a part of the calibration may take.
+// Compares the real time spent with the time that a part of the calibration may take.
 class Allowance {
   public:
     explicit Allowance(double seconds) : seconds_(seconds) {}
@@ -193,7 +193,7 @@ class Calibrator {
     const kernels::ExpertView& next_expert() { return request_.experts[n_used_++ % request_.experts.size()]; }
     std::byte* next_slot() { return request_.device_slots[n_slots_used_++ % request_.device_slots.size()]; }
 
-    // Experts in one go, so that what a call costs as such is shared as it is in a layer.
+    // Experts computed in one call, so that a call's fixed cost is divided as in a layer.
     std::int64_t n_calls(std::int64_t n_tokens) const { return n_tokens <= kLayerWise ? n_active_ : 1; }
 
     // ---- one measurement each, in microseconds
@@ -234,9 +234,10 @@ class Calibrator {
         });
     }
 
-    // What it costs the device that a layer goes by way of the host, beside the copies: from the end of the work before
-    // it to the end of the first kernel after it, less the same submitted all at once. As in a layer, the queue is busy
-    // when the host begins to wait, and what the host answers is submitted only then.
+    // The cost for the device of a layer's detour over the host, without the copies: from
+    // the end of the work before it to the end of the first kernel after it, less the
+    // time of the same work submitted all at once. As in a layer, the queue is busy when
+    // the host begins to wait, and the work after the host's wait is submitted only then.
     double hand_over_us() {
         const auto bytes = static_cast<std::size_t>(layout_.hidden_dim) * sizeof(float);
         const auto round_trip_us = [&](bool by_the_host) {
@@ -288,13 +289,13 @@ class Calibrator {
         return us / static_cast<double>(n * repeats);
     }
 
-    // A short call by itself would show what came before it: threads that sleep, caches full of a larger count's rows.
-    // In use, calls of its kind follow one another.
+    // A single short call would be affected by the work before it: sleeping threads,
+    // caches full of a larger count's rows. In use, calls of its kind follow one another.
     double steady_cpu_us(std::int64_t n_tokens) {
         const auto begin = Clock::now();
         const double one_us = cpu_expert_us(n_tokens, 1);
         if (device_.info().emulated_host) return one_us;                                                 // accounted
-        const double call_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();  // of real time
+        const double call_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();  // real time
         const double wanted_us = has_device_ ? kSteadyBesideDeviceUs : kSteadyCallUs;
         const double calls = std::min<double>(kMostSteadyCalls, std::ceil(wanted_us / std::max(call_us, 1.0)));
         if (calls <= 1) return one_us;
@@ -321,11 +322,11 @@ class Calibrator {
         return time.us();
     }
 
-    // Of threads for a core; accounted times wait for none.
+    // The wait of threads for a core; accounted times contain none.
     double waited() const { return request_.timer || device_.info().emulated_host ? 0 : waited_us(); }
 
     // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then
-    // all again, until repeats agree. Those that take longer than larger ones do are
+    // all again, until repeats agree. Counts that take longer than larger ones do are
     // repeated once more.
     template <typename Measure>
     std::vector<CostPoint> time_counts(double seconds, const Measure& measure, std::int64_t factor = 2) {
@@ -342,7 +343,8 @@ class Calibrator {
             const double waited_before = waited();
             const double us = measure(count.n_tokens);
             count.wall_s = allowance.spent() - begin;
-            // Many short calls leave out by themselves those that were disturbed.
+            // With many short calls the disturbed ones are outliers that are left out
+            // anyway.
             const bool is_long = us > kLongCallUs;
             count.time.add(us, is_long ? waited() - waited_before : 0);
         };
@@ -351,7 +353,8 @@ class Calibrator {
             counts.push_back({n});
             sample(counts.back());
         }
-        // On the CPU alone small experts go on for a while: other work disturbs the machine for tenths of a second.
+        // On the CPU alone small experts are repeated for a while: other work disturbs
+        // the machine for tenths of a second.
         const double long_enough = has_device_ ? 0 : seconds / 8;
         for (int round = 1; round < kMostRounds; ++round) {
             const bool all = round < kFewestSamples || allowance.spent() < long_enough;
@@ -397,8 +400,9 @@ class Calibrator {
         return seen > 0 ? static_cast<double>(host_.neurons().active - before.active) / seen : 1;
     }
 
-    // What a theta spares an expert of one token, and what looking for the neurons takes.
-    // In turn with the same without, so that both meet the same machine.
+    // The time that a theta saves for an expert of one token, including the search for
+    // the neurons. Alternates with measurements without a theta, so that both see the
+    // same state of the machine.
     void time_thetas(double seconds) {
         kernels::ExpertLayout layout = layout_;
         layout.spec.theta = 1;
@@ -430,7 +434,7 @@ class Calibrator {
             }
             const auto seen = static_cast<double>(host_.neurons().neurons - before.neurons);
             const double share = static_cast<double>(host_.neurons().active - before.active) / std::max(seen, 1.0);
-            if (!with.is_settled() || !without.is_settled()) {  // a quiet machine will tell
+            if (!with.is_settled() || !without.is_settled()) {  // to be measured when the machine is quiet
                 table_.disturbed = true;
                 continue;
             }

@@ -23,8 +23,7 @@ namespace offstage::engine {
 
 inline constexpr std::int64_t kFullCalibration = 1024;  // tokens
 
-// Microseconds that an expert of n tokens takes on the CPU, as if it had been timed; for
-// tests.
+// Microseconds of an expert of n tokens on the CPU, in place of a measurement; for tests.
 using ExpertTimer = std::function<double(std::int64_t n_tokens)>;
 
 struct CalibrationRequest {
@@ -36,24 +35,24 @@ struct CalibrationRequest {
     bool pinned = false;
     std::int64_t n_active = 2;                // experts per token, for the layer-wise measurements
     std::int64_t largest = kFullCalibration;  // token counts 1, 2, 4 ... largest
-    // Real time. 1 and 2 tokens are always timed; larger counts for which it does not last are left out of the table
-    // (CostModel goes on along the last two).
+    // Real time. 1 and 2 tokens are always timed; larger counts for which the time is too
+    // short are left out of the table (CostModel extrapolates along the last two).
     double budget_s = 3.0;
     ExpertTimer timer{};  // tests: in the place of the CPU
 };
 
 // Times weight copy, activation copy, and one expert on the device and on the CPU; then
-// both sides at once, for the slow-downs. Each of several times where time allows, of
-// which those count that other work did not disturb (RepeatedTime); costs rise with the
+// both sides at once, for the slow-downs. Each several times where time allows; only
+// measurements that other work did not disturb count (RepeatedTime); costs rise with the
 // number of tokens. The CPU's expert of one token is timed with some thetas as well. The
-// device must be reserve()d for steps of `largest` tokens; where it has no room for their
-// activations, smaller counts have to do. Overwrites the slots; `dense` stays empty.
+// device must be reserve()d for steps of `largest` tokens; without room for their
+// activations, only smaller counts are timed. Overwrites the slots; `dense` stays empty.
 // `progress` (may be empty) gets 0 .. 1. Throws Error: kCancelled; kOutOfMemory when not
 // even one token's activations fit; kInternal when the device fails or refuses a copy.
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
                     const std::function<void(double)>& progress, std::stop_token stop);
 
-// A kept cost that does not hold any more.
+// A stored cost that does not hold any more.
 struct CostDrift {
     Message what;  // "an expert on the CPU"
     double kept_us = 0, now_us = 0;
@@ -69,7 +68,7 @@ Message run_unlike_forecast(double took_us, double forecast_us);
 
 class CalibrationCache;
 
-// What a kept measurement is found by, beside shape and format: the device, and the host
+// The key of a stored measurement, besides shape and format: the device, and the host
 // that works beside it.
 struct CostPlace {
     DeviceInfo device;
@@ -78,34 +77,34 @@ struct CostPlace {
 };
 CostPlace place_of(const Backend& device, const CpuOperations& host);
 
-// What one format of a model's experts costs, kept or measured now.
+// The costs of one format of a model's experts, stored or measured now.
 struct FormatCalibration {
     kernels::WeightType format = kernels::WeightType::kBf16;
     ExpertGrid grid;
     std::int64_t largest = kFullCalibration;
     double budget_s = 3.0;
-    // Fills a block of grid.expert_bytes(format) with the n-th sample: some
-    // expert in the format, or as many bytes like one.
+    // Fills a block of grid.expert_bytes(format) with the n-th sample: some expert in the
+    // format, or as many similar bytes.
     std::function<void(std::int64_t n, std::byte* block)> pack;
-    bool anew = false;    // what is kept does not count
-    bool checks = true;   // what is kept is timed again
+    bool anew = false;    // ignores stored costs
+    bool checks = true;   // times stored costs again
     ExpertTimer timer{};  // tests: in the place of the CPU
 };
 
-// calibrate() of experts in one format, in memory that is page-locked where the system
-// lets us, with a slot on the device where that has room for one (else the CPU alone is
-// measured, and nothing is kept). What is kept and is old, in doubt or fails
-// check_costs() is measured anew; of the last the cache has a note. Where the device is the CPU, what is measured with
-// fewer than kFullCalibration tokens is kept apart, for the same `largest` only. The
-// device must be reserve()d as calibrate() says. `measured` (may be nullptr): whether the
-// cache had nothing. Throws as calibrate(), and kOutOfMemory when RAM has no room for the
-// samples.
+// calibrate() for experts in one format, in memory that is page-locked if the system
+// allows it, with a slot on the device if that has room for one (otherwise only the CPU
+// is measured, and nothing is stored). Stored costs that are old, in doubt or fail
+// check_costs() are measured anew; for the last case the cache gets a note. If the device
+// is the CPU, measurements with fewer than kFullCalibration tokens are stored separately,
+// for the same `largest` only. The device must be reserve()d as for calibrate().
+// `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(), and
+// kOutOfMemory when RAM has no room for the samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
 
-// What is kept under this key is in doubt from now on. Returns whether it was there and
-// had not been yet.
+// Marks the costs under this key as doubtful. Returns whether they exist and were not
+// doubtful before.
 bool doubt_table(const std::string& key, const CalibrationCache& cache);
 
 // Kept calibrations: one JSON file per (hardware, threads, instruction set, products, expert shape and type), named by
@@ -125,27 +124,29 @@ class CalibrationCache {
     bool load(const std::string& key, CostTable& table) const;
     // Whole or not at all; failing to write is no error. Returns the reason, empty: kept.
     std::string store(const std::string& key, const CostTable& table) const;
-    // Of quantizing: by the CPU's name, its instruction set, hidden_dim and the device that helps, if one does.
+    // Speeds of quantizing: by the CPU's name, its instruction set, hidden_dim and the
+    // device that helps, if one does.
     bool load(const std::string& key, QuantizingSpeeds& speeds) const;
     std::string store(const std::string& key, const QuantizingSpeeds& speeds) const;
-    // Of the two modes of products (choose_compute()).
+    // Times of the two modes of products (choose_compute()).
     bool load(const std::string& key, ProductTimes& times) const;
     std::string store(const std::string& key, const ProductTimes& times) const;
-    // Of a device's products with files' blocks (choose_device_products()).
+    // Times of a device's products with files' blocks (choose_device_products()).
     bool load(const std::string& key, DeviceProductTimes& times) const;
     std::string store(const std::string& key, const DeviceProductTimes& times) const;
-    // Of a model's dense part.
+    // Costs of a model's dense part.
     bool load(const std::string& key, DenseCosts& costs) const;
     std::string store(const std::string& key, const DenseCosts& costs) const;
     // Microseconds that an expert takes from disk into RAM (measure_disk_read_us()).
     bool load(const std::string& key, DiskReadCost& read) const;
     std::string store(const std::string& key, const DiskReadCost& read) const;
-    // Of a model (routing_habits_key()).
+    // Habits of a model (routing_habits_key()).
     bool load(const std::string& key, RoutingHabits& habits) const;
     std::string store(const std::string& key, const RoutingHabits& habits) const;
-    // Why the last that was not kept was not, a sentence for the person; empty: all were.
+    // The reason why the last failed store() failed, a sentence for the user; empty: none
+    // failed.
     const Message& problem() const { return problem_; }
-    // What was measured again because it did not hold, sentences for the person.
+    // Costs that were measured again because they did not hold, sentences for the user.
     void add_note(Message note) const { notes_.push_back(std::move(note)); }
     const std::vector<Message>& notes() const { return notes_; }
 
@@ -162,10 +163,11 @@ Message measurements_not_kept(const std::filesystem::path& directory, const std:
 
 // $OFFSTAGE_CACHE, $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when none is known.
 std::filesystem::path cache_directory();
-// Where calibrations are kept: `asked`, or a folder of cache_directory() where nothing was asked for.
+// The folder for calibrations: `asked`, or if that is empty a folder of
+// cache_directory().
 std::filesystem::path calibration_directory(const std::string& asked = {});
 
-// JSON of a table, both ways; parse throws Error naming the key.
+// JSON of a table, both ways; parse throws Error with the key.
 std::string to_json(const CostTable& table);
 CostTable parse_cost_table(std::string_view json, const std::string& source);
 std::string to_json(const QuantizingSpeeds& speeds);

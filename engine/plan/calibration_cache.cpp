@@ -74,7 +74,8 @@ std::vector<CostPoint> points_of(const JsonFields& fields, const char* key, bool
         if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !pair[1].is_number()) {
             fields.reject(key, kExpected);
         }
-        // As doubles, which hold any integer near enough to compare it, whatever its sign.
+        // As doubles, which hold any integer with enough precision for the comparison, of
+        // either sign.
         const double n_tokens = pair[0].get<double>();
         const double us = pair[1].get<double>();
         const double least = points.empty() ? 1 : static_cast<double>(points.back().n_tokens) + 1;
@@ -211,7 +212,7 @@ CostTable parse_cost_table(std::string_view text, const std::string& source) {
 CalibrationCache::CalibrationCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
 CostPlace place_of(const Backend& device, const CpuOperations& host) {
-    // pool() hands the pool out for work, hence not const; its size is all that is asked here.
+    // pool() is not const because it is handed out for work; only its size is read here.
     return {device.info(), const_cast<CpuOperations&>(host).pool().n_threads(), host.form()};
 }
 
@@ -409,7 +410,7 @@ std::filesystem::path calibration_directory(const std::string& asked) {
 namespace {
 
 std::filesystem::path usual_cache_directory() {
-    // The specification of XDG_CACHE_HOME: a relative path is to be ignored.
+    // By the specification of XDG_CACHE_HOME, relative paths are ignored.
     const char* const xdg = std::getenv("XDG_CACHE_HOME");
     if (xdg != nullptr && std::filesystem::path(xdg).is_absolute()) return std::filesystem::path(xdg) / "offstage";
     const char* const home = std::getenv("HOME");

@@ -91,7 +91,8 @@ ComputeChoice choose_compute(std::optional<ProductForm> asked, kernels::WeightTy
     if (asked) return {*asked, Origin::kAskedFor, {}};
     if (auto kept = kept_compute(weights, cache)) return *kept;
     cache.store(key_of_machine(), timer ? measure_products(timer) : measure_products());
-    // Read again: of two programs that measure at the same time, both go by what is kept in the end.
+    // Read again: if two programs measure at the same time, both use the version stored
+    // last.
     if (auto kept = kept_compute(weights, cache)) {
         kept->origin = Origin::kMeasured;
         return *kept;

@@ -112,7 +112,7 @@ double CostModel::gpu_us(std::int64_t n_tokens, kernels::WeightType format) cons
     return us * factor_[1][group(static_cast<double>(n_tokens))];
 }
 
-// A weight copy does not know how many tokens it is for.
+// The cost of a weight copy does not depend on the number of tokens.
 double CostModel::weight_copy_us(kernels::WeightType format) const {
     double scale = 1;
     const double us = times(format, scale).weight_copy_us * scale;
@@ -127,7 +127,7 @@ DiskReadCost CostModel::disk_read(kernels::WeightType format) const {
     double scale = 1;
     const CostTable& table = times(format, scale);
     const bool known = table.disk.us > 0 || table_.expert_bytes == 0;
-    // Disks know bytes, not formats.
+    // A disk's time depends on bytes, not on the format.
     if (!known) scale = static_cast<double>(table.expert_bytes) / static_cast<double>(table_.expert_bytes);
     const DiskReadCost& read = known ? table.disk : table_.disk;
     return {read.us * scale, read.cpu_us * scale, read.latency_us};
@@ -181,7 +181,8 @@ double CostModel::active_share(std::int64_t layer, std::int64_t n_tokens) const 
     const bool known = layer >= 0 && static_cast<std::size_t>(layer) < priors_.size();
     const double prior = known ? priors_[static_cast<std::size_t>(layer)] : prior_share_;
     const double of_one = sum.neurons > 0 ? sum.active / sum.neurons : prior;
-    // As if each token chose by itself: those of one text have more in common, and need fewer.
+    // As if each token chose independently: tokens of one text have more in common, and
+    // need fewer.
     return n_tokens == 1 ? of_one : 1 - std::pow(1 - of_one, static_cast<double>(n_tokens));
 }
 

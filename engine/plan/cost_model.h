@@ -10,9 +10,10 @@
 
 namespace offstage::engine {
 
-// Of one expert that is read from the disk into RAM, ready for use. Microseconds.
+// The cost of one expert that is read from the disk into RAM, ready for use.
+// Microseconds.
 struct DiskReadCost {
-    double us = 0;          // until it is there, where others are read before and after it; 0: unknown
+    double us = 0;          // until it is there, with others read before and after it; 0: unknown
     double cpu_us = 0;      // so much longer the CPU's own work takes that goes on beside it
     double latency_us = 0;  // so much longer the first one takes when nothing was being read
 };
@@ -22,26 +23,26 @@ struct CostPoint {
     double us = 0;
 };
 
-// Steps of up to so many tokens bring the experts' input to the host at once, before it
-// is known whether the CPU takes part: one wait less per layer.
+// Steps of up to so many tokens copy the experts' input to the host at once, before it is
+// known whether the CPU takes part: one wait less per layer.
 inline constexpr std::int64_t kEagerTokens = 64;
 
-// Whether kept costs are in doubt, because a run was far from its forecast.
+// Whether stored costs are in doubt, because a run was far from its forecast.
 enum class CostDoubt : std::uint8_t {
     kNone,
     kRaised,   // the next load measures again
-    kAnswered  // it did so: what remains is the forecast's error, and further runs raise no doubt
+    kAnswered  // the next load measured again: remaining errors are the forecast's, and further runs raise no doubt
 };
 
-// What a step of a model takes beside its routed experts: embedding, attention, routers,
+// The time of a model's step beside its routed experts: embedding, attention, routers,
 // shared experts, dense layers, head, and the launches and hand-overs of all of them.
 // Microseconds. From engine/run/dense_probe.
 struct DenseCosts {
-    std::vector<CostPoint> step;   // of n tokens with nothing before them, ascending
-    std::vector<CostPoint> past;   // how much longer a step of one token is after n others, ascending
+    std::vector<CostPoint> step;   // of n tokens at the beginning of a sequence, ascending
+    std::vector<CostPoint> past;   // extra time of a step of one token after n others, ascending
     std::vector<CostPoint> pairs;  // the same of one of a step's many tokens
     std::int64_t n_active = 1;     // experts of a token
-    double guess_us = 0;           // how much longer a step of one token is when it guesses the next layers' experts
+    double guess_us = 0;           // extra time of a step of one token that guesses the next layers' experts
     double check_us = 0;           // a step of one token of those layers that were measured
     std::int64_t measured_at = 0;  // seconds since 1970
     bool disturbed = false;        // other work came between, all the time: a quiet machine measures again
@@ -49,7 +50,7 @@ struct DenseCosts {
 
     bool known() const { return !step.empty(); }
     double step_us(std::int64_t n_tokens, std::int64_t n_past) const;
-    // Of a prompt that is read in steps of at most max_step tokens.
+    // For a prompt that is read in steps of at most max_step tokens.
     double prompt_us(std::int64_t prompt_tokens, std::int64_t max_step) const;
 };
 
@@ -60,7 +61,8 @@ struct SparseFactor {
     double factor = 1;
 };
 
-// What was measured for one device, one expert shape and one format (Fiddler, appendix A, figure 7). Microseconds.
+// Measured costs of one device, one expert shape and one format (Fiddler, appendix A,
+// figure 7). Microseconds.
 struct CostTable {
     std::string device;       // DeviceInfo::name
     std::string weight_type;  // "BF16"
@@ -72,12 +74,12 @@ struct CostTable {
     DiskReadCost disk;                       // one expert from disk into a slot in RAM
     bool disk_beside = false;                // experts are read while the CPU computes with others
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
-    std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
+    std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: no accelerator
     std::vector<CostPoint> cpu_expert;
     std::vector<SparseFactor> sparse_cpu;  // shares ascending; empty: not measured, or nothing is left unread
     double sync_us = 0;                    // one hand-over to the host and back, without the copies
-    double cpu_slowdown = 1;               // of CPU experts while a copy runs (they share DRAM)
-    double copy_slowdown = 1;              // of copies while CPU experts of one token run
+    double cpu_slowdown = 1;               // CPU experts while a copy runs (they share DRAM)
+    double copy_slowdown = 1;              // copies while CPU experts of one token run
     DenseCosts dense;
     bool emulated = false;
     std::int64_t measured_at = 0;  // seconds since 1970; 0: not measured
@@ -87,7 +89,8 @@ struct CostTable {
     bool has_accelerator() const { return !gpu_expert.empty(); }
 };
 
-// Experts of which a larger share is active are copied whole (CORM's measured cross-over).
+// Experts with a larger share of active neurons are copied whole (CORM's measured
+// cross-over).
 inline constexpr double kMostCopiedShare = 0.75;
 
 // Which layer something is decided for. Below 0: any, as the mean.
@@ -96,10 +99,11 @@ struct LayerAtHand {
     bool prompt = false;  // in a step of a prompt
 };
 
-// Of a token's neurons, where a theta leaves some out and nobody has counted how many.
+// The assumed share of a token's neurons that a theta leaves active, until it has been
+// counted.
 inline constexpr double kUnknownActiveShare = 0.5;
 
-// Where memory alone counts: w1 is read whole, and the other two matrices where their
+// Where only memory counts: w1 is read whole, and the other two matrices where their
 // neurons are active.
 double read_share(double active_share);
 // The same as factors of time, of a host that is accounted.
@@ -119,12 +123,13 @@ class CostModel {
     const CostTable& table() const { return table_; }
     kernels::WeightType master() const { return master_; }
     void set_master(kernels::WeightType format) { master_ = format; }
-    // Of the master.
+    // The costs of reading the master's experts.
     void set_disk(const DiskReadCost& read, bool beside) {
         table_.disk = read;
         table_.disk_beside = beside;
     }
-    // What was measured for another format. Until then its times are the master's, scaled by the bytes of an expert.
+    // Measured costs of another format. Without them its times are the master's, scaled
+    // by the bytes of an expert.
     void set_table(kernels::WeightType format, CostTable table);
     bool has_table(kernels::WeightType format) const;
     void set_expert_bytes(kernels::WeightType format, std::uint64_t bytes);
@@ -138,44 +143,48 @@ class CostModel {
     double weight_copy_us(kernels::WeightType format) const;
     double activation_copy_us(std::int64_t n_tokens) const;
     DiskReadCost disk_read(kernels::WeightType format) const;
-    // As the file has them; others are quantized, or read from where that is kept, by
-    // whoever waits for them.
+    // Only for formats of the file; others are quantized, or read from the cache of
+    // quantized experts, by the thread that waits for them.
     bool reads_beside(kernels::WeightType format) const {
         return table_.disk_beside && (format == master_ || kernels::traits_of(format).is_of_file());
     }
 
-    // ---- with a theta (kernels::ExpertSpec): which share of the neurons is active. Without one all are.
-    // loading: whether experts are copied without those that are not (SparseCopies). prior: of a token, until a layer's
-    // were counted; 0: kUnknownActiveShare.
-    // priors: the same by layer, where it is known; else empty.
+    // ---- with a theta (kernels::ExpertSpec): the share of active neurons
+    // Without a theta all are active. loading: whether experts are copied without
+    // inactive ones (SparseCopies). prior: a token's share until a layer's were counted;
+    // 0: kUnknownActiveShare. priors: the same by layer, where it is known; otherwise
+    // empty.
     void set_theta(double theta, SparseLoading loading, double prior, std::span<const double> priors = {});
     bool leaves_out() const { return theta_ > 0; }
     double theta() const { return theta_; }
     // Counted in a layer: (token, neuron) pairs, and those of them that were active.
     void add_active(std::int64_t layer, std::uint64_t neurons, std::uint64_t active);
-    // Of the neurons of an expert, those that at least one of n tokens needs. layer < 0: of the mean layer.
+    // The share of an expert's neurons that at least one of n tokens needs. layer < 0:
+    // the mean layer.
     double active_share(std::int64_t layer, std::int64_t n_tokens) const;
     bool counted_active() const;  // in any layer
-    // An expert on the CPU of which this share of the neurons is active, against one
-    // without a theta: as it was measured. 1: nothing was.
+    // The measured time of an expert on the CPU with this share of active neurons,
+    // divided by that without a theta. 1: not measured.
     double sparse_factor(kernels::WeightType format, double share) const;
     // The CPU multiplies n tokens by w1; it gathers so large a share of an expert's bytes for a copy.
     double choosing_us(std::int64_t n_tokens, kernels::WeightType format) const;
     double gathering_us(kernels::WeightType format, double share) const;
     // The share beyond which gathering and copying takes longer than the whole expert's copy.
     double cross_over(kernels::WeightType format) const;
-    // Of an expert of an answer's step, and of its layer: what the CPU takes without the reading of what is left out;
-    // on the device; and of a copy the CPU's part and the bus's. Of a prompt's step experts are copied whole.
+    // Costs of an expert in a layer of an answer's step: on the CPU, without reading
+    // neurons that are left out; on the device; and of a copy, the CPU's part and the
+    // bus's. In a prompt's step experts are copied whole.
     struct ExpertCosts {
         double cpu_us = 0;
-        double gpu_us = 0;  // of one that is copied: of the neurons that came
+        double gpu_us = 0;  // of a copied one: only the copied neurons
         double preparing_us = 0, copy_us = 0;
         double copied_share = 1;  // of its bytes
     };
-    // held: of the neurons that are needed, those that the device has already.
+    // held: the share of the needed neurons that the device has already.
     ExpertCosts expert_costs(const LayerAtHand& layer, std::int64_t n_tokens, kernels::WeightType format,
                              double held = 0) const;
-    // Whether choosing, gathering and copying is expected to take less time than copying the whole expert.
+    // Whether choosing, gathering and copying is expected to take less time than copying
+    // the whole expert.
     bool copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels::WeightType format, double held = 0) const;
     void correct_choosing(double expected_us, double measured_us) { move(choosing_factor_, expected_us, measured_us); }
     void correct_gathering(double expected_us, double measured_us) {
@@ -183,9 +192,10 @@ class CostModel {
     }
 
     enum class Side : std::uint8_t { kCpu, kGpu, kCopy };
-    // A layer of `tokens_per_expert` tokens (mean) was predicted at, and took, so many microseconds. The factor moves a
-    // tenth of the way (in the logarithm, so that one outlier moves it little), stays within 1/8 .. 8, and ignores
-    // predictions or measurements of 0. Copies have one factor for all token counts.
+    // Corrects the factor for layers of `tokens_per_expert` tokens (mean) by a prediction
+    // and its measurement. The factor moves a tenth of the way (in the logarithm, so that
+    // one outlier moves it little), stays within 1/8 .. 8, and ignores predictions or
+    // measurements of 0. Copies have one factor for all token counts.
     void correct(Side side, double tokens_per_expert, double predicted_us, double measured_us);
     double correction(Side side, double tokens_per_expert) const;
 
@@ -205,7 +215,7 @@ class CostModel {
     Other others_[kernels::kWeightTypes];
     static void move(double& factor, double predicted_us, double measured_us);
 
-    // Sums of which the older ones count less and less.
+    // Sums in which older counts lose weight.
     struct Counted {
         double neurons = 0, active = 0;
     };

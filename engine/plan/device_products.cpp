@@ -20,8 +20,7 @@ using kernels::ByteInputTypes;
 using kernels::ProductRows;
 using kernels::WeightType;
 
-// Products of the device's own with random bytes as weights: what numbers these are
-// changes no time.
+// Products of the device with random bytes as weights: the values do not affect the time.
 class DeviceTrial {
   public:
     DeviceTrial(Backend& device, const DeviceTrialShape& shape) : device_(device), shape_(shape) {
@@ -105,7 +104,7 @@ class DeviceTrial {
     DeviceTrialShape shape_;
     std::vector<std::byte> weights_host_;
     std::vector<float> inputs_host_;
-    std::vector<std::int32_t> tokens_host_;  // of each row of the experts
+    std::vector<std::int32_t> tokens_host_;  // for each row of the experts
     DeviceBlock weights_, inputs_, tokens_, outputs_;
 };
 
@@ -128,7 +127,8 @@ DeviceProductTimes measure(const DeviceProductTimer& timer, int n_turns) {
     return times;
 }
 
-// What needs no measurement; nothing: the cache, or a measurement, is to say.
+// The choice if it needs no measurement; nothing: it comes from the cache or a
+// measurement.
 std::optional<DeviceProducts> without_measurement(Backend& device, ComputeMode asked, WeightType weights) {
     if (kernels::is_plain(weights) || !device.set_byte_inputs({})) return DeviceProducts();
     if (asked == ComputeMode::kAuto) return {};
@@ -143,7 +143,7 @@ std::string key_of(const Backend& device) {
     return "device products|" + device.info().fingerprint;
 }
 
-// Of a device without rounding.
+// For a device that does not round at present.
 std::optional<DeviceProducts> kept(Backend& device, const CalibrationCache& cache) {
     DeviceProductTimes times;
     if (!cache.load(key_of(device), times)) return {};
@@ -205,7 +205,8 @@ DeviceProducts choose_device_products(Backend& device, ComputeMode asked, Weight
         timer ? measure(timer, DeviceTrialShape().n_turns) : measure_device_products(device);
     if (!times) return {{}, DeviceOrigin::kNoRoom, {}};
     cache.store(key_of(device), *times);
-    // Read again: of two programs that measure at the same time, both go by what is kept in the end.
+    // Read again: if two programs measure at the same time, both use the version stored
+    // last.
     if (auto products = kept(device, cache)) {
         products->origin = DeviceOrigin::kMeasured;
         return *products;

@@ -18,8 +18,8 @@ class CalibrationCache;
 inline constexpr std::array kAllProductRows = {kernels::ProductRows::kFew, kernels::ProductRows::kMany,
                                                kernels::ProductRows::kManyOfSmallExperts};
 
-// What was measured once on a device: how long it takes for products of typical shapes
-// with each type of files' blocks, the shortest of several each.
+// Measured once on a device: its time for products of typical shapes with each type of
+// files' blocks, the shortest of several for each.
 struct DeviceProductTimes {
     struct Pair {
         double float_us = 0;  // inputs in float32
@@ -29,16 +29,17 @@ struct DeviceProductTimes {
     std::string measured_on;                                                        // "2026-11-24"
 };
 
-// Of the products that are measured: a matrix with one row and with many, and a step over
-// small experts. Qwen3-30B-A3B's experts, a prompt of 512 tokens of which each passes 8.
+// The measured products: a matrix with one row and with many, and a step over small
+// experts. Qwen3-30B-A3B's experts, a prompt of 512 tokens of which each passes 8.
 struct DeviceTrialShape {
     std::int64_t n_rows = 8192, n_columns = 4096, n_inputs = 256;
     std::int64_t hidden_dim = 2048, ffn_dim = 768, n_experts = 16, n_rows_of_each = 32;
     int n_turns = 7;
-    int n_products = 4;  // that are timed together: one takes little longer than to start it
+    int n_products = 4;  // timed together: one takes little longer than its start
 };
 
-// With which types a device rounds its inputs, and why so (Backend::set_byte_inputs).
+// The types for which a device rounds its inputs, and the reason
+// (Backend::set_byte_inputs).
 struct DeviceProducts {
     enum class Origin : std::uint8_t {
         kNoChoice,   // the device's products are the CPU's, or the model has no blocks of files
@@ -54,32 +55,32 @@ struct DeviceProducts {
     std::string measured_on;
 };
 
-// For a person: "int8 inputs with Q4_K Q6_K, of many tokens with Q6_K, of many tokens with
+// For users: "int8 inputs with Q4_K Q6_K, of many tokens with Q6_K, of many tokens with
 // small experts with Q4_K"; empty: no choice.
 std::string name_of(const DeviceProducts& products);
 std::string describe(const DeviceProducts& products);
 
-// "int8" or "f32": what inputs are in where products with this type are formed.
+// "int8" or "f32": the format of inputs in products with this type.
 const char* inputs_of(const DeviceProducts& products, kernels::WeightType type, kernels::ProductRows rows);
 
 // Microseconds that a product with such weights takes, in turns for each.
 using DeviceProductTimer = std::function<double(kernels::WeightType type, kernels::ProductRows rows, bool byte_inputs)>;
 
-// Types whose inputs are better rounded, which is where that is faster by more than
-// kProductMargin (engine/plan/compute_choice.h).
+// Types for which rounded inputs are faster by more than kProductMargin
+// (engine/plan/compute_choice.h).
 kernels::ByteInputTypes faster_inputs(const DeviceProductTimes& times);
 
 // The device's own, which must have no step reserved that it works on; afterwards it
 // rounds nothing. Nothing: it has no room, or failed.
 std::optional<DeviceProductTimes> measure_device_products(Backend& device, const DeviceTrialShape& shape = {});
 
-// Tells the device what was asked for, or for kAuto what is kept for it or, if nothing is,
-// what is measured now and kept for all loads to come. `weights`: a model's, of which
-// plain ones leave nothing to choose. The device must have no step reserved that it
-// works on. `timer` (tests): in the place of the device's own products.
+// Sets the requested products on the device, or for kAuto those stored for it or, if
+// there are none, those measured now and stored for later loads. `weights`: a model's;
+// plain ones leave nothing to choose. The device must have no reserved step in use.
+// `timer` (tests): replaces the device's own products.
 DeviceProducts choose_device_products(Backend& device, ComputeMode asked, kernels::WeightType weights,
                                       const CalibrationCache& cache, const DeviceProductTimer& timer = {});
-// The same where nothing is to be measured for it.
+// The same if nothing has to be measured for it.
 DeviceProducts known_device_products(Backend& device, ComputeMode asked, kernels::WeightType weights,
                                      const CalibrationCache& cache);
 

@@ -17,16 +17,16 @@ constexpr std::array<PolicyKind, 5> kPolicies = {PolicyKind::kThreshold, PolicyK
                                                  PolicyKind::kStatic, PolicyKind::kLayers};
 constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is never that far behind the copies
 
-// What the CPU gets.
+// The CPU's share.
 struct CpuList {
-    double us = 0;       // alone, and what reads beside it take from it
+    double us = 0;       // without slow-downs by copies and reads
     double disk_us = 0;  // reading from disk, before all else
-    // Of experts that are read while others are computed with, in their order.
+    // Experts that are read while others are computed, in their order.
     double beside_us = 0;       // reading all of them
     double first_read_us = 0;   // the first one
-    double beside_cpu_us = 0;   // of `us`, computing with them
+    double beside_cpu_us = 0;   // of `us`, computing them
     double last_beside_us = 0;  // with the last one
-    double reading_us = 0;      // of `us`, what one token of each expert takes
+    double reading_us = 0;      // of `us`, the time of one token for each expert
     std::int64_t n_experts = 0;
     std::int64_t n_tokens = 0;
 
@@ -48,7 +48,7 @@ struct CpuList {
     }
 };
 
-// What each executor elsewhere gets.
+// The shares of executors elsewhere.
 class ElsewhereLists {
   public:
     explicit ElsewhereLists(ElsewhereCosts costs) : costs_(costs.first(std::min(costs.size(), kMostElsewhere))) {}
@@ -92,8 +92,8 @@ class Timeline {
           one_token_us_(cost.cpu_us(1)),
           n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)) {}
 
-    // copied_disk_us: the host reads what is to be copied before it does anything else. preparing_us: what it does for
-    // copies before it computes.
+    // copied_disk_us: before everything else the host reads experts that are copied
+    // later. preparing_us: the host's work for copies before its own experts.
     void begin(double resident_us, const CpuList& list, double copied_disk_us, double preparing_us) {
         const bool hands_over = list.n_experts > 0 && cost_.table().has_accelerator();
         // Down before the GPU and the CPU begin, up when both are done.
@@ -107,7 +107,8 @@ class Timeline {
             (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us + copied_disk_us + preparing_us;
         cpu_work_ = list.us;
         cpu_busy_ = 0;
-        // The CPU computes with what is there; at the end it waits for the last one.
+        // The CPU computes experts that have arrived; at the end it waits for the last
+        // one.
         reads_end_ = 0;
         if (list.beside_us > 0) {
             reads_end_ = std::max(list.beside_us + list.last_beside_us, list.first_read_us + list.beside_cpu_us) +
@@ -169,8 +170,8 @@ class Timeline {
         cpu_busy_ += work * slowdown;
     }
 
-    // Duration of one copy that begins now (the CPU has been brought here): full speed in the CPU's lead and after its
-    // end, slowed down in between.
+    // Duration of one copy that begins now (the CPU's work has been advanced to this
+    // time): full speed in the CPU's lead and after its end, slowed down in between.
     double copy_beside_cpu(double begin, double copy_us) {
         double left = copy_us;
         double duration = std::min(left, cpu_lead_);
@@ -299,7 +300,7 @@ class Balancer {
     void try_all() {
         for (Candidate& candidate : candidates_) candidate.way = Way::kCpu;
         for (unsigned split = 0; split < 1u << n_; ++split) {
-            // Of experts that are alike the first are copied.
+            // Among equal experts the first ones are copied.
             bool repeated = false;
             for (std::size_t i = 0; i < n_; ++i) {
                 set_copied(candidates_[i], (split >> i & 1u) != 0);
@@ -328,7 +329,7 @@ class Balancer {
                     best_us = us;
                     best = m;
                 }
-                // Whatever the CPU does, this many copies take longer.
+                // Whatever the CPU's share, this many copies take longer.
                 if (static_cast<double>(m) * least_copy_us_ >= best_us) break;
             }
             begin = best > step ? best - step : 0;
@@ -344,7 +345,7 @@ class Balancer {
         copy_some([this](std::size_t i, std::size_t m) { return i + m >= n_; });
     }
 
-    // From the most loaded: each goes to the side that would be done with it first.
+    // From the most loaded: each goes to the side that would finish it first.
     void copy_by_turns() {
         double copies_end = 0;
         double gpu_end = resident_us_;
@@ -456,8 +457,9 @@ class Balancer {
         }
     }
 
-    // Whether it helps that one goes to a machine, and one that is there goes on to another: what levels the load where
-    // a holder of the busiest one's experts is as busy. Leaves the best split.
+    // Tries to give one expert to a machine that passes one of its own to another: this
+    // levels the load where the other holders of the busiest machine's experts are as
+    // busy. Leaves the best split.
     bool try_passing_on() {
         const double before = best_us_;
         for (Candidate& first : candidates_) {
@@ -490,8 +492,7 @@ class Balancer {
         });
     }
 
-    // From the most loaded: each goes to the executor with which the layer ends first so
-    // far.
+    // From the most loaded: each goes to the executor with the earliest end so far.
     void go_by_turns() {
         elsewhere_.clear();
         double copies_end = 0;
@@ -550,8 +551,9 @@ class Balancer {
     int evaluations_ = 0;
 };
 
-// The order in which the GPU is done first (Johnson's rule for two machines, but for the bounded number of slots).
-// Copies of one format all take the same time: the longest expert comes first.
+// The order in which the GPU finishes first (Johnson's rule for two machines, except for
+// the bounded number of slots). Copies of one format all take the same time: the longest
+// expert comes first.
 void sort_for_copying(std::vector<Candidate>& candidates) {
     const bool one_kind = std::all_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
         return candidate.format == candidates.front().format && candidate.disk_us == candidates.front().disk_us;
@@ -590,7 +592,7 @@ std::uint32_t preferred_of(ElsewhereCosts elsewhere) {
     return preferred;
 }
 
-// The shortest way alone.
+// The kind of execution that is shortest by itself.
 Way shortest_way(const Candidate& miss, bool can_copy, ElsewhereCosts elsewhere) {
     double shortest = miss.cpu_us;
     Way way = Way::kCpu;

@@ -16,12 +16,12 @@ struct ExpertLoad {
     std::int32_t expert = 0;
     std::int32_t n_tokens = 0;
     Place place = Place::kRam;
-    kernels::WeightType format = kernels::WeightType::kBf16;  // that its copies are in
+    kernels::WeightType format = kernels::WeightType::kBf16;  // the format of its copies
     std::uint32_t elsewhere = 0;                              // bit i: the i-th executor elsewhere can take it
-    double held = 0;  // of the neurons that it needs, those that the device has already
+    double held = 0;                                          // of the neurons that it needs, the share on the device
 };
 
-// Ways beyond the three of this machine: executors elsewhere.
+// Kinds of execution beyond the three of this machine: executors elsewhere.
 constexpr Way way_elsewhere(std::size_t i) {
     return static_cast<Way>(static_cast<std::size_t>(Way::kCpu) + 1 + i);
 }
@@ -38,16 +38,17 @@ struct Assignment {
     Way way = Way::kCpu;
     kernels::WeightType format = kernels::WeightType::kBf16;
     Place place = Place::kRam;
-    // What the choice was between, each alone: computing on the CPU, computing on the accelerator, and the copy to it.
+    // The costs that were compared, each alone: computing on the CPU, computing on the
+    // accelerator, and the copy to it.
     double cpu_us = 0, gpu_us = 0, copy_us = 0;
-    // Of a copy without the neurons that a theta leaves out: the CPU's part, before the bus's; and of its bytes those
-    // that are copied.
+    // A copy without the neurons that a theta leaves out: the CPU's part, before the
+    // bus's; and the copied share of its bytes.
     double preparing_us = 0, copied_share = 1;
 };
 
-// What a layer's experts do. Resident first, then copies in the order in which they are
-// made (most loaded first; of several formats: those that keep the GPU busiest while the
-// next arrives), then the CPU's, then each one's elsewhere.
+// The executions of a layer's experts. Residents first, then copies in the order in which
+// they are made (most loaded first; with several formats: the order that keeps the GPU
+// busiest while the next arrives), then the CPU's, then those of each executor elsewhere.
 struct Schedule {
     std::vector<Assignment> assignments;
     // Predicted, microseconds: how long each side is busy (slow-downs by the others counted, waiting not; the CPU
@@ -66,7 +67,7 @@ struct Schedule {
         kernels::WeightType format = kernels::WeightType::kBf16;
         double gpu_us = 0;
         double cpu_us = 0;                          // without disk_us
-        double one_us = 0;                          // of one token on the CPU: the time of reading the weights
+        double one_us = 0;                          // one token on the CPU: the time of reading the weights
         double copy_us = 0;                         // without disk_us and preparing_us
         double disk_us = 0;                         // before the CPU or the copy can begin
         double preparing_us = 0, copied_share = 1;  // as in Assignment
@@ -77,18 +78,18 @@ struct Schedule {
         bool copied() const { return way == Way::kCopy; }
     };
     std::vector<Candidate> candidates;
-    std::vector<Candidate> preferred;  // those that ExecutorCost::is_preferred() takes away from the policy
+    std::vector<Candidate> preferred;  // experts that ExecutorCost::is_preferred() takes out of the policy's decision
 };
 
-// Each expert costs what its format does, read from disk first where it lies there
-// (CostTable::disk). For balanced the split is the best of all where at most 8
-// experts miss, else the best that a bounded search finds. Decides without allocating
-// once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on
-// demand. Without an accelerator (cost.table()) nothing is resident or copied. Executors
-// elsewhere take part in `balanced` and `threshold`, and where they are preferred
+// Each expert has the cost of its format, plus reading from disk if it lies there
+// (CostTable::disk). For balanced the split is the best of all if at most 8 experts miss,
+// otherwise the best that a bounded search finds. Decides without allocating once `out`
+// has seen the largest layer. `staging_slots` 0: nothing can be copied on demand. Without
+// an accelerator (cost.table()) nothing is resident or copied. Executors elsewhere take
+// part in `balanced` and `threshold`, and where they are preferred
 // (ExecutorCost::is_preferred) in all policies, which decide about the rest of the layer
-// then: at most kMostElsewhere. The costs in the assignments are set, with a theta by what
-// `layer` is known to leave out.
+// then: at most kMostElsewhere. Sets the costs in the assignments, with a theta by the
+// known shares of `layer`.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
             Schedule& out, ElsewhereCosts elsewhere = {}, const LayerAtHand& layer = {});
 
@@ -97,11 +98,10 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
 // one hand-over and one activation copy: half of it before either side begins, half when
 // both are done. Copies and CPU slow each other down while both run
 // (CostTable::cpu_slowdown, copy_slowdown), the less the longer the CPU computes with the
-// weights that it reads. The host reads the experts on disk that are to be copied before
-// all else, then those that the CPU computes with: before it computes, or beside it where
-// the costs say so (CostTable::disk_beside). What it prepares for copies comes before its
-// own experts as well, but the GPU does not wait for it. Costs in the assignments are not
-// looked at.
+// weights that it reads. The host reads the experts on disk that are to be copied first,
+// then those that the CPU computes: before it computes, or beside it if the costs allow
+// that (CostTable::disk_beside). Its preparation of copies comes before its own experts
+// as well, but the GPU does not wait for it. Ignores the costs in the assignments.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
                    ElsewhereCosts elsewhere = {}, const LayerAtHand& layer = {});
 

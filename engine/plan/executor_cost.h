@@ -8,10 +8,10 @@
 
 namespace offstage::engine {
 
-// What an executor costs that works beside this machine's accelerator and CPU and takes
-// nothing from them: it has weights of its own, on another machine. Microseconds; n_rows:
-// (token, chosen expert) pairs. Called for every layer, by the engine's thread: quick,
-// and without allocating.
+// The cost of an executor that works beside this machine's accelerator and CPU without
+// sharing anything with them: it has its own weights, on another machine. Microseconds;
+// n_rows: (token, chosen expert) pairs. Called for every layer, by the engine's thread:
+// quick, and without allocating.
 class ExecutorCost {
   public:
     virtual ~ExecutorCost() = default;
@@ -19,9 +19,9 @@ class ExecutorCost {
     virtual double expert_us(kernels::WeightType format, std::int64_t n_rows) const = 0;
     // All inputs there and all outputs back.
     virtual double transfer_us(std::int64_t n_rows) const = 0;
-    // The person wants it used: what it can take and the accelerator does not hold is computed there, whatever the
-    // policy is and whatever that costs. Of several such executors each expert's is the one with which the layer's last
-    // one is done first.
+    // The user prefers it: experts that it can compute and the accelerator does not hold
+    // are computed there, under every policy and at any cost. If several such executors
+    // have an expert, it goes to the one that lets the layer end first.
     virtual bool is_preferred() const { return false; }
 };
 

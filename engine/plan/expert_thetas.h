@@ -9,8 +9,8 @@
 
 namespace offstage::engine {
 
-// kernels::ExpertSpec::theta of a model's routed experts: one for all of them, or one for each. A value; copies share
-// what they hold.
+// kernels::ExpertSpec::theta of a model's routed experts: one for all of them, or one for
+// each. A value; copies share the array.
 class ExpertThetas {
   public:
     ExpertThetas(double of_all = 0) : mean_(static_cast<float>(of_all)) {}

@@ -10,7 +10,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
-constexpr double kLeastRecall = 0.01;       // what is read for a guess that was right is finite
+constexpr double kLeastRecall = 0.01;       // keeps the bytes read for a right guess finite
 
 double resident_rate(const Plan& plan, const ModelDemand& demand, const Popularity& popularity) {
     std::vector<std::uint8_t> fast(plan.places.size());
@@ -124,7 +124,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
     HostSlots slots(plan.host_staging_slots);
     Figures sum;
     std::string key;
-    double idle_us = 0;  // of the disk, before the layer at hand
+    double idle_us = 0;  // of the disk, before the present layer
     std::mt19937 random(1);
     const auto is_guessed = [&](std::size_t n_chosen) {
         const double share =
@@ -135,7 +135,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
         for (std::int64_t layer = 0; layer < n_layers_; ++layer) {
             key.clear();
             double ahead_us = 0;      // of the expert that was being read when the layer began
-            double ahead_cpu_us = 0;  // of those that were read before
+            double ahead_cpu_us = 0;  // of the experts read before
             for (const std::int32_t expert : chosen(token, layer)) {
                 const auto i = static_cast<std::size_t>(layer * n_experts_ + expert);
                 const kernels::WeightType format = plan.format(i, times.master());

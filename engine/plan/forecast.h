@@ -14,7 +14,7 @@
 
 namespace offstage::engine {
 
-// Of the prompt that forecasts are made for unless somebody asks for another.
+// The default length of the prompt in forecasts.
 inline constexpr std::int64_t kForecastPrompt = 512;  // tokens
 
 struct Forecast {
@@ -25,25 +25,26 @@ struct Forecast {
     double ttft_s = 0;           // prompt of prompt_tokens
     double prefill_tokens_per_s = 0;
     std::int64_t prompt_tokens = 0;
-    std::int64_t prompt_steps = 0;  // in which the prompt is read
+    std::int64_t prompt_steps = 0;  // to read the prompt
     double mean_bits = 16;          // of the plan
     double predicted_loss = 0;      // of the plan
-    // From the plan in force, by add_transition(); 0: nothing to do, or not asked.
+    // From the present plan, by add_transition(); 0: nothing to do, or not computed.
     std::uint64_t bytes_to_move = 0;
     double seconds_to_get_there = 0;
 };
 
-// Microseconds of a decoded token beside its experts, after `context` others. Where the
-// plan has slots for guessed copies and the policy copies, guessing is part of it.
+// Microseconds of a decoded token beside its experts, after `context` others. Includes
+// guessing if the plan has slots for guessed copies and the policy copies.
 double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decode, std::int64_t context);
 
-// What a layer's experts take when one token is decoded. Only how many there are of each place and format counts, so
-// each case is decided once. The referents must outlive this object. One thread.
+// The cost of a layer's experts when one token is decoded. Only the numbers of experts of
+// each place and format count, so each case is decided once. The referents must outlive
+// this object. One thread.
 class DecodeCosts {
   public:
     struct Figures {
         double us = 0;
-        double cpu_us = 0;   // of these, computing on the CPU
+        double cpu_us = 0;   // of these, computed on the CPU
         double disk_us = 0;  // and reading beside that
         double copied_bytes = 0;
     };
@@ -74,8 +75,8 @@ class DecodeCosts {
 class HostSlots {
   public:
     explicit HostSlots(std::int64_t n_slots) : n_slots_(static_cast<std::size_t>(std::max<std::int64_t>(0, n_slots))) {}
-    // Uses an expert whose place is `place`: kRam instead of kDisk where it lies in a
-    // slot.
+    // Uses an expert whose place is `place`. Returns kRam instead of kDisk if it lies in
+    // a slot.
     Place use(Place place, std::size_t expert);
 
   private:
@@ -95,13 +96,14 @@ class DecodeSample {
         double us = 0;  // experts of one token, all layers, mean
         double copied_bytes = 0;
     };
-    // What goes on beside the experts.
+    // Work beside the experts.
     struct Conditions {
         double dense_us = 0;  // of a token beside its experts
-        // What the disk reads unasked while it would be idle, between two layers' needs.
-        std::int64_t n_slots = 0;  // for guesses; 0: there are none
-        double recall = 1;         // of the experts called, those that were guessed; above 0
-        // Where copies on demand stay: chance that an expert that is not on disk is on the device. 0: by the plan.
+        // Guesses that the disk reads while it would be idle.
+        std::int64_t n_slots = 0;  // for guesses; 0: none
+        double recall = 1;         // of the called experts, the guessed share; above 0
+        // If copies on demand stay: the chance that an expert that is not on disk is on
+        // the device. 0: by the plan.
         double hit_rate = 0;
     };
     Figures play(const Plan& plan, DecodeCosts& times, const Conditions& conditions) const;
@@ -117,20 +119,21 @@ class DecodeSample {
     std::vector<std::vector<std::int32_t>> experts_;  // (tokens, layers): the chosen ones
 };
 
-// Of tokens that are decoded after `context` others, by the model's habits.
+// For tokens that are decoded after `context` others, by the model's habits.
 DecodeSample::Conditions decode_conditions(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
                                            const CostModel& cost, PolicyKind decode, std::int64_t context);
 
-// DecodeSample::Conditions::hit_rate where so many experts are on the device, of which `resident_rate` of the calls would
-// find theirs if they stayed the same; and where an expert is found by it.
+// DecodeSample::Conditions::hit_rate for so many experts on the device; `resident_rate`:
+// the share of calls that would hit if the same experts stayed.
 double cached_hit_rate(std::int64_t n_resident, double resident_rate, const ModelDemand& demand,
                        const Popularity& popularity);
 Place place_with_hits(Place place, double hit_rate, std::mt19937& random);
 
-// What a plan would do: draws routings from the popularity (experts of a token without repetition, by share), lets the
-// policy decide each layer with the cost model, and averages. Deterministic (`seed`). An estimate: dense work counts
-// only where the table has it, and experts on disk cost CostTable::disk more than those in RAM. bytes_to_move
-// stays 0. `popularity` is of the demand's shape.
+// Forecasts a plan: draws routings from the popularity (experts of a token without
+// repetition, by share), lets the policy decide each layer with the cost model, and
+// averages. Deterministic (`seed`). An estimate: dense work counts only if the table has
+// it, and experts on disk cost CostTable::disk more than those in RAM. bytes_to_move
+// stays 0. `popularity` has the demand's shape.
 Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
                   PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed = 1);
 

@@ -23,7 +23,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, c
     table.expert_bytes = grid.expert_bytes(format);
     table.pinned = true;
     table.emulated = true;
-    table.sync_us = profile.sync_us + profile.launch_us;  // what the host answers is launched after it
+    table.sync_us = profile.sync_us + profile.launch_us;  // work after a host wait needs a launch
     const auto bytes = static_cast<double>(table.expert_bytes);
     table.weight_copy_us = profile.copy_us(bytes);
     for (std::int64_t n = 1; n <= 1024; n *= 2) {
@@ -38,7 +38,8 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, c
     if (profile.host) {
         if (lies_by_neurons(format)) table.sparse_cpu = accounted_sparse_factors();
         table.disk.us = profile.host->disk_us(bytes);
-        // Both at once get what the memory gives, in proportion to what each takes alone.
+        // Together they get the memory's bandwidth, in proportion to what each uses
+        // alone.
         const double wanted = profile.host->read_gbps + bytes / (table.weight_copy_us * 1e3);
         table.cpu_slowdown = table.copy_slowdown = std::max(1.0, wanted / profile.host->dram_gbps);
     }

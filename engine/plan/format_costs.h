@@ -12,27 +12,26 @@
 
 namespace offstage::engine {
 
-// Costs as a hardware profile has them. Where the profile knows no host, cpu_expert stays
-// empty.
+// The costs in a hardware profile. If the profile has no host, cpu_expert stays empty.
 CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid);
 
-// What was measured of the CPU, beside a device that is accounted.
+// Takes the CPU's measured costs over into the table of an accounted device.
 void take_cpu_part(CostTable& table, CostTable cpu);
 
-// What experts of one format cost. Loads, reports and estimates have it from here, so
-// that their forecasts are the same number.
+// The costs of experts of one format. Loads, reports and estimates all use this, so that
+// their forecasts are equal.
 struct FormatCosts {
     CostTable table;
     bool measured = false;  // now, all or in part
 };
 
-// Without measuring. Of an emulated device: by its profile, and where that knows no host,
-// with the CPU's part that is kept. Nothing: something would have to be measured.
+// Without measuring. For an emulated device: from its profile, and if that has no host,
+// with the CPU's stored part. Nothing: something would have to be measured.
 std::optional<FormatCosts> known_format_costs(const CostPlace& place, const HardwareProfile* emulated,
                                               kernels::WeightType format, const ExpertGrid& grid,
                                               const CalibrationCache& cache);
-// The same, and what is not known is measured now and kept. The device must be reserve()d
-// as calibrate() says. Throws as calibrate_format().
+// The same, but unknown costs are measured now and stored. The device must be reserve()d
+// as for calibrate(). Throws as calibrate_format().
 FormatCosts format_costs(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                          const CalibrationCache& cache, const std::function<void(double)>& progress,
                          const std::stop_token& stop);

@@ -15,7 +15,7 @@ using kernels::WeightType;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Prices of memory: those at which experts of these ranks of use change their place.
 constexpr double kRanks[] = {0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95};
-constexpr int kHalvings = 18;  // of the interval that the price of loss lies in
+constexpr int kHalvings = 18;  // of the interval that contains the price of loss
 
 // Sensitivity::loss of all experts and formats, without its searches per call: (experts, formats).
 std::vector<double> losses(const Sensitivity& sensitivity, const std::vector<WeightType>& formats,
@@ -85,7 +85,7 @@ FormatSearch::FormatSearch(const ModelDemand& demand, const Budget& budget, cons
       costs_(costs),
       formats_(formats_of(demand)),
       n_experts_(static_cast<std::size_t>(demand.n_layers * demand.n_experts)),
-      // Refuses what is no model before anything is counted by it.
+      // Rejects invalid input before anything is computed from it.
       sample_((check_demand(demand, budget, popularity), demand), popularity),
       decode_costs_(demand, *costs.cost, costs.decode) {
     check_shape(*costs.sensitivity, popularity);
@@ -190,7 +190,8 @@ void FormatSearch::add_uniform() {
         consider({{}, index, &layers}, PlacementKind::kLayers);
     }
     if (has_best_) return;
-    // Not even the master's format fits in what a whole plan needs: this says why.
+    // Not even the master's format fits in the budgets: this call throws the error with
+    // the reason.
     place_experts(demand_, budget_, popularity_, kind_, {});
 }
 
@@ -208,8 +209,8 @@ void FormatSearch::add_mixtures() {
 }
 
 void FormatSearch::add_priced() {
-    // The price of VRAM at which an expert in the master's format is indifferent to its place; so for RAM, where not
-    // all experts fit.
+    // The price of VRAM at which an expert in the master's format is indifferent to its
+    // place; the same for RAM, where not all experts fit.
     const auto price = [&](double rank, double far_us, double near_us) {
         const std::size_t i = by_use_[static_cast<std::size_t>(rank * static_cast<double>(n_experts_ - 1))];
         return use_[i] * std::max(0.0, far_us - near_us) / static_cast<double>(formats_.front().expert_bytes);
@@ -289,7 +290,7 @@ FormatSearch::Formats FormatSearch::priced(double vram_price, double ram_price) 
                 kept = std::move(formats);
             }
         }
-        // What is left of the floor goes to the least used experts.
+        // The rest of the floor goes to the least used experts.
         double loss = loss_of(kept);
         for (const std::uint32_t i : by_use_) {
             const double more = loss_[at(i, cheap[i])] - loss_[at(i, kept[i])];
@@ -302,7 +303,8 @@ FormatSearch::Formats FormatSearch::priced(double vram_price, double ram_price) 
     return is_allowed(kept) ? kept : Formats{};
 }
 
-// Where the mean is below the floor: from the fewest bits on, the most used experts go one format up.
+// If the mean is below the floor: from the fewest bits on, the most used experts go one
+// format up.
 void FormatSearch::raise_bits(Formats& formats) const {
     std::vector<std::uint8_t> ascending(formats_.size());
     std::iota(ascending.begin(), ascending.end(), std::uint8_t{0});
@@ -328,7 +330,7 @@ std::vector<std::size_t> FormatSearch::order_of(const Formats& formats) const {
         const std::size_t f = formats[i];
         const double far_us = demand_.shares_host_memory ? disk_us_[f] : ram_us_[f];
         const double near_us = demand_.shares_host_memory ? ram_us_[f] : device_us_[f];
-        // Unknown disks: by use.
+        // Disk of unknown speed: by use.
         const double gained_us = far_us > near_us ? far_us - near_us : 1;
         gain[i] = use_[i] * gained_us / static_cast<double>(formats_[f].expert_bytes);
     }
@@ -365,7 +367,8 @@ void FormatSearch::consider(const FormatChoice& choice, PlacementKind kind) {
 
 bool FormatSearch::is_better(const Best& a, const Best& b) const {
     const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
-    // Where nobody knows what reading costs, the forecast takes a disk for RAM: fewer calls come first then.
+    // If the cost of reading is unknown, the forecast treats a disk as RAM: so fewer
+    // calls come first.
     if (costs_.cost->table().disk.us <= 0) {
         if (is_less(a.disk_calls, b.disk_calls)) return true;
         if (is_less(b.disk_calls, a.disk_calls)) return false;

@@ -14,22 +14,27 @@ double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Po
 
 // Chooses every expert's format and place.
 //
-// What formats the experts get does not depend on how much VRAM there is: a family of assignments is made beforehand,
-// each allowed by the floor -
+// The formats do not depend on the size of VRAM: a family of assignments is made
+// beforehand, each allowed by the floor -
 //   uniform    all experts in one format
-//   mixtures   the least used experts in one format, the others in another (CORM, section 4.1), as many as the floor
+//   mixtures   the least used experts in one format, the others in another (CORM, section
+//   4.1), as many as the floor
 //              allows
-//   priced     each expert alone takes the format and place that cost least, at a price per byte of VRAM, per byte of
-//              RAM and per loss; several prices of memory, the price of loss the smallest that keeps the floor
-// - and each is placed in its own order (time gained per byte), as much as fits. The forecasts of all decide. For one
-// assignment, more VRAM holds the same experts and more; so the best of the family never gets slower with it.
+//   priced     each expert alone takes the format and place that cost least, at a price
+//   per byte of VRAM, per byte of
+//              RAM and per loss; several prices of memory, the price of loss the smallest
+//              that keeps the floor
+// - and each is placed in its own order (time gained per byte), as much as fits. The
+//   forecasts of all decide. For one assignment, more VRAM holds the same experts and
+//   more; so the best of the family never gets slower with it.
 class FormatSearch {
   public:
     FormatSearch(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                  const PlanCosts& costs);
     // Throws Error as make_plan().
     Plan choose();
-    // Of the plan that was chosen: microseconds of a token's experts by forecast, and experts on disk called per token.
+    // Of the chosen plan: microseconds of a token's experts by forecast, and calls of
+    // experts on disk per token.
     double decode_us() const { return best_.figures.us; }
     double disk_calls() const { return best_.disk_calls; }
 
@@ -59,7 +64,7 @@ class FormatSearch {
     const PlacementKind kind_;
     const PlanCosts& costs_;
     const std::vector<FormatDemand> formats_;
-    const std::size_t n_experts_;  // of all layers
+    const std::size_t n_experts_;  // in all layers
 
     DecodeSample sample_;
     DecodeCosts decode_costs_;

@@ -22,20 +22,20 @@ constexpr std::int64_t kv_blocks_for(std::int64_t n_tokens) {
     return n_tokens / kernels::kKvBlockTokens + (n_tokens % kernels::kKvBlockTokens != 0 ? 1 : 0);
 }
 
-// What a pool takes beside the context: each of 16 beams may part from the others inside
-// a block, and the context need not end with one.
+// A pool's blocks beside the context: each of 16 beams may part from the others inside a
+// block, and the context need not end with one.
 inline constexpr std::int64_t kSpareKvBlocks = 17;
 
-// Blocks of a group of DeltaNet layers: what one sequence keeps, what a step makes of it,
+// Blocks of a group of DeltaNet layers: the state of one sequence, the new one of a step,
 // and two checkpoints (KvSequence::checkpoint). Beams take more memory when they begin.
 inline constexpr std::int64_t kStateBlocks = 4;
 
-// Other conversations of which a state or a window is kept without being asked for: as
-// many as there is RAM for, at most so many.
+// Other conversations whose state or window is stored without a request: as many as RAM
+// has room for, at most so many.
 inline constexpr std::int64_t kMostOtherSequences = 32;
 
-// Of other conversations that are kept beside the running one: so many tokens are counted
-// for each, where what is kept of it does not grow with them.
+// For other conversations stored beside the running one: each counts as so many tokens,
+// if its state does not grow with its tokens.
 inline constexpr std::int64_t kKeptTokensEach = 2048;
 inline constexpr std::int64_t kMostKeptSequences = 16;
 
@@ -44,7 +44,7 @@ constexpr std::int64_t kept_sequences(std::int64_t kept_tokens) {
     return std::min(n, kMostKeptSequences);
 }
 
-// What a group of layers of equal KV cache (KvGroup) takes, in blocks of kKvBlockTokens
+// The blocks of a group of layers with equal KV cache (KvGroup), of kKvBlockTokens
 // tokens.
 struct KvGroupDemand {
     std::int64_t window = 0;                                     // tokens that are kept; 0: all
@@ -53,16 +53,16 @@ struct KvGroupDemand {
 
     std::uint64_t bytes_per_token(KvType type) const { return token_bytes[static_cast<std::size_t>(type)]; }
 
-    // For a context of so many tokens, at least 1. A window wants a block more than its
-    // tokens fill, as it need not begin with one, and it is there twice: where the
-    // sequence ends, and where its last prompt did (KvSequence::checkpoint).
+    // For a context of so many tokens, at least 1. A window needs one block more than its
+    // tokens fill, because it need not begin at a block, and it is stored twice: where
+    // the sequence ends, and where its last prompt ended (KvSequence::checkpoint).
     std::int64_t n_blocks(std::int64_t context) const {
         if (is_state) return kStateBlocks;
         const std::int64_t all = kv_blocks_for(context);
         return window == 0 ? all : std::min(all, 2 * (kv_blocks_for(window) + 1));
     }
-    // Beside these: spare ones, and under a window those of a step's tokens, of which the
-    // first still sees a window of its own.
+    // Further blocks: spare ones, and under a window those of a step's tokens, of which
+    // the first still sees a whole window.
     std::int64_t n_other_blocks(std::int64_t max_step) const {
         if (is_state) return 0;
         return kSpareKvBlocks + (window == 0 ? 0 : kv_blocks_for(max_step));
@@ -75,8 +75,8 @@ struct KvGroupDemand {
         const std::int64_t all = kv_blocks_for(kept_tokens);
         return window == 0 ? all : std::min(all, n * 2 * (kv_blocks_for(window) + 1));
     }
-    // Beside all these, for n other conversations whose tokens lie in what the running
-    // one leaves of the context: the state or the window of the place where each goes on.
+    // Further blocks for n other conversations whose tokens lie in the unused part of the
+    // context: the state or the window at the place where each continues.
     std::int64_t n_other_sequences_blocks(std::int64_t context, std::int64_t n) const {
         if (is_state) return n;
         if (window == 0) return 0;

@@ -7,7 +7,7 @@
 
 namespace offstage::engine {
 
-// What keys and values of the conversation are kept in.
+// The format of the conversation's keys and values.
 using kernels::KvType;
 inline constexpr std::array kKvTypes = {KvType::kF32, KvType::kBf16, KvType::kInt8};
 

@@ -9,12 +9,14 @@
 
 namespace offstage::engine {
 
-// Which of several ways of working is faster is decided on live tokens. A comparison is one trial after the other: a
-// challenger against the way that has won so far, which at first is the forecast's choice. In a trial the two take
-// turns, kPairs windows of kWindow decode steps each, in the order A B B A, so that a machine that grows slower favours
-// neither. The challenger has to be faster by kMargin, and by kStandardErrors of the mean over the pairs; otherwise the
-// other stays. So noise does not decide, and a comparison is over after 2 x kWindow x kPairs steps a challenger. No way
-// changes a result, so nobody notices but for the speed. One thread.
+// Decides on live tokens which of several alternatives is faster. A comparison is one
+// trial after the other: a challenger against the winner so far, which at first is the
+// forecast's choice. In a trial the two take turns, kPairs windows of kWindow decode
+// steps each, in the order A B B A, so that a machine that grows slower favours neither.
+// The challenger must be faster by kMargin, and by kStandardErrors of the mean over the
+// pairs; otherwise the other stays. So noise does not decide, and a comparison ends after
+// 2 x kWindow x kPairs steps a challenger. No alternative changes a result, only the
+// speed. One thread.
 class LiveComparison {
   public:
     static constexpr int kWindow = 4;             // decode steps; their median counts
@@ -23,24 +25,27 @@ class LiveComparison {
     static constexpr double kMargin = 0.02;       // of the time per token
     static constexpr double kStandardErrors = 4;  // of 8 pairs: chance wins one trial between equals in 400
     static constexpr std::int64_t kEvery = 1024;  // decode steps from one comparison to the next
-    static constexpr std::int64_t kAgain = 64;    // from one that found nothing to compare
+    static constexpr std::int64_t kAgain = 64;    // after one that found nothing to compare
 
-    // What a person reads: "balanced", "static". The first is the forecast's choice; at least two.
+    // Names for users: "balanced", "static". The first is the forecast's choice; at least
+    // two.
     explicit LiveComparison(std::vector<MessageArgument> names);
 
-    // The way of the next decode step, an index into the names.
+    // The alternative for the next decode step, an index into the names.
     std::size_t way() const;
-    // A comparison may begin with the next step: begin() says with which challengers.
+    // A comparison may begin with the next step: call begin() with the challengers.
     bool is_due() const { return !comparing_ && steps_ >= next_comparison_; }
-    // In this order, but for the way in use, which comes first. None: nothing is compared for kAgain steps.
+    // In this order, except for the present alternative, which comes first. None: nothing
+    // is compared for kAgain steps.
     void begin(std::span<const std::size_t> challengers);
     bool comparing() const { return comparing_; }
     // The two of the trial, while comparing().
     std::size_t holder() const { return holder_; }
     std::size_t challenger() const { return challengers_.front(); }
 
-    // What the step took, and whether the trial's two ways differed in it at all: steps in which they do not are left
-    // out. True: this step has brought a verdict, the last of verdicts().
+    // The step's time, and whether the trial's two alternatives differed in it: steps
+    // without a difference are left out. True: this step has ended a trial; its result is
+    // the last of verdicts().
     bool record(double step_us, bool differ);
 
     struct Verdict {

@@ -1,5 +1,5 @@
 #pragma once
-// What a person asks for when a model is loaded, as plain values.
+// A user's request to load a model, as plain values.
 
 #include <cstdint>
 #include <functional>
@@ -24,13 +24,13 @@ namespace offstage::engine {
 class Backend;
 
 enum class ComputeMode {
-    kAuto,  // the faster ways on this machine, measured once (engine/plan/compute_choice.h)
+    kAuto,  // the faster form on this machine, measured once (engine/plan/compute_choice.h)
     kF32,   // float32 products everywhere
     kBf16,  // bfloat16 products in batched multiplications
-    kInt8,  // float32, but inputs in 8 bits where few tokens meet a file's blocks
+    kInt8,  // float32, but inputs in 8 bits where few tokens are multiplied by a file's blocks
 };
 
-// How a layer's experts are shared out between accelerator and CPU.
+// How a layer's experts are divided between accelerator and CPU.
 struct DispatchSettings {
     PolicyKind prefill = PolicyKind::kBalanced;
     PolicyKind decode = PolicyKind::kBalanced;
@@ -41,7 +41,7 @@ struct DispatchSettings {
 // "prefill=NAME,decode=NAME", each NAME a policy or "auto"; a side that is not named
 // stays "auto". Throws Error (kInvalidInput).
 DispatchSettings parse_dispatch(const std::string& text);
-// As people read it: "balanced (measured)", "static", "prefill transfer, decode balanced
+// For users: "balanced (measured)", "static", "prefill transfer, decode balanced
 // (measured)".
 std::string describe(const DispatchSettings& settings);
 
@@ -65,32 +65,34 @@ struct LoadRequest {
     std::string device = "cpu";    // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
     std::uint64_t vram_bytes = 0;  // 0: all that the device has to give
     std::uint64_t ram_bytes = 0;   // 0: all that the machine has to give
-    KvType kv = KvType::kBf16;     // what keys and values of the conversation are kept in
+    KvType kv = KvType::kBf16;     // the format of the conversation's keys and values
     // Tokens of other conversations that the KV cache has room for beside the context, in
-    // RAM, so that going back to one does not read it again. 0: they stay in what the
-    // running conversation leaves of the context.
+    // RAM, so that going back to one does not read it again. 0: they stay in the unused
+    // part of the context.
     std::int64_t kept_context = 0;
     DispatchSettings dispatch;
     std::string
         popularity_file;  // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
     QuantSettings quant;  // formats of all experts and of attention's matrices; unset: as in the checkpoint
     // Neurons of routed experts whose activation is nearer to zero than this are left out
-    // (kernels::ExpertSpec::theta): less is read and computed, and results change. 0: none
-    // is. Session::set_theta() changes it while the model is loaded.
+    // (kernels::ExpertSpec::theta): less is read and computed, and results change. 0:
+    // none. Session::set_theta() changes it while the model is loaded.
     double theta = 0;
-    // Above 0: theta is 0, and each expert has the one that was chosen for it, for at most this loss (nats per token,
-    // ChosenThresholds). Load throws Error (kInvalidInput) where none were.
+    // Above 0: theta is 0, and each expert has the threshold chosen for it, for at most
+    // this loss (nats per token, ChosenThresholds). Load throws Error (kInvalidInput) if
+    // there are none.
     double theta_loss = 0;
     bool leaves_out() const { return theta > 0 || theta_loss > 0; }
     // These two, with neuron_guesses.
     ThetaChoice theta_choice() const { return {theta, theta_loss, neuron_guesses}; }
     SparseLoading sparse_loading = SparseLoading::kAuto;
     NeuronGuesses neuron_guesses = NeuronGuesses::kCorrect;
-    // Of the device's memory, for neurons of experts without a place there that were copied once (NeuronCache). 0:
-    // none.
+    // Device memory for neurons of experts without a place there that were copied once
+    // (NeuronCache). 0: none.
     std::uint64_t neuron_cache_bytes = 0;
-    // With a theta: the share of a token's neurons that forecasts, the dispatcher until it has measured, and dry runs
-    // take for active, (0, 1]. 0: nobody knows (kUnknownActiveShare).
+    // With a theta: the share of a token's neurons that forecasts, the dispatcher until
+    // it has measured, and dry runs assume to be active, (0, 1]. 0: unknown
+    // (kUnknownActiveShare).
     double active_share = 0;
     QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
     CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
@@ -99,12 +101,12 @@ struct LoadRequest {
     DiskReads disk_reads = DiskReads::kAuto;
     bool cuda_graphs = true;            // Backend::begin_repeated(); off for comparisons
     bool paced = false;                 // an emulated device answers no faster than the device would
-    bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
+    bool learn_placement = true;        // exchanges experts by live counts if no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
     std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
     bool checks_costs = true;           // kept costs are timed again, and measured anew where they do not hold
     // A synthetic model on an emulated device with an accounted host: computes nothing,
-    // accounts the time (see EmulatedAccelerator). What it says is worthless.
+    // accounts the time (see EmulatedAccelerator). Its text is worthless.
     bool dry = false;
     double dry_repeat = 0;  // see PositionRouting::Habits
     double dry_guess_recall = 1;
@@ -117,11 +119,11 @@ struct LoadRequest {
 };
 
 struct LoadProgress {
-    Message stage;  // for the person, e.g. "Packing experts"
+    Message stage;  // for the user, e.g. "Packing experts"
     std::uint64_t bytes_done = 0;
     std::uint64_t bytes_total = 0;
-    bool counts_bytes = true;  // false: the two only tell the share that is done
-    Message note{};            // a sentence that the person should see now; ModelSummary::notes has it too
+    bool counts_bytes = true;  // false: only the ratio of the two has a meaning
+    Message note{};            // a sentence to show to the user now; ModelSummary::notes has it too
 };
 
 using LoadProgressFn = std::function<void(const LoadProgress&)>;

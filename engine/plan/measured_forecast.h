@@ -5,12 +5,13 @@
 
 namespace offstage::engine {
 
-// What a decoded token was measured to take beyond its plan's forecast: launches, hand-overs, sampling, everything that
-// no table has. 0 where nothing was measured, nothing was forecast, or the forecast was the slower.
+// The measured time of a decoded token beyond its plan's forecast: launches, hand-overs,
+// sampling, everything that no table has. 0 if nothing was measured or forecast, or the
+// forecast was slower.
 double overhead_us(const Forecast& forecast, const MeasuredDecode& measured);
 
-// Whether steps were off by more than kCostNoise from what was forecast (has_drifted()):
-// slower ones count only where no other work interrupted them. False where nothing was
+// Whether steps differed by more than kCostNoise from the forecast (has_drifted()):
+// slower ones count only if no other work interrupted them. False if nothing was
 // measured.
 bool is_unlike(const MeasuredDecode& measured, double forecast_us);
 
@@ -18,10 +19,12 @@ bool is_unlike(const MeasuredDecode& measured, double forecast_us);
 // experts are.
 void add_overhead(Forecast& forecast, double us);
 
-// Puts forecasts of the plan in force and of another one right by what was measured with the first. `now` decodes as
-// measured. `then` has the same overhead; where the forecast of `now` was too slow, both are quicker by the same
-// factor. Hit rates: as measured, and of the calls that `then` was forecast to gain or to lose the same share. So who
-// was forecast to be faster, or to hit more, still is. Without a measurement nothing changes.
+// Corrects forecasts of the present plan and of another one by the measurements with the
+// first. `now` decodes as measured. `then` has the same overhead; if the forecast of
+// `now` was too slow, both get faster by the same factor. Hit rates: as measured, and
+// `then` gains or loses the same share of the calls as in its forecast. So the plan with
+// the faster forecast, or the higher hit rate, keeps its advantage. Without a measurement
+// nothing changes.
 void correct(Forecast& now, Forecast& then, const MeasuredDecode& measured);
 
 }  // namespace offstage::engine

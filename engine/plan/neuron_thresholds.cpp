@@ -94,7 +94,7 @@ FormatLoss read_format_loss(const json& row, std::size_t number, const std::stri
     return read;
 }
 
-// As few digits as say the same number again.
+// With as few digits as give the same number again.
 double short_number(float value) {
     return std::strtod(print("%.6g", static_cast<double>(value)).c_str(), nullptr);
 }

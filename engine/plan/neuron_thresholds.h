@@ -12,22 +12,24 @@
 
 namespace offstage::engine {
 
-// What leaving out neurons (LoadRequest::theta) was measured to save and to cost, over some text (CORM, figure 4).
+// The measured savings and costs of leaving out neurons (LoadRequest::theta), over some
+// text (CORM, figure 4).
 struct NeuronThreshold {
     double theta = 0;         // above 0
     double active_share = 1;  // of a token's neurons, 0 .. 1
     double perplexity = 0;
     double mean_kl = 0;   // nats, from theta 0
-    double same_top = 1;  // share of the tokens whose likeliest one is that of theta 0, 0 .. 1
+    double same_top = 1;  // share of the tokens whose most likely one is that of theta 0, 0 .. 1
 
     bool operator==(const NeuronThreshold&) const = default;
 };
 
-// Thresholds of every expert of a model, chosen so that a loss buys the most neurons left out (engine/eval/
-// threshold_choice.h), and what they were measured to cost over the text that they were chosen on.
+// Thresholds of every expert of a model, chosen so that a loss leaves out the most
+// neurons (engine/eval/threshold_choice.h), and their measured costs over the text that
+// they were chosen on.
 struct ChosenThresholds {
     double loss = 0;   // nats per token from theta 0 that were allowed
-    std::string text;  // its name, for the person
+    std::string text;  // its name, for the user
     std::int64_t n_tokens = 0;
     double active_share = 1;
     double perplexity = 0;
@@ -42,20 +44,20 @@ struct ChosenThresholds {
     bool operator==(const ChosenThresholds&) const = default;
 };
 
-// What all experts in one format were measured to cost (engine/eval/quantize_report.h).
+// The measured loss of all experts in one format (engine/eval/quantize_report.h).
 struct FormatLoss {
     FormatId format{};
     double mean_kl = 0;  // nats per token, from the model as it is in its files
-    std::string text;    // its name, for the person
+    std::string text;    // its name, for the user
     std::int64_t n_tokens = 0;
 
     bool operator==(const FormatLoss&) const = default;
 };
 
-// Of one model; a plain value.
+// One model's; a plain value.
 struct NeuronThresholds {
     std::string model;
-    std::string text;                      // its name, for the person
+    std::string text;                      // its name, for the user
     std::string weight_type;               // of the experts: "BF16"
     std::int64_t n_tokens = 0;             // scored
     double perplexity = 0;                 // of theta 0
@@ -84,23 +86,25 @@ struct ThresholdLoss {
     double same_top = 1;
 };
 ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta);
-// Of the thresholds for a loss: as they were measured.
+// The thresholds' loss, as measured.
 ThresholdLoss expected_loss(const NeuronThresholds& measured, const ThetaChoice& choice);
 
-// The share of a token's neurons that is expected to be active; 0: not known.
+// The expected share of a token's active neurons; 0: not known.
 struct ActiveShares {
     double of_model = 0;
     std::vector<double> of_layers;  // empty: not known
 };
-// Of one theta for all experts, or (loss above 0) of the thresholds for this loss.
+// For one theta for all experts, or (loss above 0) for the thresholds of this loss.
 ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss);
 
-// JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text": "...", "weight_type": "BF16",
-// "n_tokens": N, "perplexity": P, "rows": [{"theta": T, "active_share": S, "perplexity": P, "mean_kl": K, "same_top":
-// A}], "chosen": [{"loss": L, "text": "...", "n_tokens": N, "active_share": S, "perplexity": P, "mean_kl": K,
-// "same_top": A, "layers": [S, ...], "thetas": [[T, ...], ...]}], "formats": [{"format": "hqq4",
-// "mean_kl": K, "text": "...", "n_tokens": N}]}; "chosen" and "formats" may be missing. At most 4 MiB. Reading
-// throws Error naming file, key and what was expected; writing is atomic.
+// JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text":
+// "...", "weight_type": "BF16", "n_tokens": N, "perplexity": P, "rows": [{"theta": T,
+// "active_share": S, "perplexity": P, "mean_kl": K, "same_top": A}], "chosen": [{"loss":
+// L, "text": "...", "n_tokens": N, "active_share": S, "perplexity": P, "mean_kl": K,
+// "same_top": A, "layers": [S, ...], "thetas": [[T, ...], ...]}], "formats": [{"format":
+// "hqq4", "mean_kl": K, "text": "...", "n_tokens": N}]}; "chosen" and "formats" may be
+// missing. At most 4 MiB. Reading throws Error with file, key and expected value; writing
+// is atomic.
 NeuronThresholds parse_neuron_thresholds(std::string_view json, const std::string& source);
 NeuronThresholds read_neuron_thresholds(const std::filesystem::path& file);
 void write_neuron_thresholds(const NeuronThresholds& thresholds, const std::filesystem::path& file);

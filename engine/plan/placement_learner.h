@@ -9,8 +9,9 @@
 
 namespace offstage::engine {
 
-// Learns from live routing which experts belong on the device: counts that halve every `half_life` tokens, and one
-// exchange at a time where the counts clearly speak for it. One thread.
+// Learns from live routing which experts should be on the device: counts that halve every
+// `half_life` tokens, and one exchange at a time if the counts clearly favour it. One
+// thread.
 class PlacementLearner {
   public:
     // An expert is admitted when its count exceeds kMargin times the evicted one's plus kConstant: counts of a few
@@ -25,8 +26,8 @@ class PlacementLearner {
     // experts: (n_tokens, n_layers, n_active), in the order of the text. Ids out of range are ignored.
     void observe(std::span<const std::int32_t> experts, std::int64_t n_tokens);
 
-    // The exchange that gains most, if any is worth it. resident: (n_layers, n_experts), 0 or 1. The caller carries it
-    // out and asks again with the new map, at its own pace.
+    // The exchange that gains most, if any pays. resident: (n_layers, n_experts), 0 or 1.
+    // The caller carries it out and calls again with the new map, at its own pace.
     std::optional<Exchange> propose(std::span<const std::uint8_t> resident) const;
 
     // Decayed tokens of an expert, as of the last observed token.
@@ -35,7 +36,7 @@ class PlacementLearner {
 
   private:
     std::int64_t n_layers_, n_experts_, n_active_;
-    double growth_;      // of a token's weight over the one before: counts decay by being outgrown
+    double growth_;      // ratio of a token's weight to the one before: new weights grow, so older counts lose value
     double weight_ = 1;  // of the next token
     std::vector<double> counts_;
 };

@@ -17,9 +17,9 @@ namespace {
 // Sizes may come from files: products and sums of 64-bit numbers are formed in 128.
 __extension__ typedef unsigned __int128 Wide;
 
-constexpr std::int64_t kDefaultContext = 32768;  // tokens, when the person named none
+constexpr std::int64_t kDefaultContext = 32768;  // tokens, unless the user set one
 constexpr std::int64_t kUsualStep = 512;
-constexpr std::int64_t kRoomyStep = 2048;  // ... where memory is to spare: weights are read and unpacked less often
+constexpr std::int64_t kRoomyStep = 2048;  // ... if memory is plentiful: weights are read and unpacked less often
 constexpr std::int64_t kLargestStep = 4096;
 constexpr std::int64_t kLongestPlannedContext = std::int64_t{1} << 40;
 constexpr std::int64_t kMostExpertsOfAll = std::int64_t{1} << 26;
@@ -108,8 +108,8 @@ class Placer {
                most_blocks(wished_context_ / kernels::kKvBlockTokens,
                            [&](std::int64_t blocks) { return kv_bytes(blocks * kernels::kKvBlockTokens) <= bytes; });
     }
-    // The largest number up to `most` that fits; 0 does, and what is less than one that
-    // does.
+    // The largest number up to `most` that fits. Precondition: 0 fits, and every smaller
+    // number than one that fits.
     template <typename Fits>
     static std::int64_t most_blocks(std::int64_t most, const Fits& fits) {
         std::int64_t good = 0;
@@ -142,7 +142,7 @@ class Placer {
             bits += f.bits_per_weight;
         }
         plan_.slot_bytes = narrow(slot_bytes_);
-        // All alike are exactly what they are, whatever the rounding of their sum.
+        // If all have one format the mean is exact, without the rounding of a sum.
         plan_.mean_bits =
             choice_.formats.empty() ? formats[choice_.uniform].bits_per_weight : bits / static_cast<double>(n_all_);
         if (demand_.formats.empty()) return;
@@ -150,10 +150,10 @@ class Placer {
         for (std::size_t i = 0; i < plan_.places.size(); ++i) plan_.formats.push_back(format(i).format);
     }
 
-    // Of the experts from rank `first` to before `last`.
+    // Bytes of the experts from rank `first` to before `last`.
     Wide bytes_between(std::size_t first, std::size_t last) const { return bytes_up_to_[last] - bytes_up_to_[first]; }
     Wide bytes_of_all() const { return bytes_up_to_.back(); }
-    // How many experts from rank `first` on fit.
+    // The number of experts from rank `first` on that fit.
     std::size_t fitting(std::size_t first, Wide bytes) const {
         const auto begin = bytes_up_to_.begin() + static_cast<std::ptrdiff_t>(first);
         const auto end = std::upper_bound(begin, bytes_up_to_.end(), *begin + bytes);
@@ -161,8 +161,9 @@ class Placer {
     }
 
     // ---- one memory: a device's, or the host's where they share it
-    // Sets context, step, KV cache and workspace for a memory of `bytes`, of which `fixed` are taken by what has no
-    // choice, and on a device staging. Returns how many experts fit beside them.
+    // Sets context, step, KV cache and workspace for a memory of `bytes`, of which
+    // `fixed` are taken by parts of fixed size, and on a device staging. Returns how many
+    // experts fit beside them.
     std::size_t divide(Wide bytes, Wide fixed, bool on_device, const char* place) {
         const Wide base = fixed + kv_bytes(least_context_);
         if (base + workspace_bytes(smallest_step_) > bytes) {
@@ -183,9 +184,10 @@ class Placer {
                 n = n_all_;
                 left = rest - workspace_bytes(usual_step_) - bytes_of_all();
             } else {
-                // A tenth of the memory may go into the workspace, since a longer step copies experts less often. The
-                // allowance grows with the budget without leaps, and so does the number of experts: more memory never
-                // means fewer of them. What the division leaves over goes to the context and then to the step.
+                // A tenth of the memory may go into the workspace, since a longer step
+                // copies experts less often. The allowance grows with the budget without
+                // leaps, and so does the number of experts: more memory never means fewer
+                // of them. The remaining memory goes to the context and then to the step.
                 Wide allowance = workspace_bytes(usual_step_);
                 if (on_device) {
                     allowance = std::clamp(bytes / 10, allowance, workspace_bytes(largest_step_));
@@ -214,7 +216,7 @@ class Placer {
         }
         if (on_device && n < n_all_) {
             plan_.max_step = largest_step_in(workspace_bytes(plan_.max_step) + left);
-        } else if (n == n_all_) {  // of what nobody needs, a quarter
+        } else if (n == n_all_) {  // a quarter of the unused memory
             const std::int64_t step = largest_step_in(workspace_bytes(plan_.max_step) + left / 4);
             plan_.max_step = std::max(plan_.max_step, std::min(step, roomy_step_));
         }
@@ -272,14 +274,14 @@ class Placer {
     static Wide limit(std::uint64_t bytes) { return bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max(); }
 
     // ---- other conversations' states and windows, in RAM
-    // Where not all experts fit: what is left out of their room for these. It grows with the room without leaps, so
-    // that more memory never means fewer experts.
+    // If not all experts fit: the part of the experts' room reserved for these. It grows
+    // with the room without leaps, so that more memory never means fewer experts.
     Wide sequences_allowance(Wide experts_room) const {
         const std::int64_t context = plan_.context > 0 ? plan_.context : wished_context_;
         return std::min<Wide>(demand_.sequences_bytes(context, kMostOtherSequences), experts_room / 16);
     }
-    // As many as fit in what the rest of the plan leaves of RAM; of what nobody needs, a
-    // quarter.
+    // As many as fit in the rest of RAM, or in a quarter of it if all experts have their
+    // place.
     void keep_sequences(Wide bytes) {
         Wide left = bytes - plan_.ram_bytes;
         if (plan_.host_staging_slots == 0) left /= 4;
@@ -350,7 +352,7 @@ class Placer {
     // A token's experts, and guesses of the next layer's in up to an eighth of the room that is left for experts.
     void set_disk_slots(Wide taken, Wide bytes) {
         plan_.host_staging_slots = demand_.n_active;
-        // Where there is no room for buffers, experts come through the mapped file.
+        // Without room for buffers, experts are read through the mapped file.
         without_buffers_ = taken + disk_slots_bytes() > bytes;
         const Wide least = taken + disk_slots_bytes();
         const Wide room = least < bytes ? (bytes - least) / 8 : 0;
@@ -368,8 +370,9 @@ class Placer {
         return static_cast<Wide>(plan_.host_staging_slots) * slot_bytes_ + plan_.disk_buffer_bytes;
     }
 
-    // How many of the experts that are not on the device get a place in RAM beside `taken`. When not all do, room for a
-    // token's experts is kept for those that come from disk.
+    // The number of experts outside the device that get a place in RAM beside `taken`.
+    // When not all do, room for a token's experts is reserved for those that come from
+    // disk.
     std::size_t place_with_disk(Wide bytes, Wide taken) {
         const std::size_t n_wanted = n_all_ - n_resident_;
         if (taken + bytes_between(n_resident_, n_all_) <= bytes) return n_wanted;
@@ -400,7 +403,7 @@ class Placer {
     const FormatChoice& choice_;
     std::int64_t wished_context_ = 0, least_context_ = 0;
     std::int64_t largest_step_ = 0, roomy_step_ = 0, usual_step_ = 0, smallest_step_ = 0;
-    std::vector<std::size_t> own_order_;  // where the choice has none
+    std::vector<std::size_t> own_order_;  // if the choice has no order
     std::vector<Wide> bytes_up_to_;       // [k]: of the first k experts in their order
     Wide slot_bytes_ = 0;
     bool without_buffers_ = false;  // for reading experts on disk directly

@@ -8,18 +8,19 @@
 
 namespace offstage::engine {
 
-// What experts are kept in, and who gets the fastest place first: decided before anything is placed.
+// The formats of experts, and the order in which they get the fastest places: decided
+// before anything is placed.
 struct FormatChoice {
     std::vector<std::uint8_t>
         formats;  // (n_layers, n_experts), indices into ModelDemand::formats; empty: all `uniform`
     std::uint8_t uniform = 0;
-    // Experts to be placed, those that it leaves out are somebody else's (Place::kDisk, no bytes); nullptr: all, in
-    // placement_order().
+    // The experts to place, in this order. Another machine holds the others
+    // (Place::kDisk, no bytes). nullptr: all, in placement_order().
     const std::vector<std::size_t>* order = nullptr;
 };
 
-// The formats that a demand allows, its master's first; never empty (a demand without formats allows what it is in, of
-// 16 bits).
+// The formats that a demand allows, its master's first; never empty (a demand without
+// formats allows its master's, of 16 bits).
 std::vector<FormatDemand> formats_of(const ModelDemand& demand);
 
 // Throws Error (kInvalidInput) when the three do not belong together or are out of range.

@@ -1,5 +1,6 @@
 #pragma once
-// What goes where, and what a person gives away for it, as plain values.
+// The places and formats of all parts of a model, and the quality that a user gives up
+// for speed, as plain values.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,32 +17,32 @@ namespace offstage::engine {
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };
 
-// How much quality a person gives away for speed. Nothing unless one of these is set:
-// then every expert stays in its master's format.
+// How much quality a user gives up for speed. Nothing unless one of these is set: then
+// every expert stays in its master's format.
 struct QualityFloor {
     // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one
     // of quality as well: a plan then has no larger predicted loss than the plain mixture
-    // of that mean has (the two formats next to it, the least used experts in fewer
-    // bits), so that nobody's bits are taken from the popular experts and given to the
-    // others.
+    // of that mean (the two formats next to it, the least used experts in fewer bits), so
+    // that no bits are moved from the popular experts to the others.
     double min_mean_bits = 0;
     double max_loss = 0;  // Sensitivity's predicted loss of the whole plan; 0: not set
-    // Nats per token (mean KL divergence from the model as it is in its files), as measured over a text: of the formats
-    // and of the neurons that are left out, in sum. Lets the planner choose both; it takes nothing of which no loss was
-    // measured (engine/plan/quality_trade.h). 0: not set.
+    // Nats per token (mean KL divergence from the model as stored in its files), as
+    // measured over a text: the sum for the formats and for the neurons that are left
+    // out. Lets the planner choose both; it uses nothing without a measured loss
+    // (engine/plan/quality_trade.h). 0: not set.
     double max_kl = 0;
     bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0 || max_kl > 0; }
     bool operator==(const QualityFloor&) const = default;
 };
 
-// What goes where.
+// The places and formats of all parts.
 struct Plan {
     std::vector<Place> places;  // (n_layers, n_experts): the fastest place that holds a copy
-    // (n_layers, n_experts): what each expert is kept in, wherever its copies are; empty:
-    // all in the master's.
+    // (n_layers, n_experts): the format of each expert, for all its copies; empty: all in
+    // the master's.
     std::vector<FormatId> formats;
     std::int64_t context = 0;
-    KvType kv = KvType::kBf16;  // what keys and values are kept in
+    KvType kv = KvType::kBf16;  // the format of keys and values
     std::int64_t kv_device_blocks = std::int64_t{1}
                                     << 40;  // of each KV group's context, at most; the others lie in RAM
     std::int64_t max_step = 512;            // prompt tokens per step
@@ -62,11 +63,11 @@ struct Plan {
     double expected_hit_rate = 0;
     double mean_bits = 16;      // per expert weight
     double predicted_loss = 0;  // Sensitivity's, of these formats
-    // With QualityFloor::max_kl: what is to be left out, and the nats per token that formats and neurons were measured
-    // to cost, each alone. Nothing: not the planner's choice.
+    // With QualityFloor::max_kl: the chosen thresholds, and the measured nats per token
+    // of formats and neurons, each alone. Nothing: not the planner's choice.
     std::optional<ThetaChoice> theta;
     double format_kl = 0, neuron_kl = 0;
-    Message note;  // for the person, when something was given up: a shorter context, no staging ...
+    Message note;  // for the user, about reductions: a shorter context, no staging ...
 
     std::int64_t n_resident() const;
     FormatId format(std::size_t expert, FormatId master) const { return formats.empty() ? master : formats[expert]; }

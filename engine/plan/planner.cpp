@@ -14,7 +14,7 @@
 namespace offstage::engine {
 namespace {
 
-// What a person calls a format of this model.
+// The name for users of a format of this model.
 MessageArgument shown_name(const ModelDemand& demand, kernels::WeightType format) {
     const bool of_file = kernels::traits_of(format).is_of_file();
     if (of_file && !demand.file_blocks.empty()) return messages::as_in_the_file(demand.file_blocks);

@@ -16,16 +16,17 @@
 
 namespace offstage::engine {
 
-// What a person allows. 0: all there is; make_plan() takes it for no limit, so callers put in what the device has.
+// A user's limits. 0: all there is; make_plan() treats it as no limit, so callers fill in
+// the device's memory.
 struct Budget {
     std::uint64_t vram_bytes = 0;
     std::uint64_t ram_bytes = 0;
     std::int64_t context = 0;  // tokens; 0: the planner's choice
     QualityFloor quality{};
-    kernels::KvType kv = kernels::KvType::kBf16;   // what keys and values are kept in
+    kernels::KvType kv = kernels::KvType::kBf16;   // the format of keys and values
     std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
     std::optional<std::int64_t> kept_context{};    // LoadRequest::kept_context; nothing: ModelDemand's
-    std::int64_t largest_step = 0;                 // tokens; 0: as the context says
+    std::int64_t largest_step = 0;                 // tokens; 0: as the context allows
 };
 
 // One format that experts may be kept in.
@@ -35,24 +36,24 @@ struct FormatDemand {
     double bits_per_weight = 16;
 };
 
-// What a model asks for on one device, in bytes. Filled by whoever knows both.
+// A model's needs on one device, in bytes. Filled by code that knows both.
 struct ModelDemand {
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
     std::int64_t hidden_dim = 0;        // 0: not known
     std::uint64_t expert_bytes = 0;     // in the master's format
-    std::vector<FormatDemand> formats;  // what experts may be kept in, the master's first; empty: only that
-    // Where the file has experts in several formats: those, and which of them each layer
-    // has (n_layers). formats.front() then has the largest one's bytes and the mean bits.
-    // Else empty.
+    std::vector<FormatDemand> formats;  // allowed formats of experts, the master's first; empty: only that
+    // If the file has experts in several formats: those, and each layer's index into them
+    // (n_layers). formats.front() then has the largest one's bytes and the mean bits.
+    // Otherwise empty.
     std::vector<FormatDemand> file_formats;
     std::vector<std::uint8_t> layer_format;
-    // The block formats that the file has experts in, "Q4_K, Q6_K": another format is a
-    // second quantization of the same values, and a plan with such experts says so.
+    // The block formats of the file's experts, "Q4_K, Q6_K": another format is a second
+    // quantization of the same values, and the note of a plan with such experts says so.
     std::string file_blocks;
     std::uint64_t dense_bytes = 0;         // on the device
-    std::uint64_t dense_read_bytes = 0;    // of these, what one decoded token reads
+    std::uint64_t dense_read_bytes = 0;    // of these, the bytes that one decoded token reads
     std::vector<KvGroupDemand> kv_groups;  // of the KV cache, in the order of KvLayout
     kernels::KvType kv = kernels::KvType::kBf16;
     std::uint64_t host_fixed_bytes = 0;  // RAM that is not experts: dense weights kept there, buffers
@@ -69,12 +70,12 @@ struct ModelDemand {
     std::int64_t disk_guess_slots = 0;
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
     bool residents_change = false;    // experts copied on demand may stay on the device, in others' place
-    bool ends_with_experts = false;   // the last layer has experts, which a prompt's last token alone passes
+    bool ends_with_experts = false;   // only a prompt's last token passes the experts of the last layer
     bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
-    bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
+    bool kv_may_lie_in_ram = false;   // the runtime can keep blocks of the KV cache in RAM
     std::int64_t kept_context = 0;    // LoadRequest::kept_context
 
-    // What an expert that is kept in formats[f] is kept in.
+    // The format of an expert that is assigned formats[f].
     const FormatDemand& format_of(std::size_t f, std::size_t expert) const {
         if (f > 0 || layer_format.empty()) return formats[f];
         return file_formats[layer_format[expert / static_cast<std::size_t>(n_experts)]];
@@ -82,11 +83,11 @@ struct ModelDemand {
     // nullptr: not of this model.
     const FormatDemand* find(kernels::WeightType format) const;
     std::uint64_t kv_bytes(std::int64_t context) const;
-    // For kept_context: RAM, or of the device where the two share their memory.
+    // For kept_context: in RAM, or on the device if the two share their memory.
     std::uint64_t kept_bytes() const;
-    // Of the states and windows of n other conversations.
+    // Bytes of the states and windows of n other conversations.
     std::uint64_t sequences_bytes(std::int64_t context, std::int64_t n) const;
-    // How many of those fit; 0 also where no layer has any.
+    // The number of them that fit; 0 also if no layer has any.
     std::int64_t sequences_in(std::int64_t context, std::uint64_t bytes) const;
     // The KV groups' part of the workspace: a line over the tokens of a step.
     std::uint64_t kv_workspace_bytes(std::int64_t max_step) const;
@@ -106,48 +107,49 @@ inline PlacementKind placement_for(PolicyKind decode) {
     return decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
 }
 
-// A context that nobody named is shortened to no less than this while experts are short
-// of room, in tokens; its prompts are read in no longer steps.
+// While experts lack room, a default context is shortened, to no less than this number of
+// tokens; its prompts are read in no longer steps.
 inline constexpr std::int64_t kShortestContext = 2048;
 
 // A prompt of at most so many tokens is read in one step under any budget.
 inline constexpr std::int64_t kSmallestStep = 64;
 
-// Of a plan's staging slots, for copies on demand: one is filled while the other is
-// computed with. Others are for guesses.
+// A plan's staging slots for copies on demand: one is filled while the other is computed.
+// Others are for guesses.
 inline constexpr std::int64_t kDemandSlots = 2;
 
-// What the planner needs to choose formats by. The referents must outlive the call.
+// The planner's inputs for choosing formats. The referents must outlive the call.
 struct PlanCosts {
     const CostModel* cost = nullptr;
     const Sensitivity* sensitivity = nullptr;
-    PolicyKind decode = PolicyKind::kBalanced;  // that the plan's tokens will be decoded with
-    // For QualityFloor::max_kl: what was measured; whether experts are copied without what is left out; and what is to
-    // be left out whatever else there is, nothing: the planner's choice.
+    PolicyKind decode = PolicyKind::kBalanced;  // for decoding with the plan
+    // For QualityFloor::max_kl: measured thresholds; whether experts are copied without
+    // inactive neurons; and a fixed choice of thresholds, nothing: the planner's choice.
     const NeuronThresholds* thresholds = nullptr;
     SparseLoading sparse_loading = SparseLoading::kOff;
     std::optional<ThetaChoice> theta{};
 };
 
 // Dense weights, KV cache and workspace first, then two staging slots, then experts by
-// popularity while the budget lasts (Fiddler, section 3.3); what does not fit stays in
+// popularity while the budget lasts (Fiddler, section 3.3); the remaining experts stay in
 // RAM while its budget lasts, the rest on disk. Without counts the experts are spread
-// evenly over the layers. A context that the person did not name is shortened (to no less
+// evenly over the layers. A context that the user did not set is shortened (to no less
 // than 2048) before experts have to leave for it. While experts do not all fit, the
 // workspace may take a tenth of the VRAM for longer steps (512 .. 4096 tokens): they copy
 // experts less often. More VRAM never lowers the hit rate. RAM: when it is short, experts
 // on the device give up their copy in RAM first (duplicates), then the least popular go
-// to disk. Where the device shares the host's memory only ram_bytes counts, all places
+// to disk. On a device that shares the host's memory only ram_bytes counts, all places
 // are kRam or kDisk, expert_bytes and staging stay 0, and Plan::ram_bytes holds
 // everything.
 //
-// States and windows of other conversations lie in RAM, in up to a quarter of what the experts leave there, or, where
-// not all experts fit, in up to a sixteenth of the experts' room. Plan::kept_bytes counts them, beside kept_context's.
+// States and windows of other conversations lie in RAM, in up to a quarter of the memory
+// that the experts leave there, or, where not all experts fit, in up to a sixteenth of
+// the experts' room. Plan::kept_bytes counts them, beside kept_context's.
 //
-// A named context whose KV cache VRAM cannot hold beside dense weights and the smallest
-// workspace has its last blocks in RAM, where demand.kv_may_lie_in_ram; all experts leave
-// the device before one block does. The device then holds equally many blocks of every KV
-// group: what a window keeps stays there longest.
+// If VRAM cannot hold a requested context's KV cache beside dense weights and the
+// smallest workspace, its last blocks lie in RAM, where demand.kv_may_lie_in_ram; all
+// experts leave the device before one block does. The device then holds equally many
+// blocks of every KV group: those of a window stay there longest.
 //
 // Formats: the master's, or budget.uniform. With a floor of quality, and costs and
 // sensitivity to choose by, every expert gets a format and a place so that the forecast
@@ -157,16 +159,16 @@ struct PlanCosts {
 // forecast slower than they. Nor does more VRAM make it slower, wherever an expert's turn
 // on the GPU is shorter than on the CPU (engine/plan/format_search). Deterministic.
 //
-// A floor of nats per token (QualityFloor::max_kl) lets the planner choose what neurons are left out as well:
-// engine/plan/quality_trade.h.
+// A floor of nats per token (QualityFloor::max_kl) lets the planner choose the thresholds
+// of neurons as well: engine/plan/quality_trade.h.
 //
-// Experts of a file's blocks stay as they are unless budget.uniform or budget.quality is
-// set; the plan's note says which are quantized a second time, and how much that loses.
+// Experts of a file's blocks keep their format unless budget.uniform or budget.quality is
+// set; the plan's note names those that are quantized a second time, and the loss.
 //
 // Throws Error: kOutOfMemory when dense weights, KV cache and the smallest workspace do
-// not fit (by how many bytes, and what would fit: a shorter context, this much memory),
-// kInvalidInput when the popularity is of another model, a format is not the model's, or no
-// format reaches the floor.
+// not fit (with the missing bytes, and what would fit: a shorter context, this much
+// memory), kInvalidInput when the popularity is of another model, a format is not the
+// model's, or no format reaches the floor.
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                const PlanCosts& costs = {});
 

@@ -16,8 +16,8 @@ enum class PolicyKind : std::uint8_t {
 std::string_view name_of(PolicyKind kind);       // "threshold", "balanced", "transfer", "static", "layers"
 PolicyKind parse_policy(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
-// Where an expert of a layer and step runs: on the device, where it is; there, copied for
-// it; on the CPU.
+// Where an expert of a layer and step runs: on the device, which holds it; on the device
+// after a copy; on the CPU.
 enum class Way : std::uint8_t { kResident, kCopy, kCpu };
 
 }  // namespace offstage::engine

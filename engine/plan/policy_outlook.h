@@ -9,15 +9,17 @@
 
 namespace offstage::engine {
 
-// What other policies would have made of the same layers: which of them decide otherwise than the forecast's choice,
-// and how long they are predicted to take. Says which are worth a trial on live tokens. One thread.
+// Forecasts other policies for the same layers: which of them decide differently from the
+// forecast's choice, and their predicted times. Selects those that are worth a trial on
+// live tokens. One thread.
 class PolicyOutlook {
   public:
     static constexpr std::size_t kPolicies = 4;
     // A policy that is predicted to take so many times as long has no trial: predictions are not that wrong.
     static constexpr double kHopeless = 1.5;
 
-    // `favourite`: the forecast's choice, any but `layers`, which needs a placement of its own.
+    // `favourite`: the forecast's choice, any but `layers`, which needs its own
+    // placement.
     explicit PolicyOutlook(PolicyKind favourite);
 
     // The favourite first, then what may challenge it.
@@ -25,8 +27,8 @@ class PolicyOutlook {
     void clear();
     void add_layer(std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
                    ElsewhereCosts elsewhere = {}, const LayerAtHand& layer = {});
-    // Indices into policies(): those that differ and are not hopeless, the shortest predicted first. Of several that
-    // always agree one.
+    // Indices into policies(): those that differ and have a chance, the shortest
+    // predicted first. Of several that always agree, one.
     std::vector<std::size_t> challengers() const;
 
   private:

@@ -197,7 +197,7 @@ void write_popularity(const Popularity& popularity, const std::string& model, co
                        ",\n  \"n_experts\": " + std::to_string(popularity.n_experts) +
                        ",\n  \"n_active\": " + std::to_string(popularity.n_active) +
                        ",\n  \"n_tokens\": " + std::to_string(popularity.n_tokens) + ",\n  \"counts\": [";
-    // One layer per line: people look at these files, and compare them.
+    // One layer per line, so that users can read and compare these files.
     for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
         json row = json::array();
         for (std::int64_t expert = 0; expert < popularity.n_experts; ++expert) {

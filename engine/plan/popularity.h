@@ -15,33 +15,34 @@ namespace offstage::engine {
 struct RoutingHabits {
     static constexpr double kMostCalled = 1e6;
 
-    // (n_layers, n_experts): tokens that called it, of prompts too. Empty: nothing is known.
+    // (n_layers, n_experts): tokens that called it, of prompts too. Empty: unknown.
     std::vector<double> calls;
     // The others: while tokens were decoded one at a time.
 
-    double guessable = 0;  // experts called of a layer that had been guessed by the one before
-    double guessed = 0;    // of these, those that were among the guesses
-    // [d]: experts called while d others of their layer had been called since they were last; not counted where they
-    // never were. Empty: nothing is known.
+    double guessable = 0;  // called experts of layers that were guessed one layer before
+    double guessed = 0;    // of these, the experts among the guesses
+    // [d]: called experts whose last call was followed by calls of d others of their
+    // layer; first calls are not counted. Empty: unknown.
     std::vector<double> reused;
 
-    // Share of the experts called that are guessed, 0 .. 1; unknown: what the demo model has (`offstage-cli recall`).
+    // Share of the called experts that are guessed, 0 .. 1; unknown: the demo model's
+    // (`offstage-cli recall`).
     double guess_recall() const { return guessable > 0 ? guessed / guessable : 0.8; }
-    // Share of the calls that a cache finds which keeps the n experts of each layer that were used last; nothing where
-    // too little is known.
+    // Share of the calls that hit in a cache of the n most recently used experts of each
+    // layer; nothing if too little is known.
     std::optional<double> hit_rate(double n) const;
     void add(const RoutingHabits& more);
 };
 
-// How often each expert is chosen: tokens routed to (layer, expert), counted over some text (Fiddler, section 3.4 and
-// appendix C). A plain value.
+// The popularity of each expert: tokens routed to (layer, expert), counted over some text
+// (Fiddler, section 3.4 and appendix C). A plain value.
 struct Popularity {
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
-    std::int64_t n_tokens = 0;   // tokens counted; 0: nothing is known, all are equal
+    std::int64_t n_tokens = 0;   // tokens counted; 0: unknown, all are equal
     std::vector<double> counts;  // (n_layers, n_experts)
-    std::string source;          // for the person: "demo-model calibration text", "this conversation"
+    std::string source;          // for the user: "demo-model calibration text", "this conversation"
     RoutingHabits habits;        // not of that text: of what has run on this machine
 
     static Popularity uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active);
@@ -51,7 +52,8 @@ struct Popularity {
     // Chance that a token of this layer chooses the expert: n_active * count / sum over the layer's experts; n_active /
     // n_experts where the layer has no counts.
     double share(std::int64_t layer, std::int64_t expert) const;
-    // Whose counts forecasts draw from: these, or those of the habits where these are none.
+    // The counts that forecasts draw from: these, or if these are empty those of the
+    // habits.
     Popularity expected() const;
     // experts: (n_tokens, n_layers, n_active).
     void add(std::span<const std::int32_t> experts, std::int64_t tokens);
@@ -61,9 +63,10 @@ struct Popularity {
 // alike; within a layer by share().
 double expected_hit_rate(const Popularity& popularity, std::span<const std::uint8_t> resident);
 
-// JSON: {"format": "offstage-popularity", "version": 1, "model": "...", "source": "...", "n_layers": L, "n_experts": E,
-// "n_active": A, "n_tokens": T, "counts": [[E numbers] x L]}. At most 16 MiB. Reading throws Error naming file, key and
-// what was expected; writing is atomic (a temporary file, then a rename).
+// JSON: {"format": "offstage-popularity", "version": 1, "model": "...", "source": "...",
+// "n_layers": L, "n_experts": E, "n_active": A, "n_tokens": T, "counts": [[E numbers] x
+// L]}. At most 16 MiB. Reading throws Error with file, key and expected value; writing is
+// atomic (a temporary file, then a rename).
 Popularity parse_popularity(std::string_view json, const std::string& source);
 Popularity read_popularity(const std::filesystem::path& file);
 void write_popularity(const Popularity& popularity, const std::string& model, const std::filesystem::path& file);

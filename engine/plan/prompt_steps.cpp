@@ -20,7 +20,7 @@ void StepCosts::begin_step(std::int64_t n_tokens, double dense_us) {
 double StepCosts::of(const Plan& plan, std::int64_t layer, std::span<const std::int32_t> counts,
                      std::span<const std::int32_t> owners, std::int32_t owner) {
     const auto n_experts = static_cast<std::int64_t>(counts.size());
-    // Nothing comes unasked for the experts of one token.
+    // Nothing is loaded ahead for the experts of one token.
     if (demand_.ends_with_experts && layer + 1 == demand_.n_layers) ahead_us_ = read_us_ = 0;
     loads_.clear();
     for (std::int64_t expert = 0; expert < n_experts; ++expert) {

@@ -10,29 +10,30 @@
 
 namespace offstage::engine {
 
-// What the experts of a demand are in when nothing else is said of them.
+// The default format of a demand's experts.
 kernels::WeightType master_format(const ModelDemand& demand, const CostModel& cost);
 
 // A prompt's step calls all experts of a layer as good as surely when it has so many
 // tokens for each (chance would miss one in e^8): only then copies are made ahead.
 inline constexpr std::int64_t kSureTokens = 8;
 
-// Of how many of a step's tokens the layer's experts are computed (Forward::step()). is_last: the step ends the prompt.
+// The number of a step's tokens for which the layer's experts are computed
+// (Forward::step()). is_last: the step ends the prompt.
 inline std::int64_t computed_tokens(const ModelDemand& demand, std::int64_t layer, std::int64_t n_tokens,
                                     bool is_last) {
     const bool leaves_out = demand.ends_with_experts && layer + 1 == demand.n_layers && n_tokens > 1;
     return leaves_out ? (is_last ? 1 : 0) : n_tokens;
 }
 
-// What the layers' experts take in steps of many tokens. Where the demand loads ahead,
-// the copy engine goes on with the next layer's experts in the time that it would be
-// idle. The referents must outlive this object. One thread.
+// The cost of the layers' experts in steps of many tokens. If the demand loads ahead, the
+// copy engine continues with the next layer's experts in its idle time. The referents
+// must outlive this object. One thread.
 class StepCosts {
   public:
     StepCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
 
-    // Before the layers of a step, which are then asked for in order. dense_us: of the
-    // whole step.
+    // Called before the layers of a step, whose costs are then requested in order.
+    // dense_us: of the whole step.
     void begin_step(std::int64_t n_tokens, double dense_us);
     // Microseconds. counts: (n_experts), the tokens of each. owners: (n_experts), who has each of them; only those of
     // `owner` count. Empty: all do.
@@ -48,9 +49,9 @@ class StepCosts {
     const ModelDemand& demand_;
     bool loads_ahead_ = false;  // this step does
     double dense_us_ = 0;       // between two layers' experts
-    double ahead_us_ = 0;       // of the next layer's copies, made already
+    double ahead_us_ = 0;       // of the next layer's copies that are made already
     bool calls_all_ = false;    // the step calls all experts of each layer
-    double read_us_ = 0;        // of the next layer's experts on disk, read already
+    double read_us_ = 0;        // of the next layer's experts on disk that are read already
     std::vector<ExpertLoad> loads_;
     Schedule schedule_;
 };

@@ -17,8 +17,8 @@ namespace {
 // FormatSearch allows sums of the same numbers in another order this much more (relative), and a floor is one.
 constexpr double kBelowFloor = 1 - 1e-8;
 
-// What leaves neurons out has to decode faster than what leaves none out by more than
-// forecasts of it were off: up to 10 % against tokens with and without a theta in turn.
+// A plan that leaves neurons out must decode faster than one without by more than the
+// error of such forecasts: up to 10 % in alternating runs with and without a theta.
 constexpr double kLeastGain = 1.10;
 
 struct TradeCandidate {
@@ -79,7 +79,7 @@ Message trade_note(const Plan& plan, const NeuronThresholds& measured, double fl
 
 void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading) {
     const ActiveShares prior = expected_shares(measured, choice.theta, choice.loss);
-    // As the kernels are given it; of experts with a theta each what the dispatcher is given.
+    // The theta as the kernels get it; with thetas by expert, the dispatcher's.
     const ChosenThresholds* const chosen = choice.loss > 0 ? thresholds_for(measured, choice.loss) : nullptr;
     const float theta = chosen != nullptr ? chosen->of_experts().mean() : static_cast<float>(choice.theta);
     cost.set_theta(static_cast<double>(theta), loading, prior.of_model, prior.of_layers);
@@ -93,7 +93,7 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
         Sensitivity::Format format{known.format, std::vector<double>(n, 1.0)};
         const auto found = std::find_if(errors.formats.begin(), errors.formats.end(),
                                         [&](const Sensitivity::Format& f) { return f.format == known.format; });
-        // Of errors that nobody knows, or that are none: all experts alike.
+        // Without known errors, or if all are 0: equal errors for all experts.
         const bool has_errors =
             found != errors.formats.end() && found->errors.size() == n &&
             std::any_of(found->errors.begin(), found->errors.end(), [](double error) { return error > 0; });
@@ -158,7 +158,7 @@ Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popula
         one.plan.neuron_kl = candidate.kl;
         one.plan.format_kl = one.plan.predicted_loss;
         const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
-        // Where nobody knows what reading costs, fewer calls of experts on disk come first.
+        // If the cost of reading is unknown, fewer calls of experts on disk come first.
         const bool counts_calls = cost.table().disk.us <= 0;
         const auto is_better = [&](const Best& a, const Best& b) {
             if (counts_calls && is_less(a.disk_calls, b.disk_calls)) return true;

@@ -12,11 +12,11 @@ namespace offstage::engine {
 // Costs that differ by less than this factor count as the same.
 inline constexpr double kCostNoise = 1.3;
 
-// How long threads of this process had work and no core to do it on, all of them together
-// and so far; microseconds. Takes some tens of microseconds. 0 where the system does not
-// say.
+// The time that threads of this process were ready but had no core, summed over all
+// threads so far; microseconds. Takes some tens of microseconds. 0 where the system does
+// not report it.
 double waited_us();
-// Whether so long a wait shows in something that took `us`.
+// Whether so long a wait has a visible effect on a measurement of `us`.
 bool is_disturbed(double us, double waited_us);
 
 // Times of the same work, repeated on a computer that may do other work as well. Other
@@ -30,7 +30,7 @@ class RepeatedTime {
     void add(double us, double waited_us = 0);
     std::size_t size() const { return times_.size(); }
     double us() const;        // 0: no times
-    bool is_settled() const;  // whether enough of those that waited for no core agree
+    bool is_settled() const;  // whether enough undisturbed ones agree
     bool all_disturbed() const;
 
   private:
@@ -44,7 +44,7 @@ class RepeatedTime {
 };
 
 // Two points of which the one of more tokens took less, the worst ones; nothing: costs
-// rise with the number of tokens, but for a few percent.
+// rise with the number of tokens, except for a few percent.
 struct FallingCost {
     std::size_t before = 0, after = 0;  // indices
 };
@@ -53,13 +53,12 @@ std::optional<FallingCost> falling_cost(const std::vector<CostPoint>& points);
 // one is the better measured, as other work only adds.
 void make_rising(std::vector<CostPoint>& points);
 
-// How often threads of this process had to leave a core to other work while they had some
-// themselves, so far.
+// How often threads of this process lost a core to other work while they were ready, so
+// far.
 std::int64_t n_preempted();
 
-// Whether a kept cost does not hold any more. One that was measured too high shows in any
-// case; one that is too low only where no other work came between, which `disturbed`
-// says.
+// Whether a stored cost does not hold any more. A too high one is detected in any case; a
+// too low one only if no other work interrupted the new measurement (`disturbed`).
 bool has_drifted(double kept_us, double now_us, bool disturbed);
 
 // Kept costs are measured again after so many seconds.

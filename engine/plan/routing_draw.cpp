@@ -8,7 +8,8 @@
 namespace offstage::engine {
 namespace {
 
-// SplitMix64: well mixed from any state, so a state may be made of what is to be told apart.
+// SplitMix64: well mixed from any state, so a state may be built from the values that
+// identify a draw.
 std::uint64_t mix(std::uint64_t& state) {
     return mix_bits(state += kGoldenBits);
 }
@@ -20,7 +21,7 @@ double unit(std::uint64_t bits) {
 // A hundred tokens of the same choice in a row are as good as never: no need to look back further.
 constexpr std::int64_t kLongestRepeat = 100;
 
-constexpr std::int64_t kDrawnTokens = 64;  // of more their number is drawn, not each one's choice
+constexpr std::int64_t kDrawnTokens = 64;  // for more, the counts are drawn, not each token's choice
 
 bool contains(const std::int32_t* experts, std::int64_t n, std::int32_t expert) {
     return std::find(experts, experts + n, expert) != experts + n;
@@ -49,7 +50,8 @@ const std::vector<std::int32_t>& RoutingDraw::draw(std::int64_t layer, std::int6
     return counts_;
 }
 
-// Of our own: the standard's distributions differ between libraries, and forecasts must not.
+// Our own function: the standard's distributions differ between libraries, and forecasts
+// must not.
 double RoutingDraw::uniform() {
     return unit(random_());
 }

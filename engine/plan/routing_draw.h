@@ -58,7 +58,8 @@ class RoutingDraw {
   public:
     RoutingDraw(const Popularity& popularity, std::uint64_t seed);
 
-    // (n_experts); valid until the next call. Of more than 64 tokens the counts come from their normal approximation.
+    // (n_experts); valid until the next call. For more than 64 tokens the counts come
+    // from their normal approximation.
     const std::vector<std::int32_t>& draw(std::int64_t layer, std::int64_t n_tokens);
 
   private:
@@ -70,11 +71,11 @@ class RoutingDraw {
     std::vector<std::int32_t> counts_;
 };
 
-// The experts of a token as a function of layer, position and row alone: two runs over the same positions meet the same
-// routing, whatever they decide. For dry runs.
+// The experts of a token as a function of layer, position and row alone: two runs over
+// the same positions get the same routing, whatever they decide. For dry runs.
 class PositionRouting {
   public:
-    // What popularity does not say of a model's routing.
+    // Properties of a model's routing that popularity lacks.
     struct Habits {
         double repeat = 0;        // chance that a token's choice is the one of the token before, instead of a new one
         double guess_recall = 1;  // chance that speculative loading guesses one of the next layer's experts
@@ -83,7 +84,7 @@ class PositionRouting {
     PositionRouting(const Popularity& popularity, std::uint64_t seed, Habits habits)
         : draw_(popularity), n_experts_(popularity.n_experts), seed_(seed), habits_(habits) {}
 
-    // experts: n_active long. guess: what is guessed for this layer, a part of it wrong.
+    // experts: n_active long. guess: returns the guess for this layer, partly wrong.
     void operator()(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess, std::int32_t* experts);
 
   private:

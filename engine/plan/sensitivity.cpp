@@ -18,7 +18,7 @@ using kernels::WeightType;
 using nlohmann::json;
 
 constexpr std::size_t kLargestSensitivityFile = std::size_t{64} << 20;
-// An error of 1 is that of leaving the weights out; some more is what a bad format may do.
+// An error of 1 equals leaving the weights out; a bad format may exceed it somewhat.
 constexpr double kLargestError = 10;
 
 void read_errors(const json& rows, const std::string& name, const std::string& source, const Sensitivity& shape,

@@ -4,7 +4,7 @@
 
 namespace offstage::engine {
 
-// Which neurons of routed experts are left out, as a person chooses it. A value.
+// A user's choice of neurons of routed experts to leave out. A value.
 struct ThetaChoice {
     double theta = 0;  // LoadRequest::theta: one for all experts; 0: none
     double loss = 0;   // LoadRequest::theta_loss: above 0 `theta` is 0, and each expert has its own
@@ -18,7 +18,7 @@ struct ThetaChoice {
 
     bool leaves_out() const { return theta > 0 || loss > 0; }
     bool accepts_guesses() const { return leaves_out() && guesses == NeuronGuesses::kAccept; }
-    // Where nothing is left out nothing is guessed.
+    // If nothing is left out, nothing is guessed.
     bool operator==(const ThetaChoice& other) const {
         return theta == other.theta && loss == other.loss && accepts_guesses() == other.accepts_guesses();
     }

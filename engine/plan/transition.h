@@ -10,24 +10,24 @@
 
 namespace offstage::engine {
 
-// Where an expert's copies are, or should be, and in which format.
+// The actual or wanted copies of an expert, and their format.
 struct ExpertCopies {
     bool ram = false;
     bool device = false;
     kernels::WeightType format = kernels::WeightType::kBf16;
 };
 
-// What is done so that an expert has the copies that it should have: one rule for
-// estimates and for the Migrator.
+// The steps that give an expert its wanted copies: one rule for estimates and for the
+// Migrator.
 struct ExpertMove {
     bool packs = false;    // reads it from the master into RAM, in the format that it should have,
     bool changes = false;  // which is another one than it has
     bool uploads = false;  // copies it to the device
-    int copies = 0;        // that are in force afterwards, and were not before
+    int copies = 0;        // that exist afterwards, and did not before
 };
 ExpertMove move_of(const ExpertCopies& has, const ExpertCopies& wanted);
 
-// What a migration has to do, or has done.
+// The work of a migration, planned or done.
 struct MigrationWork {
     using Counts = std::array<std::int64_t, kernels::kWeightTypes>;  // experts, by the format that they should have
     Counts packed{};                                                 // as they are in the master or were before
@@ -40,7 +40,7 @@ struct MigrationWork {
     friend bool operator==(const MigrationWork&, const MigrationWork&) = default;
 };
 
-// Microseconds that each of these takes for one expert, by format; 0: not known.
+// Microseconds of each of these for one expert, by format; 0: not known.
 struct MigrationRates {
     using Us = std::array<double, kernels::kWeightTypes>;
     Us pack_us{}, change_us{}, upload_us{};
@@ -49,11 +49,11 @@ struct MigrationRates {
     static void learn(Us& rates, kernels::WeightType format, double us);
 };
 
-// One after the other, as a migration in the background goes about it. `expected` is for
-// what was not measured.
+// One after the other, as a migration in the background works. `expected` replaces values
+// that were not measured.
 double us_of(const MigrationWork& work, const MigrationRates& measured, const MigrationRates& expected);
 
-// What has to happen for one plan to become another.
+// The work that turns one plan into another.
 struct Transition {
     MigrationWork work;
     std::int64_t to_device = 0;    // experts that the device gets a copy of: new there, or in another format
@@ -64,15 +64,16 @@ struct Transition {
     std::uint64_t ram_bytes = 0;   // of the copies in RAM
     double quantized_weights = 0;
     double bus_us = 0;         // of the copies to the device, one after the other
-    double disk_us = 0;        // of reading what no memory holds: the checkpoint, or copies quantized before
+    double disk_us = 0;        // of reading experts that no memory holds: the checkpoint, or copies quantized before
     double quantizing_us = 0;  // of quantizing, by one thread
 
     std::uint64_t bytes_to_move() const { return bus_bytes + ram_bytes; }
 };
 
-// Both plans are of the demand's model. `cost` prices copies and reading, `speeds` quantizing (both may be nullptr);
-// what they do not know costs nothing. The longer way is taken throughout: nothing of the checkpoint is in the system's
-// cache, and nothing has been quantized before.
+// Both plans are of the demand's model. `cost` prices copies and reading, `speeds`
+// quantizing (both may be nullptr); unknown prices count as 0. Assumes the slower case
+// throughout: nothing of the checkpoint is in the system's cache, and nothing has been
+// quantized before.
 Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost = nullptr,
                       const QuantizingSpeeds* speeds = nullptr);
 

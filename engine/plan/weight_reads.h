@@ -19,14 +19,15 @@ struct WeightReads {
     std::uint64_t total() const { return dense + experts; }
 };
 
-// What a token will read, by the experts' popularity. expert_formats: (n_layers, n_experts); empty: all in `master`'s.
-// Where all experts have one format this is exact; otherwise tokens differ, and what they really read is counted:
+// The expected reads of a token, by the experts' popularity. expert_formats: (n_layers,
+// n_experts); empty: all in `master`'s. If all experts have one format this is exact;
+// otherwise tokens differ, and their actual reads are counted:
 // DispatchTotals::device_read_bytes, host_read_bytes.
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
                            kernels::WeightType master, std::span<const kernels::WeightType> expert_formats);
 
-// With a theta: of experts that are not on the device the CPU leaves unread what it
-// leaves out, by the shares of the neurons that `cost` expects to be active.
+// With a theta: for experts outside the device the CPU does not read neurons that it
+// leaves out, by the shares that `cost` expects to be active.
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
                            kernels::WeightType master, const Plan& plan, const CostModel& cost);
 

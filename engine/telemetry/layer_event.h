@@ -6,7 +6,7 @@
 
 namespace offstage::engine {
 
-// What one layer did in one step.
+// One layer in one step.
 struct LayerEvent {
     std::uint64_t step = 0;  // counted since the model was loaded
     std::int32_t layer = 0;
@@ -20,48 +20,49 @@ struct LayerEvent {
     float layer_us = 0;                         // the experts' part, all sides
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
     std::uint64_t bytes_copied = 0;  // weights
-    // Of the experts that were computed, in the formats that they are in: on the
-    // accelerator, on the CPU (there without what a theta left out).
+    // Bytes of the computed experts, in their present formats: on the accelerator, on the
+    // CPU (there without the neurons that a theta left out).
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;
-    // Experts of the next layer that were copied before anybody asked (speculative loading); of this layer's calls,
-    // those whose guessed copy was whole; copies that took a resident's place.
+    // Experts of the next layer that were copied ahead of demand (speculative loading);
+    // of this layer's calls, those whose guessed copy was whole; copies that took a
+    // resident's place.
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
-    // With a theta, of experts that this machine's CPU computed (or an emulated device, by it), and of those whose
-    // neurons it chose for a copy: (token, neuron) pairs,
-    // and those of them that were not left out. Without one 0.
+    // With a theta, for experts that this machine's CPU computed (or an emulated device,
+    // by it), and for those whose neurons it chose for a copy: (token, neuron) pairs, and
+    // the active ones among them. Without one 0.
     std::uint64_t neurons = 0, active_neurons = 0;
     // Experts that were copied without the neurons that a theta leaves out, and the bytes that did not go over the bus
     // for it: bytes_copied is without them.
     std::uint16_t sparse_copies = 0;
     std::uint64_t copy_bytes_saved = 0;
-    // Of experts that were copied without some neurons, those that a token needed, and those of them that the device
-    // had already (a guess, or the neuron cache).
+    // For experts that were copied without some neurons: those that a token needed, and
+    // those of them that the device had already (a guess, or the neuron cache).
     std::uint32_t needed_neurons = 0, held_neurons = 0;
 };
 
-// Where an expert of a layer and step ran.
+// The execution of an expert of a layer and step.
 struct AssignmentEvent {
     std::uint16_t expert = 0;
     std::uint8_t way = 0;     // plan/policy_kind.h: Way
     std::uint8_t place = 0;   // plan/plan.h: Place
     std::uint8_t format = 0;  // FormatId
     std::uint32_t n_tokens = 0;
-    // What the choice was between, as predicted then and each alone: computing with it on the CPU, computing with it on
-    // the accelerator, and bringing it there first (0: it was there).
+    // The predicted costs that were compared, each alone: computing on the CPU, computing
+    // on the accelerator, and the copy to it (0: it was there).
     float cpu_us = 0, gpu_us = 0, copy_us = 0;
 };
 
 // Consecutive events with their assignments, copied out of the recorder's rings.
 struct LayerEvents {
-    std::uint64_t first = 0;  // running number of the first event; larger than asked for where older ones are gone
-    std::vector<LayerEvent> events;            // LayerEvent::first_assignment: place in `assignments`
+    std::uint64_t first = 0;         // running number of the first event; larger than requested if older ones are gone
+    std::vector<LayerEvent> events;  // LayerEvent::first_assignment: place in `assignments`
     std::vector<AssignmentEvent> assignments;  // of an event whose assignments are gone: none
 };
 
 // Calls of one expert since the model was loaded.
 struct ExpertUse {
     std::uint64_t tokens = 0;           // routed to it
-    std::uint64_t resident_tokens = 0;  // of these, that found it on the accelerator
+    std::uint64_t resident_tokens = 0;  // of these, those that found it on the accelerator
     std::uint64_t last_step = 0;        // of the last call; without any call 0
 };
 
@@ -76,7 +77,7 @@ struct DispatchTotals {
     std::uint64_t resident_tokens = 0;  // of these, with their expert resident
     std::uint64_t bytes_copied = 0;
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;  // of experts, each once a step and layer
-    std::uint64_t guessed_copies = 0;                          // begun before anybody asked (speculative loading)
+    std::uint64_t guessed_copies = 0;                          // begun ahead of demand (speculative loading)
     std::uint64_t used_guesses = 0;                            // of these, whole when their expert was called
     std::uint64_t admissions = 0;                              // copies that took a resident's place
     std::uint64_t neurons = 0, active_neurons = 0;             // as in LayerEvent

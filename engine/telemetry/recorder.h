@@ -8,10 +8,9 @@
 
 namespace offstage::engine {
 
-// The last layers' events, in rings whose size never grows, and their sums. Written by
-// the engine's thread, which also reads without asking; copy() and uses() from any
-// thread, which hold the lock for as long as it takes to copy at most kCopiedAtOnce
-// events.
+// The last layers' events, in rings of fixed size, and their sums. Written by the
+// engine's thread, which reads without the lock; copy() and uses() from any thread, which
+// hold the lock only to copy at most kCopiedAtOnce events.
 class Recorder {
   public:
     static constexpr std::size_t kEvents = 16384;
@@ -37,7 +36,7 @@ class Recorder {
 
     const DispatchTotals& totals() const { return totals_; }
     void reset_totals();
-    // Since the model was loaded, whatever was reset.
+    // Since the model was loaded, unaffected by resets.
     DispatchTotals all_totals() const;
 
     // Any thread: events from the i-th on, the oldest first, at most kCopiedAtOnce of them.
@@ -58,7 +57,7 @@ class Recorder {
     std::vector<AssignmentEvent> assignments_;
     std::uint64_t n_events_ = 0;
     std::uint64_t n_assignments_ = 0;
-    std::vector<std::uint64_t> first_;  // of each event in the ring: running number of its first assignment
+    std::vector<std::uint64_t> first_;  // for each event in the ring: running number of its first assignment
     DispatchTotals totals_, before_reset_;
     double overhead_us_ = 0;
 };

@@ -11,18 +11,21 @@
 
 namespace offstage::engine {
 
-// A routing trace: which experts each token of a run was routed to, and which were guessed beforehand. What caches and
-// prefetching are judged on without the model.
+// A routing trace: the experts that each token of a run was routed to, and those that
+// were guessed beforehand. Used to judge caches and prefetching without the model.
 //
-// The file is JSON lines in UTF-8. The first line says of what:
-//   {"format": "offstage-trace", "version": 1, "model": "...", "n_layers": L, "n_experts": E, "n_active": A}
-// and, where guesses were recorded, "distances": [1, 2, ...] (ascending, each in 1 .. L - 1) and "n_guesses": G. Each
-// further line is a token, in the order in which they were computed:
-//   {"step": S, "position": P, "kind": "prompt" or "decode", "experts": [L * A numbers], "guesses": [...]}
-// Tokens that one pass of the model computed together share their step; steps ascend. Position: in the token's own
-// sequence. Experts: (n_layers, n_active), best first. Guesses, when the first line has distances: (n_distances,
-// n_layers, n_guesses), best first: for layer l those that the gate of l gave on the gate input of layer l - distance,
-// -1 in layers before which there are not so many.
+// The file is JSON lines in UTF-8. The first line describes the model:
+//   {"format": "offstage-trace", "version": 1, "model": "...", "n_layers": L,
+//   "n_experts": E, "n_active": A} and, where guesses were recorded, "distances": [1, 2,
+//   ...] (ascending, each in 1 .. L - 1) and "n_guesses": G. Each further line is a
+//   token, in the order in which they were computed:
+//   {"step": S, "position": P, "kind": "prompt" or "decode", "experts": [L * A numbers],
+//   "guesses": [...]}
+// Tokens that one pass of the model computed together share their step; steps ascend.
+// Position: in the token's own sequence. Experts: (n_layers, n_active), best first.
+// Guesses, when the first line has distances: (n_distances, n_layers, n_guesses), best
+// first: for layer l the guesses of l's gate on the gate input of layer l - distance, -1
+// in layers before which there are not so many.
 struct TraceHeader {
     std::string model;
     std::int64_t n_layers = 0;
@@ -59,9 +62,9 @@ struct RoutingTrace {
 RoutingTrace parse_trace(std::string_view text, const std::string& source);
 RoutingTrace read_trace(const std::filesystem::path& file);
 
-// Writes a trace while a model runs. A regular file is there from finish() on, whole;
-// without finish() what was there before stays. What else FileWriter writes to gets the
-// lines as they come, some of them at a time.
+// Writes a trace while a model runs. A regular file appears complete at finish(); without
+// finish() the old file stays. Other files that FileWriter can write to get the lines as
+// they come, some of them at a time.
 class TraceWriter {
   public:
     // Throws Error (kInvalidInput) when the file cannot be written.

@@ -22,10 +22,10 @@ struct ExpertStates {
     std::uint64_t step = 0;            // the last one, for ExpertUse::last_step
 };
 
-// What one memory is spent on, in bytes.
+// The uses of one memory, in bytes.
 struct MemoryLedger {
-    std::uint64_t total = 0;   // of the memory; 0: there is none of its own (the device is the CPU)
-    std::uint64_t budget = 0;  // what Offstage may take
+    std::uint64_t total = 0;   // of the memory; 0: no separate memory (the device is the CPU)
+    std::uint64_t budget = 0;  // Offstage's limit
     std::uint64_t dense = 0, kv_cache = 0, staging = 0, workspace = 0;
     std::vector<std::uint64_t> experts;  // by FormatId; formats behind its end: none
     std::uint64_t experts_spare = 0;     // taken for experts and empty at the moment
@@ -43,7 +43,7 @@ struct MemoryLedger {
     }
 };
 
-// What a person may look at, as of one moment: a plain value.
+// The engine's state for display, at one moment: a plain value.
 struct Snapshot {
     std::uint64_t revision = 0;  // grows with each change: equal revisions, equal content
     std::int64_t n_layers = 0;
@@ -66,8 +66,8 @@ struct Snapshot {
     std::int64_t kept_context = 0;
     std::uint64_t kept_context_bytes = 0;
 
-    // The rest is gathered while somebody looks (Session::snapshot() was called within kLookedAt) and whenever the
-    // engine comes to rest.
+    // The rest is gathered while a reader is active (Session::snapshot() was called
+    // within kLookedAt) and whenever the engine becomes idle.
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean
     ExpertStates experts;
     DispatchTotals totals;       // since the model was loaded
@@ -82,8 +82,9 @@ struct Snapshot {
     std::vector<Message> decisions;  // of live comparisons, newest last: the last 64
     std::uint64_t n_decisions = 0;   // since the model was loaded
     double mean_bits = 0;            // per expert weight
-    // What a decoded token took, in the last answers under the plan in force, beyond what forecasts know of; 0: not
-    // known, or the device is the CPU. As of the last answer's end.
+    // The measured time of a decoded token beyond the forecast, in the last answers under
+    // the present plan; 0: not known, or the device is the CPU. As of the last answer's
+    // end.
     double decode_overhead_us = 0;
 
     // Other machines that compute experts (Session::join), as of the call; empty: none was joined.

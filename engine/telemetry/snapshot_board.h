@@ -7,9 +7,9 @@
 
 namespace offstage::engine {
 
-// Hands the newest Snapshot from the engine's thread to whoever looks: publish() on one thread, latest() on any. The
-// lock is held while a pointer is copied and never while a kernel runs or counts are gathered, so that no window waits
-// for the engine.
+// Hands the newest Snapshot from the engine's thread to readers: publish() on one thread,
+// latest() on any. The lock is held only to copy a pointer, never while a kernel runs or
+// counts are gathered, so that no window waits for the engine.
 class SnapshotBoard {
   public:
     void publish(Snapshot snapshot) {
