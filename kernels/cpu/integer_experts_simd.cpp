@@ -452,7 +452,7 @@ void multiply_neurons(const WeightView& w1, const WeightView& w3, const ByteGrou
 // Rows in turns: a group of 256 weights of each row, then the next group of each. When
 // the lines of a row are read one after the other, the processor prefetches beyond the
 // row's end, where the bytes are not needed: Zen 4 reads rows of 1 KB with gaps of 2 KB
-// at 9 GB/s that way, and in turns at 15 (tests/bench/RESULTS.md, "Rows in turns"). Zen 5
+// at 9 GB/s that way, and in turns at 15 (tests/bench/results/kernels.md). Zen 5
 // (CpuFeatures::rows_in_turn) was not measured.
 constexpr int kMostInTurns = 32;
 constexpr std::int64_t kInTurnsBytes = 80 * 1024;  // of the second-level cache; as much again is on its way

@@ -15,8 +15,8 @@ namespace {
 
 // Whether panels of rows (integer_panels_simd.h) are multiplied so fast that memory is
 // the limit. Otherwise the next bytes are prefetched while rows are unpacked: beside the
-// products prefetching costs more than it saves (tests/bench/RESULTS.md, "Two panels at
-// once").
+// products prefetching costs more than it saves (tests/bench/results/kernels.md, "Two
+// panels at once").
 #if defined(__AVX512VNNI__)
 constexpr bool kFetchesBesideProducts = true;
 #else

@@ -3,7 +3,7 @@
 // prefetched into the second-level cache twice, far ahead and once more nearer: a Zen 4
 // core drops requests while its request slots are full, and a product would wait for a
 // missing line. With this, two of its cores read 47 to 48 GB/s, where several rows side
-// by side get 41, of the 50 of reading alone (tests/bench/RESULTS.md).
+// by side get 41, of the 50 of reading alone (tests/bench/results/kernels.md).
 
 #include <algorithm>
 #include <cstddef>

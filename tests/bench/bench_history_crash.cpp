@@ -1,5 +1,5 @@
 // What a crash costs: how old the oldest text was that is lost when a program is ended (SIGKILL) while it streams, over
-// many such ends at moments of chance. The README promises a second at most. A power cut costs no more: what is
+// many such ends at moments of chance. The manual promises a second at most. A power cut costs no more: what is
 // committed is on the disk (synchronous=FULL).
 //
 //   bench_history_crash [--kills N] [--at-once N]      50 of them, one after the other

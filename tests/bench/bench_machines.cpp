@@ -1,4 +1,4 @@
-// Several machines as processes on this one (RESULTS.md, "Other machines").
+// Several machines as processes on this one (results/machines.md).
 //
 //   bench_machines equal [--model M]... [--nodes 1,2,3,4] [--namespaces]
 //     Logits of a prompt and of greedy tokens in float32, of one machine and then of one with nodes, in both shapes and
