@@ -18,7 +18,7 @@ constexpr double kBytesPerOutput = 2;
 
 struct ExpertGroup {
     std::int64_t n_experts = 0;
-    std::int64_t n_machines = 0;  // that hold it
+    std::int64_t n_machines = 0;  // machines that hold it
 };
 
 std::vector<ExpertGroup> groups_on(std::int64_t n_machines, std::int64_t n_groups, std::int64_t n_experts) {
@@ -36,7 +36,8 @@ double n_choices(std::int64_t n, std::int64_t k) {
     return choices;
 }
 
-// Ways to choose n_active experts so that no machine computes more than `most` of them.
+// The number of ways to choose n_active experts so that no machine computes more than
+// `most` of them.
 double n_ways(const std::vector<ExpertGroup>& groups, std::int64_t n_active, std::int64_t most) {
     std::vector<double> ways(as_size(n_active) + 1, 0.0);
     ways[0] = 1;
@@ -59,7 +60,7 @@ double mean_busiest(const std::vector<ExpertGroup>& groups, std::int64_t n_activ
     return mean;
 }
 
-// What a model's layers weigh.
+// Sizes of a model's layers.
 struct LayerWeights {
     double dense_bytes = 0, dense_weights = 0;    // matrices that every token passes, all layers
     double expert_bytes = 0, expert_weights = 0;  // of one expert of every layer
@@ -80,7 +81,7 @@ struct LayerWeights {
     }
 };
 
-// The fewest groups of experts of which one fits on a machine; nothing where not even a
+// The fewest groups of experts of which one fits on a machine; nothing if not even a
 // single expert does.
 std::optional<std::int64_t> n_groups_of(const LayerWeights& weights, const ExpertGrid& grid, const ClusterNode& node) {
     const double room = static_cast<double>(node.memory_bytes) - weights.memory_bytes;

@@ -10,12 +10,12 @@
 
 namespace offstage::engine {
 
-// One machine of a cluster; unless said otherwise, the Mac Studio of "Towards Building
-// Private LLMs" (RACS '24, tables 1 and 2).
+// One machine of a cluster; by default the Mac Studio of "Towards Building Private LLMs"
+// (RACS '24, tables 1 and 2).
 struct ClusterNode {
     std::uint64_t memory_bytes = 192'000'000'000;
     double memory_gbps = 800;  // 1e9 bytes per second
-    double tflops = 54;        // of bf16 products
+    double tflops = 54;        // bf16 products
     double price_usd = 0;      // 0: not known; the paper's list price is 6,599 (table 5)
 };
 
@@ -28,27 +28,27 @@ struct ClusterBound {
     double busiest_experts = 0;            // a token's experts of one layer on the machine that has most of them, mean
     double load_s = 0;                     // all weights that a token needs of the busiest machine, read once
     double compute_s = 0;                  // their products, two operations for a weight
-    double latency_s = 0;                  // of one exchange per layer
-    double transfer_s = 0;                 // of the experts' outputs, 16 bits each
+    double latency_s = 0;                  // one exchange per layer
+    double transfer_s = 0;                 // the experts' outputs, 16 bits each
     double time_s() const { return (load_s > compute_s ? load_s : compute_s) + latency_s + transfer_s; }
     double tokens_per_s() const { return failure.empty() ? 1 / time_s() : 0; }
     // The other shape (compare_shapes): one machine has the dense part, and sends the others what their experts need.
-    double helpers_s = 0;  // 0: was not asked for, or there is one machine
+    double helpers_s = 0;  // 0: not computed, or there is one machine
     // One message's latency above which the paper's shape is the faster one; 0: it always is.
     double crossing_us = 0;
     double helpers_tokens_per_s() const { return helpers_s > 0 ? 1 / helpers_s : 0; }
-    double expected_s = 0;  // with what was measured beyond the bound (expect()); 0: nothing was
+    double expected_s = 0;  // with the measured time beyond the bound (expect()); 0: not measured
     double expected_tokens_per_s() const { return expected_s > 0 ? 1 / expected_s : 0; }
-    double price_usd = 0;  // of all machines with their network cards; 0: not known
-    // Table 5's "TP./USD": of what is expected where something was measured, else of the
-    // bound.
+    double price_usd = 0;  // all machines with their network cards; 0: not known
+    // Table 5's "TP./USD": from the expected time if something was measured, otherwise
+    // from the bound.
     double tokens_per_s_per_usd() const {
         return price_usd > 0 ? (expected_s > 0 ? expected_tokens_per_s() : tokens_per_s()) / price_usd : 0;
     }
 };
 
-// What a decoded token was measured to take on some number of machines, in seconds: the columns of that paper's
-// tables 3 and 4.
+// The measured times of a decoded token on some number of machines, in seconds: the
+// columns of that paper's tables 3 and 4.
 struct ClusterMeasured {
     std::int64_t n_machines = 2;
     double experts_s = 0;   // "MoE"
@@ -58,33 +58,35 @@ struct ClusterMeasured {
 
 struct ClusterBounds {
     std::string model;
-    std::int64_t n_layers = 0, n_experts = 0, n_active = 0;  // of the layers with experts
+    std::int64_t n_layers = 0, n_experts = 0, n_active = 0;  // the layers with experts
     ClusterNode node;
     Network network;
     std::vector<ClusterBound> rows;  // 1 .. n machines
 };
 
-// The paper's equation 1. As there, only the layers' matrices count of the dense part (no
-// embedding, head, norm, router nor KV cache), every choice of experts is as likely as
-// any other, and the experts of a layer are split into the smallest number of groups,
-// alike but for one expert, of which a machine holds one beside the dense part. Machines
-// beyond the number of groups hold the first group again, then the second, and so on; the
-// chosen experts of a group are shared evenly among the machines that hold it
-// (router-aided dynamic loading). For DBRX on two, three and four machines that gives the
-// paper's "executed experts per node and layer" of 2.65, 2.32 and 1.57. Experts and dense
-// weights count as they are in the checkpoint. Precondition: n_machines >= 1.
+// The paper's equation 1. As there, the dense part counts only the layers' matrices (no
+// embedding, head, norm, router nor KV cache), every choice of experts is equally likely,
+// and the experts of a layer are split into the smallest number of groups, equal except
+// for one expert, of which a machine holds one beside the dense part. Machines beyond the
+// number of groups hold the first group again, then the second, and so on; the chosen
+// experts of a group are divided evenly among the machines that hold it (router-aided
+// dynamic loading). For DBRX on two, three and four machines that gives the paper's
+// "executed experts per node and layer" of 2.65, 2.32 and 1.57. Experts and dense weights
+// count in the checkpoint's format. Precondition: n_machines >= 1.
 ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, const Network& network,
                              std::int64_t n_machines);
 
-// Sets helpers_s and crossing_us of all rows: attention, router and sum on `desktop` alone, which is one of the
-// machines; each layer takes two messages, inputs there and outputs back, instead of one all-reduce, and its dense part
-// goes before the experts, whatever the others are. The paper's shape pays for the dense part on the slower machines.
+// Sets helpers_s and crossing_us of all rows: attention, router and sum on `desktop`
+// alone, which is one of the machines; each layer takes two messages, inputs there and
+// outputs back, instead of one all-reduce, and its dense part runs before the experts, on
+// the desktop's hardware only. In the paper's shape the slower machines' time for the
+// dense part counts.
 void compare_shapes(ClusterBounds& bounds, const ModelShape& shape, const ClusterNode& desktop);
 
-// Sets expected_s of all rows from what was measured with one number of machines: the experts take as much longer as
-// the busiest machine has more of them there, exchange as much longer as its bound, and the rest stays what it is.
-// Throws Error (kInvalidInput): the model does not run on so few machines, there is no such row, or a figure is not
-// above 0.
+// Sets expected_s of all rows from measurements with one number of machines: the experts'
+// time grows with the busiest machine's number of them, the exchange with its bound, and
+// the rest stays. Throws Error (kInvalidInput): the model does not run on so few
+// machines, there is no such row, or a figure is not above 0.
 void expect(ClusterBounds& bounds, const ClusterMeasured& measured);
 // "2:0.081,0.038,0.047": machines, then experts, exchange and rest in seconds. Throws Error (kInvalidInput).
 ClusterMeasured parse_cluster_measured(const std::string& text);

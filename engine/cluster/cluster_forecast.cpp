@@ -82,7 +82,8 @@ class ClusterDecode {
     std::vector<std::int32_t> machines_;                  // that compute them
 };
 
-// Which machine computes each of a layer's experts in a step of many tokens; -1: nobody calls it.
+// The machine that computes each of a layer's experts in a step of many tokens; -1: not
+// called.
 class StepShares {
   public:
     explicit StepShares(const ClusterPlan& plan) : plan_(plan) {}

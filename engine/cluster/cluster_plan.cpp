@@ -23,7 +23,7 @@ bool is_resident(const ClusterPlan& plan, std::size_t expert) {
                        [&](const Plan& machine) { return is_on_device(machine, expert); });
 }
 
-// How many of others' experts have room on a machine whose own ones are placed.
+// The number of others' experts that fit on a machine after its own ones are placed.
 std::size_t n_spare(const ModelDemand& demand, const Budget& budget, const Plan& placed,
                     std::span<const std::size_t> own) {
     const bool all_there =
@@ -57,7 +57,7 @@ std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Populari
     }
     struct Hand {
         double load = 0;        // calls per token of this layer
-        std::int64_t held = 0;  // of this layer
+        std::int64_t held = 0;  // in this layer
         std::int64_t in_all = 0;
     };
     const auto n = static_cast<std::size_t>(n_machines);

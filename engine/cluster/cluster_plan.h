@@ -9,10 +9,11 @@
 
 namespace offstage::engine {
 
-// Which machine has each expert, (n_layers, n_experts). Within a layer the most popular goes first, each to the machine
-// with the least to do so far, so that the expected load is even; no machine gets two experts more than another. What a
-// layer leaves over goes to the machines that have the fewest experts in all.
-// Throws Error (kInvalidInput) when there are more machines than experts in a layer, or none.
+// The machine of each expert, (n_layers, n_experts). Within a layer the most popular goes
+// first, each to the machine with the least load so far, so that the expected load is
+// even; no machine gets two experts more than another. A layer's remaining experts go to
+// the machines that have the fewest experts in all. Throws Error (kInvalidInput) when
+// there are more machines than experts in a layer, or none.
 std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Popularity& popularity,
                                        std::int64_t n_machines);
 
@@ -27,7 +28,7 @@ struct ClusterPlan {
     std::vector<std::vector<std::int32_t>> holders;
     std::vector<Plan>
         machines;         // each with its own experts and its copies placed; the others are on none of its places
-    double hit_rate = 0;  // of all experts' calls
+    double hit_rate = 0;  // over all experts' calls
 
     std::int64_t n_machines() const { return static_cast<std::int64_t>(machines.size()); }
     std::span<const std::int32_t> owners_of(std::int64_t layer) const {
@@ -39,9 +40,10 @@ struct ClusterPlan {
     std::int64_t max_step() const;    // the shortest: machines read a prompt together
 };
 
-// `budget` is each machine's; experts are in the master's format (budget.uniform and budget.quality are unset). Where
-// it names no VRAM nobody knows what is spare, and there are no copies. One machine gets the plan of make_plan().
-// Throws as deal_experts(), and as make_plan() where one machine's part does not fit.
+// `budget` is each machine's; experts are in the master's format (budget.uniform and
+// budget.quality are unset). Without a VRAM budget the spare memory is unknown, and there
+// are no copies. One machine gets the plan of make_plan(). Throws as deal_experts(), and
+// as make_plan() if one machine's part does not fit.
 ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity,
                               PlacementKind kind, std::int64_t n_machines);
 

@@ -50,8 +50,8 @@ std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::
             if (!wait(first)) return {};
             first = second;
         }
-        // Each ping's round has that work once, and there are two of them; a layer of the two machines has it once, and
-        // what it takes longer than alone.
+        // Each ping's round contains that work once, and there are two of them; a layer
+        // of the two machines has the work once, plus its extra time over working alone.
         const double work_us = median(working);
         batches.push_back(probe_us_since(begin) / kExchanges - work_us / 2 + std::max(0.0, work_us - work.alone_us()));
     }
@@ -59,7 +59,7 @@ std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::
     return ExchangeTimes{median(batches), median(sending)};
 }
 
-// Many at once: their way takes no longer than one's.
+// Many at once: together they take no longer than one.
 bool use_up_window(std::size_t large_bytes, const std::function<std::uint64_t(std::size_t bytes)>& send,
                    const std::function<bool(std::uint64_t number)>& wait) {
     for (std::size_t sent = 0; sent < large_bytes;) {

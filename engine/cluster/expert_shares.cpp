@@ -7,7 +7,7 @@
 namespace offstage::engine {
 namespace {
 
-// What is farthest from being computed here first.
+// The experts that are most expensive for this machine come first.
 int rank_of(Place place) {
     switch (place) {
         case Place::kDisk:
@@ -20,8 +20,8 @@ int rank_of(Place place) {
     return 0;
 }
 
-// Assigns one expert after the other; where all holders of one are full, those that are there move on, as far as the
-// limit allows (augmenting paths of bipartite matching).
+// Assigns one expert after the other; if all holders of one are full, assigned ones move
+// to other holders, as far as the limit allows (augmenting paths of bipartite matching).
 class Balance {
   public:
     Balance(std::span<const std::span<const std::int32_t>> holders, std::int64_t n_machines, std::span<std::int32_t> to)

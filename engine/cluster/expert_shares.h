@@ -11,17 +11,19 @@
 
 namespace offstage::engine {
 
-// What a machine should hold, what matters most first: its own experts, then spare copies of those of the machine
-// before it, then of the one before that, and so on round. So every expert has a second holder before any has a third,
-// and the copies of one machine's experts are what levels its load. owners: the machine of each expert; order: the
-// experts that there are, as each machine should take them. Result: indices of experts, as long as order.
+// The experts that a machine should hold, most important first: its own, then spare
+// copies of those of the machine before it, then of the one before that, and so on round.
+// So every expert has a second holder before any has a third, and copies of one machine's
+// experts level its load. owners: the machine of each expert; order: the existing
+// experts, in the order in which each machine should take them. Result: indices of
+// experts, as long as order.
 std::vector<std::size_t> holding_order(std::span<const std::int32_t> owners, std::span<const std::size_t> order,
                                        std::int32_t machine, std::int32_t n_machines);
 
-// Which of its holders computes each of a layer's chosen experts, so that the largest number on one machine is the
-// least that there can be (router-aided dynamic loading: what the busiest machine has to do anyway, each may do).
-// holders: of each chosen expert, one or more of 0 .. n_machines - 1, preferred ones first. to: as many. Returns that
-// largest number.
+// Chooses a holder for each of a layer's chosen experts, so that the largest number on
+// one machine is minimal (router-aided dynamic loading: each machine may compute as many
+// as the busiest one must). holders: of each chosen expert, one or more of 0 ..
+// n_machines - 1, preferred ones first. to: as many. Returns that largest number.
 std::int64_t balance_over_holders(std::span<const std::span<const std::int32_t>> holders, std::int64_t n_machines,
                                   std::span<std::int32_t> to);
 
@@ -30,11 +32,11 @@ std::int64_t balance_over_holders(std::span<const std::span<const std::int32_t>>
 void spread_tokens(std::span<const std::span<const std::int32_t>> holders, std::span<const std::int32_t> n_tokens,
                    std::int64_t n_machines, std::span<std::int32_t> to);
 
-// Which experts each of n machines should hold, what matters most first: those that this
-// machine has on disk before those that it has in RAM, before those on its accelerator;
-// within each the popular ones first, dealt out in turn; and behind its own share, as far
-// as a machine has room, copies of the others' (holding_order). Result: (n_nodes), each
-// with all experts.
+// The experts that each of n machines should hold, most important first: those that this
+// machine has on disk before those in RAM, before those on its accelerator; within each
+// the popular ones first, distributed in turn; and after its own share, as far as a
+// machine has room, copies of the others' (holding_order). Result: (n_nodes), each with
+// all experts.
 std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
                                                        const std::vector<kernels::WeightType>& formats,
                                                        const Popularity& popularity);

@@ -21,13 +21,14 @@ constexpr std::int64_t kMeasuredTokens = 64;
 constexpr double kMeasuringSeconds = 0.5;
 constexpr std::size_t kRecentTokens = 32;
 constexpr double kWorthSayingOfUse = 2;      // times slower or faster
-constexpr std::size_t kTokensAfterLoss = 4;  // before it is said how much slower they are
+constexpr std::size_t kTokensAfterLoss = 4;  // before a note about how much slower they are
 
-// What a thread takes until it runs, when another one has woken it after some idle time: the median of some.
+// The time until a thread runs that another one has woken after some idle time: the
+// median of some.
 double thread_wake_us() {
     using Clock = std::chrono::steady_clock;
     constexpr int kTimes = 31;
-    constexpr std::chrono::microseconds kIdle{200};  // about what a message takes
+    constexpr std::chrono::microseconds kIdle{200};  // about a message's time
     std::mutex mutex;
     std::condition_variable changed;
     Clock::time_point woken;
@@ -106,7 +107,8 @@ JoinedNodes::JoinedNodes(LoadedModel& model, std::vector<NodeAddress> addresses,
       notes_(std::move(earlier.notes)),
       as_helpers_(earlier.helpers),
       as_peers_(earlier.peers) {
-    // Those that are away hold what they did, if they come back before the others have it.
+    // Machines that are away get their old experts, if they come back before the others
+    // have these.
     const std::vector<std::uint8_t> there = by_node(counted_);
     Lists all = lists(), of_these = lists_of(there);
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -263,8 +265,8 @@ void JoinedNodes::disconnect() {
     nodes_.clear();
 }
 
-// Another plan has other experts on disk, or in other formats; and what a machine held that stays away is for the
-// others to hold.
+// Another plan has other experts on disk, or in other formats; and the others take over
+// the experts of a machine that stays away.
 void JoinedNodes::follow_plan() {
     if (mesh_) mesh_->retry();
     const auto now = std::chrono::steady_clock::now();
@@ -282,7 +284,8 @@ void JoinedNodes::follow_plan() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (counted[i] == 0) continue;
         std::vector<NodeExpert>& list = lists[i];
-        // What has no room there is not wanted, or what is there already would stay in its place.
+        // Do not request experts beyond a machine's room: it would keep the ones that it
+        // has instead.
         list.resize(n_within(list, grid, room_of(i)));
         n_wanted_[i] = list.size();
         nodes_[i]->want(std::move(list));
@@ -290,8 +293,9 @@ void JoinedNodes::follow_plan() {
     dealt_ = {std::move(counted), plan.places, formats};
 }
 
-// Bytes of experts. Beside them a machine that makes the steps has attention and the KV cache in its memory, and which
-// of both is how large it says by what it has no room for. 0: unknown.
+// Bytes of room for experts. A machine that makes the steps also has attention and the KV
+// cache in its memory; its actual room shows when it cannot hold all requested experts.
+// 0: unknown.
 std::uint64_t JoinedNodes::room_of(std::size_t i) {
     const NodeClient& node = *nodes_[i];
     if (node.is_up() && node.has_all() && static_cast<std::size_t>(node.n_held()) < n_wanted_[i]) {
@@ -330,8 +334,8 @@ void JoinedNodes::announce(std::size_t i) {
     }
 }
 
-// A load on the CPU alone measures nothing: without a choice there is nothing to choose
-// by. Now there is one.
+// A load on the CPU alone measures nothing, because there is nothing to choose. With
+// other machines there is.
 void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
     CostModel& cost = model_.cost();
     const LoadRequest& request = model_.request();
@@ -379,9 +383,10 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
     }
 }
 
-// Between two layers one of the machines, where any is up, computes a row of an expert: of helpers it is waited for; as
-// shares are exchanged, another one is on its way meanwhile. What its messages take longer there than by themselves all
-// machines' messages do.
+// Between two layers one of the machines, if any is up, computes a row of an expert. For
+// helpers this machine waits for it; for the exchange of shares, another row is on its
+// way meanwhile. The extra time of messages between layers is assumed to be the same for
+// all machines.
 void JoinedNodes::measure_pauses(const std::stop_token& stop) {
     if (wake_us_ > 0 || !model_.device().shares_host_memory()) return;
     const auto node = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& one) { return one->is_up(); });
@@ -419,8 +424,9 @@ void JoinedNodes::measure_pauses(const std::stop_token& stop) {
     if (n_lost > 0 || stop.stop_requested()) return;
     pause_us_ = asked.longer_us;
     if (!(asked.pause_us > 0 && shared.pause_us > 0)) return;
-    // Of two that follow each other at half of their time there and back, each layer and its pause take half of one's
-    // time, its computing and a layer; what a layer takes longer than beside a request is the share's as well.
+    // With two requests that follow each other at half of their round trip, each layer
+    // and its pause take half of one request's time, its computing and a layer. A layer's
+    // extra time over that beside a single request counts for the share as well.
     const double message_us = shared.pause_us + (shared.layer_us - median(computing)) / 2;
     const double share_us = message_us - measured.message_us() - measured.row_bytes * measured.us_per_byte +
                             shared.longer_us - asked.longer_us;
@@ -461,7 +467,7 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
         seen_[i] = now;
     }
     const std::uint32_t now = up();
-    // Of the first token that these machines decode together.
+    // At the first token that these machines decode together.
     const bool others = now != last_up_ || tokens_.empty() || n_remeasurements() != seen_remeasurements_;
     if (settings_.forecasts && n_tokens == 1 && others) forecast_anew();
     const std::scoped_lock lock(mutex_);
@@ -486,7 +492,8 @@ void JoinedNodes::say_who_steps() {
     notes_.push_back(alone == StepsAlone::kKvType ? messages::node_steps_alone_for_kv : messages::node_steps_alone);
 }
 
-// Of helpers among whom the dispatcher chooses. What has just been measured, the person knows.
+// Only for helpers among which the dispatcher chooses. The user already knows new
+// measurements.
 void JoinedNodes::say_what_use_found() {
     for (std::size_t i = 0; i < executors_.size() && settings_.use == NodeUse::kMeasured; ++i) {
         const NodeClient& node = *nodes_[i];
@@ -505,7 +512,7 @@ void JoinedNodes::say_what_use_found() {
     }
 }
 
-// Says what a token takes without a machine that is gone, as soon as that is known.
+// Notes the time of a token without a lost machine, as soon as it is known.
 void JoinedNodes::follow_losses(std::uint32_t now) {
     const auto mean_us = [&] {
         double sum = 0;
@@ -523,7 +530,7 @@ void JoinedNodes::follow_losses(std::uint32_t now) {
         return;
     }
     if (lost_.empty()) return;
-    // An emulated device's steps take what is worked out: nothing that could be compared.
+    // An emulated device's steps have accounted times, which cannot be compared.
     if (const double after_us = mean_us(); before_us_ > 0 && after_us > 0 && !model_.summary().emulated) {
         notes_.push_back(messages::node_loss_costs(lost_, Decimal{after_us / 1e3, 1}, Decimal{before_us_ / 1e3, 1}));
     }

@@ -1,5 +1,5 @@
-// Which shape machines work in: both are forecast by what was measured, and the one in force is looked at again
-// between answers.
+// The choice of the machines' shape: both shapes are forecast from measurements, and the
+// choice is checked again between answers.
 #include <algorithm>
 #include <utility>
 
@@ -62,7 +62,7 @@ void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_t
     notes_.push_back(std::move(chosen));
 }
 
-// Forecasts of both shapes, with what the machines will hold.
+// Forecasts of both shapes, with the experts that the machines will hold.
 void JoinedNodes::choose_by(const Lists& lists) {
     const ForecastDesktop here = forecast_here(kShapePast);
     const ShapeTimes helpers = forecast_as_helpers(here, forecast_nodes(lists, false)).times;
@@ -72,7 +72,7 @@ void JoinedNodes::choose_by(const Lists& lists) {
     as_peers_ = peers;
 }
 
-// What a forecast of shapes depends on that changes with time.
+// The inputs of a forecast of shapes that change with time.
 std::vector<double> JoinedNodes::costs_of(std::uint32_t machines) const {
     std::vector<double> costs;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -96,10 +96,11 @@ JoinMachinesFn JoinedNodes::join_again(const std::stop_token& stop) {
     if (now - settled_since_ < std::chrono::duration<double>(settings_.deal_anew_s)) return {};
     std::vector<double> costs = costs_of(up);
     if (!shape_switch_.is_due(now, costs)) return {};
-    measure_pauses(stop);  // where no machine was there until now
+    measure_pauses(stop);  // if there was no machine until now
     choose_by(lists_of(by_node(up)));
     const double helpers_us = as_helpers_.us(), peers_us = as_peers_.us();
-    // A machine that is lost meanwhile and comes back costs what it did: both must be forecast then.
+    // A machine lost meanwhile returns with its old costs: compare again only after a
+    // forecast of both.
     if (helpers_us > 0 && peers_us > 0) shape_switch_.forecast(std::move(costs));
     if (!ShapeSwitch::is_better(peers_ ? peers_us : helpers_us, peers_ ? helpers_us : peers_us)) return {};
     return joining_as(peers_ ? NodeShape::kHelpers : NodeShape::kDecentralised, false);
@@ -174,9 +175,9 @@ ForecastDesktop JoinedNodes::forecast_here(std::int64_t n_past) const {
     return here;
 }
 
-// By node: those by which two others could send each other something, between the layers of a step: as the nodes have
-// measured it themselves, or, of those that have not, by pings, and as much longer as this machine's messages take
-// there. Where they are not connected to each other now, as last measured.
+// By node: the links between two other machines, between the layers of a step: as
+// measured by the nodes themselves, or otherwise by pings, plus the extra time of this
+// machine's messages. Without a connection between them, as last measured.
 std::vector<ForecastLink> JoinedNodes::node_links() const {
     if (!mesh_) return earlier_links_;
     std::vector<ForecastLink> links;
@@ -206,7 +207,7 @@ std::vector<ForecastNode> JoinedNodes::forecast_nodes() const {
     return forecast;
 }
 
-// With what they will hold.
+// With the experts that they will hold.
 std::vector<ForecastNode> JoinedNodes::forecast_nodes(const Lists& lists, bool make_steps) const {
     const ExpertGrid& grid = model_.spec().experts;
     const ModelDemand& demand = model_.demand();
@@ -222,7 +223,7 @@ std::vector<ForecastNode> JoinedNodes::forecast_nodes(const Lists& lists, bool m
     return forecast;
 }
 
-// Of both shapes, with what the machines hold now. The engine's thread.
+// For both shapes, with the machines' present experts. The engine's thread.
 void JoinedNodes::forecast_anew() {
     seen_remeasurements_ = n_remeasurements();
     const ForecastDesktop here = forecast_here(kShapePast);

@@ -8,22 +8,22 @@
 
 namespace offstage::engine {
 
-// What it costs to have experts computed by another machine: measured when it is
-// connected, corrected by what layers really took. Any thread.
+// The cost of computing experts on another machine: measured when it is connected,
+// corrected by the times of layers. Any thread.
 class LinkCosts {
   public:
     struct Measured {
-        // Of a small message there and its answer back, both ends' software included, and so much longer as this
-        // machine's own computing takes between such messages.
+        // Round trip of a small message, including both ends' software, and the extra
+        // time that comes from this machine's computing between such messages.
         double latency_us = 0;
         double us_per_byte = 0;         // beyond that; both directions alike
         double row_bytes = 0;           // activations of one row, one direction
         std::vector<CostPoint> expert;  // one expert of `expert_bytes`, by its number of rows; ascending
         double expert_bytes = 0;
-        // Of a small message one way, where both ends send one at the same time; the rest as latency_us. 0: not
-        // measured, half of latency_us.
+        // A small message one way, when both ends send one at the same time; otherwise as
+        // latency_us. 0: not measured, half of latency_us.
         double exchange_us = 0;
-        double send_us = 0;  // that the thread which sends a message is busy with it; a part of the times above
+        double send_us = 0;  // the sending thread's time for a message; a part of the times above
         double message_us() const { return exchange_us > 0 ? exchange_us : latency_us / 2; }
     };
 
@@ -31,31 +31,33 @@ class LinkCosts {
     void set(Measured measured);
     // Over the same connection, some time later.
     void set_again(Measured measured);
-    // The link alone: what experts take stays as it is known.
+    // Replaces the link's costs; those of experts stay.
     void set_link_again(const Measured& measured);
     Measured measured() const;
     // Between the layers of a step requests and shares take so much longer (below 0: less long) than messages that were
     // measured by themselves; of this measurement and later ones.
     void set_between_layers(double request_us, double share_us);
-    // A message that was measured by itself, where it takes so much longer (below 0: less long) between layers.
+    // The time of a message between layers, from its time alone and the extra time there
+    // (below 0: less).
     static double between_layers(double alone_us, double longer_us);
-    // Of what two measurements say, the lesser of each: what else a machine does makes it slower and never faster. Both
-    // of the same model.
+    // The lesser of each value of two measurements: other work makes a machine slower and
+    // never faster. Both of the same model.
     static Measured least_of(const Measured& a, const Measured& b);
     // A row of an expert of Measured::expert_bytes: as it was measured when the machine was connected, and as it is
     // counted now. 0: not measured.
     double first_expert_us() const;
     double expert_us() const;
-    // One expert whose weights have so many bytes, when its inputs are there.
+    // One expert whose weights have so many bytes, once its inputs are there.
     double expert_us(double expert_bytes, std::int64_t n_rows) const;
     // All inputs there and all outputs back.
     double transfer_us(std::int64_t n_rows) const;
 
-    // A request for so many rows of experts was predicted to be computed in so many
-    // microseconds; it took compute_us of the other machine's, and took_us here, all
-    // included. Moves both by a tenth of the way, within 1/64 to 64 of what was measured.
+    // Corrects both costs after a request for so many rows of experts:
+    // predicted_compute_us was the prediction of the other machine's compute_us; took_us
+    // is the whole time here. Moves both by a tenth of the way, within 1/64 to 64 of the
+    // measured values.
     void correct(double predicted_compute_us, double compute_us, std::int64_t n_rows, double took_us);
-    // The same of a share of a layer, whose way takes no time of its own.
+    // The same for a share of a layer, which needs no separate transfer.
     void correct_computing(double predicted_us, double compute_us);
     // Grows with every correction.
     std::uint64_t n_corrections() const;

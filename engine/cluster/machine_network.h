@@ -1,6 +1,6 @@
 #pragma once
-// Other machines as a window meets them: paired, tested, joined. How that is done is left
-// to what implements it, so that a window needs no network to be built.
+// Other machines, as used by a window: paired, tested, joined. An interface, so that a
+// window can be built without a network.
 
 #include <cstdint>
 #include <memory>
@@ -38,7 +38,7 @@ struct MachineUse {
 class MachineNetwork {
   public:
     virtual ~MachineNetwork() = default;
-    // Throws Error: what is known of them cannot be read.
+    // Throws Error if the file with the machines cannot be read.
     virtual std::vector<PairedMachine> machines() const = 0;
     // The file that machines() reads, which other programs may write as well; empty: there is none.
     virtual std::string list_file() const { return {}; }
@@ -51,7 +51,7 @@ class MachineNetwork {
                                const std::stop_token& stop) = 0;
     virtual void remove(const std::string& name) = 0;
     virtual MachineTest test(const std::string& name, const std::stop_token& stop) = 0;
-    // The machines of these names; those that are not paired are left out.
+    // The machines of these names, without those that are not paired.
     virtual JoinMachinesFn joining(const std::vector<std::string>& names, const MachineUse& use) const = 0;
 };
 

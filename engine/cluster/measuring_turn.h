@@ -7,12 +7,12 @@
 
 namespace offstage::engine {
 
-// Machines that are measured at the same time would be found slow by each other: they
-// share this one's processor and its network. One at a time, where that does not take too
-// long: a machine that is silent keeps no other one waiting. Any thread.
+// Machines measured at the same time would slow each other down: they share this one's
+// processor and network. So they take turns; after a limited wait the next one goes on,
+// so that a silent machine does not block the others. Any thread.
 class MeasuringTurn {
   public:
-    // While it lives it is this one's turn, or was waited for long enough.
+    // While it exists this machine has its turn, or has waited long enough.
     class Guard {
       public:
         Guard(MeasuringTurn& turn, double most_s, const std::stop_token& stop) : turn_(turn) {

@@ -9,9 +9,9 @@
 namespace offstage::engine {
 
 std::span<const Network> network_presets() {
-    // "Towards Building Private LLMs" (RACS '24): table 1 has what its cluster measured
-    // for one message over TCP and gRPC (1 ms) and the bandwidth of its 10 Gbit Ethernet;
-    // the note to section 5.5 has what the makers of two network cards claim, and their
+    // "Towards Building Private LLMs" (RACS '24): table 1 has its cluster's measurements
+    // of one message over TCP and gRPC (1 ms) and the bandwidth of its 10 Gbit Ethernet;
+    // the note to section 5.5 has the makers' figures for two network cards, and their
     // prices. The latency over TCP is the software's, so it is the same on the slower
     // wire, whose bandwidth is the line rate.
     static const std::vector<Network> presets = {

@@ -19,12 +19,11 @@ constexpr std::uint32_t kManyRows = 16;
 constexpr int kProbes = 3;
 constexpr int kRoundTrips = 15;
 constexpr std::chrono::microseconds kSenderLooks{100};
-constexpr int kRefusalsThatMayPass = 4;  // of whole steps: each is asked for later than the one before
-constexpr double kLookSeconds = 1;       // whether it is time to measure again
+constexpr int kRefusalsThatMayPass = 4;  // of whole steps: each retry comes later than the one before
+constexpr double kLookSeconds = 1;       // between checks whether it is time to measure again
 constexpr double kWorthSaying = 1.5;     // times faster or slower
-constexpr double kPackingSeconds =
-    1;                              // that are waited for a node to be ready with all, and to have nothing else to do
-constexpr double kTurnSeconds = 2;  // and for other nodes to be measured
+constexpr double kPackingSeconds = 1;    // to wait for a node to be ready with all its experts, and idle
+constexpr double kTurnSeconds = 2;       // and for other nodes to be measured
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -103,7 +102,7 @@ void NodeClient::set_wanted_locked(std::vector<NodeExpert> wanted) {
     for (const NodeExpert& expert : wanted_) wanted_as_[index_of(expert)] = held_as(expert.format);
 }
 
-// The order of lists is the order in which they are sent, so the lock is held.
+// Lists must be sent in their order, so the lock is held.
 void NodeClient::send_want_locked() {
     want_sent_ = true;
     channel_->send(NodeWant{wanted_});
@@ -120,7 +119,7 @@ void NodeClient::want(std::vector<NodeExpert> wanted) {
         --n_held_;
     }
     complete_ = false;
-    settled_ = settled_ && !is_up();  // where it is not, nothing will come
+    settled_ = settled_ && !is_up();  // if it is not up, nothing will come
     ++n_changes_;
     send_want_locked();
 }
@@ -291,7 +290,8 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
             }
             const std::chrono::duration<double> interval(std::min(kLookSeconds, patience_.first_measuring_s / 2));
             if (changed_.wait_for(lock, stop, interval, has_news)) continue;
-            // What is being packed there, or is not there yet, would be measured with it.
+            // While experts are being packed or are missing there, a measurement would
+            // include that.
             if (!complete_ || stop.stop_requested()) continue;
             const bool due = remeasuring_.is_due(Clock::now(), last_step_(), costs_.n_corrections());
             const bool link_due = !due && following_ && remeasuring_.is_link_due(Clock::now(), last_step_());
@@ -308,7 +308,7 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         up_.store(false, std::memory_order_release);
         channel_.reset();
         if (!used && !refused_ && !stop.stop_requested() && !end_reason_.empty() && !draining_) {
-            // Of reasons that repeat themselves the person hears the first.
+            // Only the first of repeated reasons becomes a note.
             if (n_connections_ == 0 && unreachable_.code() != end_reason_.code()) {
                 note_locked(messages::node_not_reached(name(), end_reason_));
             }
@@ -317,8 +317,9 @@ NodeClient::End NodeClient::serve_connection(const std::stop_token& stop) {
         open_ = false;
     }
     channel->close();
-    // Who sends something has a reference for so long. The last one must be this: a channel that is destroyed waits for
-    // its events, and they may wait for what the sender holds, or be the sender.
+    // A sending thread has a reference meanwhile. This reference must be the last: a
+    // channel's destructor waits for its events, and they may wait for a lock of the
+    // sender, or run on the sender's thread.
     while (channel.use_count() > 1) std::this_thread::sleep_for(kSenderLooks);
     channel.reset();  // no event comes any more
     const std::scoped_lock lock(mutex_);
@@ -348,7 +349,8 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
             kLargePing, [&](std::size_t bytes) { return send_ping(bytes); }, comes_back)) {
         return {};
     }
-    // What else the two machines do makes a ping longer, never shorter; and the node is packing experts meanwhile.
+    // Other work on the two machines makes a ping longer, never shorter; and the node is
+    // packing experts meanwhile.
     measured.latency_us = percentile(small, 0.25);
     const double beyond_us =
         *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());
@@ -378,8 +380,9 @@ std::optional<LinkCosts::Measured> NodeClient::measure(const std::stop_token& st
     return measured;
 }
 
-// A machine that is busy now and then is rarely so twice in turn: of two measurements the lesser counts. One that does
-// not answer is left to who needs it.
+// A machine with occasional other work is rarely busy twice in a row: the lesser of two
+// measurements counts. A machine that does not answer is handled by the code that next
+// needs it.
 void NodeClient::measure_again(const std::stop_token& stop) {
     const auto measured = measure(stop);
     if (!measured) return;
@@ -397,8 +400,8 @@ void NodeClient::measure_again(const std::stop_token& stop) {
     }
 }
 
-// Of two rounds, in none of which this machine has begun to make steps, the lesser; the second follows at once, so that
-// what a link takes longer is known before the next answer.
+// The lesser of two rounds, and only if no step began on this machine meanwhile; the
+// second follows at once, so that the link's new cost is known before the next answer.
 void NodeClient::measure_link_again(const std::stop_token& stop) {
     const auto begin = Clock::now();
     remeasuring_.link_measured(begin);
@@ -419,8 +422,8 @@ void NodeClient::measure_link_again(const std::stop_token& stop) {
     }
 }
 
-// Held ones in the format of the first, each another one where there are so many: one that has just been computed is in
-// the node's caches.
+// Held experts in the format of the first, a different one for each probe if there are so
+// many: one that has just been computed is in the node's caches.
 std::vector<NodeExpert> NodeClient::experts_to_probe() const {
     const std::scoped_lock lock(mutex_);
     std::vector<NodeExpert> experts;
@@ -433,7 +436,8 @@ std::vector<NodeExpert> NodeClient::experts_to_probe() const {
     return experts;
 }
 
-// As helpers are asked, layer by layer: this machine computes something, sends a row, and waits for what becomes of it.
+// The same sequence as with helpers, in each layer: this machine computes something,
+// sends a row, and waits for the result.
 std::optional<double> NodeClient::round_trip_us(std::span<const NodeExpert> experts, double* expert_us) {
     ProbeWork work;
     std::vector<double> beside, computing;
@@ -505,7 +509,7 @@ std::optional<NodeReply> NodeClient::wait_for_probe(std::uint64_t number, std::u
     return reply;
 }
 
-// ---------------------------------------------------------------- what the channel reports
+// ---------------------------------------------------------------- events of the channel
 void NodeClient::received(std::uint64_t connection, FromNode message) {
     const auto now = Clock::now();
     if (is_for_peers(connection, message)) {
@@ -559,7 +563,7 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                     return;
                 }
                 const auto set = [&](const NodeExpert& expert, std::uint8_t as) {
-                    // It may have been wanted when the node began with it.
+                    // The request may have changed since the node began to pack it.
                     if (as != 0 && as != wanted_as_[index_of(expert)]) return;
                     auto& held = held_[index_of(expert)];
                     n_held_ += (as != 0) - (held.load(std::memory_order_relaxed) != 0);
@@ -605,7 +609,7 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                 }
             } else if constexpr (std::is_same_v<T, NodeStepped> || std::is_same_v<T, NodeOutputs> ||
                                  std::is_same_v<T, NodePeerReport> || std::is_same_v<T, NodePeerWelcome>) {
-                // Of steps or links that it was not asked for, or of another shape.
+                // Unrequested steps or links, or of the wrong shape.
                 Message wrong = messages::node_message_empty;
                 if constexpr (std::is_same_v<T, NodePeerReport>) {
                     if (Message shape = check(what); !shape.empty()) wrong = std::move(shape);
@@ -616,7 +620,8 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                 end_locked(messages::node_sent_nonsense(wrong));
             } else {
                 refused_ = true;
-                // It is asked again now and then; the person hears what has not been said.
+                // The connection is tried again now and then; a note is made only for a
+                // new reason.
                 Message note = messages::node_refuses(name(), printable(what.sentence, kMostSentenceBytes));
                 if (note != unreachable_) note_locked(note);
                 unreachable_ = trouble_ = std::move(note);

@@ -32,73 +32,77 @@ class NodeChannel {
     virtual void close() = 0;
 };
 
-// What a channel reports, from threads of its own; after `ended` nothing more.
+// A channel's events, called by its own threads; none after `ended`.
 struct NodeChannelEvents {
     std::function<void(FromNode message)> received;
     std::function<void(Message why)> ended;
 };
 
-// Where a node is and how it is reached.
+// A node's address and the way to reach it.
 struct NodeAddress {
     std::string name;
     // Begins to connect; what fails is reported through the events. When the channel is
     // destroyed no event is running and none will come.
     std::function<std::unique_ptr<NodeChannel>(NodeChannelEvents)> connect;
-    // What other nodes are told, to connect to it: its key and "host:port". Empty: they are told nothing.
+    // For other nodes, to connect to it: its key and "host:port". Empty: other nodes do
+    // not get it.
     std::string fingerprint = {}, for_nodes = {};
 };
 
 struct NodePatience {
-    double answer_factor = 20;   // an answer may take so many times what was predicted,
+    double answer_factor = 20;   // the longest wait for an answer, in multiples of the prediction,
     double least_answer_s = 1;   // but is waited for at least so long
     double most_answer_s = 10;   // and at most
     double connecting_s = 5;     // until the node has greeted
     double first_retry_s = 0.5;  // after a loss; twice as long after each that fails
     double longest_retry_s = 30;
-    double links_again_s = 30;  // two nodes that could not reach each other are asked again after so long
-    // One that is not used is measured again after so long (RemeasureSchedule); 0: never.
+    double links_again_s = 30;  // time until two nodes that could not reach each other try again
+    // The time until an unused node is measured again (RemeasureSchedule); 0: never.
     double first_measuring_s = 5;
     double longest_measuring_s = 600;  // twice as long after each, and at most so long
-    // Machines that make the same steps are dealt experts anew, between two answers, where one is by so much faster or
-    // slower, beside this one, than it was known to be; 0: never for that, and nothing is learnt from their shares.
+    // Experts are distributed anew between machines that make the same steps, between two
+    // answers, if one of them has become faster or slower by this factor, relative to
+    // this machine; 0: never for that, and nothing is learnt from their shares.
     double deal_anew_factor = 1.5;
     // The same in the middle of an answer, where one has become slower by so much.
     double deal_amid_factor = 4;
 };
 
-// A node as the desktop sees it: the connection, made again in the background whenever it
-// is lost, what the node holds, and what it costs. Losses and returns become sentences.
-// Any thread.
+// The desktop's view of a node: the connection, made again in the background whenever it
+// is lost, the experts that the node holds, and their costs. Losses and returns become
+// sentences. Any thread.
 class NodeClient {
   public:
-    // What it takes to be understood, and who measures: the hello, the model, and bytes of
-    // an expert in a format.
+    // The inputs for the protocol and for measurements: the hello, the model, and bytes
+    // of an expert in a format.
     NodeClient(NodeAddress address, NodeHello hello, const ExpertGrid& grid, ActivationType activations,
                NodePatience patience = {});
     ~NodeClient();
     NodeClient(const NodeClient&) = delete;
     NodeClient& operator=(const NodeClient&) = delete;
 
-    // Before start(): the node is asked to make the desktop's steps itself (NodeFollow), on every connection that is
-    // made. What comes back of these goes to `received`, from threads of the channel and without a lock; `lost` is
-    // called when such a connection has ended, and must not call back.
+    // Before start(): requests that the node makes the desktop's steps itself
+    // (NodeFollow), on every connection. Its messages about them go to `received`, from
+    // threads of the channel and without a lock; `lost` is called when such a connection
+    // has ended, and must not call back.
     struct Following {
         NodeFollow follow;
         std::function<void(FromNode message)> received;  // NodeStepped, NodeOutputs of the right shape
         std::function<void()> lost;
     };
     void set_following(Following following);
-    // Before start(): `up` is called when it is up over a new connection, from this object's thread; `reported` with
-    // what it says of links to other nodes, from threads of the channel. Neither with a lock of this object.
+    // Before start(): `up` is called when the node is up over a new connection, from this
+    // object's thread; `reported` with its reports on links to other nodes, from threads
+    // of the channel. Neither with a lock of this object.
     struct Meeting {
         std::function<void()> up;
-        std::function<void(const NodePeerReport& report)> reported;  // of the right shape
+        std::function<void(const NodePeerReport& report)> reported;  // with valid fields
     };
     void set_meeting(Meeting meeting);
     // Before start(): when this machine last computed something of a step, the greatest value while it does; called
     // from this object's thread. Without it the node is measured once over each connection.
     void set_last_step(std::function<std::chrono::steady_clock::time_point()> last_step);
-    // Before start(): it is measured when it is its turn among those that have the same.
+    // Before start(): nodes with the same MeasuringTurn are measured one at a time.
     void set_measuring_turn(std::shared_ptr<MeasuringTurn> turn);
     // It is up, and makes steps.
     bool follows() const { return is_up() && follows_.load(std::memory_order_acquire); }
@@ -106,20 +110,21 @@ class NodeClient {
     bool send_peer(ToNode message);
     // False: it is not up.
     bool send_up(ToNode message);
-    // Grows with every connection over which it follows: what it knew before is gone then.
+    // Grows with every connection over which it follows: its earlier state is lost then.
     std::uint64_t following_number() const { return n_followings_.load(std::memory_order_acquire); }
 
-    // What the node should hold, from the next connection on. Connects first when called
-    // for the first time.
+    // The experts that the node should hold, from the next connection on. The first call
+    // connects.
     void start(std::vector<NodeExpert> wanted);
-    // What the node should hold instead, over the connection that there is as well. What is not in the list, or in
-    // another format there, counts as gone at once: between two steps, so that no request for it is on its way.
+    // New experts for the node, over the present connection as well. Experts not in the
+    // list, or in another format there, count as gone at once: call between two steps, so
+    // that no request for them is on its way.
     void want(std::vector<NodeExpert> wanted);
     // Disconnects, for good: it is not up from now on. One thread, that of start().
     void stop();
-    // Until the node holds all that it will, or it is clear that it cannot be used for now.
-    // held: called about ten times a second with the number of experts that it holds.
-    // No longer than until `until`.
+    // Waits until the node holds all its experts, or it is clear that it cannot be used
+    // for now. held: called about ten times a second with the number of experts that it
+    // holds. No longer than until `until`.
     void wait_until_settled(const std::function<void(std::int64_t held)>& held, const std::stop_token& stop,
                             std::optional<std::chrono::steady_clock::time_point> until = {});
 
@@ -139,24 +144,25 @@ class NodeClient {
         return as == 0 ? std::nullopt : std::optional(static_cast<kernels::WeightType>(as - 1));
     }
     std::int64_t n_held() const { return n_held_.load(std::memory_order_relaxed); }
-    // Nothing more of what is wanted will come over the present connection.
+    // No further requested experts will come over the present connection.
     bool has_all() const;
     NodeWelcome welcome() const;
-    NodeState state() const;  // as it was last told
+    NodeState state() const;  // as last reported
     struct Status {
         MachineState state = MachineState::kConnecting;
         Message why;  // as MachineFigures::why
     };
-    // One that is to make steps and will not is kRefused, although it is up.
+    // kRefused if it should make steps and refuses, although it is up.
     Status status() const;
-    // It is up, and has said that it makes no steps: for a reason that stays, or again and again.
+    // It is up, and has refused to make steps: for a permanent reason, or repeatedly.
     bool refuses_to_follow() const;
 
-    // Sends a request under a number of its own, which is returned; 0: the node is not up.
+    // Sends a request under a unique number, which is returned; 0: the node is not up.
     std::uint64_t send(NodeCompute request);
-    // The reply, of whatever sense; none: none came in time, or the connection ended.
+    // The reply, valid or not; none: none came in time, or the connection ended.
     std::optional<NodeReply> wait(std::uint64_t number, std::chrono::steady_clock::time_point until);
-    // Held ones to probe() with, of one format, each of which is not in the node's caches any more.
+    // Held experts of one format for probe(), enough of them that each is no longer in
+    // the node's caches when it repeats.
     std::vector<NodeExpert> experts_to_probe() const;
     // Has it compute so many rows, and waits for them; none: it is not up, is silent or sends nonsense.
     std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows) {
@@ -168,11 +174,11 @@ class NodeClient {
     // The node cannot be relied on: the connection is closed, and another one made later.
     void give_up(const Message& why);
 
-    // Sentences for the person since this was last asked for.
+    // Sentences for the user since the last call.
     std::vector<Message> take_notes();
     std::uint64_t n_losses() const { return n_losses_.load(); }
-    std::uint64_t n_connections() const { return n_connections_.load(); }  // that were used
-    // Grows with every change of status() and of what is held.
+    std::uint64_t n_connections() const { return n_connections_.load(); }  // connections that were used
+    // Grows with every change of status() and of the held experts.
     std::uint64_t n_changes() const { return n_changes_.load(); }
     // Grows whenever it has been measured again over the same connection.
     std::uint64_t n_remeasurements() const { return n_remeasurements_.load(); }
@@ -228,7 +234,8 @@ class NodeClient {
     std::optional<Meeting> meeting_;                                    // the same
     std::function<std::chrono::steady_clock::time_point()> last_step_;  // the same
     std::shared_ptr<MeasuringTurn> turn_;                               // the same
-    // Of the thread: when it measures again, and what the last measurement alone said.
+    // Used by the thread only: the times of measurements, and the last measurement by
+    // itself.
     RemeasureSchedule remeasuring_;
     LinkCosts::Measured last_measured_;
     std::atomic<std::uint64_t> n_losses_ = 0, n_connections_ = 0, n_changes_ = 0, n_remeasurements_ = 0;
@@ -248,10 +255,10 @@ class NodeClient {
     bool settled_ = false;   // see wait_until_settled()
     Message end_reason_;
     Message cannot_follow_;       // why it makes no steps, over this connection
-    bool follows_later_ = false;  // for a reason that may pass: it is asked again
-    int n_refused_for_now_ = 0;   // how often it has said so over this connection
+    bool follows_later_ = false;  // for a temporary reason: the request is repeated
+    int n_refused_for_now_ = 0;   // the number of such refusals over this connection
     Message trouble_;             // why it is not up, since it last was
-    Message unreachable_;         // the last reason that was told
+    Message unreachable_;         // the last reported reason
     std::optional<NodeWelcome> welcome_;
     std::optional<NodeExpert> first_held_;
     std::uint64_t next_number_ = 0;

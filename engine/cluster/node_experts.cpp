@@ -16,7 +16,7 @@ std::string fingerprint_of_model(ExpertHost& host) {
     return fingerprint ? fingerprint->text() : std::string("unknown");
 }
 
-// Nothing in RAM, and no room for experts on disk: what is not held is not computed.
+// Nothing in RAM, and no room for experts on disk: only held experts are computed.
 Plan empty_plan(const ExpertGrid& grid) {
     Plan plan;
     plan.places.assign(static_cast<std::size_t>(grid.size()), Place::kDisk);
@@ -25,7 +25,7 @@ Plan empty_plan(const ExpertGrid& grid) {
 }
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kWarmedAtOnce = std::size_t{4} << 20;  // bytes; a request waits no longer than these take
+constexpr std::size_t kWarmedAtOnce = std::size_t{4} << 20;  // bytes; the longest delay of a request
 
 std::chrono::steady_clock::time_point after(double seconds) {
     using Clock = std::chrono::steady_clock;
@@ -110,7 +110,8 @@ NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Messag
                 return take_from_peer(desktop, std::move(outputs));
             },
             [this](const std::function<void(bool first)>& pause, const std::stop_token& stop) {
-                // With threads and memory of its own, beside what desktops want computed: they wait for no turn.
+                // With separate threads and memory, beside the desktops' requests: they
+                // wait for no turn.
                 kernels::ThreadPool pool(host_.pool().n_threads());
                 CpuOperations operations(pool, host_.form());
                 return measure_paused_layers({host_.spec(), host_.basis().master}, operations, pause, stop);
@@ -128,7 +129,8 @@ Message NodeExperts::want(Desktop desktop, NodeWant want) {
         const std::scoped_lock lock(turn_);
         const auto found = desktops_.find(desktop);
         if (found == desktops_.end()) return messages::node_wants_hello;
-        // What the desktop goes on wanting as it is counts as held there.
+        // Experts that the desktop still requests in the same format count as reported to
+        // it.
         std::vector<std::uint8_t> told(last_read_.size());
         for (const NodeExpert& expert : want.experts) {
             const std::size_t i = index(expert);
@@ -177,7 +179,7 @@ std::shared_ptr<NodePeers> NodeExperts::open_peer(const std::string& fingerprint
     return nullptr;
 }
 
-// What comes before the desktop has asked for steps is nobody's.
+// Outputs that arrive before the desktop has requested steps are dropped.
 Message NodeExperts::take_from_peer(Desktop desktop, NodeOutputs outputs) {
     const std::scoped_lock lock(follower_mutex_);
     return follower_ == nullptr || desktop != following_ ? Message() : follower_->take(std::move(outputs));
@@ -201,7 +203,7 @@ std::shared_ptr<NodeFollower> NodeExperts::follower_of(Desktop desktop) const {
     return desktop == following_ ? follower_ : nullptr;
 }
 
-// What was wanted before makes room, and is wanted anew by a list that follows.
+// Earlier requests make room; the desktop sends a new list afterwards.
 Message NodeExperts::begin_following(Desktop desktop, const NodeFollow& follow) {
     if (Message wrong = check(follow); !wrong.empty()) return wrong;
     if (follower_of(desktop) != nullptr) end_following();
@@ -370,7 +372,8 @@ void NodeExperts::run(const std::stop_token& stop) {
     }
 }
 
-// One expert of the next desktop in turn that wants some. False: there is nothing to do.
+// Makes one expert ready, for the next desktop in turn that has open requests. False:
+// there is nothing to do.
 bool NodeExperts::make_ready_next(const std::stop_token& stop) {
     NodeExpert expert;
     Desktop desktop = 0;
@@ -391,7 +394,7 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
                 holdings.held.push_back(expert);
                 client.told[i] = 1;
             } else if (!host_.experts().in_ram(i) || let_go(i)) {
-                break;  // where it stays in another format, some desktop uses it
+                break;  // if it stays in another format, some desktop uses it
             }
             ++client.next;
         }
@@ -411,7 +414,7 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
         host_.source().pack(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, expert.format, block, packing_pool_,
                             stop);
         interleave_expert(host_.experts().ram_layout(expert.format), block, packing_pool_);
-    } catch (const Error& error) {  // that expert is not held; the desktop has it
+    } catch (const Error& error) {  // that expert is not held; the desktop computes it
         failure = messages::node_cannot_pack(expert.expert, expert.layer, error.message());
     }
     if (!failure.empty() && settings_.note && !stop.stop_requested()) settings_.note(failure);
@@ -433,7 +436,7 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
     return true;
 }
 
-// What has not been read since the last time; requests go in between.
+// Reads experts that have not been read since the last time; requests run in between.
 void NodeExperts::keep_warm(const std::stop_token& stop) {
     const auto since = Clock::now() - std::chrono::duration<double>(settings_.keep_warm_s);
     for (std::size_t i = 0; i < last_read_.size() && !stop.stop_requested(); ++i) {
@@ -456,7 +459,7 @@ void NodeExperts::keep_warm(const std::stop_token& stop) {
     warm_at_ = after(settings_.keep_warm_s);
 }
 
-// An expert in the format that it is held in, if no desktop wants that any more.
+// Drops an expert in its present format, unless a desktop requests it.
 bool NodeExperts::let_go(std::size_t i) {
     const kernels::WeightType format = host_.experts().format(i);
     for (const auto& [id, client] : desktops_) {
@@ -469,7 +472,7 @@ bool NodeExperts::let_go(std::size_t i) {
     return true;
 }
 
-// In RAM, or nullptr: there is none, even without what nobody wants.
+// A block in RAM; nullptr: no room, even after dropping unrequested experts.
 std::byte* NodeExperts::room_for(const NodeExpert& expert, const Client& client) {
     PreparedCopies& copies = host_.experts().copies();
     for (;;) {
@@ -481,8 +484,8 @@ std::byte* NodeExperts::room_for(const NodeExpert& expert, const Client& client)
     }
 }
 
-// Of what is held without any desktop knowing, as another one left it, the last that this one would come to. False
-// where there is none.
+// Drops one of the held experts that no desktop has been informed about (left by an
+// earlier one): the last in this client's list. False if there is none.
 bool NodeExperts::free_what_matters_less(const Client& client) {
     for (std::size_t at = client.wanted.size(); at > client.next + 1; --at) {
         const std::size_t i = index(client.wanted[at - 1]);
@@ -496,7 +499,7 @@ bool NodeExperts::free_what_matters_less(const Client& client) {
     return false;
 }
 
-// What no desktop wants any more. False where there is no such expert.
+// Drops experts that no desktop requests. False if there is none.
 bool NodeExperts::free_unwanted() {
     std::vector<std::uint8_t> wanted(host_.experts().size());
     for (const auto& [id, client] : desktops_) {

@@ -24,56 +24,57 @@ namespace offstage::engine {
 struct NodeExpertsSettings {
     std::string name;               // this machine's
     std::size_t most_desktops = 4;  // at once
-    double linger_s = 30;           // what a desktop wanted stays so long after it has gone
+    double linger_s = 30;           // how long a disconnected desktop's experts stay
     // Experts that were not computed for so long are read through once, a page of memory at a time, so that the system
     // does not take them for forgotten. 0: never.
     double keep_warm_s = 0;
-    std::function<void(const Message&)> note = {};  // for the person at the node; any thread. Empty: nobody reads
+    std::function<void(const Message&)> note = {};  // for the node's user; any thread. Empty: not used
     ConnectPeer connect_peer = {};                  // empty: it has no links to other nodes
 };
 
-// What a node does: holds experts in RAM for the desktops that want them, packed as this
-// machine's kernels read them, and computes them with the same operations that a model on
-// this machine would use. Experts are made ready on a thread of its own, one at a time,
-// beside the requests; requests are served one after the other, desktops in turn. A desktop
-// may also have it make whole steps (NodeFollower): then it works for that one alone. Any
-// thread.
+// The work of a node: it holds the experts that desktops request in RAM, packed for this
+// machine's kernels, and computes them with the same operations as a model on this
+// machine. A separate thread makes experts ready, one at a time, beside the requests;
+// requests are served one after the other, desktops in turn. A desktop may also request
+// whole steps (NodeFollower): then the node works for that one alone. Any thread.
 class NodeExperts {
   public:
     using Desktop = std::uint64_t;
     using Send = std::function<void(FromNode)>;  // any thread; must not call back
 
-    // `host` is open but not filled, and must outlive this object; nothing else uses it.
-    // Throws Error as ExpertHost::fill().
+    // `host` is open but not filled, must outlive this object, and is used by nothing
+    // else. Throws Error as ExpertHost::fill().
     NodeExperts(ExpertHost& host, NodeExpertsSettings settings);
     ~NodeExperts();
     NodeExperts(const NodeExperts&) = delete;
     NodeExperts& operator=(const NodeExperts&) = delete;
 
-    // A desktop that is to be served; it is sent its welcome. 0: it is not, and `refusal`
-    // says why.
+    // Registers a desktop and sends its welcome. 0: refused, and `refusal` has the
+    // reason.
     Desktop open(const NodeHello& hello, Send send, Message& refusal);
-    // Returns what is wrong with the list; empty: it is being made ready.
+    // Returns the error of the list; empty: its experts are being made ready.
     Message want(Desktop desktop, NodeWant want);
     // The experts' outputs, or a refusal in the reply.
     NodeReply compute(Desktop desktop, const NodeCompute& request);
-    // NodeFollow, and what is for a node that follows. Returns what is wrong with the message; empty: it is being
-    // acted on. Opening what is needed takes as long as reading it.
+    // NodeFollow, and messages for a node that follows. Returns the message's error;
+    // empty: it is being processed. Opening the rest of the model takes as long as
+    // reading it.
     Message follow(Desktop desktop, ToNode message);
     void close(Desktop desktop);
-    // What a desktop says of other nodes. Returns what is wrong with it.
+    // A desktop's message about another node. Returns its error.
     Message meet(Desktop desktop, const NodePeer& peer);
-    // A desktop has named the node that has this key, which may connect. Waits for no turn.
+    // Whether a desktop has named the node that has this key, which may then connect.
+    // Waits for no turn.
     bool expects_peer(const std::string& fingerprint) const;
-    // A node that shows this key has connected: those links that it is one of from now on. None: it is refused, and
-    // `refusal` says why.
+    // A node with this key has connected: the links of which it is one end from now on.
+    // None: it is refused, and `refusal` has the reason.
     std::shared_ptr<NodePeers> open_peer(const std::string& fingerprint, const NodePeerHello& hello,
                                          const NodePeers::Port& port, Message& refusal);
-    // All desktops are told that this machine is about to end.
+    // Informs all desktops that this machine is about to end.
     void drain();
 
     NodeState state() const;
-    // How often an expert was read to keep it warm.
+    // The number of reads that keep experts warm.
     std::uint64_t n_warmed() const { return n_warmed_; }
     const ExpertGrid& grid() const { return host_.spec().experts; }
 
@@ -83,9 +84,9 @@ class NodeExperts {
     struct Client {
         Send send;
         std::vector<NodeExpert> wanted;
-        std::size_t next = 0;  // of wanted, that was not looked at
+        std::size_t next = 0;  // first entry of `wanted` not processed yet
         bool complete = true;
-        std::vector<std::uint8_t> told;  // (n_layers, n_experts): that it is held; it may be asked for
+        std::vector<std::uint8_t> told;  // (n_layers, n_experts): 1 if it was reported as held
     };
 
     std::size_t index(const NodeExpert& expert) const;
@@ -108,7 +109,7 @@ class NodeExperts {
     const std::string fingerprint_;
     kernels::ThreadPool packing_pool_{1};
 
-    mutable TurnLock turn_;  // of everything below up to the next mark, and of the host
+    mutable TurnLock turn_;  // for all members below up to the next mark, and for the host
     std::map<Desktop, Client> desktops_;
     Desktop last_desktop_ = 0, last_served_ = 0;
     std::vector<float> inputs_, outputs_;
@@ -121,21 +122,21 @@ class NodeExperts {
     Clock::time_point warm_at_ = Clock::time_point::max();
     std::atomic<std::uint64_t> n_warmed_ = 0;
 
-    mutable std::mutex follower_mutex_;  // of these three
+    mutable std::mutex follower_mutex_;  // for these three
     std::shared_ptr<NodeFollower> follower_;
     Desktop following_ = 0;            // 0: none
-    NodeFollower::Totals followed_{};  // of followers that are gone
+    NodeFollower::Totals followed_{};  // of earlier followers
 
     mutable std::mutex peers_mutex_;  // of these
     std::map<Desktop, std::shared_ptr<NodePeers>> peers_;
 
-    std::mutex wake_mutex_;  // of these two
+    std::mutex wake_mutex_;  // for these two
     std::condition_variable_any wake_;
     bool work_ = false;
     std::jthread thread_;  // last: it uses all the others
 };
 
-// How it forms products: "f32", "bf16, int8 for few tokens".
+// The form of its products: "f32", "bf16, int8 for few tokens".
 std::string name_of_products(const ExpertHost& host);
 
 }  // namespace offstage::engine

@@ -12,11 +12,11 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMostQueuedSteps = 512;
-// Of a step's activations what may lie here before its time: the desktop is at most one layer ahead of a node, and one
-// that waits for nothing of a node some layers more.
+// The limit of activations that arrive early: the desktop is at most one layer ahead of a
+// node, and a machine that waits for nothing from a node some layers more.
 constexpr std::size_t kInboxLayers = 4;
 constexpr std::size_t kLeastInbox = 2 * kMostMessageBytes;
-constexpr std::size_t kMostInbox = std::size_t{1} << 30;  // whatever the largest step is said to be
+constexpr std::size_t kMostInbox = std::size_t{1} << 30;  // limit for every size of the largest step
 
 LoadRequest request_of(const ExpertHost& host, const NodeFollow& follow) {
     LoadRequest request = host.request();
@@ -41,7 +41,7 @@ std::unique_ptr<ModelRuntime> open_runtime(ExpertHost& host, const NodeFollow& f
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, host.ram(), host.pool());
     const std::uint64_t read_bytes = dense.decode_bytes();
     DeviceWeights weights(std::move(dense), host.spec().n_layers(), host.device(), host.host());
-    // Room for what is not held.
+    // Room for experts that are not held.
     const ExpertGrid& grid = host.spec().experts;
     std::uint64_t largest = 0;
     for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
@@ -94,7 +94,7 @@ NodeFollower::Totals NodeFollower::totals() const {
     return totals_;
 }
 
-// ---------------------------------------------------------------- what is sent here
+// ---------------------------------------------------------------- received messages
 Message NodeFollower::queue(std::variant<NodeShares, NodeStep> what) {
     const std::scoped_lock lock(mutex_);
     if (queue_.size() >= kMostQueuedSteps) return messages::node_has_steps_enough(kMostQueuedSteps);
@@ -146,7 +146,7 @@ std::optional<PeerInbox::Arrived> NodeFollower::wait(std::int32_t layer, std::ui
     return arrived;
 }
 
-// Meanwhile others may use the machine, who form sums in an order of their own.
+// Meanwhile other code, which uses another order of sums, may use the machine.
 template <typename Function>
 void NodeFollower::without_turn(const Function& function) {
     const SumOrder order = host_.host().sum_order();
@@ -236,7 +236,7 @@ bool NodeFollower::make(const NodeStep& step) {
     const auto wanted = alone ? Forward::Logits::kNone : Forward::Logits::kLastElsewhere;
     const Forward::Outcome outcome = forward.step({&segment, 1}, wanted, stop, step.n_prompt);
     executor_->end_step();
-    // Where the next prompt may go on from.
+    // A place where the next prompt can continue.
     if (outcome == Forward::Outcome::kDone && step.tokens.size() > 1) sequence_.checkpoint();
     return outcome == Forward::Outcome::kDone;
 }

@@ -21,30 +21,34 @@
 
 namespace offstage::engine {
 
-// What a node does when it makes a desktop's steps itself (PeerStep): it opens the rest of the model beside its
-// experts, keeps one sequence, and makes each step that it is sent on a thread of its own, computing the experts that
-// it owns and waiting for the others'. Experts that it does not hold it can compute as well, from its files.
+// A node that makes a desktop's steps itself (PeerStep): it opens the rest of the model
+// beside its experts, keeps one sequence, and makes each received step on a separate
+// thread, computing the experts that it owns and waiting for the others'. It can also
+// compute experts that it does not hold, from its files.
 class NodeFollower final : private PeerLinks {
   public:
-    // Any thread; must not call back. What belongs to a step may be waited for, until the desktop has read before.
+    // Any thread; must not call back. A message of a step may block until the desktop has
+    // read earlier ones.
     using Send = std::function<void(FromNode)>;
-    // To those of these machines that there is a link to; returns which (NodePeers::send).
+    // To those of these machines that have a link to this one; returns which
+    // (NodePeers::send).
     using SendDirectly = std::function<std::uint32_t(const NodeOutputs& outputs, std::uint32_t machines)>;
     struct Totals {
         std::uint64_t n_steps = 0, n_rows = 0;
         double compute_us = 0;
     };
 
-    // `host` is filled and has all that makes up a model; whoever uses it has the turn, as the caller has now. packing:
-    // the index of an expert that is being prepared, or none; read in a turn. What is referred to must outlive this
-    // object. Throws Error: kOutOfMemory, kUnsupported (another instruction set) and what reading the weights throws.
+    // `host` is filled and contains a whole model; users of it must have the turn, as the
+    // caller has now. packing: the index of an expert that is being prepared, or none;
+    // read in a turn. The referents must outlive this object. Throws Error: kOutOfMemory,
+    // kUnsupported (another instruction set) and the errors of reading the weights.
     NodeFollower(ExpertHost& host, TurnLock& turn, const std::size_t& packing, const NodeFollow& follow, Send send,
                  SendDirectly send_directly);
     ~NodeFollower();  // without the turn
     NodeFollower(const NodeFollower&) = delete;
     NodeFollower& operator=(const NodeFollower&) = delete;
 
-    // Of what was sent: what is wrong with it, or nothing. Any thread.
+    // Returns the message's error, or nothing. Any thread.
     Message take(NodeShares shares);
     Message take(NodeStep step);
     Message take(NodeOutputs outputs);
@@ -80,7 +84,7 @@ class NodeFollower final : private PeerLinks {
     PeerExecutor* executor_ = nullptr;  // the runtime's
     NodeShares shares_;
 
-    mutable std::mutex mutex_;  // of all below but the thread
+    mutable std::mutex mutex_;  // for all members below but the thread
     std::condition_variable_any changed_;
     std::deque<std::variant<NodeShares, NodeStep>> queue_;
     std::uint64_t making_ = 0, abandoned_ = 0;  // numbers of steps

@@ -73,7 +73,7 @@ void NodeMesh::set_locked(Pair& pair, State state) {
     settled_.notify_all();
 }
 
-// To one of the two: that there is to be a link, or that there is none any more.
+// Informs one of the two that there is to be a link, or that there is none any more.
 void NodeMesh::tell_locked(const Pair& pair, std::size_t to, bool expects_link) const {
     const std::size_t other = to == pair.a ? pair.b : pair.a;
     NodePeer peer;
@@ -195,7 +195,7 @@ void NodeMesh::withdraw() {
     }
 }
 
-// ---------------------------------------------------------------- what is known
+// ---------------------------------------------------------------- known links
 NodeMesh::Link NodeMesh::link(std::size_t a, std::size_t b) const {
     const std::scoped_lock lock(mutex_);
     const Pair& pair = pair_of(a, b);
@@ -221,7 +221,7 @@ void NodeMesh::wait_until_settled(Clock::time_point until, const std::stop_token
         return can_meet(pair) && pair.state != State::kDirect && pair.state != State::kByWay;
     };
     std::unique_lock lock(mutex_);
-    // Of a node that is gone nobody tells this object: that is looked for.
+    // This object gets no event when a node is lost: it checks for that.
     while (!stop.stop_requested() && Clock::now() < until && std::any_of(pairs_.begin(), pairs_.end(), is_open)) {
         settled_.wait_until(lock, stop, std::min(until, Clock::now() + kLookForLosses),
                             [&] { return std::none_of(pairs_.begin(), pairs_.end(), is_open); });
@@ -233,7 +233,7 @@ std::vector<Message> NodeMesh::take_notes() {
     for (Pair& pair : pairs_) {
         if (!pair.is_news || pair.state != State::kByWay) continue;
         pair.is_news = false;
-        // Where one of the two is gone, that is what there is to say.
+        // If one of the two is gone, that is already reported.
         if (!nodes_[pair.a]->is_up() || !nodes_[pair.b]->is_up()) continue;
         pair.is_told = true;
         notes_.push_back(

@@ -16,34 +16,35 @@
 
 namespace offstage::engine {
 
-// The desktop's side of links between its nodes (NodePeer): of each two that are up, the one with the higher number is
-// told to expect the other's key, and when it has said that it does, the other is told where it listens. What comes of
-// it is noted; two that cannot reach each other go on by way of the desktop, and are asked again now and then. Any
-// thread.
+// The desktop's side of links between its nodes (NodePeer): for each two that are up, the
+// one with the higher number is asked to expect the other's key; when it has confirmed
+// that, the other gets its address. The outcome is recorded; two that cannot reach each
+// other continue through the desktop, and try again now and then. Any thread.
 class NodeMesh {
   public:
-    // What is known of the link between two nodes.
+    // The known state of the link between two nodes.
     struct Link {
         bool direct = false;    // it is up
-        bool by_way = false;    // it was tried, and what they send each other goes by way of the desktop
+        bool by_way = false;    // it was tried and failed; their messages go through the desktop
         double latency_us = 0;  // as last measured, there and back; 0: never
         double us_per_byte = 0;
-        double message_us = 0;  // of a small message one way, as shares of layers are exchanged
-        // How much longer between the layers of a step (below 0: less long); none: not measured there.
+        double message_us = 0;  // a small message one way, as in the exchange of shares of layers
+        // The extra time between the layers of a step (below 0: less); none: not measured
+        // there.
         std::optional<double> longer_us;
         Message why;  // by_way: the reason
     };
 
-    // addresses: of the nodes; a pair one of which has no address for other nodes is left alone.
-    // between_layers: links are measured between the layers of a step too, which takes the node that connects a second
-    // or so, one link at a time.
+    // addresses: of the nodes; a pair with a node that has no address for other nodes is
+    // ignored. between_layers: links are measured between the layers of a step too, which
+    // takes the connecting node a second or so, one link at a time.
     explicit NodeMesh(const std::vector<NodeAddress>& addresses, double again_s = NodePatience().links_again_s,
                       bool between_layers = false);
     NodeMesh(const NodeMesh&) = delete;
     NodeMesh& operator=(const NodeMesh&) = delete;
 
-    // Link::longer_us of all pairs: what an earlier mesh of the same nodes had measured is not measured again. Before
-    // the nodes are started.
+    // Link::longer_us of all pairs: measurements of an earlier mesh of the same nodes are
+    // not repeated. Before the nodes are started.
     using Longer = std::vector<std::optional<double>>;
     Longer longer_us() const;
     void set_longer_us(const Longer& known);
@@ -57,13 +58,14 @@ class NodeMesh {
     Link link(std::size_t a, std::size_t b) const;
     // Bit j + 1: there is a link to node j, as in NodeOutputs::direct.
     std::uint32_t direct_machines(std::size_t i) const;
-    // Until it is known of each two nodes that are up what comes of their link, but no longer than `until`.
+    // Waits until the outcome of the link between each two connected nodes is known, but
+    // no longer than `until`.
     void wait_until_settled(std::chrono::steady_clock::time_point until, const std::stop_token& stop) const;
-    // What is on its way to the node by links may never come: these end. False: it has none.
+    // Ends the node's links, whose messages may never arrive. False: it has none.
     bool drop(std::size_t i, const Message& why);
-    // Asks those again that could not reach each other; between two steps.
+    // Retries the pairs that could not reach each other; between two steps.
     void retry();
-    // All links end; what was measured is remembered.
+    // Ends all links; measurements are kept.
     void withdraw();
 
     std::vector<Message> take_notes();
@@ -76,11 +78,11 @@ class NodeMesh {
         std::size_t a = 0, b = 0;  // a < b
         State state = State::kNone;
         std::uint64_t link = 0;
-        std::uint64_t connection_a = 0, connection_b = 0;  // NodeClient::n_connections() when they were asked
+        std::uint64_t connection_a = 0, connection_b = 0;  // NodeClient::n_connections() at the request
         Clock::time_point since;                           // of the state
         Link known;
-        bool is_told = false;  // that it goes by way of the desktop, since it last was direct
-        bool is_news = false;  // the state is one that is to be told
+        bool is_told = false;  // it was reported that messages go through the desktop, since it last was direct
+        bool is_news = false;  // the state is to be reported
     };
 
     bool can_meet(const Pair& pair) const;
@@ -100,7 +102,7 @@ class NodeMesh {
     std::vector<Place> places_;
     std::vector<std::shared_ptr<NodeClient>> nodes_;
     std::function<void()> on_ended_;
-    mutable std::mutex mutex_;                     // of what follows
+    mutable std::mutex mutex_;                     // for the members below
     mutable std::condition_variable_any settled_;  // a state of a pair
     std::vector<Pair> pairs_;
     std::uint64_t next_link_ = 0;

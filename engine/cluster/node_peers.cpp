@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kPeerPingPause{1};
 
 }  // namespace
 
-// What comes of a connection that is made here, for the thread that makes it.
+// The events of a connection made here, for the thread that makes it.
 class NodePeers::Talk {
   public:
     void welcome() {
@@ -109,7 +109,8 @@ void NodePeers::report(const NodePeer& peer, NodePeerReport::State state, const 
     send_(std::move(report));
 }
 
-// ---------------------------------------------------------------- what the desktop says
+// ---------------------------------------------------------------- messages of the
+// desktop
 Message NodePeers::take(const NodePeer& peer) {
     if (Message wrong = check(peer); !wrong.empty()) return wrong;
     std::jthread before;  // ends without the lock: its events need it
@@ -237,7 +238,7 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
         note(messages::node_peer_connected_to(peer.name, peer.address));
         {
             const std::scoped_lock lock(mutex_);
-            send_(up);  // before anything goes by it
+            send_(up);  // before any other message over it
             if (const auto found = find_locked(peer.link); found != links_.end()) found->second.channel = channel;
         }
         talk->wait_for_end(stop);
@@ -256,8 +257,9 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
     channel->close();
 }
 
-// How much longer one message takes between two layers of a step than by itself (below 0: less long): the thread that
-// computes sends a small one there and waits until it is back. 0: not measured.
+// The extra time of one message between two layers of a step compared with a message
+// alone (below 0: less): the computing thread sends a small one there and waits until it
+// is back. 0: not measured.
 double NodePeers::longer_between_layers_us(const std::function<bool()>& there_and_back, double alone_us,
                                            const std::stop_token& stop) {
     const std::scoped_lock lock(pausing_);
@@ -325,7 +327,8 @@ void NodePeers::close(std::uint64_t link) {
 }
 
 // ---------------------------------------------------------------- shares of layers
-// A machine speaks for itself alone, and who is lost is the desktop's to say. With the lock: none after end().
+// A machine sends only its own share, and only the desktop reports losses. With the lock:
+// none after end().
 Message NodePeers::deliver(std::uint32_t machine, std::uint64_t link, NodeOutputs outputs) {
     const std::scoped_lock lock(mutex_);
     const auto found = find_locked(link);

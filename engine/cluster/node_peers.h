@@ -16,60 +16,67 @@
 
 namespace offstage::engine {
 
-// How a node connects to another one that its desktop has named: to that address and to that key alone. What fails is
-// reported through the events.
+// Connects a node to another one that its desktop has named: to that address and to that
+// key alone. Failures are reported through the events.
 using ConnectPeer = std::function<std::unique_ptr<NodeChannel>(const NodePeer& peer, NodeChannelEvents events)>;
 
 // Layers as the desktop's model has them, with a pause behind each (measure_paused_layers).
 using PauseLayers =
     std::function<PausedLayers(const std::function<void(bool first)>& pause, const std::stop_token& stop)>;
 
-// A node's links to other nodes of one desktop, by which their shares of layers go directly: there is one to each node
-// that the desktop has named (NodePeer) and that could be reached, until the desktop takes the name back or is gone.
-// Of each two, the node with the lower number connects. A link counts for one connection: none is opened twice under
-// the same number. Any thread.
+// A node's links to other nodes of one desktop, for the direct exchange of shares of
+// layers: one to each reachable node that the desktop has named (NodePeer), until the
+// desktop withdraws the name or is gone. Of each two, the node with the lower number
+// connects. A link stands for one connection: none is opened twice under the same number.
+// Any thread.
 class NodePeers {
   public:
     // To the desktop; must not call back.
     using Send = std::function<void(FromNode)>;
-    // What is wrong with it; empty: it is kept until it is needed, or nobody needs it. Must not call back.
+    // Returns the error of a message; empty: it is stored until it is needed, or dropped.
+    // Must not call back.
     using Received = std::function<Message(NodeOutputs)>;
-    // The way back of a link that another node has made. Neither may call back.
+    // The answering side of a link that another node has made. Neither may call back.
     struct Port {
         std::function<void(FromNode)> send;
         std::function<void()> close;
     };
 
-    // connect: empty: this machine has no links to other nodes, and says so. pause_layers: of one link at a time; may
-    // throw Error. note: for the person here; may be empty.
+    // connect: empty: this machine has no links to other nodes, and answers so.
+    // pause_layers: one link at a time; may throw Error. note: for this machine's user;
+    // may be empty.
     NodePeers(ConnectPeer connect, Send send, Received received, PauseLayers pause_layers,
               std::function<void(const Message&)> note);
     ~NodePeers();  // ends all links
     NodePeers(const NodePeers&) = delete;
     NodePeers& operator=(const NodePeers&) = delete;
 
-    // Returns what is wrong with it. Not from an event of a channel.
+    // Returns the message's error. Not from an event of a channel.
     Message take(const NodePeer& peer);
-    // A node with this key is to connect, and has not yet.
+    // Whether a node with this key is expected and has not connected yet.
     bool expects(const std::string& fingerprint) const;
-    // A node that shows this key has connected, and greets. Returns what is wrong; empty: it has been welcomed.
+    // A node with this key has connected and sent its hello. Returns the error; empty: it
+    // has been welcomed.
     Message open(const std::string& fingerprint, const NodePeerHello& hello, Port port);
-    // Over the link that was opened under this number. Returns what is wrong with it: the link is to end.
+    // A message over the link that was opened under this number. Returns its error: the
+    // link must end then.
     Message receive(std::uint64_t link, ToNode message);
-    // The link has ended; when this has returned, its port is not used any more.
+    // The link has ended; after the return, its port is not used any more.
     void close(std::uint64_t link);
-    // To those of the machines (bit i: machine i) that there is a link to; returns which. Waits for nothing.
+    // To those of the machines (bit i: machine i) that have a link; returns which. Never
+    // waits.
     std::uint32_t send(const NodeOutputs& outputs, std::uint32_t machines);
-    // The desktop is gone: all links end, nothing is received any more, and there will be no others.
+    // The desktop is gone: all links end, nothing is received any more, and no new links
+    // begin.
     void end();
 
   private:
     struct Link {
         NodePeer peer;
-        bool used = false;                     // it is made here, or somebody has connected under this number
+        bool used = false;                     // it is made here, or a node has connected under this number
         std::shared_ptr<NodeChannel> channel;  // while it is up and was made here
         std::optional<Port> port;              // while it is up and was made there
-        std::jthread thread;                   // of one that is made here
+        std::jthread thread;                   // of a link that is made here
     };
     class Talk;
 
@@ -89,7 +96,7 @@ class NodePeers {
     const PauseLayers pause_layers_;
     std::mutex pausing_;  // one link at a time
     const std::function<void(const Message&)> note_;
-    mutable std::mutex mutex_;             // of what follows
+    mutable std::mutex mutex_;             // for the members below
     std::map<std::uint32_t, Link> links_;  // by the other machine
     bool ended_ = false;
 };

@@ -1,11 +1,11 @@
 #pragma once
-// What a desktop and a node say to each other, as plain values: a node holds experts of the
-// desktop's model and computes them. Either the desktop computes attention and chooses experts
-// (NodeCompute), or the node makes every step as well, and the two exchange what their shares
-// of the experts give (NodeFollow and what comes behind it); nodes that make them may send each other theirs directly
-// (NodePeer). The transport (engine/nodes/) turns them into bytes and
-// back. Everything that comes from outside is checked here against the model: no pointer, stride or operation is ever
-// sent, only indices and numbers.
+// The messages between a desktop and a node, as plain values: a node holds experts of the
+// desktop's model and computes them. Either the desktop computes attention and chooses
+// experts (NodeCompute), or the node makes every step as well, and the two exchange the
+// outputs of their experts (NodeFollow and the messages after it); nodes that make them
+// may send each other theirs directly (NodePeer). The transport (engine/nodes/) converts
+// them to bytes and back. All input from outside is checked here against the model: no
+// pointer, stride or operation is ever sent, only indices and numbers.
 
 #include <chrono>
 #include <cstddef>
@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kMostPeers = 32;
 inline constexpr std::int64_t kMostStepTokens = 1 << 16;
 inline constexpr std::int64_t kMostFollowedContext = std::int64_t{1} << 24;
 
-// What activations are sent as; the other side computes in float32.
+// The format of activations in messages; the other side computes in float32.
 enum class ActivationType : std::uint8_t { kF32, kBf16 };
 constexpr std::size_t bytes_of(ActivationType type) {
     return type == ActivationType::kF32 ? 4 : 2;
@@ -51,15 +51,14 @@ struct NodeHello {
     std::string desktop;      // its name, for the node's log
     std::string fingerprint;  // of the model (WeightSource::model_fingerprint)
     std::int64_t n_layers = 0, n_experts = 0, n_active = 0, hidden_dim = 0, ffn_dim = 0;
-    std::string compute;  // how products are formed: name_of(ProductForm)
+    std::string compute;  // the form of products: name_of(ProductForm)
 };
 struct NodeExpert {
     std::int32_t layer = 0;  // counts the layers with experts
     std::int32_t expert = 0;
     kernels::WeightType format = kernels::WeightType::kBf16;
 };
-// The experts that the node should hold, what matters most first; replaces what was
-// wanted before.
+// The experts that the node should hold, most important first; replaces the list before.
 struct NodeWant {
     std::vector<NodeExpert> experts;
 };
@@ -93,20 +92,20 @@ struct NodeOutputs {
     std::uint32_t machine = 0;
     bool last = true;
     bool lost = false;
-    std::uint32_t part = 0;    // of this machine's messages of the layer, from 0; what has come already is dropped
+    std::uint32_t part = 0;    // number of this machine's message of the layer, from 0; repeated ones are dropped
     std::uint32_t direct = 0;  // to the desktop: bit i: machine i has it from the sender itself
     ActivationType activations = ActivationType::kF32;
     std::vector<ComputeExpert> experts;    // ascending; their rows follow each other
     std::vector<std::uint32_t> row_token;  // (rows): the token of the step that each is of
     std::string outputs;                   // (rows, hidden_dim)
-    double compute_us = 0;                 // of that machine, for its share of the layer
+    double compute_us = 0;                 // that machine's, for its share of the layer
 };
 
 // ---- to the node, for making the same steps
 // Open all of the model: attention, routers, KV cache. Answered by NodeFollowing; all that follows is for a node that
 // follows.
 struct NodeFollow {
-    std::string instruction_set;  // of the desktop: another one would choose other experts now and then
+    std::string instruction_set;  // the desktop's: another one would sometimes choose other experts
     std::int64_t context = 0;     // tokens of a sequence, and of the KV cache
     std::int64_t max_step = 0;
     kernels::KvType kv = kernels::KvType::kBf16;
@@ -124,7 +123,7 @@ struct NodeShares {
 // A step of one sequence, behind the first n_kept tokens that it holds.
 struct NodeStep {
     std::uint64_t number = 0;    // grows
-    std::uint32_t machines = 0;  // bit i: machine i makes it; 0: the node alone, and tells nobody
+    std::uint32_t machines = 0;  // bit i: machine i makes it; 0: the node alone, which sends nothing
     std::int64_t n_kept = 0;
     std::int64_t n_prompt = 0;  // Forward::step()'s
     float theta = 0;            // kernels::ExpertSpec::theta of all experts
@@ -135,23 +134,26 @@ struct NodeAbandon {
     std::uint64_t step = 0;
 };
 // ---- links between the nodes of a desktop
-// To a node: another one, with which it may exchange shares of layers itself while the connection lasts that this came
-// by. The lower number connects to the higher one, which is asked first.
+// To a node: names another one with which it may exchange shares of layers directly, as
+// long as the connection lasts that this message came by. The lower number connects to
+// the higher one, which gets the message first.
 struct NodePeer {
     std::uint64_t link = 0;     // its number; a link to that machine under an earlier number ends
     std::uint32_t self = 0;     // the machine that this is sent to; above 0
     std::uint32_t machine = 0;  // the other one; above 0
     std::string name;           // the other's, for the log
-    std::string fingerprint;    // of its key; empty: there is to be no link to it from now on
+    std::string fingerprint;    // of its key; empty: no link to it from now on
     std::string address;        // "host:port" where it listens; empty: it connects to here
-    // Of the one that connects: what messages take between the layers of a step is to be measured as well
-    // (NodePeerReport::between_layers_us). A node of before does not know this, and does not.
+    // For the connecting node: measure messages between the layers of a step as well
+    // (NodePeerReport::between_layers_us). A node of an earlier version ignores this
+    // field.
     bool between_layers = false;
 };
-// To a node, from another one: the first message of a link. NodePing and NodeOutputs may follow, nothing else.
+// To a node, from another one: the first message of a link. Only NodePing and NodeOutputs
+// may follow.
 struct NodePeerHello {
     std::uint32_t version = kNodeProtocol;
-    std::uint64_t link = 0;     // NodePeer::link, as both have heard it from the desktop
+    std::uint64_t link = 0;     // NodePeer::link, as both have received it from the desktop
     std::uint32_t machine = 0;  // the sender
 };
 using ToNode = std::variant<NodeHello, NodeWant, NodeCompute, NodePing, NodeFollow, NodeShares, NodeStep, NodeAbandon,
@@ -162,12 +164,12 @@ struct NodeWelcome {
     std::string name;
     std::string instruction_set;
     std::int32_t n_threads = 0;
-    std::uint64_t ram_bytes = 0;  // what it may hold
+    std::uint64_t ram_bytes = 0;  // the limit for its experts
 };
-// What has changed of what it holds for the desktop.
+// Changes of the experts that it holds for the desktop.
 struct NodeHoldings {
     std::vector<NodeExpert> held, gone;
-    bool complete = false;  // nothing more will come of what is wanted
+    bool complete = false;  // no further requested experts will follow
 };
 struct NodeReply {
     std::uint64_t number = 0;
@@ -178,7 +180,7 @@ struct NodeReply {
     std::string refusal;                              // a sentence; then there are no rows
     std::chrono::steady_clock::time_point arrived{};  // here; never sent
 };
-// How a node is at the moment.
+// A node's present state.
 struct NodeState {
     std::uint64_t ram_used_bytes = 0, ram_bytes = 0;
     std::uint64_t n_held = 0;      // experts
@@ -191,16 +193,17 @@ struct NodePong {
     std::string payload;
     NodeState state;
 };
-// It is about to end: nothing more is to be sent.
+// It is about to end: send nothing more.
 struct NodeDrain {};
-// It will not work for this desktop. The connection ends.
+// It refuses to work for this desktop. The connection ends.
 struct NodeRefusal {
     std::string sentence;
 };
 struct NodeFollowing {
     std::string refusal;  // a sentence; empty: the model is open
 };
-// A step that is over there. done: the sequence holds its tokens; else nobody knows what it holds.
+// A finished step. done: the sequence holds its tokens; otherwise its contents are
+// unknown.
 struct NodeStepped {
     std::uint64_t number = 0;
     bool done = false;
@@ -209,26 +212,27 @@ struct NodeStepped {
 struct NodePeerWelcome {
     std::uint64_t link = 0;
 };
-// To the desktop: what has become of a link to another node.
+// To the desktop: the state of a link to another node.
 struct NodePeerReport {
     enum class State : std::uint8_t { kExpected, kUp, kEnded };
     std::uint64_t link = 0;
     std::uint32_t machine = 0;  // the other one
     State state = State::kEnded;
-    double latency_us = 0;   // of kUp: of a small message there and its answer back, as measured
-    double us_per_byte = 0;  // of kUp: beyond that, one direction
-    std::string why;         // of kEnded: a sentence
-    // Of kUp: of a small message one way, where both ends send one at the same time and compute between; 0: not
-    // measured.
+    double latency_us = 0;   // kUp: measured round trip of a small message
+    double us_per_byte = 0;  // kUp: beyond that, one direction
+    std::string why;         // kEnded: a sentence
+    // kUp: a small message one way, when both ends send one at the same time and compute
+    // between; 0: not measured.
     double message_us = 0;
-    // Of kUp: the same between the layers of a step; 0: not asked for, or not measured (by a node of before).
+    // kUp: the same between the layers of a step; 0: not requested, or not measured (by a
+    // node of an earlier version).
     double between_layers_us = 0;
 };
 using FromNode = std::variant<NodeWelcome, NodeHoldings, NodeReply, NodePong, NodeDrain, NodeRefusal, NodeFollowing,
                               NodeStepped, NodeOutputs, NodePeerWelcome, NodePeerReport>;
 
-// ---- checks: a sentence that names field, value and what was expected; empty: all is well
-// Of a hello, apart from the model: version and shape of its texts.
+// ---- checks: a sentence with field, value and expected value; empty: no error
+// A hello, apart from the model: version and shape of its texts.
 Message check(const NodeHello& hello);
 Message check(const NodeExpert& expert, const ExpertGrid& grid);
 Message check(const NodeWant& want, const ExpertGrid& grid);
@@ -242,11 +246,10 @@ Message check(const NodeStep& step, std::int64_t vocab_size);
 Message check(const NodePeer& peer);
 Message check(const NodePeerHello& hello);
 Message check(const NodePeerReport& report);
-// Of the reply to a request for n_rows rows.
+// The reply to a request for n_rows rows.
 Message check(const NodeReply& reply, std::size_t n_rows, ActivationType activations, const ExpertGrid& grid);
 
-// What a node says in words, safe to print: control characters are gone, and what is too
-// long is cut.
+// A node's text, safe to print: without control characters, and cut to the length.
 std::string printable(const std::string& text, std::size_t most_bytes);
 
 // n numbers behind `bytes`; their reading. `bytes` holds n of the type.

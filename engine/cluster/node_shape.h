@@ -6,7 +6,7 @@ namespace offstage::engine {
 enum class NodeShape {
     kHelpers,        // this machine makes the steps, and others compute experts for it
     kDecentralised,  // every machine makes each step, with a share of the experts (PeerStep)
-    kAuto,           // what is forecast to be faster; where the person insists on NodeUse::kAlways, helpers
+    kAuto,           // the faster one by forecast; with NodeUse::kAlways, helpers
 };
 
 }  // namespace offstage::engine

@@ -9,7 +9,7 @@
 namespace offstage::engine {
 namespace {
 
-// 16 * 4 * 16 * 2 = 2048. Consonants that are told apart by ear.
+// 16 * 4 * 16 * 2 = 2048. Consonants that sound different.
 constexpr std::string_view kConsonants = "bdfghjklmnprstvz";
 constexpr std::string_view kFirstVowels = "aiou";
 constexpr std::string_view kLastVowels = "ao";

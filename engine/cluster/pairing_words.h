@@ -1,7 +1,7 @@
 #pragma once
 // The code by which two machines learn each other's keys: eight words, 11 bits each. The
-// words are made by rule, not taken from a list: 2048 that can be spoken, each other than
-// all others in its first four letters.
+// words are made by rule, not taken from a list: 2048 pronounceable ones, each different
+// from all others in its first four letters.
 
 #include <array>
 #include <cstddef>
@@ -18,13 +18,12 @@ inline constexpr std::uint32_t kPairingVocabulary = 2048;
 // Four letters, consonant and vowel in turn: "bado", "zuri". number < kPairingVocabulary.
 std::string pairing_word(std::uint32_t number);
 
-// A code as a person writes it down: "bado zuri ...". numbers: each below
-// kPairingVocabulary.
+// The written code: "bado zuri ...". numbers: each below kPairingVocabulary.
 std::string pairing_code(const std::array<std::uint16_t, kPairingWords>& numbers);
 // The same of random bytes: 11 bits of each pair.
 std::string pairing_code(std::span<const unsigned char, 2 * kPairingWords> random);
-// As pairing_code() writes it: blanks and hyphens between words, and capitals, do not
-// count. Throws Error (kInvalidInput) for what is no code.
+// In the form of pairing_code(): blanks and hyphens between words, and capitals, do not
+// matter. Throws Error (kInvalidInput) for text that is no code.
 std::string normal_pairing_code(std::string_view text);
 
 }  // namespace offstage::engine

@@ -33,7 +33,8 @@ std::uint32_t PeerExecutor::owner(std::int64_t layer, std::int64_t expert) const
     return static_cast<unsigned char>((*step_.owners)[static_cast<std::size_t>(layer * grid_.n_experts + expert)]);
 }
 
-// Asked again when a layer's outputs are there, for what was not delivered: it takes nothing twice.
+// Called again for undelivered experts when a layer's outputs are there: it accepts
+// nothing twice.
 bool PeerExecutor::takes(std::int64_t layer, std::int64_t expert) const {
     if (step_.machines == 0 || layer <= computed_ || layer >= step_.n_shared) return false;
     const std::uint32_t machine = owner(layer, expert);
@@ -47,7 +48,7 @@ void PeerExecutor::submit(LayerWork& work, std::span<const std::size_t>) {
 
 // This machine's share goes out before any other's is waited for.
 void PeerExecutor::complete(LayerWork& work, std::span<const std::size_t> groups) {
-    // Asked once more where something was left to others: it has done what it could.
+    // A second call for experts that others did not deliver: there is nothing left to do.
     if (step_.machines == 0 || work.layer <= completed_) return;
     completed_ = work.layer;
     own_.clear();
@@ -71,7 +72,7 @@ void PeerExecutor::complete(LayerWork& work, std::span<const std::size_t> groups
     begun_ = Clock::now();
 }
 
-// Neighbours together; of a device with memory of its own they are waited for.
+// Downloads neighbouring groups together, and waits for a device with separate memory.
 void PeerExecutor::bring_to_host(LayerWork& work, std::span<const std::size_t> groups) {
     if (device_.shares_host_memory()) return;
     const auto width = static_cast<std::size_t>(grid_.hidden_dim);
@@ -86,7 +87,8 @@ void PeerExecutor::bring_to_host(LayerWork& work, std::span<const std::size_t> g
     if (any) device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
 }
 
-// What it owns of the layer; where nobody needs that, a message that says nothing: whoever waits goes on.
+// Sends the outputs of its own experts; if no machine needs them, an empty message, so
+// that waiting machines continue.
 void PeerExecutor::send_own(LayerWork& work) {
     bring_to_host(work, own_);
     const auto now = Clock::now();
@@ -122,7 +124,7 @@ void PeerExecutor::send_own(LayerWork& work) {
     for (const std::size_t g : own_) {
         const RowGroup& group = work.rows.groups()[g];
         const auto n_rows = static_cast<std::size_t>(group.n_rows);
-        if (n_rows > most_rows) continue;  // nobody waits for it: each machine computes it
+        if (n_rows > most_rows) continue;  // not awaited: each machine computes it
         if (message.row_token.size() + n_rows > most_rows) send();
         message.experts.push_back({group.expert, static_cast<std::uint32_t>(n_rows),
                                    experts_.format(experts_.index(work.layer, group.expert))});
@@ -204,7 +206,8 @@ void PeerExecutor::take_rows(const NodeOutputs& outputs, LayerWork& work, std::s
                                         [&](std::size_t g) { return work.rows.groups()[g].expert == expert.expert; });
         if (found == groups.end() || std::find(done_.begin(), done_.end(), *found) != done_.end()) continue;
         const RowGroup& group = work.rows.groups()[*found];
-        // Of the same tokens, in the same format: two machines may round differently, and choose differently.
+        // Only for the same tokens in the same format: two machines may round
+        // differently, and choose differently.
         const bool same =
             static_cast<std::uint32_t>(group.n_rows) == expert.n_rows &&
             experts_.format(experts_.index(work.layer, group.expert)) == expert.format &&

@@ -13,28 +13,31 @@
 
 namespace offstage::engine {
 
-// How a machine's share of a layer gets to the others that make the same step, and theirs here.
+// Transports a machine's share of a layer to the others that make the same step, and
+// theirs here.
 class PeerLinks {
   public:
     virtual ~PeerLinks() = default;
     // To these machines (bit i: machine i). Returns without waiting for it to be sent.
     virtual void send(NodeOutputs outputs, std::uint32_t machines) = 0;
-    // A machine's next message of the layer, waited for. layer_us: what this machine took for the layer so far. None:
-    // the machine counts as lost for the rest of the step.
+    // Waits for a machine's next message of the layer. layer_us: this machine's time for
+    // the layer so far. None: the machine counts as lost for the rest of the step.
     virtual std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) = 0;
-    // The wait for a machine's share of a layer was in vain, or its share is not what was agreed on.
+    // A machine's share of a layer did not come, or differs from the agreed one.
     virtual void lost(std::int32_t layer, std::uint32_t machine, const Message& why) = 0;
 };
 
-// A step that several machines make together: each has the whole model but computes only the experts that it owns, and
-// sends the others their outputs: one all-reduce for each layer ("Towards Building Private LLMs", RACS '24, section
-// 4.3). What goes round are the rows themselves, not their sums, so that every machine adds a token's rows in the
-// router's order: what comes out is bit by bit what one machine would compute. An expert whose owner does not deliver
-// is computed by each machine for itself.
+// A step that several machines make together: each has the whole model but computes only
+// the experts that it owns, and sends the others their outputs: one all-reduce for each
+// layer ("Towards Building Private LLMs", RACS '24, section 4.3). The machines exchange
+// the rows themselves, not their sums, so that every machine adds a token's rows in the
+// router's order: the result equals that of one machine, bit by bit. If an owner does not
+// deliver an expert, each machine computes it for itself.
 //
-// Of a prompt's piece the last layer's experts are computed for the desktop alone, of the last token: the nodes have
-// their keys and values by then, and send the desktop what they own of that token, whether it wants it or not. Where it
-// wants no logits it computes nothing there, where it wants all of them it computes all itself (n_shared).
+// For a piece of a prompt the last layer's experts are computed for the desktop alone,
+// for the last token: the nodes have their keys and values by then, and always send the
+// desktop their experts' outputs for that token. If the desktop needs no logits it
+// computes nothing there; if it needs all of them it computes all itself (n_shared).
 struct PeerStep {
     std::uint64_t number = 0;
     std::uint32_t machines = 0;           // bit i: machine i makes it
@@ -42,11 +45,11 @@ struct PeerStep {
     const std::string* owners = nullptr;  // NodeShares::owners; until end_step()
     ActivationType activations = ActivationType::kF32;
     std::int64_t n_shared = 0;   // layers with experts that other machines' outputs are taken in
-    std::int64_t n_awaited = 0;  // of these, those in which this machine needs them
+    std::int64_t n_awaited = 0;  // of these, those in which this machine needs the others
 };
 
-// The experts that other machines own, in such a step; in all others it takes none. One thread, the one that makes
-// steps.
+// The experts that other machines own, in such a step; in all others it accepts none. One
+// thread, the one that makes steps.
 class PeerExecutor final : public ElsewhereExecutor {
   public:
     // The referents must outlive this object.
@@ -57,15 +60,17 @@ class PeerExecutor final : public ElsewhereExecutor {
 
     bool insists() const override { return true; }
     bool takes(std::int64_t layer, std::int64_t expert) const override;
-    // Nothing is decided by these: it insists, and what it could not bring goes nowhere else.
+    // These costs decide nothing: the executor insists on its experts, and undelivered
+    // ones go to no other machine.
     double expert_us(kernels::WeightType, std::int64_t) const override { return kNever; }
     double transfer_us(std::int64_t) const override { return kNever; }
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
 
-    // What this machine took for its part of layers, up to its share's sending; microseconds in all.
+    // This machine's total time for its part of layers, up to sending its share;
+    // microseconds.
     double own_us() const { return own_us_; }
-    // (kMostPeers): by machine; `rows` of what came from there, failed_rows of what did not.
+    // (kMostPeers): by machine; `rows`: received, failed_rows: not received.
     const std::vector<RemoteTotals>& totals() const { return totals_; }
 
   private:
@@ -87,7 +92,7 @@ class PeerExecutor final : public ElsewhereExecutor {
     PeerStep step_;
     std::int64_t computed_ = -1;   // the last layer of the step that has been submitted
     std::int64_t completed_ = -1;  // and completed
-    Clock::time_point begun_;      // of the layer: where the one before ended
+    Clock::time_point begun_;      // of the layer: the end of the one before
     Clock::time_point submitted_;
     double layer_us_ = 0;  // of this machine alone, until its share was done
     double own_us_ = 0;    // of all layers

@@ -21,10 +21,11 @@ constexpr std::size_t kLayersHeld = 4;
 constexpr std::size_t kLayersOnTheirWay = 2;
 constexpr std::size_t kMostPartsOfLayer = 64;
 constexpr std::size_t kLeastHeldBytes = 2 * kMostMessageBytes;
-// Of this machine's costs: a tenth of the way with each layer, as those of the others (LinkCosts::correct).
+// Corrections of this machine's costs: a tenth of the way with each layer, as those of
+// the others (LinkCosts::correct).
 constexpr double kLearns = 0.1, kMostOwnCorrection = 8;
 constexpr std::size_t kMostNotesOfShares = 64;
-// An expert on this machine's disk, where nobody has measured what reading it takes.
+// The assumed cost of an expert on this machine's disk, if reading it was not measured.
 constexpr double kUnknownDiskFactor = 10;
 
 NodeFollow follow_of(LoadedModel& model, ActivationType activations) {
@@ -45,8 +46,9 @@ std::size_t common_beginning(std::span<const WrittenToken> a, std::span<const Wr
     return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-// The tokens of the step that is to be made again from `at` on, and how many of them are still there. None where one
-// sequence alone would not give the same: it was made beside others, or its end is not known.
+// The tokens of the step to repeat from `at` on, and how many of them the sequence still
+// holds. None if a single sequence would not give the same result: the step had other
+// sequences, or its end is not known.
 struct StepAgain {
     std::vector<TokenId> tokens;
     std::size_t n_held = 0;
@@ -108,7 +110,7 @@ void PeerGroup::use(std::vector<std::shared_ptr<NodeClient>> nodes) {
         said_.resize(nodes_.size());
     }
     model_.forward().set_listener(this);
-    model_.forward().limit_steps(follow_.max_step);  // whatever re-plans make of this machine's
+    model_.forward().limit_steps(follow_.max_step);  // independent of this machine's re-plans
 }
 
 // ---------------------------------------------------------------- what comes from nodes
@@ -140,11 +142,12 @@ void PeerGroup::received(std::size_t i, FromNode message) {
     }
 }
 
-// To those that do not have it from the machine itself. False: it is more than a layer can have.
+// Forwards to machines that do not get it directly. False: more messages than a layer can
+// have.
 bool PeerGroup::send_on(std::size_t i, NodeOutputs outputs, std::uint32_t machines) {
     if (machines == 0) return true;
     const std::scoped_lock lock(direct_mutex_);
-    // Of a link that has ended meanwhile nobody knows what has come by it.
+    // If a link has ended meanwhile, it is unknown which messages have arrived over it.
     const std::uint32_t direct = outputs.direct & machines & mesh_.direct_machines(i);
     outputs.direct = 0;
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
@@ -160,7 +163,8 @@ bool PeerGroup::send_on(std::size_t i, NodeOutputs outputs, std::uint32_t machin
     return true;
 }
 
-// What has gone by links that have ended goes from here; who has it already drops it.
+// Sends again the messages that were sent over ended links; machines that have them drop
+// them.
 void PeerGroup::send_again() {
     const std::scoped_lock lock(direct_mutex_);
     for (std::size_t i = 0; i < direct_.size(); ++i) {
@@ -179,13 +183,13 @@ void PeerGroup::send_again() {
     }
 }
 
-// Of the running step; the connection may be as it was.
+// For the running step only; the connection may still exist.
 void PeerGroup::lost_connection(std::size_t i) {
     inbox_.lose(static_cast<std::uint32_t>(i + 1));
 }
 
-// What a machine's share of a layer should have taken it, as it is counted: of one message that has all, a row of each
-// expert. Else 0: that would say little of what a row takes.
+// The predicted time of a machine's share of a layer: for a single message with all of it
+// and one row of each expert. Otherwise 0, because it would not show the time of a row.
 double PeerGroup::share_us(std::size_t i, const NodeOutputs& outputs) const {
     if (outputs.part != 0 || !outputs.last || !learns()) return 0;
     const ExpertGrid& grid = model_.spec().experts;
@@ -209,7 +213,7 @@ void PeerGroup::send(NodeOutputs outputs, std::uint32_t) {
 std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint32_t machine, double layer_us) {
     const double longer = std::max(1.0, static_cast<double>(n_tokens_) / static_cast<double>(kTokensOfPatience));
     const double most_s = std::max(patience_.least_answer_s, patience_.most_answer_s * longer);
-    // It may have to make up what it lacks first.
+    // It may have to catch up with missing tokens first.
     const bool is_late = layer == 0 && peers_[machine - 1].n_sure < n_past_;
     const double wait_s =
         std::clamp(patience_.answer_factor * layer_us / 1e6, is_late ? most_s : patience_.least_answer_s, most_s);
@@ -224,7 +228,7 @@ std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint3
         mesh_.drop(machine - 1, messages::node_is_silent(Decimal{wait_s / 2, 1}));
         arrived = inbox_.take(layer, machine, until);
     }
-    // One that has said why, or whose connection has ended, is not silent.
+    // A machine that has reported a reason, or whose connection has ended, is not silent.
     if (!arrived && Clock::now() >= until) nodes_[machine - 1]->give_up(messages::node_is_silent(Decimal{wait_s, 1}));
     return arrived;
 }
@@ -232,20 +236,21 @@ std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint3
 void PeerGroup::lost(std::int32_t layer, std::uint32_t machine, const Message& why) {
     machines_ &= ~(1u << machine);
     Peer& peer = peers_[machine - 1];
-    if (peer.n_sure < n_past_) {  // it has not made up what it lacked
+    if (peer.n_sure < n_past_) {  // it has not caught up
         peer.rests = kRestAfterFailure;
         peer.step_s = 0;
     }
-    peer.holds.clear();  // nobody knows
+    peer.holds.clear();  // its state is unknown
     if (!why.empty()) nodes_[machine - 1]->give_up(messages::node_sent_nonsense(why));
-    nodes_[machine - 1]->send_peer(NodeAbandon{number_});  // where it is still there, it waits for nobody
+    nodes_[machine - 1]->send_peer(NodeAbandon{number_});  // if it is still there, it stops waiting
     NodeOutputs message;
     message.step = number_;
     message.layer = layer;
     message.machine = machine;
     message.lost = true;
     message.activations = follow_.activations;
-    // What it has sent directly to some of the others counts for all, and comes before that.
+    // Outputs that it has sent directly to some of the others count for all, and must
+    // arrive before this.
     mesh_.drop(machine - 1, why.empty() ? Message(messages::node_link_ended) : why);
     send(std::move(message), machines_);
 }
@@ -280,7 +285,7 @@ void PeerGroup::begin_step(std::span<const Segment> segments, StepLogits wanted,
     step.tokens.assign(segments.front().tokens.begin(), segments.front().tokens.end());
     inbox_.begin_step(step.number);
     machines_ = machines;
-    // Behind the last layer's attention the others go on with the last token alone.
+    // After the last layer's attention the others continue with the last token alone.
     const bool is_last_token = n_tokens_ == 1 || wanted == StepLogits::kLast;
     const bool shares_all = is_last_token || !Forward::ends_with_experts(model_.spec());
     const std::int64_t n_shared = model_.spec().experts.n_layers - (shares_all ? 0 : 1);
@@ -288,7 +293,7 @@ void PeerGroup::begin_step(std::span<const Segment> segments, StepLogits wanted,
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if ((machines >> (i + 1) & 1u) == 0) continue;
         send_shares(i);
-        // One that has gone just now is missed in the first layer.
+        // If the connection has just ended, its share is missed in the first layer.
         if (!nodes_[i]->send_peer(step)) lost_connection(i);
     }
 }
@@ -300,7 +305,7 @@ void PeerGroup::end_step(bool done) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if ((machines >> (i + 1) & 1u) == 0) continue;
         Peer& peer = peers_[i];
-        if (!done) {  // nor what it was to make up before, where it has not come to that
+        if (!done) {  // nor the tokens that it was to catch up with, if it did not get to them
             peer.holds.resize(peer.n_sure);
             nodes_[i]->send_peer(NodeAbandon{number_});
             continue;
@@ -336,7 +341,7 @@ void PeerGroup::look_what_it_said(std::size_t i) {
     peer.feeding = 0;
 }
 
-// What it has made of it, as far as it has said so, it holds.
+// It holds the part that it has reported as done.
 void PeerGroup::stop_feeding(std::size_t i) {
     nodes_[i]->send_peer(NodeAbandon{std::exchange(peers_[i].feeding, 0)});
 }
@@ -369,8 +374,9 @@ bool PeerGroup::takes_part(std::size_t i, std::span<const WrittenToken> past) {
     return feed(i, past, same) && makes_up_at_once(i, past, same);
 }
 
-// It has been sent what it lacks. By what its last step took, it has soon made that up, and then it is waited for; else
-// it might never be there before the answer is.
+// The missing tokens have been sent. If, by the time of its last step, it can catch up
+// quickly, this machine waits for it; otherwise it might not catch up before the answer
+// ends.
 bool PeerGroup::makes_up_at_once(std::size_t i, std::span<const WrittenToken> past, std::size_t begin) {
     Peer& peer = peers_[i];
     const double takes_s = peer.step_s * static_cast<double>(past.size() - begin);
@@ -446,8 +452,8 @@ std::string PeerGroup::deal() const {
                        });
 }
 
-// The dispatcher corrects this machine's costs where there is something to choose, with an accelerator. Without one a
-// share of a layer says it: of experts in RAM, a row of each.
+// With an accelerator the dispatcher corrects this machine's costs. Without one a share
+// of a layer does: experts in RAM, one row of each.
 void PeerGroup::learn_own(const NodeOutputs& outputs) {
     const CostModel& cost = model_.cost();
     if (!learns() || cost.table().has_accelerator() || cost.table().cpu_expert.empty()) return;
@@ -470,8 +476,9 @@ std::vector<double> PeerGroup::costs_us() const {
     return us;
 }
 
-// Beside this machine: if all of them have become slower by as much, a new deal would be the old one.
-// In the middle of an answer only what all wait for in each layer is worth a new deal.
+// Relative to this machine: if all have become slower by the same factor, a new
+// distribution would equal the old one. In the middle of an answer only a slower machine,
+// for which all wait in each layer, is worth a new one.
 bool PeerGroup::cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines, bool begins_answer) const {
     if (!learns() || costs_us.empty() || costs_us.size() != shares_costs_us_.size()) return false;
     for (std::size_t m = 1; m < costs_us.size(); ++m) {
@@ -483,8 +490,9 @@ bool PeerGroup::cost_otherwise(const std::vector<double>& costs_us, std::uint32_
     return false;
 }
 
-// They are dealt out anew where machines come or go, hold something else, or experts here are elsewhere; and where they
-// were dealt by what is not true any more.
+// Distributes the experts anew if machines come or go, hold other experts, or experts of
+// this machine have moved; and if the costs that the distribution was based on have
+// changed.
 void PeerGroup::follow_shares(std::uint32_t machines, bool begins_answer) {
     std::uint64_t changes = 0;
     for (const auto& node : nodes_) changes += node->n_changes();

@@ -21,26 +21,30 @@
 
 namespace offstage::engine {
 
-// The desktop's side of steps that several machines make together (PeerStep). Two machines that are connected to each
-// other (NodeMesh) send each other what they computed; between all others it goes by way of here. What has gone
-// directly is kept for two layers, for the case that the link ends before it has arrived. A machine takes part in a
-// step when what it holds of the sequence is bit by bit what this one holds; if not, it is sent what it lacks, and
-// makes those steps for itself while this machine goes on without it. Of what is not wanted any more, because another
-// prompt has begun, it is told so. While an answer goes on it lacks another token with each one that is made without
-// it: when these are few enough it makes them up at the beginning of a step that it takes part in. What experts take on
-// each machine is learnt from steps; where that is not what they were dealt by, they are dealt anew before the next
-// answer, and at once where a machine has become much slower.
+// The desktop's side of steps that several machines make together (PeerStep). Two
+// machines that are connected to each other (NodeMesh) send each other their outputs
+// directly; between all others the desktop forwards them. The desktop keeps directly sent
+// outputs for two layers, in case the link ends before they have arrived. A machine takes
+// part in a step when its part of the sequence equals this machine's bit by bit. If not,
+// the desktop sends it the missing tokens; the machine makes those steps by itself while
+// this machine continues without it. If another prompt begins meanwhile, the desktop
+// cancels that work. During an answer a machine misses one more token with each step made
+// without it: when these are few enough it catches up at the beginning of a step that it
+// takes part in. The times of experts on each machine are learnt from steps; if they
+// differ from those behind the present distribution of experts, experts are distributed
+// anew before the next answer, and at once if a machine has become much slower.
 //
-// Steps: one thread, the engine's. Connects to nothing itself: the nodes are the caller's to start and stop.
+// Steps: one thread, the engine's. Makes no connections itself: the caller starts and
+// stops the nodes.
 class PeerGroup final : public StepListener, private PeerLinks {
   public:
-    // Between two steps. Until then the group must not be asked for anything else.
+    // Call between two steps. Until use(), call nothing else.
     PeerGroup(LoadedModel& model, ActivationType activations, NodePatience patience, NodeMesh& mesh);
     ~PeerGroup() override;  // when the nodes are stopped; leaves the model's executors to the caller
     PeerGroup(const PeerGroup&) = delete;
     PeerGroup& operator=(const PeerGroup&) = delete;
 
-    // What the i-th node is started with.
+    // The `following` argument for starting the i-th node.
     NodeClient::Following following(std::size_t i);
     // From now on they take part. Machine i + 1 is nodes[i].
     void use(std::vector<std::shared_ptr<NodeClient>> nodes);
@@ -51,14 +55,14 @@ class PeerGroup final : public StepListener, private PeerLinks {
 
     const RemoteTotals& totals(std::size_t i) const { return executor_->totals()[i + 1]; }
     double own_us() const { return executor_->own_us(); }
-    std::uint64_t n_steps(std::size_t i) const { return peers_[i].n_steps; }  // that it took part in
-    // Owners as they would be dealt out now, machines as of use(); empty before that.
+    std::uint64_t n_steps(std::size_t i) const { return peers_[i].n_steps; }  // in which it took part
+    // The owners of a new distribution now, machines as of use(); empty before that.
     std::string deal() const;
     StepsAlone alone() const { return alone_; }  // of the last step; any thread
     // The owners in force, as NodeShares::owners; empty before there are any. Any thread.
     std::string owners() const;
     std::uint64_t n_deals() const { return n_deals_; }  // grows with the owners; any thread
-    std::vector<Message> take_notes();                  // sentences for the person; any thread
+    std::vector<Message> take_notes();                  // sentences for the user; any thread
 
     void begin_step(std::span<const Segment> segments, StepLogits wanted, std::int64_t n_prompt) override;
     void end_step(bool done) override;
@@ -72,17 +76,17 @@ class PeerGroup final : public StepListener, private PeerLinks {
         std::uint64_t feeding = 0;
         std::vector<std::size_t> fed_ends;  // tokens that it holds behind each of them
         std::vector<WrittenToken> fed;      // the tokens
-        Clock::time_point fed_at, fed_by;   // it has said by then that they are made, or is given up
-        double step_s = 0;                  // what the last of those that were made took it; 0: unknown
-        std::size_t n_sure = 0;             // what it held before it was sent the running step, and what that needs
+        Clock::time_point fed_at, fed_by;   // the deadline for its report that they are done
+        double step_s = 0;                  // time of the last one it made; 0: unknown
+        std::size_t n_sure = 0;             // tokens held for sure before the running step was sent
         std::uint64_t shares_sent = 0;      // version
         int rests = 0;                      // steps
         std::uint64_t n_steps = 0;
     };
-    // What nodes have said of steps, until the engine's thread looks.
+    // The nodes' reports on steps, until the engine's thread reads them.
     struct Said {
         std::uint64_t done = 0, failed = 0;      // the last steps' numbers
-        Clock::time_point done_at, before_that;  // when it said so, and of the one before
+        Clock::time_point done_at, before_that;  // time of that report, and of the one before
     };
 
     void received(std::size_t i, FromNode message);
@@ -119,16 +123,17 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::function<void()> before_step_, each_layer_;
     std::atomic<StepsAlone> alone_ = StepsAlone::kNo;
 
-    // Of the last shares.
+    // The last shares.
     NodeShares shares_;
     std::uint64_t shares_version_ = 0, shares_changes_ = 0;
     std::uint32_t shared_by_ = 0;
     std::vector<Place> shares_places_;
-    // By machine: a row of an expert in the master format, as it was counted. Empty: that is not known.
+    // By machine: the cost of a row of an expert in the master format for the last
+    // distribution. Empty: not known.
     std::vector<double> shares_costs_us_;
-    double own_factor_ = 1;  // that experts take this machine longer than its costs say
+    double own_factor_ = 1;  // this machine's time for experts, divided by its costs
 
-    // Of the running step; machines_ == 0: there is none.
+    // The running step; machines_ == 0: there is none.
     std::atomic<std::uint64_t> number_ = 0;
     std::atomic<std::uint32_t> machines_ = 0;
     KvSequence* sequence_ = nullptr;
@@ -136,8 +141,8 @@ class PeerGroup final : public StepListener, private PeerLinks {
     std::int64_t n_tokens_ = 0;
     std::size_t expected_past_ = 0;  // of a step that continues the last one
 
-    // What machines have sent directly of their last two layers, by machine, step and layer. NodeOutputs::direct: who
-    // has not had it from here.
+    // Outputs of the last two layers that machines sent directly, by machine, step and
+    // layer. NodeOutputs::direct: the machines that have not received them from here.
     std::mutex direct_mutex_;
     std::vector<std::map<std::pair<std::uint64_t, std::int32_t>, std::vector<NodeOutputs>>> direct_;
 

@@ -15,9 +15,9 @@
 
 namespace offstage::engine {
 
-// Shares of layers that other machines have sent, until the machine's own step comes to them. A machine may be ahead
-// by what it needs nobody for, and no further: what is held is bounded. Any thread puts; the one that makes steps
-// takes.
+// Shares of layers received from other machines, stored until this machine's step reaches
+// them. A machine can be ahead only by layers for which it needs no other machine: so the
+// store is bounded. Any thread puts; the one that makes steps takes.
 class PeerInbox {
   public:
     using Clock = std::chrono::steady_clock;
@@ -30,13 +30,14 @@ class PeerInbox {
 
     // Nothing of earlier steps counts from now on, and no machine is lost.
     void begin_step(std::uint64_t step);
-    // False: it holds too much already. What is of an earlier step, or has come before on another way, is dropped.
-    // NodeOutputs::lost: what has come of the machine still counts, and nothing else of that step.
+    // False: it holds too much already. Messages of an earlier step, or that have arrived
+    // on another way, are dropped. NodeOutputs::lost: earlier messages of the machine
+    // still count, and no later ones of that step.
     bool put(NodeOutputs outputs);
     // The machine's next message of a layer; none: it has not come in time (`until`), the machine is lost, or the step
     // is not to be finished.
     std::optional<Arrived> take(std::int32_t layer, std::uint32_t machine, std::optional<Clock::time_point> until);
-    // Of the running step. What has come of it before still counts.
+    // In the running step. Its earlier messages still count.
     void lose(std::uint32_t machine);
     void lose_in(std::uint64_t step, std::uint32_t machine);  // the same, if that is the running one
     void abandon(std::uint64_t step);                         // and all before it; also before it has begun
@@ -54,7 +55,7 @@ class PeerInbox {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::map<Key, Held> held_;
-    std::set<std::pair<std::uint64_t, std::uint32_t>> lost_in_;  // step, machine: it has been said
+    std::set<std::pair<std::uint64_t, std::uint32_t>> lost_in_;  // step, machine: reported as lost
     std::size_t bytes_ = 0;
     std::uint64_t step_ = 0, abandoned_ = 0;
     std::uint32_t lost_ = 0;

@@ -8,15 +8,16 @@
 
 namespace offstage::engine {
 
-// When machines that make the same step (PeerStep) are through with its layers. A machine begins a layer when its own
-// share of the one before and all others' are there; machine 0, the desktop, is connected to each of the others, and
-// what two of them send each other goes by way of it, unless there is a link between the two. The slowest machine of
-// each layer is not what counts where messages take longer than machines differ: one that is late delays the others by
-// what it is late, and is itself ahead of them in the next layer. So layers are played through one after the other.
-// Microseconds.
+// The times at which machines that make the same step (PeerStep) finish its layers. A
+// machine begins a layer when its own share of the one before and all others' are there;
+// machine 0, the desktop, is connected to each of the others, and forwards messages
+// between two of them, unless there is a link between the two. Where messages take longer
+// than the machines' differences, the slowest machine of each layer is not what counts: a
+// late one delays the others, and is itself ahead of them in the next layer. So layers
+// are played through one after the other. Microseconds.
 class PeerTimeline {
   public:
-    // Of a machine's connection to the desktop. The desktop's own is not read.
+    // A machine's connection to the desktop. The desktop's own entry is not used.
     struct Link {
         double message_us = 0;  // one direction
         double us_per_byte = 0;
@@ -31,12 +32,12 @@ class PeerTimeline {
         if (!links_.empty()) links_.front() = {};
     }
 
-    // The desktop begins at 0, the others when they have heard of it.
+    // The desktop begins at 0, the others when its message has arrived.
     void begin_step() {
         for (std::size_t m = 0; m < links_.size(); ++m) ready_us_[m] = on_its_way_us(0, m, 0);
     }
-    // What each machine takes for its part of the next layer, and the bytes of its share that it sends to each other
-    // one: (machines) each.
+    // Each machine's time for its part of the next layer, and the bytes of its share that
+    // it sends to each other one: (machines) each.
     void add_layer(std::span<const double> work_us, std::span<const double> sent_bytes) {
         for (std::size_t m = 0; m < links_.size(); ++m) done_us_[m] = ready_us_[m] + work_us[m];
         for (std::size_t to = 0; to < links_.size(); ++to) {

@@ -6,12 +6,13 @@
 
 namespace offstage::engine {
 
-// When a machine that stays connected is measured again. What it was found to take while it was starting, or busy with
-// something else, leaves it without experts, and what is not used is not corrected by use. So a machine that is not
-// used is measured anew while this one computes nothing: some seconds later, and in growing intervals until two
-// measurements in turn agree; after that when steps have been made since in which it was not used. Machines that
-// exchange shares of layers learn from these what experts take, and nothing of the link: that is measured again after
-// steps. One thread.
+// When a connected machine is measured again. A cost measured while it was starting, or
+// busy with other work, leaves it without experts, and without use the cost is never
+// corrected. So an unused machine is measured anew while this one computes nothing: some
+// seconds later, and in growing intervals until two measurements in a row agree; after
+// that when steps have been made since in which it was not used. From machines that
+// exchange shares of layers the costs of experts are learnt, but not those of the link:
+// it is measured again after steps. One thread.
 class RemeasureSchedule {
   public:
     using Time = std::chrono::steady_clock::time_point;
@@ -19,12 +20,13 @@ class RemeasureSchedule {
     // first_s 0: never.
     RemeasureSchedule(double first_s, double longest_s) : first_s_(first_s), longest_s_(longest_s) {}
 
-    // Over a new connection nothing is known of earlier ones.
+    // A new connection: earlier ones do not count.
     void begin() {
         previous_us_ = 0;
         interval_s_ = first_s_;
     }
-    // It has just been measured: what an expert took, and how often use had corrected that (LinkCosts::n_corrections).
+    // It has just been measured: the time of an expert, and the number of corrections by
+    // use until then (LinkCosts::n_corrections).
     void measured(Time now, double expert_us, std::uint64_t n_corrections) {
         agrees_ = previous_us_ > 0 && std::max(previous_us_, expert_us) < kAgrees * std::min(previous_us_, expert_us);
         if (previous_us_ > 0) interval_s_ = std::min(2 * interval_s_, longest_s_);
@@ -36,7 +38,7 @@ class RemeasureSchedule {
     // last_step: when this machine last computed something, the time's greatest value: it does now.
     bool is_due(Time now, Time last_step, std::uint64_t n_corrections) {
         if (!(first_s_ > 0)) return false;
-        if (n_corrections != n_corrections_) {  // use says it better
+        if (n_corrections != n_corrections_) {  // corrections by use are more exact
             n_corrections_ = n_corrections;
             agrees_ = true;
             interval_s_ = first_s_;
@@ -63,7 +65,7 @@ class RemeasureSchedule {
     bool agrees_ = false;
     std::uint64_t n_corrections_ = 0;
     Time link_at_{};
-    Time at_{};  // of the last measurement, or when use was last noticed
+    Time at_{};  // of the last measurement, or of the last noticed use
 };
 
 }  // namespace offstage::engine

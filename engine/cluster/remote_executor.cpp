@@ -140,7 +140,7 @@ void RemoteExecutor::take_replies(LayerWork& work) {
     double predicted_us = 0;
     bool failed = false;
     for (const Request& request : requests_) {
-        // What is behind others waits for them as well.
+        // A request behind others waits for them as well.
         predicted_us += request.predicted_us + cost_.transfer_us(static_cast<std::int64_t>(request.n_rows));
         if (!failed && request.number != 0) {
             const double wait_s = std::clamp(patience.answer_factor * predicted_us / 1e6, patience.least_answer_s,
@@ -148,7 +148,8 @@ void RemoteExecutor::take_replies(LayerWork& work) {
             const auto until =
                 begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait_s));
             const std::optional<NodeReply> reply = node_->wait(request.number, until);
-            // Not until now: this machine may have been busy with experts of its own.
+            // Taken from the arrival: this machine may have been busy with its own
+            // experts.
             const double took_us = reply ? elapsed_us(request.begin, reply->arrived) : 0;
             const Message why = reply ? take(work, request, *reply) : messages::node_is_silent(Decimal{wait_s, 1});
             if (why.empty()) {
@@ -157,7 +158,7 @@ void RemoteExecutor::take_replies(LayerWork& work) {
                                        static_cast<std::int64_t>(request.n_rows), took_us);
                 continue;
             }
-            node_->give_up(why);  // a connection that ended by itself has said why
+            node_->give_up(why);  // a connection that ended by itself has reported the reason
         }
         failed = true;
         for (const std::size_t g : request.groups) work.leave_to_cpu(g);

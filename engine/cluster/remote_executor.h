@@ -17,11 +17,11 @@ namespace offstage::engine {
 
 // When an expert that another machine holds is computed there.
 enum class NodeUse {
-    kMeasured,  // where that is forecast to be soonest
-    kAlways,    // the person insists: wherever it is not on this machine's accelerator (ExecutorCost::is_preferred)
+    kMeasured,  // where the forecast is earliest
+    kAlways,    // the user's choice: every expert not on this machine's accelerator (ExecutorCost::is_preferred)
 };
 
-// What a node costs, as measured.
+// A node's measured costs.
 class NodeCost final : public ExecutorCost {
   public:
     // The referents must outlive this object.
@@ -36,10 +36,10 @@ class NodeCost final : public ExecutorCost {
     const ExpertGrid& grid_;
 };
 
-// What an executor has had computed elsewhere.
+// Work that an executor has had computed elsewhere.
 struct RemoteTotals {
     std::uint64_t requests = 0, rows = 0;
-    std::uint64_t bytes = 0;        // of activations, both ways
+    std::uint64_t bytes = 0;        // activations, both ways
     std::uint64_t failed_rows = 0;  // computed here instead
     double compute_us = 0;          // of the other machine
     double network_us = 0;          // there and back, until the replies had come in, beside compute_us
@@ -70,8 +70,8 @@ class RemoteExecutor final : public ElsewhereExecutor {
     const NodeClient& node() const { return *node_; }
     const NodeCost& cost() const { return cost_; }
     const RemoteTotals& totals() const { return totals_; }
-    // What this machine took between a layer's last answer and the next layer's first request, and for sending;
-    // microseconds in all.
+    // This machine's total time between a layer's last answer and the next layer's first
+    // request, and for sending; microseconds.
     double own_us() const { return own_us_; }
 
   private:
@@ -98,7 +98,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     std::vector<std::size_t> done_;         // room: groups
     RemoteTotals totals_;
     double own_us_ = 0;
-    std::optional<std::chrono::steady_clock::time_point> begun_;  // of the layer: where the one before ended
+    std::optional<std::chrono::steady_clock::time_point> begun_;  // of the layer: the end of the one before
     std::function<void()> after_step_, each_layer_;
 };
 

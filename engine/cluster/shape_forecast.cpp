@@ -32,7 +32,7 @@ class LinkedCost final : public ExecutorCost {
     const bool insists_;
 };
 
-// Those that have been measured, of the first kMostElsewhere; indices.
+// The measured ones of the first kMostElsewhere; indices.
 std::vector<std::size_t> measured_nodes(std::span<const ForecastNode> nodes) {
     std::vector<std::size_t> measured;
     for (std::size_t i = 0; i < nodes.size() && i < kMostElsewhere; ++i) {
@@ -88,7 +88,7 @@ class HelpedToken {
             sum.calls[1 + measured_[i]] += 1;
         }
         const double here_us = here_.empty() ? 0 : makespan_us(here_, desktop_.cost, desktop_.staging_slots);
-        // What this machine waits for: the last answer's way, and before that the
+        // This machine waits for the last answer's transfer, and before that for the
         // computing there. One thread sends the requests, one after the other.
         double network_us = 0, last_us = 0, sent_us = 0;
         for (std::size_t i = 0; i < measured_.size(); ++i) {
@@ -170,8 +170,8 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
     for (const std::size_t i : measured) {
         const LinkCosts::Measured link = nodes[i].costs->measured();
         const double us_per_byte = nodes[i].costs->expert_us(link.expert_bytes, 1) / link.expert_bytes;
-        // What a wait adds are other threads' turns, which take no longer where computing
-        // does.
+        // A wait adds other threads' turns, which do not depend on the speed of
+        // computing.
         dense_us[1 + i] = desktop.on_processor
                               ? computed_us * us_per_byte / here_us_per_byte + desktop.pause_us
                               : us_per_byte * desktop.dense_bytes * (1 - desktop.head_share) / n_layers;
@@ -180,7 +180,8 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
         links.push_back({nodes[i].costs->message_us() + desktop.wake_us / 2, link.us_per_byte});
         send_us.push_back(link.send_us);
     }
-    // To all but the first, whose message has that in it; of links between two of the others nothing else is known.
+    // To all but the first, whose message time includes it; for links between two of the
+    // others nothing else is known.
     const double send_step_us = std::accumulate(send_us.begin(), send_us.end(), 0.0);
     dense_us[0] += send_step_us - send_us.front();
     const auto expert_us = [&](std::uint32_t machine, std::size_t at) {
@@ -223,7 +224,7 @@ ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const 
                 sum.calls[machine] += 1;
             });
             here_us += layer_us[0];
-            // The timelines know those that take part alone.
+            // The timelines contain only the machines that take part.
             work_us.clear();
             std::size_t n = 0;
             for (std::size_t m = 0; m < layer_us.size(); ++m) {

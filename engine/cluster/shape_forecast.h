@@ -17,7 +17,7 @@
 
 namespace offstage::engine {
 
-// Tokens before the one that shapes are compared by.
+// Tokens before the one for which shapes are compared.
 inline constexpr std::int64_t kShapePast = 512;
 
 // Another machine in a forecast of joined machines.
@@ -30,11 +30,11 @@ struct ForecastNode {
 // A link between two of the other machines, by their places in the list of nodes.
 struct ForecastLink {
     std::size_t a = 0, b = 0;
-    double message_us = 0;  // of a small message one way, between the layers of a step
+    double message_us = 0;  // a small message one way, between the layers of a step
     double us_per_byte = 0;
 };
 
-// This machine in it. What it refers to must outlive it.
+// This machine in the forecast. The referents must outlive it.
 struct ForecastDesktop {
     const ExpertGrid& grid;
     const Popularity& popularity;
@@ -43,51 +43,55 @@ struct ForecastDesktop {
     std::vector<kernels::WeightType> formats;  // the same
     std::int64_t staging_slots = 0;
     PolicyKind policy = PolicyKind::kBalanced;
-    double dense_bytes = 0;     // that a decoded token reads beside its experts
-    double head_share = 0;      // of them: what makes logits, which the other machines leave to this one
+    double dense_bytes = 0;     // read by a decoded token beside its experts
+    double head_share = 0;      // of them: the head, which the other machines leave to this one
     bool on_processor = false;  // experts are computed by this machine's CPU, and the rest as well
     ActivationType activations = ActivationType::kF32;
     bool insists = false;  // NodeUse::kAlways
-    // How much longer its part of a layer takes because its thread waits for messages between two (PausedLayers).
+    // Extra time of its part of a layer because its thread waits for messages between two
+    // (PausedLayers).
     double pause_us = 0;
-    double wake_us = 0;  // that a thread which waits for another one begins to run later than that one says so
+    double wake_us = 0;  // from a thread's notification to the start of the thread that waits for it
     std::int64_t n_past = kShapePast;
-    std::vector<ForecastLink> node_links = {};  // between all others what they send each other goes by way of this one
+    std::vector<ForecastLink> node_links = {};  // for all other pairs this machine forwards messages
 
     // Experts and the rest of a step were measured on this machine.
     bool knows_costs() const { return !cost.table().cpu_expert.empty() && cost.table().dense.known(); }
 };
 
-// What a decoded token is forecast to take when machines compute it together.
+// The forecast of a decoded token that machines compute together.
 struct ShapeForecast {
     ShapeTimes times;           // all 0: something is not known
-    std::vector<double> calls;  // of a token's (layer, expert) pairs, how many each machine computes; this one first
+    std::vector<double> calls;  // (layer, expert) pairs of a token that each machine computes; this one first
     // (n_layers, n_experts): the machine that computes the expert in every step, this one 0; empty of helpers.
     std::string owners;
 };
 
-// Experts drawn by popularity, the dispatcher's decisions layer by layer, and what links,
-// experts and steps were measured to take; a layer with experts elsewhere is followed by
-// one that begins after a wait. A request is sent when those before it are. Nothing is
-// known without a machine, or without this one's costs.
+// Uses experts drawn by popularity, the dispatcher's decisions layer by layer, and the
+// measured times of links, experts and steps; a layer with experts elsewhere is followed
+// by one that begins after a wait. A request is sent when those before it have been sent.
+// Unknown without a machine, or without this one's costs.
 ShapeForecast forecast_as_helpers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
-// Layers are played through one after the other (PeerTimeline); what messages add to that
-// is `network`. Attention and the rest take another machine as much longer as an expert
-// does, where both are a processor's work here (but for pause_us, which is the same);
-// else it reads them at the rate at which it reads experts. Each machine's part of a
-// layer follows a wait for messages, which wakes its thread: of a ping there and back one
-// end's does, of shares both. The thread that has computed a share sends it to one
-// machine after the other, and before that the step.
+// Plays the layers through one after the other (PeerTimeline); the time added by messages
+// is `network`. If this machine computes both attention and experts on its processor,
+// another machine's time for attention and the rest is scaled like an expert's (except
+// for pause_us, which is the same); otherwise it reads them at the rate at which it reads
+// experts. Each machine's part of a layer follows a wait for messages, which wakes its
+// thread: in a ping this happens at one end, in an exchange of shares at both. The thread
+// that has computed a share sends it to one machine after the other, and before that the
+// step.
 ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
 
-// Of the dense weights that a decoded token reads, those that make logits.
+// Of the dense weights that a decoded token reads, the share of the head.
 double head_share_of(const ModelSpec& spec);
 
-// Of a list of what a machine should hold, what matters most first, how many it has room for. room_bytes 0: all.
+// The number of entries of a list (experts that a machine should hold, most important
+// first) that fit. room_bytes 0: all.
 std::size_t n_within(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::uint64_t room_bytes);
-// ForecastNode::has, where it holds the first n of them.
+// ForecastNode::has, if it holds the first n of them.
 std::vector<std::uint8_t> first_held(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::size_t n);
-// What of its memory a machine has for experts, where it makes the steps as well: 1 where there is none.
+// Bytes of its memory that a machine has for experts, if it makes the steps as well: 1 if
+// there are none.
 std::uint64_t room_beside_steps(std::uint64_t ram_bytes, std::uint64_t dense_bytes, std::uint64_t kv_bytes);
 
 }  // namespace offstage::engine

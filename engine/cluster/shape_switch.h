@@ -8,10 +8,11 @@
 
 namespace offstage::engine {
 
-// When the other shape is to be forecast again after a shape was chosen, and whether it is so much better that machines
-// are joined anew for it: they pack experts again then, and are sent a conversation that they do not know. A forecast
-// follows where costs have changed since the last one, and after a change of the shape the next one waits for twice as
-// long, so that it does not swing. One thread.
+// Decides when to forecast the other shape again, and whether it is so much better that
+// machines are joined anew: they pack experts again then, and receive a conversation that
+// they do not know. A forecast follows changes of the costs, and after a change of the
+// shape the next forecast waits for twice as long, so that the shape does not swing. One
+// thread.
 class ShapeSwitch {
   public:
     using Time = std::chrono::steady_clock::time_point;
@@ -19,7 +20,7 @@ class ShapeSwitch {
     // first_s: after the first choice; 0: never.
     explicit ShapeSwitch(double first_s) : interval_s_(first_s) {}
 
-    // A shape was chosen by these costs, whose order is the caller's: always the same.
+    // A shape was chosen by these costs, in the caller's fixed order.
     void chosen(Time now, std::vector<double> costs) {
         costs_ = std::move(costs);
         chosen_at_ = now;
@@ -29,7 +30,7 @@ class ShapeSwitch {
         return interval_s_ > 0 && now - chosen_at_ >= std::chrono::duration<double>(interval_s_) &&
                !(costs.size() == costs_.size() && std::equal(costs.begin(), costs.end(), costs_.begin(), are_alike));
     }
-    // Both are known by these costs.
+    // Both shapes were forecast by these costs.
     void forecast(std::vector<double> costs) { costs_ = std::move(costs); }
     // Microseconds of a token; 0: not known.
     static bool is_better(double in_force_us, double other_us) {

@@ -6,7 +6,7 @@
 
 namespace offstage::engine {
 
-// A lock that is given in the order in which it was asked for.
+// A lock that is granted in the order of the requests.
 class TurnLock {
   public:
     void lock() {
@@ -21,7 +21,7 @@ class TurnLock {
         }
         changed_.notify_all();
     }
-    // Who asked for it and has not got it yet.
+    // The number of waiting requests.
     std::uint64_t n_waiting() const {
         const std::scoped_lock lock(mutex_);
         return next_ > serving_ ? next_ - serving_ - 1 : 0;

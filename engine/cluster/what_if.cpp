@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// The largest profile without a host: what is looked for is the CPU's side, which it leaves to be measured.
+// The largest profile without a host: it leaves the CPU's costs to be measured, which are
+// needed here.
 std::string profile_without_host() {
     std::string found;
     std::uint64_t largest = 0;

@@ -23,7 +23,7 @@ struct WhatIfRow {
     bool lacks_memory = false;             // the failure is one of memory; else there are more machines than experts
     std::int64_t resident = 0, total = 0;  // experts
     double tokens_per_s = 0;
-    double ttft_s = 0;  // of a prompt of WhatIf::kPromptTokens
+    double ttft_s = 0;  // for a prompt of WhatIf::kPromptTokens
     double hit_rate = 0;
     double bytes_per_token = 0;  // weights copied
     double busiest_experts = 0;  // a token's experts of one layer on the machine that has most of them
@@ -31,30 +31,32 @@ struct WhatIfRow {
     bool own_host = false;       // the CPU's part is the profile's too; else it is this computer's, measured
 };
 
-// Forecasts of one model over many GPUs, sizes of VRAM and numbers of machines (engine/cluster/cluster_forecast). What
-// this computer's CPU takes for an expert is measured once (up to three seconds), when this is made, for profiles that
-// describe no host; everything else is arithmetic. Experts count as they are in the checkpoint, and their outputs go
-// over the network in 32 bits, as they are computed. One thread.
+// Forecasts of one model over many GPUs, sizes of VRAM and numbers of machines
+// (engine/cluster/cluster_forecast). The cost of an expert on this computer's CPU is
+// measured once (up to three seconds), when this is made, for profiles without a host;
+// everything else is arithmetic. Experts count in the checkpoint's format, and their
+// outputs are sent in 32 bits, as computed. One thread.
 class WhatIf {
   public:
     static constexpr std::int64_t kPromptTokens = kForecastPrompt;
 
-    // Of the request only model, context, RAM, threads, compute, dispatch and popularity count. Throws Error as
-    // plan_model().
+    // Uses only model, context, RAM, threads, compute, dispatch and popularity of the
+    // request. Throws Error as plan_model().
     WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
 
-    // What a token was measured to take beyond its forecast, where this model runs (Snapshot::decode_overhead_us): from
-    // now on it is in every forecast, for it is launches and the host's time, which another GPU has too. 0: nothing is
-    // known of it.
+    // The measured time of a token beyond its forecast, for this model's present run
+    // (Snapshot::decode_overhead_us): from now on part of every forecast, because it is
+    // launches and the host's time, which another GPU has too. 0: not known.
     void set_overhead_us(double us) { overhead_us_ = us; }
 
-    // vram_bytes 0: all that the profile leaves; above its memory: as if it had so much. Machines that are more than a
-    // layer has experts are a failure of the row.
+    // vram_bytes 0: all that the profile has free; above its memory: as if it had so
+    // much. More machines than experts in a layer is a failure of the row.
     WhatIfRow on(const HardwareProfile& profile, std::uint64_t vram_bytes = 0, const Cluster& cluster = {}) const;
-    // With which all experts fit on so many machines, rounded up to whole MiB: beyond it VRAM changes nothing on one
-    // machine, and holds spare copies on several.
+    // The VRAM with which all experts fit on so many machines, rounded up to whole MiB:
+    // more VRAM changes nothing on one machine, and holds spare copies on several.
     std::uint64_t enough_vram_bytes(std::int64_t n_machines = 1) const;
-    // Smallest budget first, n of them evenly from what the dense part needs to enough_vram_bytes().
+    // Smallest budget first, n of them evenly from the need of the dense part to
+    // enough_vram_bytes().
     std::vector<WhatIfRow> curve(const HardwareProfile& profile, int n, const Cluster& cluster,
                                  const std::stop_token& stop) const;
     // 1 to most machines with all VRAM that the profile leaves.

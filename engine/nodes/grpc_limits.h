@@ -1,5 +1,5 @@
 #pragma once
-// What both ends of a connection agree on, apart from the messages.
+// Settings that both ends of a connection share, apart from the messages.
 
 #include <grpcpp/grpcpp.h>
 

@@ -87,7 +87,7 @@ LinkTest test_link(const NodeAddress& address, const std::stop_token& stop) {
         for (int i = 0; i < kLargePings; ++i) large.push_back(pinger.ping(kLarge));
         LinkTest test;
         test.latency_us = median(small);
-        // What else the two machines do makes a ping longer, never shorter.
+        // Other work on the two machines makes a ping longer, never shorter.
         const double beyond_us =
             *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());
         test.mbps = beyond_us > 0 ? 2 * static_cast<double>(kLarge) / beyond_us : 0;

@@ -6,9 +6,9 @@
 
 namespace offstage::engine {
 
-// What a link does without a model: nothing is computed.
+// The figures of a link without a model: nothing is computed.
 struct LinkTest {
-    double latency_us = 0;  // of a small message there and back, median
+    double latency_us = 0;  // round trip of a small message, median
     double mbps = 0;        // 1e6 bytes per second, one direction
     NodeState state;        // of the node
 };

@@ -45,7 +45,7 @@ class GrpcNodeChannel final : public NodeChannel {
             if (outgoing_.size() == 1) StartWrite(&outgoing_.front());
         }
         void cancel() { context_.TryCancel(); }
-        // Ends the call, and waits until no function of this object is called any more.
+        // Ends the call, and waits until no function of this object is being called.
         void end() {
             cancel();
             std::unique_lock lock(mutex_);
@@ -128,7 +128,8 @@ ConnectPeer connecting_peers(const NodeIdentity& own) {
             own,
             PinnedKeys::verifier(std::make_shared<PinnedKeys::Admission>(
                 [expected = peer.fingerprint](const std::string& fingerprint) { return fingerprint == expected; })));
-        // The text is another machine's: it is a name to be looked up, whatever it looks like.
+        // The text comes from another machine: "dns:///" makes sure that it is only
+        // looked up as a name.
         return open_channel("dns:///" + peer.address, keys, std::move(events));
     };
 }

@@ -57,7 +57,7 @@ bool add_extension(X509* certificate, int id, const char* value) {
     return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-// Valid at all times: clocks of machines at home differ, and a key counts until somebody
+// Valid at all times: clocks of machines at home differ, and a key is valid until a user
 // removes it.
 NodeIdentity make_identity() {
     const Key key(EVP_EC_gen("P-256"));
@@ -98,7 +98,7 @@ bool belong_together(const NodeIdentity& identity) {
     return certificate != nullptr && key != nullptr && X509_check_private_key(certificate.get(), key.get()) == 1;
 }
 
-// For its owner alone. errno tells why it is false.
+// Readable by the owner only. False: errno has the reason.
 bool write_private(const fs::path& file, const std::string& text) {
     const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (made < 0) return false;
@@ -132,7 +132,7 @@ NodeIdentity read_or_make_identity(const fs::path& folder) {
         if (!failure) fs::permissions(folder, fs::perms::owner_all, failure);
         const NodeIdentity made = make_identity();
         errno = 0;
-        // The certificate first: a key without one would be taken for whole.
+        // The certificate first, so that a key without certificate never looks complete.
         fs::remove(certificate_file, failure);
         if (made.fingerprint.empty() || !write_private(certificate_file, made.certificate_pem) ||
             !write_private(key_file, made.key_pem)) {

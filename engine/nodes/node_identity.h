@@ -1,5 +1,5 @@
 #pragma once
-// Keys and certificates. Every machine makes its own, once; others know it by the
+// Keys and certificates. Every machine makes its own, once; others identify it by the
 // fingerprint of its certificate. No authority signs anything.
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace offstage::engine {
 
-// The name in every certificate: which machine it is, is its key's to say.
+// The name in every certificate: only the key identifies the machine.
 inline constexpr const char* kNodeCertificateName = "offstage-node";
 
 struct NodeIdentity {
@@ -19,9 +19,9 @@ struct NodeIdentity {
     std::string fingerprint;  // of the certificate
 };
 
-// key.pem and certificate.pem of the folder, made where there are none: readable by their
-// owner alone, P-256, self-signed. Throws Error: kInvalidInput (others may read the key,
-// or the two do not belong together), kNotFound (they cannot be read or made).
+// key.pem and certificate.pem of the folder, made if they are missing: readable by their
+// owner alone, P-256, self-signed. Throws Error: kInvalidInput (other users may read the
+// key, or the two do not belong together), kNotFound (they cannot be read or made).
 NodeIdentity read_or_make_identity(const std::filesystem::path& folder);
 
 // SHA-256 of a certificate, as 64 hexadecimal digits; empty: that is none.
@@ -31,16 +31,16 @@ void fill_random(std::span<unsigned char> bytes);  // throws Error (kInternal) w
 
 // HMAC-SHA256, 32 bytes.
 std::string message_authentication(std::string_view key, std::string_view text);
-// In a time that does not tell where they differ.
+// In a time that does not depend on where they differ.
 bool is_same_proof(std::string_view a, std::string_view b);
 
-// Where this program keeps what it knows of other machines: of the desktop
-// ($XDG_CONFIG_HOME/Offstage/machines), of offstage-node ($STATE_DIRECTORY, or
-// $XDG_STATE_HOME/offstage-node). Not made.
+// The folders with this program's data about other machines: the desktop's
+// ($XDG_CONFIG_HOME/Offstage/machines), offstage-node's ($STATE_DIRECTORY, or
+// $XDG_STATE_HOME/offstage-node). They are not created.
 std::filesystem::path machines_folder();
 std::filesystem::path node_state_folder();
 
-// As the system knows it.
+// The system's name for it.
 std::string name_of_this_machine();
 
 }  // namespace offstage::engine

@@ -34,7 +34,7 @@ constexpr std::size_t kMostQueuedBytes = 2 * kMostMessageBytes;
 constexpr std::size_t kMostWrittenAtOnce = std::size_t{64} << 10;  // bytes; by the thread that reads requests
 constexpr int kMostServingThreads = 64;
 constexpr std::chrono::milliseconds kRemovalPoll{100};
-constexpr std::chrono::milliseconds kRefusalTime{300};  // for the sentence to be sent, before the link is cut
+constexpr std::chrono::milliseconds kRefusalTime{300};  // so that the sentence is sent before the link is cut
 
 using Stream = grpc::ServerReaderWriter<node::FromNode, node::ToNode>;
 
@@ -48,9 +48,10 @@ std::size_t bytes_of(const FromNode& message) {
     return 64;
 }
 
-// What goes to a desktop. push() leaves it to a thread of its own: a desktop that does not read keeps nobody waiting
-// but its own requests. write() is for threads that work for that desktop alone: where nothing else is waiting to be
-// written they write it themselves, which saves waking a thread for every message.
+// Messages to a desktop. push() leaves them to a separate thread: a desktop that does not
+// read delays only its own requests. write() is for threads that work for that desktop
+// alone: if nothing else is waiting they write the message themselves, which saves waking
+// a thread for every message.
 class Outgoing {
   public:
     explicit Outgoing(Stream& stream) : stream_(stream), thread_([this] { run(); }) {}
@@ -85,7 +86,7 @@ class Outgoing {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, most, [&] { return closed_ || bytes_ == 0; });
     }
-    // Writes what is queued, as far as the connection takes it, and ends.
+    // Writes the queued messages, as far as the connection accepts them, and ends.
     void finish() {
         {
             const std::scoped_lock lock(mutex_);
@@ -152,11 +153,12 @@ class NodeServer::Service final : public node::Node::Service {
     }
 
     grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
-        // The handshake has let nobody else in; but a machine may have been removed since
-        // its connection began.
+        // The handshake has rejected other keys; but a machine may have been removed
+        // since its connection began.
         const std::string fingerprint = fingerprint_of(*context);
         const auto outgoing = std::make_shared<Outgoing>(*stream);
-        // First of all: what is removed from now on is cut by watch().
+        // Before everything else, so that watch() cuts the connection if its machine is
+        // removed from now on.
         OpenLink link(*this, {fingerprint, context, outgoing.get()});
         const std::optional<std::string> peer = name_of(fingerprint);
         if (!peer && experts_.expects_peer(fingerprint)) {
@@ -182,7 +184,7 @@ class NodeServer::Service final : public node::Node::Service {
         Outgoing* outgoing = nullptr;
         bool is_node = false;  // else a desktop
     };
-    // A connection that watch() may cut, for as long as this object lives.
+    // A connection that watch() may cut, while this object exists.
     class OpenLink {
       public:
         OpenLink(Service& service, OpenLinkEntry entry) : service_(service) {
@@ -265,7 +267,8 @@ class NodeServer::Service final : public node::Node::Service {
         }
     }
 
-    // The first message but for pings is a hello that the node agrees with; 0: it is not.
+    // The first message other than pings must be a hello that the node accepts; 0: it is
+    // not.
     NodeExperts::Desktop greet(Stream& stream, const std::shared_ptr<Outgoing>& outgoing) {
         node::ToNode wire;
         std::optional<ToNode> message;
@@ -279,7 +282,7 @@ class NodeServer::Service final : public node::Node::Service {
         }
         const NodeHello* const hello = message ? std::get_if<NodeHello>(&*message) : nullptr;
         Message refusal = messages::node_wants_hello;
-        // What belongs to a step comes from the thread that makes it.
+        // Messages of a step come from the thread that makes it.
         const auto deliver = [outgoing](FromNode what) {
             if (std::holds_alternative<NodeOutputs>(what) || std::holds_alternative<NodeStepped>(what)) {
                 outgoing->write(std::move(what));

@@ -10,10 +10,10 @@
 namespace offstage::engine {
 
 // Serves a machine's experts to the desktops that are paired with it, each over one
-// stream in TLS in which both ends show their key. A connection with another key ends in
-// the handshake: it learns nothing, not even the version; but that of a node which one of
-// the desktops has named is let in, once, and for the exchange of shares alone (NodePeers).
-// Pairs made while it runs count at once.
+// stream in TLS in which both ends present their key. A connection with another key ends
+// in the handshake, without any information, not even the version. A node that one of the
+// desktops has named is accepted once, for the exchange of shares only (NodePeers). Pairs
+// made while it runs count at once.
 class NodeServer {
   public:
     // Listens from now on at `address` ("host:port"; port 0: any). `log`: a line for each
@@ -21,7 +21,7 @@ class NodeServer {
     // Throws Error: kInvalidInput (the address, the folder's files).
     NodeServer(NodeExperts& experts, const std::filesystem::path& state_folder, const std::string& address,
                std::function<void(const std::string& line)> log);
-    // Tells the desktops, ends their requests, and closes the connections.
+    // Informs the desktops, ends their requests, and closes the connections.
     ~NodeServer();
     NodeServer(const NodeServer&) = delete;
     NodeServer& operator=(const NodeServer&) = delete;
@@ -34,8 +34,8 @@ class NodeServer {
     std::unique_ptr<State> state_;
 };
 
-// Before the first connection: neither gRPC nor protobuf writes to standard error by itself, as what
-// goes wrong is reported by those who use it.
+// Before the first connection: stops gRPC and protobuf from writing to standard error,
+// because their callers report errors.
 void silence_grpc();
 
 }  // namespace offstage::engine

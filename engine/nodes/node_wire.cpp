@@ -7,8 +7,8 @@
 namespace offstage::engine {
 namespace {
 
-// Enumerations on the wire are numbers; one that does not fit becomes one that no check
-// lets pass.
+// Enumerations on the wire are numbers; a value that does not fit becomes one that every
+// check rejects.
 template <typename T>
 T narrowed(std::uint32_t value) {
     return static_cast<T>(value <= 0xff ? value : 0xff);

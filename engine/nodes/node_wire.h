@@ -1,6 +1,6 @@
 #pragma once
-// Messages of engine/cluster/node_protocol.h as those of node.proto, and back. Bounds that
-// need no model are checked here: what is out of them becomes no message.
+// Converts messages of engine/cluster/node_protocol.h to those of node.proto, and back.
+// Checks limits that need no model: a message outside of them is not converted.
 
 #include <optional>
 
@@ -11,7 +11,7 @@ namespace offstage::engine {
 
 node::ToNode to_wire(const ToNode& message);
 node::FromNode to_wire(const FromNode& message);
-// Nothing: it holds no message that is known, or numbers that none can have.
+// Nothing: it contains no known message, or impossible numbers.
 std::optional<ToNode> from_wire(node::ToNode&& message);
 std::optional<FromNode> from_wire(node::FromNode&& message);
 

@@ -7,7 +7,7 @@
 
 namespace offstage::engine {
 
-// The machines whose keys a folder holds (machines_folder()), over TLS.
+// The machines with keys in a folder (machines_folder()), over TLS.
 std::unique_ptr<MachineNetwork> open_machine_network(std::filesystem::path folder);
 
 }  // namespace offstage::engine

@@ -13,7 +13,7 @@ namespace offstage::engine {
 // Another machine whose key this one trusts.
 struct PairedPeer {
     std::string name;
-    std::string address;  // of a node, "host:port"; empty of a desktop
+    std::string address;  // a node's, "host:port"; empty for a desktop
     std::string certificate_pem;
     std::string fingerprint;
 };
@@ -28,7 +28,7 @@ class PairedPeers {
     const std::vector<PairedPeer>& all() const { return peers_; }
     // By name, by address, or by the first digits (8 or more) of the fingerprint.
     const PairedPeer* find(const std::string& text) const;
-    // For one that find() does not know: names those that there are.
+    // The error for a name that find() does not find: lists the existing names.
     Error unknown(const std::string& text) const;
     bool trusts(const std::string& fingerprint) const;
     // Replaces one of the same key; a name that another has gets a number. Throws Error

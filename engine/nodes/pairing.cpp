@@ -31,7 +31,7 @@ std::string nonce() {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Every part has a fixed length, but for the last.
+// Every part has a fixed length, except the last.
 std::string proof(const std::string& code, const char* role, const std::string& desktop_fingerprint,
                   const std::string& node_fingerprint, const std::string& desktop_nonce, const std::string& node_nonce,
                   const std::string& rest) {
@@ -57,8 +57,7 @@ class KeepingVerifier final : public grpc::experimental::ExternalCertificateVeri
                 std::function<void(grpc::Status)> /*callback*/, grpc::Status* status) override {
         const std::string certificate(request->peer_cert().data(), request->peer_cert().size());
         const std::scoped_lock lock(kept_->mutex);
-        // Another connection with another certificate would not be the one that proofs are
-        // made for.
+        // The proofs are made for one certificate: reject a connection with another one.
         if (kept_->certificate_pem.empty()) kept_->certificate_pem = certificate;
         *status = kept_->certificate_pem == certificate
                       ? grpc::Status()

@@ -1,10 +1,10 @@
 #pragma once
 // How two machines learn each other's keys. The node shows a code of eight words (88 bits
-// of the system's randomness) and listens on a port of its own until it is used, was
-// tried too often, or has expired. The desktop connects in TLS, in which each end shows
-// its own certificate and trusts any; then each proves that it knows the code, with
-// HMAC-SHA256 over both certificates as the connection has them. Somebody between them
-// has other certificates, and so proves nothing.
+// of the system's randomness) and listens on a separate port until the code is used, was
+// tried too often, or has expired. The desktop connects in TLS, in which each end
+// presents its own certificate and accepts any; then each proves that it knows the code,
+// with HMAC-SHA256 over both certificates of the connection. An attacker between them has
+// other certificates, and so cannot prove anything.
 
 #include <chrono>
 #include <filesystem>
@@ -31,8 +31,8 @@ class PairingOffer {
 
     const std::string& code() const;
     int port() const;
-    // Until a desktop has proven that it knows the code; it is paired then, and returned.
-    // Throws Error: kInvalidInput (the code is void), kCancelled (stop).
+    // Waits until a desktop has proven that it knows the code; returns it, paired. Throws
+    // Error: kInvalidInput (the code is void), kCancelled (stop).
     PairedPeer wait(std::chrono::seconds lifetime, const std::stop_token& stop);
 
   private:

@@ -13,8 +13,9 @@
 
 namespace offstage::engine {
 
-// Ends a TLS handshake in which the other end shows a key that is not admitted. That it has the key which it shows, the
-// handshake proves; no authority signs anything, so that nothing else is asked for.
+// Ends a TLS handshake in which the other end presents a key that is not admitted. The
+// handshake itself proves that it has that key; no authority signs anything, so nothing
+// else is checked.
 class PinnedKeys final : public grpc::experimental::ExternalCertificateVerifier {
   public:
     // Who is admitted, by fingerprints; any thread. May be closed while handshakes go on.
@@ -22,7 +23,7 @@ class PinnedKeys final : public grpc::experimental::ExternalCertificateVerifier 
       public:
         explicit Admission(std::function<bool(const std::string& fingerprint)> admits) : admits_(std::move(admits)) {}
         bool admits(const std::string& fingerprint) const;
-        void close();  // nobody any more; when it has returned, the function is not called again
+        void close();  // admits no key any more; after the return, the function is not called again
 
       private:
         mutable std::mutex mutex_;
@@ -40,9 +41,10 @@ class PinnedKeys final : public grpc::experimental::ExternalCertificateVerifier 
     const std::shared_ptr<Admission> admission_;
 };
 
-// What a machine shows of itself at either end of a connection.
+// The certificate that a machine presents at either end of a connection.
 std::shared_ptr<grpc::experimental::CertificateProviderInterface> own_certificate(const NodeIdentity& own);
-// For who connects; the verifier alone decides about the other end, whatever its certificate says.
+// For the connecting end; the verifier alone decides about the other end, not its
+// certificate's contents.
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(
     const NodeIdentity& own, const std::shared_ptr<grpc::experimental::CertificateVerifier>& verifier);
 

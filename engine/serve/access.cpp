@@ -51,7 +51,8 @@ class OpenFile {
     int descriptor_;
 };
 
-// With those above it, for its owner alone. What fails is reported by what is made in it.
+// Creates the folder and those above it, for its owner alone. Errors show when a file is
+// created in it.
 void make_private_folder(const std::filesystem::path& folder) {
     if (folder.empty() || ::mkdir(folder.c_str(), S_IRWXU) == 0 || errno != ENOENT || !folder.has_relative_path()) {
         return;
@@ -60,7 +61,7 @@ void make_private_folder(const std::filesystem::path& folder) {
     ::mkdir(folder.c_str(), S_IRWXU);
 }
 
-// Whether it was made: false where there is such a file already.
+// Returns whether it was made: false if such a file exists.
 bool make_token_file(const std::filesystem::path& file, const std::string& token) {
     make_private_folder(file.parent_path());
     const OpenFile made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -205,7 +206,7 @@ std::optional<HttpReply> AccessRules::answer_preflight(const HttpRequest& head) 
     HttpReply reply;
     reply.status = 204;
     reply.with("Access-Control-Allow-Methods", "GET, POST").with("Access-Control-Max-Age", "600");
-    // The names that are asked for, if they are names.
+    // The requested header names, if they are valid names.
     const std::string names = head.header("access-control-request-headers");
     const bool harmless = std::all_of(names.begin(), names.end(), [](char c) {
         return is_letter_or_digit(c) || c == '-' || c == '_' || c == ',' || c == ' ';

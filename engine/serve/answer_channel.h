@@ -12,7 +12,7 @@
 
 namespace offstage::engine {
 
-// What the engine's thread says to the connection that waits for an answer. Ends with
+// Messages of the engine's thread to the connection that waits for an answer. Ends with
 // AnswerTotals or an ApiError.
 using AnswerEvent = std::variant<AnswerPiece, AnswerTotals, ApiError>;
 

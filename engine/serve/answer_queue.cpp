@@ -31,7 +31,7 @@ void AnswerQueue::cancel_all() {
         dropped.swap(waiting_);
         if (running_ != nullptr) running_->cancel();
     }
-    // Who put them in may keep the tickets; what the work owns goes now.
+    // Callers may keep the tickets; the objects that the work owns are destroyed now.
     for (const auto& ticket : dropped) {
         ticket->cancel();
         ticket->work_ = nullptr;

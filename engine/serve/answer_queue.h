@@ -13,8 +13,9 @@
 namespace offstage::engine {
 
 // Work for the engine from any number of threads, done one after another by one thread:
-// the one that drives the Session. The server puts work in; whoever has the session takes
-// it out with run_next() - the command line in a loop, a window between its own answers.
+// the one that drives the Session. The server puts work in; the owner of the session
+// takes it out with run_next() - the command line in a loop, a window between its own
+// answers.
 class AnswerQueue {
   public:
     // Runs on the engine's thread. Must not throw; must end soon after `stop` is requested.
@@ -41,9 +42,9 @@ class AnswerQueue {
     // ---- any thread
     // nullptr: the queue is full, or closed.
     std::shared_ptr<Ticket> submit(Work work);
-    // What waits is dropped, what is being done is cancelled.
+    // Drops waiting work and cancels the running one.
     void cancel_all();
-    // The same, and from now on nothing is taken.
+    // The same, and from now on nothing is accepted.
     void close();
     // Waiting, cancelled work not counted, and whether one is being done.
     std::size_t n_waiting() const;
@@ -60,7 +61,7 @@ class AnswerQueue {
     bool wait(const std::stop_token& stop);
 
   private:
-    // Without what was cancelled while it waited.
+    // Removes work that was cancelled while it waited.
     void drop_cancelled();
 
     const std::size_t most_waiting_;

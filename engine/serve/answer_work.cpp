@@ -8,8 +8,8 @@
 namespace offstage::engine {
 namespace {
 
-// The text of one answer while it comes: held back where it could be a stop text, with the
-// tokens that belong to what is let through.
+// The text of one answer while it is generated: held back where it could be a stop text,
+// with the tokens that belong to the released text.
 class CutAnswer {
   public:
     CutAnswer(std::size_t choice, const std::vector<std::string>& stops) : choice_(choice), stops_(stops) {}
@@ -103,7 +103,7 @@ class OneAnswer {
         echo({});
         emit_(std::move(piece));
     }
-    // The prompt's text, once, where it is wanted.
+    // The prompt's text, once, if requested.
     void echo(const std::vector<TokenChoice>& tokens) {
         if (!request_.echo || echoed_) return;
         echoed_ = true;

@@ -1,5 +1,5 @@
 #pragma once
-// A request's way through the engine: what is generated, cut at stop texts, in pieces.
+// Answers a request with the engine: generated text, cut at stop texts, in pieces.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace offstage::engine {
 
-// A piece of one of the request's answers, in the order in which they come.
+// A piece of one of the request's answers, in order.
 struct AnswerPiece {
     std::size_t choice = 0;  // which of ApiRequest::prompts it answers
     std::string text;        // whole characters; may be empty
-    std::string thought;     // the same of what the model thinks before it answers
-    // Where log probabilities are wanted: the tokens whose text begins in what came up to
-    // here and not in earlier pieces. The text that a stop text cut off has none, nor has
-    // a thought. A completion's last piece has the token that ended it too, which has no
-    // text: who scores a prompt with max_tokens 1 counts on one token behind it.
+    std::string thought;     // the same for the model's thinking before the answer
+    // If log probabilities are requested: the tokens whose text begins in the output up
+    // to here and not in earlier pieces. Text that a stop text cut off has none, nor has
+    // a thought. A completion's last piece also has the token that ended it, which has no
+    // text: clients that score a prompt with max_tokens 1 expect one token after it.
     std::vector<TokenChoice> tokens;
-    // The text begins without the space that the first token's bytes begin with.
+    // The text begins without the leading space of the first token's bytes.
     bool dropped_space = false;
-    // Of the last piece of an answer: "stop" (its own end, or a stop text) or "length"
+    // In the last piece of an answer: "stop" (its own end, or a stop text) or "length"
     // (max_tokens, or the context is full).
     std::string finish_reason = {};
 };
@@ -39,8 +39,8 @@ struct AnswerTotals {
 };
 
 // Answers the prompts one after another. The engine's thread; `emit` is called on it. A
-// prompt whose tokens are scored is emitted together with its whole answer. Throws what
-// Session::generate() throws.
+// prompt whose tokens are scored is emitted together with its whole answer. Throws the
+// errors of Session::generate().
 AnswerTotals answer_request(const ApiRequest& request, Session& session, const std::stop_token& stop,
                             const std::function<void(AnswerPiece)>& emit);
 

@@ -32,7 +32,7 @@ std::string ApiError::body() const {
 }
 
 ApiError api_error_of(int status, const Error& error) {
-    // What a template's or a library's words are about has no code of ours.
+    // Text from a template or a library has no code in our catalogue.
     const bool is_outside = error.message().code() == from_outside({}).code();
     return {status, error.what(), {}, is_outside ? std::string() : std::string(error.message().code())};
 }

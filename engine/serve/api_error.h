@@ -9,8 +9,8 @@
 
 namespace offstage::engine {
 
-// A request that is refused, in the shape that OpenAI's clients know: {"error": {"message",
-// "type", "param", "code"}}. what() is the message.
+// The refusal of a request, in the form of OpenAI's API: {"error": {"message", "type",
+// "param", "code"}}. what() is the message.
 class ApiError : public std::runtime_error {
   public:
     // param: the field that is wrong; empty: null. code: empty: null.

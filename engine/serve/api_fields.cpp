@@ -17,10 +17,10 @@ constexpr unsigned kInChat = bit(RequestObject::kChat), kInCompletion = bit(Requ
                    kInPart = bit(RequestObject::kPart), kInStream = bit(RequestObject::kStreamOptions),
                    kInCall = bit(RequestObject::kToolCall), kInFunction = bit(RequestObject::kFunction);
 
-// What api_request.cpp reads.
+// Fields that api_request.cpp reads.
 constexpr std::string_view kRead = "read";
-// Changes no answer, whatever its value: who asks, how it is billed or stored, what a
-// cache may do, and the details of what another field would have to switch on first.
+// Fields that change no answer, with any value: the caller's identity, billing, storing,
+// caching, and details of features that another field would have to switch on first.
 constexpr std::string_view kHarmless = "harmless";
 
 struct FieldRule {
@@ -231,7 +231,7 @@ constexpr FieldRule kRules[] = {
     {"continuous_usage_stats", kInStream, "[false]"},
 };
 
-// The first of the values that change nothing, for a person.
+// The first of the neutral values, for users.
 std::string neutral_text(const nlohmann::json& neutral) {
     const bool is_none = neutral.empty() || neutral[0].empty() || neutral[0] == "";
     return is_none ? "none" : neutral[0].dump();

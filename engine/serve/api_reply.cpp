@@ -57,7 +57,7 @@ Json completion_alternatives(const TokenChoice& choice) {
     return json;
 }
 
-// Where both are objects of lists, list by list.
+// Appends list by list, if both are objects of lists.
 void append_lists(Json& to, const Json& from) {
     if (from.is_null()) return;
     if (to.is_null()) {

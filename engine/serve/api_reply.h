@@ -20,7 +20,7 @@ class ApiReply {
 
     // ---- a stream of server-sent events: one or more for each piece
     std::string events(const AnswerPiece& piece);
-    std::string last_events(const AnswerTotals& totals);  // usage, where it is wanted, and "[DONE]"
+    std::string last_events(const AnswerTotals& totals);  // usage, if requested, and "[DONE]"
 
     // ---- one object
     void add(const AnswerPiece& piece);
@@ -38,7 +38,7 @@ class ApiReply {
 
     Json object(const char* type) const;
     std::string event(Json choices, Json usage) const;
-    // Of the piece alone; null where none are wanted.
+    // For the piece alone; null if none are requested.
     Json log_probabilities(const AnswerPiece& piece, Choice& choice) const;
     bool is_chat() const { return kind_ == ApiRequest::Kind::kChat; }
 

@@ -36,7 +36,7 @@ class Fields {
         const auto it = object_.find(name);
         return it == object_.end() || it->is_null() ? nullptr : &*it;
     }
-    // Of several names for one thing, the first that is given; the last where none is.
+    // Of several names for one field, the first that is given; the last if none is.
     const char* first_of(std::initializer_list<const char*> names) const {
         const auto* const given =
             std::find_if(names.begin(), names.end() - 1, [&](const char* name) { return find(name); });
@@ -100,7 +100,7 @@ SamplerSettings sampler_of(const Fields& fields) {
     sampler.temperature = fields.number("temperature", 0, 100, 1);
     sampler.top_p = fields.number("top_p", 0, 1, 1);
     sampler.top_k = static_cast<int>(fields.integer("top_k", -1, 1'000'000, 0));
-    sampler.top_k = std::max(0, sampler.top_k);  // -1 is another way to say that it is off
+    sampler.top_k = std::max(0, sampler.top_k);  // -1 also means off
     sampler.min_p = fields.number("min_p", 0, 1, 0);
     sampler.repeat_penalty = fields.number(fields.first_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, 1);
     // As llama.cpp means it: 0 is none of the tokens so far, -1 all of them.
@@ -108,15 +108,15 @@ SamplerSettings sampler_of(const Fields& fields) {
         fields.integer("repeat_last_n", -1, std::numeric_limits<int>::max(), sampler.repeat_window);
     if (window == 0) sampler.repeat_penalty = 1;
     sampler.repeat_window = static_cast<int>(std::max<std::int64_t>(0, window));
-    // The engine draws a seed where it is 0; here 0 is a seed like any other.
+    // The engine draws a seed if it is 0; here 0 is a normal seed.
     constexpr std::uint64_t kSeedZero = 0x9E3779B97F4A7C15;
     constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-    // -1, too, is a new one each time, as programs made for llama.cpp say it.
+    // -1 also means a new seed each time, as for llama.cpp's clients.
     const std::int64_t seed = fields.integer("seed", kLowest, std::numeric_limits<std::int64_t>::max(), -1);
     if (seed != -1) {
         sampler.seed = seed == 0 ? kSeedZero : static_cast<std::uint64_t>(seed);
     }
-    if (sampler.top_p == 0) sampler.top_p = std::numeric_limits<float>::min();  // the best token alone
+    if (sampler.top_p == 0) sampler.top_p = std::numeric_limits<float>::min();  // the best token only
     try {
         validate(sampler);
     } catch (const Error& error) {
@@ -142,8 +142,7 @@ std::vector<std::string> stops_of(const Fields& fields) {
     return stops;
 }
 
-// What both endpoints have: everything but the prompt and what is said of log
-// probabilities.
+// The common part of both endpoints: everything except the prompt and log probabilities.
 ApiRequest common_of(const json& object, const Fields& fields, ApiRequest::Kind kind) {
     check_fields(object, kind == ApiRequest::Kind::kChat ? RequestObject::kChat : RequestObject::kCompletion);
     ApiRequest request;
@@ -163,7 +162,7 @@ ApiRequest common_of(const json& object, const Fields& fields, ApiRequest::Kind 
 // empty one.
 std::string content_of(const json& message, const std::string& at, Role role) {
     const auto it = message.find("content");
-    if (it == message.end()) {  // an assistant may have called a tool and said nothing
+    if (it == message.end()) {  // an assistant may have called a tool without any text
         if (role == Role::kAssistant) return {};
         throw ApiError(400, "\"" + at + ".content\" is missing; expected a text.", "messages");
     }
@@ -197,7 +196,7 @@ std::vector<ToolCall> tool_calls_of(const Fields& message, const std::string& at
         check_fields(call, RequestObject::kToolCall, here + ".");
         check_fields(*function, RequestObject::kFunction, here + ".function.");
         const Fields named(*function, here + ".function.");
-        // Some programs send what they have parsed.
+        // Some clients send the parsed arguments.
         const json* arguments = named.find("arguments");
         const bool is_object = arguments != nullptr && arguments->is_object();
         calls.push_back(

@@ -1,6 +1,6 @@
 #include "engine/serve/http_server.h"
 
-// The only file that knows the library, and the only one of the engine that opens sockets.
+// The only file that uses the library, and the only one of the engine that opens sockets.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -58,8 +58,8 @@ int milliseconds_until(Clock::time_point deadline) {
     return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
 }
 
-// One accepted socket. Reads no more than the limits allow and no longer than they allow;
-// httplib's own reading is bounded in neither way.
+// One accepted socket. Reads within the limits of size and time; httplib's own reading is
+// bounded in neither way.
 class Connection final : public httplib::Stream, public HttpClient {
   public:
     Connection(socket_t socket, const HttpLimits& limits, EventFile& stop)
@@ -71,7 +71,7 @@ class Connection final : public httplib::Stream, public HttpClient {
     enum class Problem { kNone, kHeadTooLarge, kTooSlow };
     Problem problem() const { return problem_; }
     bool any_read() const { return any_read_; }
-    // What follows is the body.
+    // The body follows.
     void end_head() {
         in_head_ = false;
         // Lines between chunks come on top.
@@ -83,11 +83,11 @@ class Connection final : public httplib::Stream, public HttpClient {
     bool is_whole = false;  // the request was read to its end
     bool is_let_in = false;
 
-    // Any thread, before the socket is closed: whatever its own thread waits for ends.
+    // Any thread, before the socket is closed: all waits of its own thread end.
     void cut_off() { ::shutdown(socket_, SHUT_RDWR); }
 
-    // Nothing more is sent; what the client still sends is thrown away for a while, since
-    // closing with bytes unread would destroy the reply on its way.
+    // Nothing more is sent; the client's further bytes are discarded for a while, since
+    // closing with unread bytes would destroy the reply on its way.
     void linger() {
         constexpr int kLingerMs = 1000;
         ::shutdown(socket_, SHUT_WR);
@@ -119,7 +119,7 @@ class Connection final : public httplib::Stream, public HttpClient {
         broken_ = true;
         return -1;
     }
-    // The same, whatever the problem was.
+    // The same, after any earlier problem.
     void write_all(std::string_view text) {
         problem_ = Problem::kNone;
         while (!text.empty()) {
@@ -128,7 +128,7 @@ class Connection final : public httplib::Stream, public HttpClient {
             text.remove_prefix(static_cast<std::size_t>(n));
         }
     }
-    void get_remote_ip_and_port(std::string&, int&) const override {}  // not asked for
+    void get_remote_ip_and_port(std::string&, int&) const override {}  // not used
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return socket_; }
 
@@ -204,8 +204,8 @@ class Connection final : public httplib::Stream, public HttpClient {
     std::size_t taken_ = 0, filled_ = 0;
 };
 
-// Who is being read or answered: those that were let in, up to a number, and the others,
-// in the order in which they came.
+// The connections being read or answered: admitted ones, up to a number, and the others,
+// in the order of their arrival.
 class Places {
   private:
     struct Place {
@@ -245,7 +245,7 @@ class Places {
             others_.erase(ticket);
         }
     }
-    // Of the others the one that came first, if there is one that is not cut off already.
+    // Cuts off the oldest of the others that is not cut off already.
     void cut_off_oldest() {
         const std::lock_guard lock(mutex_);
         const auto oldest =
@@ -262,7 +262,7 @@ class Places {
     std::size_t n_let_in_ = 0;
 };
 
-// The connection that this thread serves: httplib's callbacks do not say which it is.
+// The connection of this thread: httplib's callbacks do not pass it.
 thread_local Connection* serving = nullptr;
 thread_local Places::Ticket its_ticket;
 // This thread is the listening one: there are too many connections.
@@ -279,7 +279,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
         if (!has_idle) places_.cut_off_oldest();
         {
             const std::lock_guard lock(mutex_);
-            // The thread of the one that was cut off takes it in a moment.
+            // The thread of the cut-off connection takes it in a moment.
             if (has_idle || tasks_.size() < most_) {
                 tasks_.push_back([task = std::move(task), ticket = places_.arrive()] {
                     its_ticket = ticket;
@@ -306,7 +306,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
     }
 
   private:
-    // For one more task; makes one where none waits.
+    // For one more task; makes a thread if none waits.
     bool has_thread() {
         const std::lock_guard lock(mutex_);
         if (tasks_.size() < n_idle_) return true;
@@ -353,7 +353,7 @@ HttpRequest head_of(const httplib::Request& request) {
     HttpRequest head;
     head.method = request.method;
     head.path = request.path;
-    // httplib puts these beside what the client sent.
+    // httplib adds these to the client's headers.
     constexpr std::array<std::string_view, 4> kOwn = {"remote_addr", "remote_port", "local_addr", "local_port"};
     for (const auto& [name, value] : request.headers) {
         std::string key = lower_case(name);
@@ -387,7 +387,7 @@ struct Refusal {
     std::string sentence;
 };
 
-// What the headers say of the body of a POST request, before it is read.
+// A problem of a POST request's body that its headers show, before it is read.
 std::optional<Refusal> body_problem(const HttpRequest& head, std::size_t most_bytes) {
     const std::string length = head.header("content-length");
     const std::string coding = lower_case(head.header("transfer-encoding"));
@@ -414,7 +414,7 @@ std::optional<Refusal> body_problem(const HttpRequest& head, std::size_t most_by
     return std::nullopt;
 }
 
-// Bound like httplib's, but that no second program can share the port.
+// Binds like httplib, but without sharing the port with a second program.
 void set_listening_options(socket_t socket) {
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -484,7 +484,7 @@ class HttpServer::Implementation final : public httplib::Server {
         });
         set_error_handler([this](const httplib::Request&, httplib::Response& response) {
             if (!response.body.empty() || response.content_provider_) return;
-            // What httplib refuses itself.
+            // Refusals by httplib itself.
             const bool long_path = response.status == 414;
             reply(error(response.status, long_path ? "The path is too long." : "The request is no HTTP/1.1."),
                   response);
@@ -510,7 +510,7 @@ class HttpServer::Implementation final : public httplib::Server {
     }
 
     void begin_listening() {
-        // Signals are for the threads that know what to do with them.
+        // Signals go to the threads that handle them.
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);

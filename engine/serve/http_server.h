@@ -1,5 +1,6 @@
 #pragma once
-// HTTP/1.1 on one address, without any meaning: who may ask for what, and the answers, are the HttpHandler's.
+// HTTP/1.1 on one address, without any meaning: the HttpHandler decides about access and
+// answers.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +14,13 @@
 
 namespace offstage::engine {
 
-// Where a server listens: numeric, never a name that would have to be looked up.
+// The address that a server listens on: numeric, never a name that would have to be
+// looked up.
 struct ListenAddress {
     std::string host = "127.0.0.1";  // IPv4 or IPv6, without brackets
-    std::uint16_t port = 8080;       // 0: one that is free
+    std::uint16_t port = 8080;       // 0: a free one
 
-    // 127.0.0.0/8 and ::1: nobody but this computer's programs can connect.
+    // 127.0.0.0/8 and ::1: only programs of this computer can connect.
     bool is_loopback() const;
     // "127.0.0.1:8080", "[::1]:8080".
     std::string text() const;
@@ -30,8 +32,8 @@ ListenAddress parse_listen_address(const std::string& text);
 struct HttpLimits {
     std::size_t head_bytes = std::size_t{32} << 10;  // request line and headers
     std::size_t body_bytes = std::size_t{8} << 20;
-    // At a time, of those that HttpHandler::refuse() let in; further ones are answered
-    // 503. As many others are read beside them: a further one takes the place of the
+    // Limit of simultaneous connections that HttpHandler::refuse() accepted; further ones
+    // are answered 503. As many others are read beside them: a further one replaces the
     // oldest.
     std::size_t connections = 64;
     // Milliseconds: for the head; for the body; without any byte written to a client that
@@ -66,15 +68,15 @@ struct HttpReply {
     }
 };
 
-// The connection that a request came by, while it is answered. One thread, the
-// connection's, but for the function that waker() returns.
+// The connection of a request, while it is answered. One thread, the connection's, except
+// for the function that waker() returns.
 class HttpClient {
   public:
     virtual ~HttpClient() = default;
     // Any thread, and longer than this object: ends the wait() under way, or the next one.
     virtual std::function<void()> waker() = 0;
     enum class Wait { kWoken, kNothing, kEnds };
-    // Waits until it is woken, or so many milliseconds (-1: for ever). kEnds: the client
+    // Waits until it is woken, or so many milliseconds (-1: no limit). kEnds: the client
     // closed the connection, or the server stops.
     virtual Wait wait(int ms) = 0;
     virtual bool server_stops() const = 0;
@@ -88,17 +90,18 @@ class HttpHandler {
     // or nothing. Only POST requests have a body; it is not read where they are refused.
     virtual std::optional<HttpReply> refuse(const HttpRequest& head) = 0;
     virtual HttpReply answer(const HttpRequest& request, HttpClient& client) = 0;
-    // The reply's body for what this file refuses itself: a malformed request, one that is
-    // too large, too many connections.
+    // The reply's body for refusals of this file: a malformed request, one that is too
+    // large, too many connections.
     virtual HttpReply error(int status, const std::string& sentence, const HttpRequest& head) = 0;
     // After each reply; `path` may be empty where the request could not be read.
     virtual void replied(const std::string& path, int status) = 0;
 };
 
 // Listens on one address. Each connection has a thread and carries one request. Requests
-// are read within HttpLimits, whatever a client sends; what was refused unread is
-// discarded for a moment, so that the client can read why. Who is not let in by
-// HttpHandler::refuse() keeps nobody else out, however many connections he opens.
+// are read within HttpLimits, for any client input; unread input of a refused request is
+// discarded for a moment, so that the client can read the reason. Clients that
+// HttpHandler::refuse() rejects cannot keep others out, however many connections they
+// open.
 class HttpServer {
   public:
     HttpServer(HttpHandler& handler, const HttpLimits& limits);
@@ -111,7 +114,7 @@ class HttpServer {
     ListenAddress bind(const ListenAddress& address);
     // From now on connections are answered. Once, after bind().
     void start();
-    // Answers under way end (HttpClient::wait() says so); returns when all threads
+    // Ends running answers (HttpClient::wait() returns kEnds); returns when all threads
     // have ended.
     void stop();
 

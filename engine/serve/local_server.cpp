@@ -63,11 +63,11 @@ ApiError api_error_of(const Error& error) {
 }
 
 constexpr const char* kServerStopped = "The request was stopped before it was answered.";
-constexpr int kClientLeft = 499;  // for the metrics alone: nobody reads it
+constexpr int kClientLeft = 499;  // for the metrics only: the client has left
 constexpr const char* kClientLeftText = "The client left before its answer was whole.";
 
-// The engine's end of a channel: says that the request was dropped where nothing else was
-// said, as when the queue is closed.
+// The engine's end of a channel: if no other end was sent, reports that the request was
+// dropped, as when the queue is closed.
 class ChannelEnd {
   public:
     explicit ChannelEnd(std::shared_ptr<AnswerChannel> channel) : channel_(std::move(channel)) {}
@@ -80,7 +80,7 @@ class ChannelEnd {
     std::shared_ptr<AnswerChannel> channel_;
 };
 
-// The connection's end: as long as it lives the request is wanted.
+// The connection's end: while it exists the answer is needed.
 class PendingAnswer {
   public:
     PendingAnswer(std::shared_ptr<AnswerChannel> channel, std::shared_ptr<AnswerQueue::Ticket> ticket,
@@ -126,7 +126,7 @@ void write_events(PendingAnswer& pending, ApiReply& reply, int comment_ms, const
         write(error != nullptr ? "data: " + error->body() + "\n\n" : reply.last_events(std::get<AnswerTotals>(*event)));
         return;
     }
-    // Read by nobody where the client left.
+    // Has no reader if the client left.
     write("data: " + pending.unanswered().body() + "\n\n");
 }
 
@@ -143,8 +143,8 @@ HttpReply whole_reply(PendingAnswer& pending, ApiReply& reply) {
     throw pending.unanswered();
 }
 
-// What can be said against the prompts is said before the request is put into the queue,
-// where the engine's thread is not kept from others' answers.
+// Problems of the prompts are reported before the request is queued, so that they take no
+// time of the engine's thread.
 void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& client) {
     if (loaded.text == nullptr) return;
     for (GenerationRequest& prompt : request.prompts) {
@@ -194,7 +194,7 @@ void LocalServer::set_model(std::optional<ModelSummary> model) {
         model_ = std::move(model);
         model_since_ = seconds_now();
     }
-    queue_.cancel_all();  // which was asked of the model before
+    queue_.cancel_all();  // requests for the model before
 }
 
 std::optional<ModelSummary> LocalServer::model() const {
@@ -319,7 +319,7 @@ HttpReply LocalServer::complete(ApiRequest::Kind kind, const std::string& body, 
     }
     make_prompts(*request, loaded, client);
     const auto channel = std::make_shared<AnswerChannel>(client.waker());
-    // The work alone owns its end: where the queue drops it, the channel ends.
+    // Only the work owns its end: if the queue drops the work, the channel ends.
     auto end = std::make_shared<ChannelEnd>(channel);
     auto ticket = queue_.submit(
         [this, request, source = loaded.source, end = std::move(end)](Session& session, const std::stop_token& stop) {

@@ -21,20 +21,20 @@ struct LocalServerSettings {
     ListenAddress listen;
     std::string token;
     std::vector<std::string> origins;  // as parse_origin() returns them
-    // How its owner lets pages of another origin in, for those that are refused.
+    // How the owner can allow pages of another origin, for the message to refused ones.
     std::string how_to_allow_origin = "start it with --allow-origin to let them";
-    std::size_t most_waiting = 16;  // requests, beside the one that is answered
-    int comment_ms = 10'000;        // of a stream in which nothing comes: how often it is written that it waits
+    std::size_t most_waiting = 16;  // requests, beside the running one
+    int comment_ms = 10'000;        // interval of "still waiting" comments in a stream without output
     HttpLimits http;
 };
 
-// A model for other programs of this computer, by a part of OpenAI's HTTP API:
+// Gives other programs of this computer access to a model, by a part of OpenAI's HTTP
+// API:
 //   GET /v1/models, /v1/models/NAME   POST /v1/chat/completions, /v1/completions
 //   GET /health, /metrics
-// Every request brings the token. Nothing is listened to before the constructor, and
-// nothing after stop().
+// Every request must contain the token. Listens from the constructor to stop().
 //
-// The server has threads of its own and never touches the Session: requests lie in queue()
+// The server has its own threads and never uses the Session: requests wait in queue()
 // until its owner's run_next() answers them, one after another.
 class LocalServer final : private HttpHandler {
   public:
@@ -45,7 +45,7 @@ class LocalServer final : private HttpHandler {
     LocalServer& operator=(const LocalServer&) = delete;
 
     const ListenAddress& address() const { return address_; }
-    // "http://127.0.0.1:8080/v1", as clients are told.
+    // "http://127.0.0.1:8080/v1", for clients.
     std::string base_url() const;
 
     // From now on requests are read; without a model they are answered 503.

@@ -11,7 +11,7 @@
 
 namespace offstage::engine {
 
-// What the server did since it was started. Any thread.
+// The server's counts since its start. Any thread.
 class ServerMetrics {
   public:
     // path: one of the server's, or "other".
@@ -19,7 +19,7 @@ class ServerMetrics {
     void count_answer(const AnswerTotals& totals, double seconds);
 
     std::uint64_t n_replies() const;
-    std::uint64_t n_answers() const;  // those that were stopped among them
+    std::uint64_t n_answers() const;  // including stopped ones
     std::uint64_t n_stopped() const;
     double mean_answer_s() const;  // 0: none yet
 

@@ -13,9 +13,9 @@ class StopTexts {
     // None of them empty; none at all lets everything through.
     explicit StopTexts(std::vector<std::string> texts) : texts_(std::move(texts)) {}
 
-    // What may be shown now. Nothing more once one was found.
+    // Returns the text that may be shown now. Nothing more once a stop text was found.
     std::string push(std::string_view piece);
-    // What was held back and turned out to be no stop text.
+    // Returns the held-back text, which was no stop text.
     std::string finish();
     bool found() const { return found_; }
 
