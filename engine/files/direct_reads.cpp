@@ -75,7 +75,7 @@ class ThreadReads final : public DirectReads {
 
 DirectFile::DirectFile(const RegularFile& file) : file_(file) {
 #ifdef O_DIRECT
-    // The same file, whatever lies at its path by now.
+    // Reopens the same file, even if its path now names another one.
     const std::string own = "/proc/self/fd/" + std::to_string(file.descriptor());
     descriptor_ = ::open(own.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
     direct_ = descriptor_ >= 0;

@@ -19,9 +19,9 @@ namespace offstage::engine {
 // Offsets, sizes and addresses of direct reads are multiples of this many bytes.
 inline constexpr std::size_t kDirectAlignment = 4096;
 
-// A file that is open a second time, past the system's cache. Where its file system has
-// no such way (an old tmpfs, some network file systems), reads go through the cache. Any
-// thread.
+// A file opened a second time, for reads past the system's cache. Where its file system
+// does not support that (an old tmpfs, some network file systems), reads go through the
+// cache. Any thread.
 class DirectFile {
   public:
     // `file` must outlive this object. Throws nothing.
@@ -58,20 +58,20 @@ struct DirectResult {
 
 inline constexpr std::uint64_t kNoRead = ~std::uint64_t{0};
 
-// Reads under way. Nothing is cancelled: what was submitted comes out of wait().
+// Reads under way. Nothing is cancelled: wait() returns every submitted read.
 class DirectReads {
   public:
     enum class Kind : std::uint8_t { kBest, kThreads };
-    // For at most `depth` reads at once. Throws nothing but std::bad_alloc: where io_uring
-    // is not to be had, threads do it.
+    // For at most `depth` reads at once. Throws only std::bad_alloc: without io_uring,
+    // threads read.
     static std::unique_ptr<DirectReads> open(Kind kind, int depth);
-    virtual ~DirectReads() = default;  // nothing may be under way, and nobody in wait()
+    virtual ~DirectReads() = default;  // no read may be under way, and no thread in wait()
 
     // So many threads should call wait(); with Kind::kThreads they are what reads.
     virtual int n_waiting() const = 0;
     virtual const char* name() const = 0;  // "io_uring", "threads"
-    // What reads go to lies in here, as far as they can be made cheaper by knowing that.
-    // Until the next call; nothing may be under way.
+    // The memory that contains most destinations of reads, for implementations that can
+    // register it. Until the next call; no read may be under way.
     virtual void set_memory(std::span<std::byte> /*memory*/) {}
     // Any thread. At most `depth` reads are between this and their result.
     virtual void submit(std::span<const DirectRead> reads) = 0;
@@ -83,7 +83,7 @@ class DirectReads {
     virtual void stop() = 0;
 };
 
-// One read's way through system calls that may bring less than was asked for.
+// The progress of one read through system calls that may return less than requested.
 class ReadProgress {
   public:
     ReadProgress() = default;
@@ -94,8 +94,8 @@ class ReadProgress {
     std::size_t bytes() const { return read_.bytes - done_; }
     std::uint64_t offset() const { return read_.offset + done_; }
 
-    // What a system call returned: bytes, or an error's number below zero. Nothing: the
-    // rest is to be read.
+    // The result of a system call: bytes, or an error's number below zero. Nothing: read
+    // the rest.
     std::optional<DirectResult> advance(std::int64_t returned);
 
   private:

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kGathered = std::size_t{64} << 10;
 constexpr int kMostLinks = 40;  // as many as the system itself follows
 constexpr int kMostTries = 100;
-constexpr std::size_t kLongestStem = 240;  // of a temporary file's name, which may have 255 bytes
+constexpr std::size_t kLongestStem = 240;  // a temporary file's name, which may have 255 bytes
 
 // "/proc/self/fd/1" and what leads there, as /dev/stdout does: the number of this
 // program's own descriptor.
@@ -66,7 +66,7 @@ Target find_target(const fs::path& file) {
             return target;
         }
         if (n_links == kMostLinks) return target.error = ELOOP, target;
-        // Links of /proc name open files, which may have no path of their own.
+        // Links in /proc name open files, which may have no path.
         target.descriptor = own_descriptor(target.path);
         if (target.descriptor || lies_in_proc(target.path)) return target.in_place = true, target;
         std::error_code error;
@@ -123,10 +123,10 @@ void FileWriter::open_in_place(bool wait_for_reader) {
     if (!wait_for_reader && ::fcntl(descriptor_, F_SETFL, O_APPEND) != 0) fail(errno);
 }
 
-// A name that nobody else has: two programs may write the same file at once.
+// A unique name: two programs may write the same file at once.
 void FileWriter::open_temporary(bool replaces) {
-    // What others may not read of the old file they may not read of the new one while it
-    // is written either.
+    // While it is written, the new file is not readable by users who could not read the
+    // old one.
     const mode_t mode = replaces ? 0600 : 0666;
     std::string name;
     for (int i = 0; i < kMostTries && descriptor_ < 0; ++i) {

@@ -9,19 +9,25 @@ namespace offstage::engine {
 
 struct FileOptions {
     bool make_folders = false;    // those of the path that are missing
-    bool wait_for_reader = true;  // of a FIFO; else one without a reader is a failure
+    bool wait_for_reader = true;  // of a FIFO; otherwise a FIFO without a reader is a failure
 };
 
-// Writes one file. What the path names when the writer is made decides how:
-// - nothing yet, or a regular file: the bytes go to a temporary file beside it, which commit() syncs and renames. So
-//   there is the whole new file or what was there before, also when the program is killed in between. A file that is
-//   replaced keeps its permissions and, where the system allows it, its owner; one that may not be written stays.
-// - a symbolic link, a chain of them, or one whose target is missing: the same for the target; the links stay.
-// - a device, a FIFO, a terminal: it is opened and written to, never replaced. /dev/stdout, /dev/fd/N and
-//   /proc/self/fd/N are this program's own descriptors: they are written to where they stand.
+// Writes one file. The path's target when the writer is made decides how:
+// - nothing yet, or a regular file: the bytes go to a temporary file beside it, which
+//   commit() syncs and renames. So
+//   there is the whole new file or the old one, also when the program is killed in
+//   between. A file that is
+//   replaced keeps its permissions and, where the system allows it, its owner; one
+//   without write permission stays.
+// - a symbolic link, a chain of them, or one whose target is missing: the same for the
+//   target; the links stay.
+// - a device, a FIFO, a terminal: it is opened and written to, never replaced.
+//   /dev/stdout, /dev/fd/N and
+//   /proc/self/fd/N are this program's own descriptors: they are written at their present
+//   position.
 // - a folder or a socket: a failure.
-// The first failure is kept, and what follows it does nothing. Bytes are gathered; those
-// for a device may wait until commit(). One thread at a time. Throws std::bad_alloc only.
+// The first failure is kept, and later calls do nothing. Bytes are gathered; those for a
+// device may wait until commit(). One thread at a time. Throws std::bad_alloc only.
 class FileWriter {
   public:
     explicit FileWriter(const std::filesystem::path& file, const FileOptions& options = {});

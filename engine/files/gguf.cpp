@@ -19,10 +19,10 @@ namespace {
 constexpr std::uint64_t kMostPairs = 1u << 16;
 constexpr std::uint64_t kMostTensors = 1u << 17;
 constexpr std::uint32_t kMostDims = 4;
-constexpr std::uint64_t kMostListed = 1u << 23;    // of all lists together
-constexpr std::uint64_t kLongestName = 1024;       // of a key or a tensor, in bytes
+constexpr std::uint64_t kMostListed = 1u << 23;    // in all lists together
+constexpr std::uint64_t kLongestName = 1024;       // a key or a tensor, in bytes
 constexpr std::uint64_t kLongestText = 64u << 20;  // a whole tokenizer.json may be one
-constexpr int kMostDepth = 4;                      // of lists in lists
+constexpr int kMostDepth = 4;                      // lists in lists
 constexpr std::uint64_t kLargestOffset = std::uint64_t{1} << 62;
 
 enum class Kind : std::uint32_t {
@@ -87,7 +87,7 @@ class GgufParser {
     }
 
   private:
-    // What lies in a file of that name instead.
+    // The kind of file that begins with these bytes instead.
     static Message expected_instead_of(std::string_view magic) {
         if (magic == "vers") return messages::gguf_not_lfs_pointer;
         if (magic.starts_with('<')) return messages::gguf_not_web_page;
@@ -131,8 +131,8 @@ class GgufParser {
                                                          : messages::gguf_version(source_, header_.version));
     }
 
-    // Each of what is counted takes at least so many bytes. That alone is no bound: a
-    // hole in a sparse file takes none of the disk and reads as zeros.
+    // Each counted item takes at least so many bytes. That alone is no bound: a hole in a
+    // sparse file takes no space on the disk and reads as zeros.
     std::uint64_t count(const MessageArgument& what, std::uint64_t most, std::uint64_t bytes_each) {
         const auto n = number<std::uint64_t>(what);
         if (n > most || n > (file_.size() - at_) / bytes_each) {

@@ -1,6 +1,6 @@
 #pragma once
-// The container of a GGUF file: its metadata, and where its tensors lie. What they mean
-// is read elsewhere. Specification: ggml's docs/gguf.md, versions 2 and 3.
+// The container of a GGUF file: its metadata, and the places of its tensors. Other files
+// interpret them. Specification: ggml's docs/gguf.md, versions 2 and 3.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ using GgufValue = std::variant<std::monostate, bool, std::int64_t, double, std::
                                std::vector<double>, std::vector<std::string_view>>;
 
 // The key-value pairs of a file, with checks. Every failed check throws Error
-// (kInvalidModel): source, key, what was found, what was expected. Any thread.
+// (kInvalidModel): source, key, actual and expected value. Any thread.
 class GgufMetadata {
   public:
     const std::string& source() const { return source_; }
@@ -59,8 +59,8 @@ class GgufMetadata {
 
 // Found, for a message: a number as written, a text in quotes, "a list of 3: 2, 4, 2".
 MessageArgument describe(const GgufValue& value);
-// Where a value is a list of equal numbers, that number: llama.cpp reads keys of layers
-// so. Else the value.
+// If a value is a list of equal numbers, that number, because llama.cpp accepts lists for
+// keys of layers. Otherwise the value.
 GgufValue one_number(const GgufValue& value);
 
 struct GgufTensor {
@@ -68,15 +68,15 @@ struct GgufTensor {
     std::vector<std::int64_t> shape;  // row-major: the file's in reverse
     std::uint32_t type = 0;           // ggml's number
     std::uint64_t offset = 0;         // from the beginning of the file, in bytes
-    std::uint64_t bytes = 0;          // all within the file; 0 too where the type is not known
+    std::uint64_t bytes = 0;          // all within the file; 0 too if the type is not known
 };
 
 struct GgufHeader {
     std::uint32_t version = 0;
     GgufMetadata metadata;
     std::vector<GgufTensor> tensors;
-    std::uint64_t alignment = 32;   // of the tensors' data
-    std::uint64_t data_offset = 0;  // where they begin
+    std::uint64_t alignment = 32;   // the tensors' data
+    std::uint64_t data_offset = 0;  // beginning of the tensors' data
 };
 
 // `file`: the whole file, mapped; must outlive the result. Only the header is read.

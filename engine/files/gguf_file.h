@@ -7,15 +7,15 @@
 
 namespace offstage::engine {
 
-// Whether a name ends in .gguf, in capitals or not.
+// Whether a name ends in .gguf, in upper or lower case.
 bool has_gguf_ending(const std::filesystem::path& path);
 
-// Whether a path names a GGUF file: by its ending, or by the file's first four bytes
-// where that is another (.bin) or none (Ollama's blobs). What ends in .safetensors or
-// .json is none.
+// Whether a path names a GGUF file: by its ending, or by the file's first four bytes if
+// it has another ending (.bin) or none (Ollama's blobs). Names ending in .safetensors or
+// .json never do.
 bool is_gguf_path(const std::filesystem::path& path);
 
-// A GGUF file, mapped, with its header. Movable: what points into the file stays good. Any
+// A GGUF file, mapped, with its header. Movable: pointers into the file stay valid. Any
 // thread.
 class GgufFile {
   public:

@@ -27,7 +27,7 @@ constexpr NumberedType ours(std::uint32_t number, WeightType type) {
 constexpr NumberedType foreign(std::uint32_t number, const char* name, std::uint64_t weights, std::uint64_t bytes) {
     return {number, {name, weights, bytes, false, WeightType::kF32}};
 }
-// Of other programs, or gone from ggml: the name is all that is kept.
+// A type of another program, or one removed from ggml: only its name is known.
 constexpr NumberedType named(std::uint32_t number, const char* name) {
     return foreign(number, name, 0, 0);
 }
@@ -75,7 +75,7 @@ constexpr std::array kGgmlTypes = {
     named(4, "MXFP4 of Ollama's first gpt-oss"),
 };
 
-// ik_llama.cpp's own, by its ggml.h. Where a number has had two names, both are here.
+// ik_llama.cpp's own types, by its ggml.h. If a number has had two names, both are here.
 constexpr std::array kIkTypes = {
     named(97, "Q8_0_X4"),       named(98, "Q8_1_X4"),     named(99, "Q8_2_X4"),    named(133, "Q6_0"),
     named(134, "IQ1_BN"),       named(135, "IQ2_BN"),     named(136, "Q8_K64"),    named(137, "IQ2_K"),

@@ -11,15 +11,15 @@ namespace offstage::engine {
 // A tensor type of ggml by its number, as GGUF files name it.
 struct GgufType {
     const char* name;
-    std::uint64_t weights;  // of a block; 0: not known
+    std::uint64_t weights;  // in a block; 0: not known
     std::uint64_t bytes;
     bool supported;  // type is one of ours
     kernels::WeightType type;
 };
 GgufType gguf_type(std::uint32_t number);
 
-// For messages: "Q4_K"; of what cannot be read "NVFP4 (type 40)", "IQ4_KS of ik_llama.cpp
-// (type 144)" or "type 99999".
+// For messages: "Q4_K"; for types that cannot be read "NVFP4 (type 40)", "IQ4_KS of
+// ik_llama.cpp (type 144)" or "type 99999".
 std::string gguf_type_name(std::uint32_t number);
 // "one of F32, F16 ...", and what to do where a tensor is in none of them.
 Message readable_gguf_types();

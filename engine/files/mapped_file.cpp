@@ -43,8 +43,8 @@ std::uintptr_t page_bytes() {
 }  // namespace
 
 RegularFile::RegularFile(const std::filesystem::path& path) : path_(path.string()) {
-    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever. It means
-    // nothing for regular files.
+    // O_NONBLOCK: opening a pipe without a writer would block forever. It has no effect
+    // on regular files.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) {
         const int code = errno;
@@ -138,7 +138,7 @@ bool MappedFile::contains(std::span<const std::byte> bytes) const {
 void MappedFile::drop_pages(std::span<const std::byte> part) const {
     const std::uintptr_t begin = (address(part.data()) + page_bytes() - 1) / page_bytes() * page_bytes();
     std::uintptr_t end = address(part.data()) + part.size();
-    // The map's last page reaches beyond the file's end, and holds nothing else there.
+    // The map's last page reaches beyond the file's end, and has no other contents there.
     if (end != address(data_) + size_) end = end / page_bytes() * page_bytes();
     if (begin >= end) return;
     ::madvise(const_cast<std::byte*>(data_ + (begin - address(data_))), end - begin, MADV_DONTNEED);
@@ -146,7 +146,7 @@ void MappedFile::drop_pages(std::span<const std::byte> part) const {
 
 void MappedFile::drop_cached(std::span<const std::byte> part) const {
     if (part.empty()) return;
-    // Neighbours on the first and the last page are read again when they are wanted.
+    // Neighbouring data on the first and the last page are read again when needed.
     const std::uintptr_t begin = address(part.data()) / page_bytes() * page_bytes();
     const std::uintptr_t end = (address(part.data()) + part.size() + page_bytes() - 1) / page_bytes() * page_bytes();
     const std::uintptr_t offset = begin - address(data_);

@@ -58,17 +58,16 @@ class MappedFile {
     // All take a part of bytes(). Advice only: failures are ignored.
     void drop_pages(std::span<const std::byte> part) const;  // whole pages inside `part`
     void read_ahead(std::span<const std::byte> part) const;  // every page that `part` touches
-    // Whether pages far apart are going to be touched: the system then reads nothing
-    // around them.
+    // Whether accesses will be far apart: the system then reads no pages around them.
     void expect_scattered_reads(bool scattered) const;
     // drop_pages(), and out of the system's cache of files as well, where no other
     // program has them mapped.
     void drop_cached(std::span<const std::byte> part) const;
 
-    // Brings the pages of `part` into memory now. A page that a read error or a file cut
-    // short keeps away ends a program that touches it; here it becomes an Error
-    // (kInvalidModel) with the file and the reason. On a system that cannot bring pages
-    // (Linux before 5.14) only the file's size is looked at.
+    // Reads the pages of `part` into memory now. Touching a page that a read error or a
+    // truncated file makes unavailable ends a program; here it becomes an Error
+    // (kInvalidModel) with the file and the reason. On a system without this function
+    // (Linux before 5.14) only the file's size is checked.
     void require_readable(std::span<const std::byte> part) const;
 
   private:

@@ -7,7 +7,7 @@
 
 namespace offstage::engine {
 
-// Room in RAM for what is on its way from the disk to blocks of weights: a strip each.
+// Buffers in RAM for reads from the disk into blocks of weights: one strip each.
 struct ReadBuffers {
     std::uint64_t strip_bytes = 0;  // a block is read in pieces of about so many
     std::uint64_t buffer_bytes = 0;
@@ -17,9 +17,10 @@ struct ReadBuffers {
 
 inline constexpr int kMostReadsAtOnce = 16;  // of strips
 
-// For reading `n_blocks` of `block_bytes` at a time. Large blocks get more buffers than are read into at once, together
-// more than caches hold: with few, reads from a virtual disk were measured up to 1.5 times as slow, in one minute and
-// not in the next. Probably a write to a buffer that a CPU has just copied from must first take it out of that CPU's
+// For reading `n_blocks` of `block_bytes` at a time. Large blocks get more buffers than
+// are read into at once, together more than caches hold: with few, reads from a virtual
+// disk were up to 1.5 times as slow in some measurements and not in others. Probably a
+// write to a buffer that a CPU has just copied from must first remove it from that CPU's
 // caches; that is not proven.
 inline ReadBuffers read_buffers_for(std::uint64_t block_bytes, std::int64_t n_blocks) {
     constexpr std::uint64_t kMostStripBytes = std::uint64_t{512} << 10;

@@ -33,7 +33,8 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
     }
     std::ifstream file(path, std::ios::binary);
     if (!file) throw Error(ErrorKind::kNotFound, messages::text_file_cannot_be_opened(shown_path(path)));
-    // The size is taken from what is read, not from the directory: a file may grow, and some have no size at all.
+    // The size comes from reading, not from the directory: a file may grow, and some have
+    // no size at all.
     std::string bytes;
     constexpr std::size_t kChunk = 1u << 16;
     while (file) {

@@ -14,7 +14,7 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
 // A JSON object from a file of at most 64 MiB, or nothing when there is none. Throws Error naming the file.
 std::optional<nlohmann::json> read_json_object(const std::filesystem::path& path);
 
-// A path as people read it, in UTF-8.
+// A path for display, in UTF-8.
 std::string shown_path(const std::filesystem::path& path);
 
 }  // namespace offstage::engine

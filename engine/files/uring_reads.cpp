@@ -1,5 +1,5 @@
-// io_uring: the kernel reads on its own, and results come through memory that it shares
-// with us. Threads that want a result take turns waiting for one.
+// io_uring: the kernel reads on its own, and results come through shared memory. Threads
+// that need a result take turns waiting for one.
 
 #include "engine/files/direct_reads.h"
 
@@ -117,7 +117,7 @@ class UringReads final : public DirectReads {
     std::mutex submitting_;            // guards the ring's submissions, reads_, free_
     std::vector<ReadProgress> reads_;  // number - 1
     std::vector<std::size_t> free_;    // numbers
-    std::span<std::byte> fixed_;       // memory that the kernel knows; empty: none
+    std::span<std::byte> fixed_;       // registered with the kernel; empty: none
     std::mutex reaping_;               // guards the ring's results, stopped_
     bool stopped_ = false;
 };

@@ -27,15 +27,15 @@ struct TensorView {
     std::int64_t n_elements() const;
 };
 
-// Where a model's bytes lie: safetensors, one file or shards with an index
+// A model's tensors in files: safetensors, one file or shards with an index
 // (https://github.com/huggingface/safetensors, "Format"), or GGUF, one file or all parts
 // of a split one. Memory-mapped; nothing is read before it is used.
 //
 // open() enforces the format; of safetensors: header at most 100 MB and valid JSON with
 // unique names; offsets inside the file, in order, without overlap or hole; byte counts
 // equal to shape x dtype (computed without overflow); shards named in the index present,
-// relative, inside the folder, and holding the tensors that the index says. Throws Error
-// naming file and tensor.
+// relative, inside the folder, and holding the tensors listed in the index. Throws Error
+// with file and tensor.
 class Checkpoint {
   public:
     // `path`: a folder (model.safetensors, else model.safetensors.index.json, else the only *.safetensors there: the
@@ -53,22 +53,23 @@ class Checkpoint {
     // is not a multiple of the element's size. Any thread.
     const TensorView& require(std::string_view name, std::span<const std::int64_t> shape) const;
 
-    // A tensor of bytes (U8), whatever they mean. Throws as require() does.
+    // A tensor of bytes (U8), with any meaning. Throws as require() does.
     const TensorView& require_bytes(std::string_view name, std::span<const std::int64_t> shape) const;
 
-    // Tells the system that these bytes will not be needed again soon: their pages are dropped from this process
-    // (madvise MADV_DONTNEED on whole pages inside). Reading them again later is allowed. Bytes that are not part of
-    // this checkpoint are left alone. Any thread.
+    // Tells the system that these bytes will not be needed again soon: their pages are
+    // dropped from this process (madvise MADV_DONTNEED on whole pages inside). Reading
+    // them again later is allowed. Ignores bytes that are not part of this checkpoint.
+    // Any thread.
     virtual void release(std::span<const std::byte> bytes) const = 0;
     // Asks the system to read these bytes ahead; returns at once. Any thread.
     virtual void prefetch(std::span<const std::byte> bytes) const = 0;
     // Reads these bytes into memory, so that touching them afterwards cannot fail. Throws Error (kInvalidModel) naming
     // the file and the reason: a read error, a file cut short. Any thread.
     virtual void require_readable(std::span<const std::byte> bytes) const = 0;
-    // Whether bytes far apart are going to be read (MappedFile). Any thread.
+    // Whether reads will be far apart (MappedFile). Any thread.
     virtual void expect_scattered_reads(bool) const {}
 
-    virtual std::uint64_t total_bytes() const = 0;  // of all tensors
+    virtual std::uint64_t total_bytes() const = 0;  // all tensors
     virtual std::string source() const = 0;         // path, for messages
 
   protected:
@@ -92,16 +93,21 @@ struct SafetensorsEntry {
     std::uint64_t end = 0;
 };
 
-// The header of a safetensors file, parsed and checked against file_bytes. Apart, so that it can be fuzzed.
+// The header of a safetensors file, parsed and checked against file_bytes. Separate, so
+// that it can be fuzzed.
 //
 //   byte 0      8 bytes   header_bytes, little-endian
-//   byte 8      ...       header: JSON in UTF-8, from '{', at most 100 MB, padded at the end with spaces:
-//                         {"NAME": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0, 12]}, ...,
+//   byte 8      ...       header: JSON in UTF-8, from '{', at most 100 MB, padded at the
+//   end with spaces:
+//                         {"NAME": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0,
+//                         12]}, ...,
 //                          "__metadata__": {"text": "text", ...}}
-//   after it    ...       data; data_offsets count from here, and the tensors fill it without overlap or hole
+//   after it    ...       data; data_offsets count from here, and the tensors fill it
+//   without overlap or hole
 //
-// `file`: the file's front, at least the 8 length bytes and the header; data bytes are not looked at.
-// Returns the tensors in the order of their data. Throws Error (kInvalidModel; kUnsupported for an unknown dtype).
+// `file`: the file's front, at least the 8 length bytes and the header; data bytes are
+// not read. Returns the tensors in the order of their data. Throws Error (kInvalidModel;
+// kUnsupported for an unknown dtype).
 std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte> file, std::uint64_t file_bytes,
                                                        const std::string& source);
 

@@ -7,7 +7,8 @@
 
 namespace offstage::engine {
 
-// For measurements of a disk: what some checkpoints and weight sources can do besides (ask with dynamic_cast).
+// For measurements of a disk: optional interfaces of checkpoints and weight sources (use
+// dynamic_cast).
 
 // A Checkpoint on a disk.
 class ColdBytes {

@@ -13,13 +13,13 @@
 
 namespace offstage::engine {
 
-// config.json as families read it: JsonFields with the checks that all of them share.
-// Throws Error as those do: kInvalidModel names file, key, what was found and what was
-// expected; kUnsupported a feature that would change results if it were ignored.
+// config.json for the families: JsonFields with shared checks. Throws Error as those do:
+// kInvalidModel with file, key, actual and expected value; kUnsupported for a feature
+// that would change results if it were ignored.
 class ConfigFields : public JsonFields {
   public:
-    // Where each key really stands, for messages: a configuration put together from
-    // another file's.
+    // The origin of each key, for messages about a configuration that was made from
+    // another file.
     using KeyNames = std::map<std::string, std::string>;
 
     // All must outlive this object.
@@ -30,7 +30,7 @@ class ConfigFields : public JsonFields {
     const KeyNames* names() const { return names_; }
     [[noreturn]] void unsupported(const std::string& key, const MessageArgument& what,
                                   const MessageArgument& expected) const;
-    // Where the key is there, this text alone is supported.
+    // If the key exists, only this text is supported.
     void expect(const char* key, const std::string& supported) const;
 
     // ---- sizes, within limits that no product of them overflows. Without a fallback the key must be there.
@@ -48,7 +48,7 @@ class ConfigFields : public JsonFields {
 
     // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos;
     // num_hidden_layers layers that are still empty. Checks that hidden_act is silu, and
-    // that the weights are not quantized but as spec.family says.
+    // that the weights are not quantized other than spec.family allows.
     struct SizeKeys {
         const char* hidden = "hidden_size";
         const char* context = "max_position_embeddings";

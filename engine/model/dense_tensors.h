@@ -1,6 +1,6 @@
 #pragma once
-// The dense weights of a model - all but the routed experts' - as a list that follows
-// from its spec. Whoever loads, draws, uploads, quantizes or counts them walks this list.
+// The dense weights of a model (all except the routed experts') as a list that follows
+// from its spec. Loading, drawing, uploading, quantizing and counting all use this list.
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ enum class TensorRole : std::uint8_t {
     kAttentionNorm,  // (hidden_dim): before attention
     kAttentionNormBias,
     kQkv,    // (q rows, k rows, v rows; hidden_dim)
-    kQuery,  // these three instead where ModelSpec::split_qkv says so
+    kQuery,  // these three instead if ModelSpec::split_qkv is set
     kKey,
     kValue,
     kQkvBias,  // (q, k, v)
@@ -31,7 +31,7 @@ enum class TensorRole : std::uint8_t {
     kAttentionOutputBias,
     kAttentionOutputNorm,  // (hidden_dim): LayerSpec::output_norms
     kSinks,                // (n_heads): see AttentionShape
-    kOutputGate,  // (n_heads * head_dim, hidden_dim), and of DeltaNet layers, whose kQkv and kAttentionOutput are as
+    kOutputGate,  // (n_heads * head_dim, hidden_dim); also for DeltaNet layers, whose kQkv and kAttentionOutput are as
                   // DeltaNetShape has them
 
     // latent attention
@@ -88,7 +88,7 @@ struct DenseTensor {
     std::int64_t n_weights() const { return n_rows * n_cols; }
     // As the file has it; `plain`: where that is a type that all have.
     kernels::WeightType stored_type(kernels::WeightType plain) const { return stored ? stored->type : plain; }
-    // Of a network whose matrices are all of one type.
+    // For a network whose matrices are all of one type.
     kernels::ExpertLayout network_layout(kernels::WeightType type) const {
         return kernels::expert_layout(type, n_cols, n_rows / 3);
     }
@@ -110,8 +110,8 @@ struct DenseTensor {
 // Embedding and head first, then layer by layer.
 std::vector<DenseTensor> dense_tensors(const ModelSpec& spec);
 
-// Whether quantize_dense() changes a tensor kept as `stored` when `format` is asked for:
-// towards fewer bits, and to 16 bits from 32; packed formats take rows of a multiple of
+// Whether quantize_dense() changes a tensor kept as `stored` to `format`: towards fewer
+// bits, and to 16 bits from 32; packed formats need rows of a multiple of
 // kernels::kPackedBlock. Blocks of a file stay as they are.
 bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kernels::WeightType format);
 

@@ -15,7 +15,7 @@ bool overlap(const FileRange& a, const FileRange& b) {
     return a.file == b.file && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-// Bytes between the beginnings of two rows: of codes in a tensor of their own, two in a
+// Bytes between the beginnings of two rows; for codes in a separate tensor, two in a
 // byte.
 std::uint64_t row_step(const StripPart& part, bool has_exponents) {
     const std::int64_t stride = outer_stride(part);
@@ -26,7 +26,7 @@ struct Bounds {
     std::uint64_t begin = 0, end = 0;
 };
 
-// Of rows [first, last) of a range: the last row ends where the range does, at the most.
+// For rows [first, last) of a range; the last row ends with the range at the latest.
 Bounds bounds_of(const FileRange& range, std::uint64_t step, std::uint64_t row_bytes, std::int64_t first,
                  std::int64_t last) {
     const std::uint64_t begin = range.offset + static_cast<std::uint64_t>(first) * step;
@@ -61,7 +61,7 @@ void cut_group(std::span<const StripSource* const> group, std::uint64_t most_byt
         const std::int64_t end = n_rows * (s + 1) / n_strips;
         for (std::size_t i = 0; i < group.size(); ++i) {
             const StripSource& piece = *group[i];
-            // A row's own bytes: what the range has beyond the beginning of the last one.
+            // A row's own bytes: those of the range after the beginning of the last row.
             const auto before = static_cast<std::uint64_t>(n_rows - 1);
             weights[i] = bounds_of(piece.weights, step, piece.weights.bytes - before * step, begin, end);
             if (has_exponents) {

@@ -15,8 +15,8 @@
 
 namespace offstage::engine {
 
-// Rows of one matrix or bias, [begin, end) of those that lie one behind the other in the
-// file: neurons, or values of hidden_dim where those are the outer ones.
+// Rows of one matrix or bias, [begin, end) of those that are consecutive in the file:
+// neurons, or values of hidden_dim if those are the outer ones.
 struct StripPart {
     int piece = 0;  // 0 gate, 1 up, 2 down, 3 to 5 their biases
     kernels::WeightType type = kernels::WeightType::kF32;
@@ -43,19 +43,18 @@ struct StripSource {
 // whose ranges overlap share strips, so that no byte is read twice.
 std::vector<ExpertStrip> cut_into_strips(std::span<const StripSource> pieces, std::uint64_t most_bytes);
 
-// Writes what the strip holds to the expert's block. weights, exponents: the first bytes
+// Writes the strip's contents to the expert's block. weights, exponents: the first bytes
 // of its ranges. Strips of one block may be written by several threads at once.
 void pack_strip(const ExpertStrip& strip, const std::byte* weights, const std::byte* exponents,
                 const kernels::ExpertLayout& layout, std::byte* block);
 
-// What a WeightSource can do besides whose experts lie in files (ask with dynamic_cast).
-// Any thread.
+// Optional interface of a WeightSource whose experts lie in files (use dynamic_cast). Any
+// thread.
 class FileExperts {
   public:
     virtual ~FileExperts() = default;
     virtual std::vector<const RegularFile*> files() const = 0;
-    // Of one expert in the format that the file has it in; empty: its bytes lie in no
-    // file.
+    // The strips of one expert in the file's format; empty: its bytes lie in no file.
     virtual std::vector<ExpertStrip> expert_strips(LayerIndex layer, ExpertIndex expert,
                                                    std::uint64_t most_bytes) const = 0;
 };

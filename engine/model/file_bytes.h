@@ -16,12 +16,12 @@ struct FileRange {
     std::uint64_t bytes = 0;
 };
 
-// What a Checkpoint over files can do besides (ask with dynamic_cast). Any thread.
+// Optional interface of a Checkpoint over files (use dynamic_cast). Any thread.
 class FileBytes {
   public:
     virtual ~FileBytes() = default;
     virtual std::vector<const RegularFile*> files() const = 0;
-    // Where bytes of one tensor lie.
+    // The place of one tensor's bytes.
     virtual FileRange range_of(std::span<const std::byte> bytes) const = 0;
 };
 

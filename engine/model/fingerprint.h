@@ -10,9 +10,10 @@
 
 namespace offstage::engine {
 
-// 128 bits that stand for some bytes: equal bytes have equal fingerprints, on every machine; different ones differ but
-// for a chance of about 2^-64 in a collection of billions. Against mistakes and damage, not against an attacker: it is
-// no cryptographic hash.
+// 128 bits that identify some bytes: equal bytes have equal fingerprints, on every
+// machine; different ones differ except for a chance of about 2^-64 in a collection of
+// billions. Against mistakes and damage, not against an attacker: it is no cryptographic
+// hash.
 struct Fingerprint {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -26,7 +27,7 @@ struct Fingerprint {
 // memory. The result does not depend on the number of threads.
 Fingerprint fingerprint_of(std::span<const std::byte> bytes, kernels::ThreadPool& pool);
 Fingerprint fingerprint_of(std::span<const std::byte> bytes);  // on this thread
-// Of a sequence of values.
+// For a sequence of values.
 Fingerprint combine(std::span<const Fingerprint> parts, std::uint64_t salt);
 
 }  // namespace offstage::engine

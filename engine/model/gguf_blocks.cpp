@@ -1,5 +1,5 @@
 // Blocks of a GGUF file: which are layers of the model and which predict further tokens,
-// what layers have only in some files, and which tensors nothing reads.
+// optional tensors of layers, and unused tensors.
 
 #include <algorithm>
 #include <charconv>
@@ -29,7 +29,7 @@ bool predicts(std::string_view name) {
     return name.find(".nextn.") != std::string_view::npos;
 }
 
-// Blocks of the file; those that predict further tokens have tensors nextn.*.
+// Blocks of the file; those for the prediction of further tokens have tensors nextn.*.
 struct Blocks {
     std::set<std::int64_t> all;
     std::set<std::int64_t> predicting;
@@ -63,14 +63,14 @@ std::set<std::string, std::less<>> read_tensors(const ModelSpec& spec, std::size
             for (const ExpertPart& part : parts.biases) read.insert(part.name);
         }
     }
-    // Of gpt-oss, whose experts have biases: for some weeks Ollama wrote gate and up in
-    // one tensor, their rows in turns.
+    // For gpt-oss, whose experts have biases: for some weeks Ollama wrote gate and up
+    // into one tensor, with alternating rows.
     if (spec.experts.expert.biases) std::erase_if(read, [](const auto& name) { return name.ends_with(kGateUp); });
     return read;
 }
 
-// Tensors that change no result: what the program computes itself, or has in another
-// form.
+// Tensors that change no result: the program computes their values itself, or has them in
+// another form.
 bool is_redundant(std::string_view name, const ModelSpec& spec) {
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
     if (has("attn_rot_embd") || has("rotary_emb.inv_freq")) return true;
@@ -90,7 +90,7 @@ std::int64_t count_gguf_layers(const GgufConfig& c, std::vector<Message>* notes)
         --n_layers;
     }
     const auto n_there = std::distance(blocks.predicting.lower_bound(n_layers), blocks.predicting.end());
-    const auto apart = c.shapes().lower_bound("mtp.");  // under names of their own
+    const auto apart = c.shapes().lower_bound("mtp.");  // with separate names
     const bool has_apart = apart != c.shapes().end() && apart->first.starts_with("mtp.");
     if (n_there == n_counted || has_apart || notes == nullptr) return n_layers;
     notes->push_back(c.metadata().has(key) ? messages::prediction_layers_miscounted(key, n_counted, n_there, n_layers)
@@ -109,7 +109,7 @@ void take_optional_tensors(const GgufConfig& c, ModelSpec& spec) {
             attention->output_bias = has_any({"attn_output.bias"});
         }
         auto* const moe = std::get_if<MoeSpec>(&layer.ffn);
-        // A bias of the output would be multiplied too.
+        // The factor would also apply to a bias of the output.
         if (moe != nullptr && !spec.experts.expert.biases) moe->expert_scale |= has_any({"ffn_down_exps.scale"});
     }
 }

@@ -121,7 +121,7 @@ std::unique_ptr<Checkpoint> open_gguf(const fs::path& file) {
     const std::vector<fs::path> parts = gguf_parts_of(file);
     auto checkpoint = std::make_unique<MappedCheckpoint>(parts.front().string(), readable_gguf_types());
     std::unordered_set<std::string> names;
-    const GgufNamedFamily* family = nullptr;  // the first part says which
+    const GgufNamedFamily* family = nullptr;  // from the first part
     for (std::size_t i = 0; i < parts.size(); ++i) {
         MappedFile map(parts[i]);
         const std::string source = map.file().path();

@@ -14,7 +14,7 @@ json json_of(const GgufValue& value) {
         json operator()(const std::vector<std::string_view>& list) const { return json::array_t(list.size()); }
         json operator()(bool flag) const { return flag; }
         json operator()(double number) const { return number; }
-        // Families ask for unsigned numbers where a token's id stands.
+        // Families read token ids as unsigned numbers.
         json operator()(std::int64_t number) const {
             return number < 0 ? json(number) : json(static_cast<std::uint64_t>(number));
         }

@@ -24,7 +24,7 @@ class GgufConfig {
         : family_(family), architecture_(header.metadata.text("general.architecture")), metadata_(header.metadata) {
         add_tensors(header);
     }
-    // Of a further part of a split file.
+    // For a further part of a split file.
     void add_tensors(const GgufHeader& header) {
         for (const GgufTensor& tensor : header.tensors) {
             shapes_.emplace(gguf_tensor_name(&family_, tensor.name), &tensor.shape);
@@ -36,10 +36,11 @@ class GgufConfig {
     bool has(const std::string& name) const { return metadata_.has(key(name)); }
     const GgufMetadata& metadata() const { return metadata_; }
 
-    // The configuration's `field` is what `name` says, if that is there; else the
-    // fallback, unless it is null. One number, or a list of numbers that are all equal.
+    // Sets the configuration's `field` to the value of `name`, if that exists; else to
+    // the fallback, unless it is null. One number, or a list of numbers that are all
+    // equal.
     void take(const std::string& field, const std::string& name, const nlohmann::json& fallback = nullptr);
-    // The same of an object in the configuration, without a fallback.
+    // The same for an object in the configuration, without a fallback.
     void take_into(nlohmann::json& object, const char* field, const std::string& name) const;
     void set(const std::string& field, const nlohmann::json& value) { config_[field] = value; }
     // A field that is found from a tensor or a key of another family's.
@@ -78,10 +79,11 @@ class GgufConfig {
 
 // ---- blocks, in gguf_blocks.cpp
 
-// How many layers the model has. Blocks behind them predict further tokens; a key counts
-// those, and either may be there without the other, which becomes a note.
+// The number of the model's layers. Blocks after them predict further tokens; a key
+// counts those, and either may be there without the other, which becomes a note.
 std::int64_t count_gguf_layers(const GgufConfig& c, std::vector<Message>* notes);
-// What a layer has where it has the tensors: biases, and factors of the experts' outputs.
+// Parts of layers that exist if their tensors do: biases, and factors of the experts'
+// outputs.
 void take_optional_tensors(const GgufConfig& c, ModelSpec& spec);
 // Throws Error (kUnsupported) naming a tensor of the language model that nothing reads:
 // without it the model would compute something else.
@@ -92,7 +94,7 @@ void refuse_unread_tensors(const GgufConfig& c, const ModelSpec& spec);
 // Which layers are recurrent, and the KV heads of the others. Ollama writes the heads of
 // each layer, 0 for a recurrent one.
 void configure_qwen35_layers(GgufConfig& c);
-// Each layer gets heads and positions of its own.
+// Gives each layer separate heads and positions.
 void configure_gemma4(GgufConfig& c);
 
 // ---- rotary positions, in gguf_rope.cpp

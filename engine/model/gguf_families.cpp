@@ -123,8 +123,8 @@ void configure_deepseek2(GgufConfig& c) {
     configure_shared(c);
     configure_weights(c);
     const bool biased = c.any_layer_has("exp_probs_b.bias");
-    // Files from before llama.cpp's pull request 16691 (October 2025) do not say that
-    // experts are chosen in groups: DeepSeek-V3 and R1, V2 and V2.5.
+    // Files from before llama.cpp's pull request 16691 (October 2025) lack the key for
+    // choosing experts in groups: DeepSeek-V3 and R1, V2 and V2.5.
     if (!c.has("expert_group_count")) {
         const std::int64_t n_experts = metadata.integer(c.key("expert_count"), 1, kMostExperts);
         const unsigned n_used = biased && n_experts == 256 ? 4 : !biased && n_experts == 160 ? 3 : 0;
@@ -141,8 +141,8 @@ void configure_deepseek2(GgufConfig& c) {
     c.take("qk_rope_head_dim", "rope.dimension_count", 64);
     const std::int64_t rotary = metadata.integer(c.key("rope.dimension_count"), 2, 1 << 16, 64);
     const std::int64_t latent = metadata.integer(c.key("attention.kv_lora_rank"), 1, 1 << 20, 512);
-    // Of the two sizes, a head's own and that of the latent which takes its place,
-    // llama.cpp writes a head's as "mla", Ollama's glm4moelite the other one.
+    // There are two sizes: a head's own and that of the latent which replaces it.
+    // llama.cpp writes the head's as "mla", Ollama's glm4moelite the latent's.
     const auto length_of_head = [&](const char* mla, const char* plain, std::int64_t of_latent) {
         return c.has(mla) && (!c.has(plain) || metadata.integer(c.key(mla), 1, 1 << 20) != of_latent) ? mla : plain;
     };
@@ -180,8 +180,8 @@ void configure_phimoe(GgufConfig& c) {
     configure_small(c);
     c.set("lm_head_bias", c.has_tensor("output.bias"));
     if (c.config().contains("sliding_window") && c.config()["sliding_window"] == 0u) c.set("sliding_window", nullptr);
-    // Phi-3.5-MoE is published with this factor of cos and sin. GGUF has no key for it;
-    // what the converter writes comes from the two contexts alone (1.19).
+    // Phi-3.5-MoE's published factor of cos and sin. GGUF has no key for it; the
+    // converter's value comes from the two contexts alone (1.19).
     if (c.config().contains("rope_scaling")) {
         for (const char* field : {"short_mscale", "long_mscale"}) {
             c.config()["rope_scaling"][field] = 1.243163121016122;

@@ -1,4 +1,4 @@
-// Families in GGUF files whose layers differ by more than a network: a layer's kind,
+// Families in GGUF files whose layers differ in more than the network: a layer's kind,
 // heads and positions, from keys with a value for each layer.
 
 #include <algorithm>
@@ -73,7 +73,7 @@ void configure_gemma4(GgufConfig& c) {
     c.set("per_layer_config", layers, c.key("attention.key_length"));
     c.set("attention_k_eq_v", values_from_keys);
     json full = {{"rope_theta", metadata.number(c.key("rope.freq_base"), 1e6)}};
-    if (c.config().contains("rope_scaling")) full.update(c.config()["rope_scaling"]);  // of these layers alone
+    if (c.config().contains("rope_scaling")) full.update(c.config()["rope_scaling"]);  // for these layers only
     c.config().erase("rope_scaling");
     c.set("rope_parameters",
           {{"sliding_attention", {{"rope_theta", metadata.number(c.key("rope.freq_base_swa"), 1e4)}}},

@@ -17,12 +17,12 @@
 namespace offstage::engine {
 
 // All parts of a split file, NAME-00001-of-00003.gguf, in order; any other path alone.
-// Throws Error (kNotFound) naming the part that is missing.
+// Throws Error (kNotFound) with the missing part.
 std::vector<std::filesystem::path> gguf_parts_of(const std::filesystem::path& file);
 
 // The name without -00001-of-00003 and .gguf, or another ending of such files.
 std::string gguf_name(const std::filesystem::path& file);
-// Whether a file goes with a model, by its name: a vision tower (mmproj).
+// Whether a file accompanies a model, by its name: a vision tower (mmproj).
 bool is_gguf_companion(const std::filesystem::path& file);
 // The models in a folder, or where it has none in the folders in it, as repositories are
 // laid out; split ones by their first part, companions left out. Sorted; empty where the

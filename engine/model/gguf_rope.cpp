@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// A factor of cos and sin beside those that the type of positions brings.
+// A factor of cos and sin in addition to those of the type of positions.
 constexpr const char* kAmplitude = "amplitude";
 
 // Factors of rotary positions; empty where this part has no tensor of that name and need
@@ -36,8 +36,8 @@ std::vector<float> factors_in(const GgufFile& part, std::string_view name, bool 
     return factors;
 }
 
-// Where positions differ between layers, those without a window divide the frequencies of
-// their pairs by 1, if they turn, or by a huge number.
+// If positions differ between layers, the factors of those without a window divide the
+// frequencies of their pairs by 1, if the pairs turn, or by a huge number.
 void add_turning_share(const std::string& source, const std::vector<float>& factors, GgufConfig& c) {
     constexpr float kNever = 1e20f;
     const auto first_still = std::find_if(factors.begin(), factors.end(), [](float f) { return f >= kNever; });

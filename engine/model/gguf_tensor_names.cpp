@@ -1,6 +1,6 @@
-// Names of tensors in GGUF files: the same for all families, but for a few corners.
-// Source: llama.cpp's gguf-py/gguf/constants.py, and its converters for what they turn
-// round.
+// Names of tensors in GGUF files: the same for all families, with a few exceptions.
+// Source: llama.cpp's gguf-py/gguf/constants.py, and its converters for the changes that
+// they make.
 
 #include "engine/model/gguf_tensor_names.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where the tensors of a family lie in GGUF files; for gguf_families.cpp.
+// The names of a family's tensors in GGUF files; for gguf_families.cpp.
 
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@ struct GgufOtherName {
 };
 
 // A Family whose tensors have the names of GGUF: ModelSpec::family of a model from such a
-// file. What its names differ in.
+// file. The fields are the differences between families.
 struct GgufNamedFamily : Family {
     bool interleaved = false;  // rows of q and k pair as neighbours
     const char* ffn_norm = "ffn_norm";

@@ -10,17 +10,17 @@
 namespace offstage::engine {
 
 // Layers that keep keys and values of one shape for the same tokens: one block of the
-// cache holds all of them. Or DeltaNet layers: one block holds what they keep of a
-// sequence, whatever its length.
+// cache holds all of them. Or DeltaNet layers: one block holds their state of a sequence
+// of any length.
 struct KvGroup {
     kernels::KvShape shape;
     std::int64_t window = 0;  // tokens that a token sees, itself among them; 0: all
-    bool is_state = false;    // of DeltaNet layers
+    bool is_state = false;    // for DeltaNet layers
 };
 
 // The KV cache of a model, in groups of layers that are alike.
 struct KvLayout {
-    // Of a layer: its group, and its number among the group's layers.
+    // A layer's group, and its number among the group's layers.
     struct Place {
         std::size_t group = 0;
         std::int64_t layer = 0;

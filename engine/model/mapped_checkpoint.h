@@ -1,5 +1,5 @@
 #pragma once
-// A Checkpoint over mapped files, whatever their format. For those who open one.
+// A Checkpoint over mapped files, in any format. For code that opens one.
 
 #include <string>
 #include <string_view>
@@ -22,8 +22,8 @@ class MappedCheckpoint final : public Checkpoint, public ColdBytes, public FileB
 
     // The tensors of one file. Before finish() only.
     void add(MappedFile file, std::vector<TensorView> tensors);
-    // No tensor may be added after this: the table points into their names, each of which
-    // is there once.
+    // No tensor may be added after this: the table points into their names, which are
+    // unique.
     void finish();
 
     std::span<const TensorView> tensors() const override { return tensors_; }

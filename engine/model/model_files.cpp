@@ -41,7 +41,7 @@ const Family* find_family(std::string_view Family::*name, const std::string& val
     return found == families().end() ? nullptr : *found;
 }
 
-// What a model calls itself whose family has another name: Kimi-K2 is a DeepSeek-V3.
+// Model types whose family has another name: Kimi-K2 is a DeepSeek-V3.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherNames = {{{"kimi_k2", "deepseek_v3"}}};
 
 std::string name_of_family(const json& model_type) {
@@ -60,8 +60,8 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
     }
     const json* list = fields.find("architectures");
     if (list == nullptr || list->is_null()) {
-        // A configuration saved without its model has no architectures; its model_type
-        // says as much.
+        // A configuration saved without its model has no architectures; then model_type
+        // is used.
         if (model_type == nullptr) fields.reject("architectures", one_name);
         const Family* const family = find_family(&Family::model_type, name_of_family(*model_type));
         if (family == nullptr) {
@@ -108,7 +108,8 @@ std::optional<std::string> read_if_there(const std::filesystem::path& path) {
     return RegularFile(path).read_all(kMaxConfigBytes);
 }
 
-// A file of another format that a person may have fetched, so that the message can name it; else nothing.
+// The name of a file in another format that the user may have downloaded, for the
+// message; otherwise nothing.
 std::string foreign_file(const std::filesystem::path& directory) {
     std::error_code code;
     std::filesystem::directory_iterator entry(directory, code);

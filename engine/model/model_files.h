@@ -13,26 +13,23 @@
 
 namespace offstage::engine {
 
-// Parses config.json as transformers 4 and 5 write it. `source` names the file in
-// messages. Throws Error: kInvalidModel names the key and what was expected; kUnsupported
-// names the architecture and what is supported, or a feature that would change results if
-// it were ignored. What the family's configuration class takes for a key that is absent
-// is taken here.
+// Parses config.json as written by transformers 4 and 5. `source`: the file's name for
+// messages. Throws Error: kInvalidModel with the key and the expected value; kUnsupported
+// with the architecture and the supported ones, or a feature that would change results if
+// it were ignored. Missing keys get the default of the family's configuration class.
 ModelSpec parse_model_spec(std::string_view json, const std::string& source);
 
-// The same of a configuration that is read already, of a family that is known.
-// `names`: ConfigFields'.
+// The same for an already parsed configuration of a known family. `names`: ConfigFields'.
 ModelSpec read_model_spec(const nlohmann::json& config, const std::string& source, const Family& family,
                           const ConfigFields::KeyNames* names = nullptr);
 
 // DIR/config.json, up to 4 MiB; nothing where there is none. Throws Error as above.
 std::optional<nlohmann::json> read_config(const std::filesystem::path& directory);
 
-// Of a *.gguf file: from its metadata. Of a folder: reads DIR/config.json and, when it is
-// there, DIR/generation_config.json (for eos_token_id), each up to 4 MiB. Throws Error:
+// For a *.gguf file: from its metadata. For a folder: reads DIR/config.json and, if it
+// exists, DIR/generation_config.json (for eos_token_id), each up to 4 MiB. Throws Error:
 // kNotFound (no such folder, no config.json), kInvalidInput (the path of a file), and as
-// above.
-// `notes` gets what a person should know of the files besides, unless it is nullptr.
+// above. `notes`, unless nullptr, gets notes about the files for the user.
 ModelSpec read_model_spec(const std::filesystem::path& model, std::vector<Message>* notes = nullptr);
 
 }  // namespace offstage::engine

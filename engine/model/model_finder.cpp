@@ -58,8 +58,8 @@ std::pair<std::string, std::string> repository_of(std::string_view folder) {
     return {std::string(folder.substr(0, end)), std::string(folder.substr(end + 2))};
 }
 
-// ORG_REPOSITORY-GGUF_NAME, as llama.cpp calls what it fetches: ORG and NAME. Another
-// name: nothing, and that.
+// ORG_REPOSITORY-GGUF_NAME, llama.cpp's name of a downloaded file: ORG and NAME. For
+// other names: nothing, and the name.
 std::pair<std::string, std::string> fetched_name_of(const std::string& file) {
     constexpr std::string_view kEnd = "-gguf_";
     const std::size_t repository_end = lower(file).find(kEnd);
@@ -68,7 +68,7 @@ std::pair<std::string, std::string> fetched_name_of(const std::string& file) {
     return {file.substr(0, publisher_end), file.substr(repository_end + kEnd.size())};
 }
 
-// By its ending, or by its first bytes where that is one that such files were given.
+// By its ending, or by its first bytes if it has one of the other endings of such files.
 bool may_be_gguf(const fs::path& file) {
     const fs::path ending = file.extension();
     return has_gguf_ending(file) || ((ending == ".bin" || ending == ".ggml") && is_gguf_path(file));
@@ -129,7 +129,7 @@ fs::path blob_of(const fs::path& root, const fs::path& manifest) {
     return object ? layer_of(*object, shown_path(manifest), root, "model") : fs::path();
 }
 
-// REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it: what goes without saying is left out.
+// REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it, without default parts.
 std::string ollama_name(const fs::path& manifest) {
     std::string name = manifest.parent_path().generic_string();
     for (const std::string_view usual : {"registry.ollama.ai/", "library/"}) {
@@ -207,7 +207,7 @@ class ModelSearch {
         return entries;
     }
 
-    // A file or folder is looked at once, whatever the links that lead to it.
+    // Each file or folder is visited once, by whichever link.
     bool is_new(const fs::path& path) {
         std::error_code code;
         const fs::path real = fs::canonical(path, code);
@@ -241,11 +241,11 @@ class ModelSearch {
         for (const fs::path& revision : revisions) look_in_folder(revision, {}, name, kDepth);
     }
 
-    // `inside`: the folder's path in its place or revision. `name`: of a model whose
-    // folder this is; empty: the folder's.
+    // `inside`: the folder's path in its place or revision. `name`: the model's, if this
+    // is a model's folder; empty: the folder's.
     void look_in_folder(const fs::path& folder, const fs::path& inside, const std::string& name, int depth) {
         if (stop_.stop_requested() || !is_folder(folder) || !is_new(folder)) return;
-        std::map<std::string, fs::path> files;  // of a split one the first part that is there
+        std::map<std::string, fs::path> files;  // for a split one, its first existing part
         std::vector<fs::path> folders;
         bool has_config = false;
         std::uint64_t bytes = 0;
@@ -392,7 +392,7 @@ class ModelSearch {
             if (weights > 0) model.bits = 8 * stored / weights;
             ModelSpec spec = read_gguf_spec(model.path);
             take(model, spec);
-            std::optional<GgufFile> front;  // what is said of texts is in the first part
+            std::optional<GgufFile> front;  // the first part has the metadata on texts
             if (model.path != path) front.emplace(model.path);
             const GgufMetadata& texts = front ? front->metadata() : metadata;
             Tokenizer::check(texts, spec.vocab_size);
@@ -408,7 +408,7 @@ class ModelSearch {
     std::string publisher_;
     bool template_beside_ = false;  // Ollama keeps a chat template beside the file that is looked at
     std::set<fs::path> seen_;
-    std::set<fs::path> taken_;  // where models are inside the place, or the revisions looked at before
+    std::set<fs::path> taken_;  // models found inside the place, or the revisions visited before
 };
 
 }  // namespace

@@ -46,19 +46,19 @@ struct FoundModel {
     std::string name;            // as its cache calls it: "Qwen3-30B-A3B-Q4_K_M", "qwen3:30b"
     ModelOrigin origin = ModelOrigin::kFolder;
     std::string publisher;       // "unsloth"; empty: not known
-    std::string family;          // "Qwen3Moe"; of one that is not supported as the file has it, "qwen3next"
-    std::uint64_t bytes = 0;     // of the files with weights; 0: not known
-    double bits = 0;             // per weight, in the mean; 0: not known
+    std::string family;          // "Qwen3Moe"; if it is not supported, as in the file: "qwen3next"
+    std::uint64_t bytes = 0;     // the files with weights; 0: not known
+    double bits = 0;             // per weight, mean; 0: not known
     std::int64_t n_layers = 0;   // with experts
     std::int64_t n_experts = 0;  // in each
-    // Of one that can be opened: in the file, in its folder, or kept by Ollama.
+    // For a model that can be opened: in the file, in its folder, or stored by Ollama.
     bool has_chat_template = false;
     Message problem;  // why it cannot be opened, a sentence; empty: it can
     bool supported() const { return problem.empty(); }
 };
 
 struct FoundModels {
-    std::vector<FoundModel> models;  // Mixture-of-Experts models by name, those that can be opened first
+    std::vector<FoundModel> models;  // Mixture-of-Experts models by name, usable ones first
     std::int64_t n_others = 0;       // models that are none
     std::vector<Message> problems;   // folders and manifests that could not be read, a sentence each
     bool complete = true;            // false: stopped, or at kMostEntries
@@ -72,18 +72,18 @@ inline constexpr std::int64_t kMostEntries = 10'000;
 // is slow.
 FoundModels find_models(std::span<const ModelPlace> places, const std::stop_token& stop = {});
 
-// What a cache calls a model whose own file or folder has no name to show: NAME of
+// The cache's name for a model whose own file or folder has no useful name: NAME of
 // .../models--ORG--NAME/snapshots/REVISION, NAME:TAG of one of Ollama's blobs. Empty:
 // none.
 std::string name_in_cache(const std::filesystem::path& model);
 
-// What Ollama keeps beside a model.
+// Ollama's data about a model.
 struct OllamaManifest {
     std::string name;                                     // NAME:TAG
     std::filesystem::path chat_template, params, system;  // blobs; empty: no such layer
 };
-// Of the first manifest whose model this blob is; nothing: of none, or no blob of
-// Ollama's.
+// The first manifest whose model is this blob; nothing: there is none, or it is no blob
+// of Ollama's.
 std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);
 
 }  // namespace offstage::engine

@@ -1,9 +1,11 @@
 #pragma once
-// A model as data: what every layer computes, and with what sizes. Families (engine/model/families/) fill it from a
-// configuration; byte counts, workspace, grids and modules follow from it.
+// A model as data: the computation and the sizes of every layer. Families
+// (engine/model/families/) fill it from a configuration; byte counts, workspace, grids
+// and modules follow from it.
 //
 // The vocabulary of shapes used everywhere:
-//   n_layers, n_experts, n_active, hidden_dim, ffn_dim, head_dim, n_heads, n_kv_heads, n_tokens, vocab_size
+//   n_layers, n_experts, n_active, hidden_dim, ffn_dim, head_dim, n_heads, n_kv_heads,
+//   n_tokens, vocab_size
 
 #include <cstdint>
 #include <string>
@@ -32,7 +34,8 @@ struct NormSpec {
 struct RopeSpec {
     std::int64_t dim = 0;  // rotated values of a head, from its first on; even; 0: no positions
     double theta = 10000.0;
-    // Of each pair, as a multiple of the plain frequency theta^(-2 i / dim); empty: all 1.
+    // For each pair, as a multiple of the plain frequency theta^(-2 i / dim); empty: all
+    // 1.
     std::vector<double> frequency_scale;
     double amplitude = 1.0;  // factor of cos and sin (YaRN's attention factor)
     // Dynamic NTK scaling: a step that ends at token n, beyond these, turns with theta
@@ -72,9 +75,8 @@ struct GroupedQuerySpec {
     std::int64_t window = 0;      // a token sees itself and the window - 1 tokens before it; 0: all
     bool qkv_bias = false;
     bool output_bias = false;
-    bool sinks = false;  // a learned score of each head that belongs to no key
-    bool output_gate =
-        false;  // each value of a head's output is multiplied by sigmoid(gate . x), with gates of its own
+    bool sinks = false;        // a learned score of each head that belongs to no key
+    bool output_gate = false;  // each value of a head's output is multiplied by sigmoid(gate . x), with a separate gate
     QkNorm qk_norm = QkNorm::kNone;
     bool value_norm = false;    // RMS over each head's values, without weights
     float qk_norm_eps = 1e-6f;  // of both
@@ -92,8 +94,8 @@ struct LatentSpec {
     std::int64_t n_heads = 0;
     std::int64_t query_rank = 0;  // 0: queries come straight from the hidden state
     std::int64_t latent_dim = 0;  // kv_lora_rank
-    std::int64_t nope_dim = 0;    // of a query head, without positions
-    std::int64_t value_dim = 0;   // of a head's output
+    std::int64_t nope_dim = 0;    // a query head's part without positions
+    std::int64_t value_dim = 0;   // a head's output
     bool bias = false;            // of the projections from the hidden state and back to it
     float norm_eps = 1e-6f;       // of the norms of query and latent
     RopeSpec rope;                // dim: the rotated part of a query head, and of the one key
@@ -103,8 +105,8 @@ struct LatentSpec {
     std::int64_t key_dim() const { return latent_dim + rope.dim; }  // of a cached token
 };
 
-// Gated DeltaNet (Yang and others, 2024, arXiv:2412.06464): no keys are kept, but one
-// state of fixed size for each sequence. kernels::DeltaNetShape says what is computed.
+// Gated DeltaNet (Yang and others, 2024, arXiv:2412.06464): keeps no keys, but one state
+// of fixed size for each sequence. kernels::DeltaNetShape defines the computation.
 struct DeltaNetSpec {
     std::int64_t n_key_heads = 0;    // of queries and keys
     std::int64_t n_value_heads = 0;  // a multiple of n_key_heads
@@ -131,10 +133,10 @@ struct ExpertGrid {
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;  // experts per token
     std::int64_t hidden_dim = 0;
-    std::int64_t ffn_dim = 0;  // of one expert
+    std::int64_t ffn_dim = 0;  // one expert's
     kernels::ExpertSpec expert = {};
-    // Where the model's file has experts in blocks: what WeightType::kFile1 and those
-    // after it stand for, and which of them each layer has (n_layers). Else empty.
+    // If the model's file has experts in blocks: the layouts that WeightType::kFile1 and
+    // those after it stand for, and each layer's type (n_layers). Otherwise empty.
     std::vector<kernels::ExpertLayout> file_layouts;
     std::vector<kernels::WeightType> file_formats;
 
@@ -154,22 +156,22 @@ struct ExpertGrid {
     bool operator==(const ExpertGrid&) const = default;
 };
 
-// How the model's file has a dense tensor, where it is in blocks.
+// The file's format of a dense tensor, if it is in blocks.
 struct StoredTensor {
     kernels::WeightType type = kernels::WeightType::kBf16;
-    kernels::ExpertLayout network = {};  // of a network; hidden_dim 0: its matrices are all of that type
+    kernels::ExpertLayout network = {};  // a network's; hidden_dim 0: its matrices are all of that type
 };
 
 struct MoeSpec {
     kernels::RouterSpec router;
     bool selection_bias = false;  // see kernels::adds_bias_to_logits()
-    bool expert_scale = false;    // each expert's weight is multiplied by a number of its own
-    bool router_norm = false;     // the router's input is the residual stream in an RMS norm of its own
+    bool expert_scale = false;    // each expert's weight is multiplied by a separate number
+    bool router_norm = false;     // the router's input is the residual stream after a separate RMS norm
     std::int64_t shared_dim = 0;  // ffn_dim of the experts that every token uses, as one network; 0: none
     bool shared_gate = false;     // their output is multiplied by sigmoid(gate . x)
-    // The routed experts' input is the residual stream in an RMS norm of their own, and
-    // their sum passes another before the shared experts' output is added, which has its
-    // own as well. LayerSpec::output_norms is then set.
+    // The routed experts' input is the residual stream after a separate RMS norm, and
+    // their sum passes another before the shared experts' output is added, which has one
+    // as well. LayerSpec::output_norms is then set.
     bool own_norms = false;
 };
 
@@ -178,8 +180,8 @@ using FfnSpec = std::variant<DenseFfnSpec, MoeSpec>;
 struct LayerSpec {
     AttentionSpec attention;
     FfnSpec ffn;
-    // What attention and what the feed-forward part add to the residual stream passes a
-    // norm before.
+    // The outputs of attention and of the feed-forward part pass a norm before they are
+    // added to the residual stream.
     bool output_norms = false;
     bool scaled = false;  // the stream is multiplied by a number of the layer's own at its end
 
@@ -187,7 +189,7 @@ struct LayerSpec {
     const DeltaNetSpec* delta_net() const { return std::get_if<DeltaNetSpec>(&attention); }
 };
 
-// What GGUF files of one family differ in.
+// Differences between GGUF files of one family.
 struct GgufVariant {
     bool fused_qkv = false;         // attn_qkv
     bool joined_kv_b = false;       // attn_kv_b, not attn_k_b and attn_v_b
@@ -195,13 +197,13 @@ struct GgufVariant {
     bool separate_experts = false;  // ffn_gate.0 and so on, as the first files had them
 };
 
-// What checkpoints of safetensors of one family differ in.
+// Differences between safetensors checkpoints of one family.
 struct SafetensorsVariant {
     bool language_model = false;  // below model.language_model, beside a vision tower
     // All experts' gate and up are one tensor, and all down, as transformers 5 holds
     // them. Some families have other names then.
     bool fused_experts = false;
-    bool head_alone = false;  // of embedding and head, which are one, the file has the head
+    bool head_alone = false;  // embedding and head are tied, and the file has only the head
 };
 
 struct ModelSpec {
@@ -210,18 +212,18 @@ struct ModelSpec {
     std::int64_t vocab_size = 0;
     std::int64_t hidden_dim = 0;
     std::int64_t max_context = 0;  // tokens
-    NormSpec norm;                 // of attention's and the feed-forward network's input, and before the head
+    NormSpec norm;                 // for attention's and the feed-forward network's input, and before the head
     std::vector<LayerSpec> layers;
     ExpertGrid experts;
     bool tied_embeddings = false;
     bool head_bias = false;
-    float embedding_scale = 1;  // of the embedded tokens
-    float residual_scale = 1;  // of what a layer's attention and network add; the experts' part is in RouterSpec::scale
+    float embedding_scale = 1;  // for the embedded tokens
+    float residual_scale = 1;   // for the outputs of attention and network; the experts' is in RouterSpec::scale
     float logits_scale = 1;
     float logits_cap = 0;  // logits become cap tanh(logit / cap); 0: they stay
-    GgufVariant gguf;      // of a model in a GGUF file
+    GgufVariant gguf;      // for a model in a GGUF file
     SafetensorsVariant safetensors;
-    // Files may have a layer's queries, keys and values in formats of their own: three
+    // Files may have a layer's queries, keys and values in different formats: three
     // tensors then (n_layers). Empty: one in all layers.
     std::vector<std::uint8_t> split_qkv;
     // In the order of dense_tensors(); empty: as the experts, in a plain type.
@@ -230,15 +232,16 @@ struct ModelSpec {
     std::vector<TokenId> eos_tokens;  // config.json and generation_config.json together
 
     std::int64_t n_layers() const { return static_cast<std::int64_t>(layers.size()); }
-    // Of layer `moe_layer` of the grid.
+    // The layer number of layer `moe_layer` of the grid.
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
     const RopeSpec& rope(std::int64_t layer = 0) const;
-    // Of a layer: what its attention kernels and its KV cache see
+    // A layer's shape for its attention kernels and its KV cache
     // (engine/model/kv_layout.h). All 0 for a DeltaNet layer.
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
     // The largest of all layers with attention, field by field.
     kernels::AttentionShape largest_attention() const;
-    // Of the largest network that every token passes: a dense layer's, or the shared experts; 0: none.
+    // For the largest network that every token passes: a dense layer's, or the shared
+    // experts; 0: none.
     std::int64_t dense_ffn_dim() const;
 
     // After the layers are filled: sets experts.n_layers and layer_of(). Throws Error (kUnsupported) for a model

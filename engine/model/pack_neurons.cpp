@@ -94,8 +94,8 @@ void copy_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, st
     }
 }
 
-// Where one of the three matrices lies in a block, as rows of its own: of w2 that are
-// outputs, `from` is turned round.
+// The place of one of the three matrices in a block, as separate rows: if the rows of w2
+// are outputs, `from` is transposed.
 struct PlacedMatrix {
     WeightType type;
     std::int64_t n_rows, n_cols;
@@ -174,7 +174,8 @@ void pack_rows_of(const NeuronMatrix& first_rows, const MatrixRows& rows, const 
         copy_rows(from, place.type, 0, n, place.n_cols, target + skipped, place.stride);
         return;
     }
-    // Some columns of every row: of plain weights alone, blocks run along the rows.
+    // Some columns of every row: only for plain weights, because blocks run along the
+    // rows.
     assert(kernels::is_plain(place.type));
     const std::size_t skipped = static_cast<std::size_t>(rows.begin) * bytes_per_weight(place.type);
     for (std::int64_t j = 0; j < place.n_rows; j += kNeuronBlock) {

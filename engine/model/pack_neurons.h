@@ -18,7 +18,7 @@ void convert_weights(const std::byte* source, kernels::WeightType from, std::byt
                      std::int64_t n);
 
 // A matrix of a gated network somewhere in a checkpoint: the weight of neuron j and
-// hidden value h is element j * neuron_stride + h * hidden_stride. Of blocks, the stride
+// hidden value h is element j * neuron_stride + h * hidden_stride. For blocks, the stride
 // along a product's inputs is 1 and the other one a multiple of a block.
 struct NeuronMatrix {
     const std::byte* data = nullptr;
@@ -30,9 +30,9 @@ struct NeuronMatrix {
     const std::byte* exponents = nullptr;
 };
 
-// A gated network - gate, up and down - as one block; its biases are left alone. layout:
-// neuron-major, all matrices of one plain type, or w2 by outputs and each matrix in the
-// type that it has here. The matrices must be readable.
+// A gated network (gate, up and down) as one block, without its biases. layout:
+// neuron-major, all matrices of one plain type, or w2 by outputs and each matrix in its
+// given type. The matrices must be readable.
 void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::ExpertLayout& layout, std::byte* block,
                    kernels::ThreadPool& pool);
 

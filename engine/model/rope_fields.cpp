@@ -22,14 +22,14 @@ std::string type_of(const JsonFields& rope) {
     return rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
 }
 
-// The context of the first training; the model's own where the positions do not say.
+// The context of the first training; the model's own if the positions do not give it.
 std::int64_t original_context(const ConfigFields& config, const JsonFields& rope, const char* otherwise) {
     const char* const key = "original_max_position_embeddings";
     return rope.has_value(key) ? rope.integer(key, 2, kLongestContext) : config.count(otherwise, 2, kLongestContext);
 }
 
-// LongRoPE (Ding and others, 2024): the frequencies of each pair are divided by factors
-// of its own, which are others beyond the context of the first training.
+// LongRoPE (Ding and others, 2024): the frequency of each pair is divided by its own
+// factor, which is another one beyond the context of the first training.
 void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
     const auto scale = [&](const char* key) {
         const json* const list = rope.find(key);

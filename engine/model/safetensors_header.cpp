@@ -212,7 +212,7 @@ class HeaderReader {
     const std::vector<std::uint64_t>& bits() const { return bits_; }  // per element of entries_[i], in the same order
 
   private:
-    // What may come next.
+    // The allowed next tokens.
     enum class State {
         kTop,            // the outer {
         kNames,          // a tensor's name, "__metadata__", or the outer }
@@ -317,7 +317,8 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     const auto reject = [](Message what) { throw Error(ErrorKind::kInvalidModel, std::move(what)); };
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
 
-    // 1. Where the header ends. Every comparison subtracts from what is there, so nothing can wrap round.
+    // 1. The end of the header. Every comparison subtracts from known sizes, so nothing
+    // can wrap around.
     if (file_bytes < kLengthBytes || text.size() < kLengthBytes) {
         reject(messages::safetensors_too_short(source, std::min<std::uint64_t>(file_bytes, text.size())));
     }
@@ -344,7 +345,7 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     HeaderReader reader(source, entries);
     json::sax_parse(header.begin(), header.end(), &reader);
 
-    // 3. Each tensor by itself: as many bytes as shape and dtype say; no name twice.
+    // 3. Each tensor by itself: as many bytes as shape and dtype require; no name twice.
     std::unordered_set<std::string_view> names;
     names.reserve(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -365,8 +366,8 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
         }
     }
 
-    // 4. All of them together: side by side from the first data byte to the file's last. Old writers sorted the header
-    // by name, so the order in the file says nothing.
+    // 4. All of them together: side by side from the first data byte to the file's last.
+    // Old writers sorted the header by name, so the order in the file has no meaning.
     std::sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
         return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
     });

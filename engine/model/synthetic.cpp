@@ -24,7 +24,7 @@ ModelSpec spec_of(const SyntheticShape& shape) {
     nlohmann::ordered_json config = nlohmann::ordered_json::parse(shape.config);
     config["max_position_embeddings"] = config["max_seq_len"] = 32768;  // a family reads one of them
     ModelSpec spec = parse_model_spec(config.dump(), std::string(shape.name));
-    spec.family = nullptr;  // there is no checkpoint
+    spec.family = nullptr;  // no checkpoint
     spec.bos_token = -1;
     spec.eos_tokens.clear();
     return spec;

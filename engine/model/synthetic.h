@@ -15,10 +15,10 @@ namespace offstage::engine {
 inline constexpr kernels::WeightType kSyntheticFormat = kernels::WeightType::kBf16;  // of their weights
 
 // Models without files: the shapes of real ones, weights drawn in memory. For benchmarks.
-//   synthetic:NAME, a shape of synthetic_shapes.h,
-// followed by ?layers=N&active=A&window=W&vocab=V&seed=S, each optional; active: experts
-// per token; window: layers 0, 2, 4 ... see W tokens alone; vocab: fewer tokens, where a
-// part of a model is to fit that has its widths.
+//   synthetic:NAME, a shape of synthetic_shapes.h, followed by
+//   ?layers=N&active=A&window=W&vocab=V&seed=S, each optional; active: experts per token;
+//   window: layers 0, 2, 4 ... see W tokens alone; vocab: a smaller vocabulary, to fit a
+//   part of a model with the real widths.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
     ModelSpec spec;
@@ -27,12 +27,13 @@ struct SyntheticModel {
 
 bool is_synthetic(std::string_view model);  // starts with "synthetic:"
 
-// Throws Error (kInvalidInput) naming the part that is wrong and what would be right.
+// Throws Error (kInvalidInput) with the wrong part and the allowed values.
 SyntheticModel parse_synthetic(std::string_view model);
 
-// Uniform bfloat16 weights with the variance that keeps activations near one (1 / inputs), norms at one. The same seed
-// gives the same weights on every machine, for every number of threads and in whatever order experts are drawn.
-// `dry`: draws nothing and touches no memory, for runs in which nothing is computed.
+// Uniform bfloat16 weights with the variance that keeps activations near one (1 /
+// inputs), norms at one. The same seed gives the same weights on every machine, for every
+// number of threads and order of drawing experts. `dry`: draws nothing and touches no
+// memory, for runs without computation.
 std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, bool dry = false);
 
 }  // namespace offstage::engine

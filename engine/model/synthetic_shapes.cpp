@@ -5,7 +5,7 @@
 namespace offstage::engine {
 namespace {
 
-// Sizes as in the published config.json files; mixtral-mini and fine are nobody's.
+// Sizes as in the published config.json files; mixtral-mini and fine are our own.
 constexpr std::array kShapes = {
     SyntheticShape{"mixtral-8x7b", R"({"architectures": ["MixtralForCausalLM"], "num_hidden_layers": 32,
         "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8,

@@ -63,7 +63,7 @@ void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, cons
     }
 }
 
-// The layer that a name like model.layers.12.input_layernorm.weight says; -1: none.
+// The layer number in a name like model.layers.12.input_layernorm.weight; -1: none.
 std::int64_t layer_in(std::string_view name) {
     for (const std::string_view before : {std::string_view("layers."), std::string_view("blk.")}) {
         const std::size_t at = name.find(before);

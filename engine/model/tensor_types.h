@@ -1,6 +1,6 @@
 #pragma once
-// What the tensors of a checkpoint are for: in which formats it has them - a file called
-// Q4_K_M mixes several - and which of them nothing reads.
+// The tensors of a checkpoint by purpose: their formats - a file called Q4_K_M mixes
+// several - and the unused ones.
 
 #include <cstdint>
 #include <string>
@@ -23,11 +23,11 @@ struct RoleTypes {
     std::vector<TypeCount> types;  // most bytes first
 };
 
-// Roles that the model has, in the order in which a token meets them; `spec` as
-// read_model_spec() gave it. Tensors that the model does not use are left out.
+// The model's roles, in the order in which a token meets them; `spec`: from
+// read_model_spec(). Tensors that the model does not use are left out.
 std::vector<RoleTypes> types_by_role(const Checkpoint& checkpoint, const ModelSpec& spec);
 
-// Of all roles but the experts', most bytes first: "Q6_K, F32".
+// For all roles but the experts', most bytes first: "Q6_K, F32".
 std::string dense_types(const std::vector<RoleTypes>& roles);
 
 // Tensors that nothing here reads.
@@ -39,11 +39,11 @@ struct UnusedTensors {
     std::uint64_t bytes = 0;
 };
 
-// By what they belong to, in the order of Part; empty: all are read. What is in none of
-// the model's roles, and no list of rotary factors either, is unused.
+// By the part that they belong to, in the order of Part; empty: all are used. A tensor is
+// unused if it is in none of the model's roles and no list of rotary factors.
 std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const ModelSpec& spec);
 const char* name_of(UnusedTensors::Part part);  // "vision tower"
-// A sentence for the person.
+// A sentence for the user.
 Message describe(const UnusedTensors& unused);
 
 }  // namespace offstage::engine

@@ -22,13 +22,13 @@
 
 namespace offstage::engine {
 
-// A weight matrix in host memory of its own.
+// A weight matrix in its own host memory.
 struct Matrix {
     DeviceBlock memory;
     kernels::WeightType type = kernels::WeightType::kBf16;
     std::int64_t n_rows = 0;
     std::int64_t n_cols = 0;
-    // A network whose matrices differ; `type` is then one that is no plain one.
+    // A network whose matrices differ; `type` is then no plain type.
     std::optional<kernels::ExpertLayout> network = {};
     bool interleaved = false;  // kernels/interleaved.h; row() is then that of a strip's first row
 
@@ -68,15 +68,16 @@ struct DenseWeights {
 // Bytes done of bytes in all; called on the loading thread.
 using BytesProgressFn = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// Where a model's weights come from: the master that every copy is made of. Packs experts
+// The source of a model's weights: the master that every copy is made from. Packs experts
 // into the neuron-major layout (kernels::ExpertLayout; w2 transposed), any of them at any
-// time and as often as asked. 16-bit weights keep their type; float32 weights keep theirs
-// unless they are to be rounded. One thread, which loads, but for pack_expert().
+// time and any number of times. 16-bit weights keep their type; float32 weights keep
+// theirs unless they are to be rounded. One thread, which loads, except for
+// pack_expert().
 class WeightSource {
   public:
     virtual ~WeightSource() = default;
 
-    // Of the first layer's experts, and of all others where they are plain: see
+    // The type of the first layer's experts, and of all others if they are plain: see
     // ExpertGrid::stored().
     virtual kernels::WeightType expert_type() const = 0;
     virtual std::uint64_t dense_bytes() const = 0;  // of load_dense()'s result
@@ -84,35 +85,36 @@ class WeightSource {
     // Reports progress of load_dense() and advance() from now on, and looks at `stop`: a request ends in Error
     // (kCancelled). Empty ones end that.
     virtual void watch(BytesProgressFn progress, std::stop_token stop) = 0;
-    // Whoever packs experts while loading says that an expert is done.
+    // Called for each expert that is packed while loading.
     virtual void advance() = 0;
     // Allocates from `host`. Throws Error (kOutOfMemory, kCancelled).
     virtual DenseWeights load_dense(Arena& host) = 0;
     // block: as the grid has the layer's experts, ExpertGrid::stored(). Throws Error
-    // (kInvalidModel) naming the file where it cannot be read any more. Any thread,
-    // several at once, each with a pool of its own.
+    // (kInvalidModel) with the file if it cannot be read any more. Any thread, several at
+    // once, each with its own pool.
     virtual void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) = 0;
-    // What pack_expert() would write, told apart from all other blocks without writing it; nothing where there is no
-    // cheaper way than to pack it and look. Threads as pack_expert().
+    // Identifies the block that pack_expert() would write, without writing it; nothing if
+    // there is no cheaper way than to pack it. Threads as pack_expert().
     virtual std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                           kernels::ThreadPool& pool);
-    // Tells models apart at the cost of a look: their shapes and the beginnings of all experts' tensors. A change deep
-    // inside a tensor is not seen, so this names measurements, never copies of weights. Nothing where it is not known.
+    // Identifies the model cheaply: by shapes and the beginnings of all experts' tensors.
+    // A change deep inside a tensor is not detected, so use this for measurements, never
+    // for copies of weights. Nothing if it is not known.
     virtual std::optional<Fingerprint> model_fingerprint();
-    // Of the files, in which formats they have the weights, by role.
+    // The formats of the weights in the files, by role.
     virtual std::vector<RoleTypes> types() const { return {}; }
-    // Of the files, what is not a part of the weights.
+    // Tensors of the files that are not part of the weights.
     virtual std::vector<UnusedTensors> unused() const { return {}; }
-    // What else of the files a person should know, a sentence each.
+    // Other notes about the files for the user, a sentence each.
     virtual std::vector<Message> notes() const { return {}; }
 };
 
-// From a checkpoint, which stays mapped; pages of the file are released as they are done,
-// so that memory stays near the weights' size. `spec` learns how the file has its
-// tensors, where that is in blocks, and that tied embeddings are not tied where the file
-// has a head of other values, with a note: places all over the two are compared, or every
-// value where `tied` says so. Throws Error for a tensor that is missing, of a wrong shape or dtype,
-// before anything is read.
+// From a checkpoint, which stays mapped; pages of the file are released after use, so
+// that memory stays near the weights' size. Completes `spec`: the formats of tensors in
+// blocks, and tied embeddings become untied, with a note, if the file has a head of other
+// values: places all over the two are compared, or every value if `tied` requests it.
+// Throws Error for a tensor that is missing, of a wrong shape or dtype, before anything
+// is read.
 enum class TiedCheck : std::uint8_t { kPlaces, kEveryValue };
 std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
                                            kernels::ThreadPool& pool, TiedCheck tied = TiedCheck::kPlaces);
@@ -120,11 +122,12 @@ std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoin
 // WeightSource::expert_type() of these weights; `spec` learns the same.
 kernels::WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec);
 
-// Bytes of a model's dense weights as they are stored, in `type` where the spec does not
-// say it, norms and gates in float32: before anything is loaded.
+// Bytes of a model's dense weights in their stored formats, in `type` where the spec has
+// none, norms and gates in float32: before anything is loaded.
 std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type);
-// Of `dense_bytes` (DenseWeights::bytes(), or what they will be) what one decoded token
-// reads: of the embedding one row, unless it is the output head as well; the rest whole.
+// Of `dense_bytes` (the present or future DenseWeights::bytes()) the part that one
+// decoded token reads: one row of the embedding, unless it is the output head as well;
+// the rest whole.
 std::uint64_t dense_bytes_read(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType embedding);
 
 }  // namespace offstage::engine

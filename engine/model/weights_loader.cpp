@@ -1,6 +1,6 @@
 // A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron
-// by neuron, from tensors of their own or parts of larger ones. The family says where
-// each lies.
+// by neuron, from separate tensors or parts of larger ones. The family gives the place of
+// each.
 
 #include <algorithm>
 #include <array>
@@ -50,7 +50,7 @@ class PartRows {
     }
 
   private:
-    // Of a list: each value is a row. All dimensions but the last one count rows.
+    // For a list: each value is a row. All dimensions but the last one count rows.
     static std::int64_t n_rows(const TensorPart& part) {
         std::int64_t n = part.shape.front();
         for (std::size_t i = 1; i + 1 < part.shape.size(); ++i) n *= part.shape[i];
@@ -66,7 +66,7 @@ float changed(float x, const TensorPart& part) {
     return x * part.factor;
 }
 
-// While one lives, the system reads nothing around the pages that are touched.
+// While an object exists, the system reads no pages around those that are touched.
 class ScatteredReads {
   public:
     explicit ScatteredReads(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
@@ -176,9 +176,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return cut_into_strips(sources, most_bytes);
     }
 
-    // Of the matrices as they lie in the file: a pass over them, but without transposing
-    // anything. Once: where experts are read from a disk, whoever keeps copies of them in
-    // fewer bits reads no more than those from then on.
+    // Of the matrices as stored in the file: one pass over them, without transposing.
+    // Computed once: when experts are read from a disk, quantized copies in the cache are
+    // found later without reading the originals again.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                   kernels::ThreadPool& pool) override {
         const auto index = static_cast<std::size_t>(layer.value * spec_.experts.n_experts + expert.value);
@@ -211,7 +211,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     }
 
     // The beginning of each of the experts' matrices. A disk has thousands of places to
-    // read then: all are asked for before the first is waited for.
+    // read then: all are requested before the first is awaited.
     std::optional<Fingerprint> model_fingerprint() override {
         constexpr std::size_t kLook = 4096;
         const ScatteredReads scattered(checkpoint_);
@@ -241,8 +241,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     void advance() override { report(expert_file_bytes_); }
 
   private:
-    // A part of an expert: what of it lies in the file, from its first weight to its
-    // last, with what may lie between them.
+    // A part of an expert: its bytes in the file, from its first weight to its last,
+    // including any bytes between them.
     struct Piece {
         NeuronMatrix matrix;
         std::int64_t n_neurons = 0;  // 1: a bias for each hidden value
@@ -310,10 +310,10 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return to + n;
     }
 
-    using Types = std::array<WeightType, 3>;  // of gate, up, down
+    using Types = std::array<WeightType, 3>;  // gate, up, down
 
-    // What an expert's matrices are kept in; one type for all of them, in all layers, as
-    // long as no file's blocks are among them.
+    // The types of an expert's matrices; one type for all of them, in all layers, unless
+    // file blocks are among them.
     Types check_expert(std::int64_t layer, std::int64_t expert) {
         const ExpertGrid& grid = spec_.experts;
         const ExpertParts parts = family_.expert(spec_, spec_.layer_of(layer), expert);
@@ -348,7 +348,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return WeightType::kMxfp4;
     }
 
-    // Finds what is wrong before the long work begins.
+    // Finds errors before the long work begins.
     void check_experts() {
         ExpertGrid& grid = spec_.experts;
         std::vector<Types> layers;
@@ -395,8 +395,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         expert_type_ = grid.file_formats.front();
     }
 
-    // Of a model whose embedding and head are one tensor. transformers uses a head that
-    // is there with other values, and takes the head for both where it is there alone.
+    // For a model whose embedding and head are one tensor. transformers uses a separate
+    // head with other values if there is one, and uses the head for both if only that
+    // exists.
     void check_head(TiedCheck tied) {
         const auto part_of = [&](TensorRole role) {
             DenseTensor tensor;
@@ -439,7 +440,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return true;
     }
 
-    // What memory the dense weights will take, and which of them stay in blocks.
+    // Computes the memory for the dense weights, and which of them stay in blocks.
     void check_dense() {
         bool has_blocks = false;
         std::vector<std::uint8_t> split(spec_.layers.size());
@@ -456,7 +457,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
                 }
             }
         }
-        // Where experts are in blocks, their type says nothing of the other tensors.
+        // If experts are in blocks, their type does not apply to the other tensors.
         if (has_blocks || kernels::traits_of(expert_type_).is_of_file()) {
             spec_.split_qkv = std::move(split);
             for (const DenseTensor& tensor : dense_tensors(spec_)) spec_.stored.push_back(stored_as(tensor));
@@ -650,12 +651,12 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     std::stop_token stop_;
     std::vector<Message> notes_;
     WeightType expert_type_ = WeightType::kBf16;
-    std::uint64_t expert_file_bytes_ = 0;  // of the first one's matrices
+    std::uint64_t expert_file_bytes_ = 0;  // the first one's matrices
     std::uint64_t dense_bytes_ = 0;
     std::uint64_t bytes_done_ = 0;
     std::uint64_t bytes_total_ = 0;
     std::mutex fingerprint_mutex_;
-    std::vector<Fingerprint> fingerprints_;  // (n_layers, n_experts), zeros: not known yet; empty before the first
+    std::vector<Fingerprint> fingerprints_;  // (n_layers, n_experts), zeros: not known yet; empty before the first use
 };
 
 }  // namespace

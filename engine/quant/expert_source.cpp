@@ -69,7 +69,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
     }
     const kernels::ExpertLayout layout = grid_.layout(format);
     if (cache != nullptr && !known) {
-        copy_biases(plain, layout, block);  // the cache keeps the matrices alone
+        copy_biases(plain, layout, block);  // the cache keeps the matrices only
         key.source = fingerprint_of({static_cast<const std::byte*>(plain.data), plain.layout.weight_bytes()}, pool);
         if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }

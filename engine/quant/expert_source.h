@@ -20,9 +20,10 @@ namespace offstage::engine {
 
 class QuantCache;
 
-// Any expert in any format, from the master: packed as it is, or quantized - read from the cache on disk where it has
-// been quantized before, and kept there afterwards. pack() may be called by several threads at once, each with a pool
-// of its own; everything else by the thread that loads.
+// Any expert in any format, from the master: packed unchanged, or quantized. Quantized
+// experts are read from the cache on disk if they are there, and stored there otherwise.
+// pack() may be called by several threads at once, each with its own pool; everything
+// else by the thread that loads.
 class ExpertSource {
   public:
     // `cache` may be nullptr: nothing is kept. The referents must outlive this object.
@@ -31,8 +32,9 @@ class ExpertSource {
 
     // Before anything is packed. With another method than HQQ nothing is kept on disk.
     void set_method(QuantMethod method) { method_ = method; }
-    // Before anything is packed: who quantizes in the processor's place, for one expert at a time; others are quantized
-    // beside it. nullptr: nobody. It must outlive this object's last pack().
+    // Before anything is packed: the helper quantizes instead of the processor, one
+    // expert at a time; others are quantized beside it. nullptr: none. It must outlive
+    // this object's last pack().
     void set_helper(RowQuantizer* helper) { helper_ = helper; }
     std::int64_t n_helped() const { return n_helped_; }  // experts that the helper quantized. Any thread
 
@@ -53,15 +55,16 @@ class ExpertSource {
     Packed pack(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block,
                 kernels::ThreadPool& pool, const std::stop_token& stop = {});
 
-    // Why an expert was not kept on disk since this was last asked for, a sentence; empty: all were. Any thread.
+    // The reason why an expert was not stored on disk since the last call, a sentence;
+    // empty: all were stored. Any thread.
     Message take_cache_problem();
 
     // Whole loads: see WeightSource::watch and advance.
     WeightSource& master() { return master_; }
 
   private:
-    // Where quantizing reads from: an expert in the master's format, if that is a plain
-    // one, else in float32 behind it.
+    // Bytes of the input for quantizing: an expert in the master's format, if that is a
+    // plain one, otherwise also in float32 after it.
     std::uint64_t scratch_bytes() const;
     // Memory for one expert, scratch_bytes().
     class Scratch {

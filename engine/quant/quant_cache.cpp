@@ -27,12 +27,12 @@ namespace fs = std::filesystem;
 constexpr std::array<char, 8> kMagic = {'O', 'F', 'F', 'Q', 'U', 'A', 'N', 'T'};
 constexpr std::uint32_t kQuantFileVersion = 1;
 constexpr std::size_t kHeaderBytes = 128;
-constexpr std::size_t kSealedBytes = 96;  // what the header's own fingerprint covers
+constexpr std::size_t kSealedBytes = 96;  // covered by the header's own fingerprint
 constexpr std::string_view kSuffix = ".quant";
 constexpr std::string_view kTemporary = ".writing-";
 constexpr std::size_t kReadPiece = std::size_t{4} << 20;
 constexpr auto kUnused = std::chrono::hours(24);    // without a use: may go for a new block
-constexpr auto kAbandoned = std::chrono::hours(1);  // a temporary file that old has no writer any more
+constexpr auto kAbandoned = std::chrono::hours(1);  // age at which a temporary file has no writer any more
 
 static_assert(std::endian::native == std::endian::little, "the header is copied as it lies in memory");
 
@@ -104,7 +104,8 @@ struct Kept {
     fs::file_time_type used;
 };
 
-// The folder's blocks; abandoned temporary files are removed on the way. Files that go meanwhile are left out.
+// The folder's blocks; removes abandoned temporary files. Files that disappear meanwhile
+// are left out.
 std::vector<Kept> list(const fs::path& directory) {
     std::vector<Kept> files;
     std::error_code error;
@@ -140,7 +141,7 @@ bool remove_unread(const fs::path& path) {
     return fs::remove(path, failure);
 }
 
-// Removes what was used longest ago until `bytes` are gone. Returns how many are.
+// Removes the least recently used files until `bytes` are freed. Returns the freed bytes.
 std::uint64_t remove_oldest(std::vector<Kept> files, std::uint64_t bytes) {
     std::sort(files.begin(), files.end(),
               [](const Kept& a, const Kept& b) { return a.used != b.used ? a.used < b.used : a.path < b.path; });
@@ -190,7 +191,7 @@ bool read_quant_header(std::span<const std::byte> bytes, std::uint64_t file_byte
 
 QuantCache::QuantCache(fs::path directory, std::uint64_t budget_bytes, DiskSpaceFn space)
     : directory_(std::move(directory)), budget_bytes_(budget_bytes), space_(std::move(space)), unchecked_bytes_(0) {
-    static_cast<void>(DiskSpace{}.reserve_bytes());  // a wrong OFFSTAGE_DISK_RESERVE is told now, not in mid-answer
+    static_cast<void>(DiskSpace{}.reserve_bytes());  // reports a wrong OFFSTAGE_DISK_RESERVE now, not during an answer
 }
 
 bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantError& error, kernels::ThreadPool& pool) {
@@ -199,7 +200,8 @@ bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantErro
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    // Where it fails, somebody removes the file just now: what is open can still be read.
+    // If it fails, another program is removing the file just now: the open file can still
+    // be read.
     static_cast<void>(flock(file.get(), LOCK_SH | LOCK_NB));
 
     std::array<std::byte, kHeaderBytes> header{};
@@ -222,7 +224,7 @@ bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantErro
         fs::remove(path, ignored);
         return false;
     }
-    futimens(file.get(), nullptr);  // used now; on a read-only folder the order of use is not known
+    futimens(file.get(), nullptr);  // its last use is now; not recorded in a read-only folder
     error = stored;
     give_way(0);
     return true;
@@ -295,8 +297,9 @@ Message QuantCache::take_problem() {
     return joined(std::move(text), std::exchange(problem_, {}));
 }
 
-// Looking at every file for each that is written would be quadratic. So a look clears an eighth of the budget beyond
-// what is needed, and a sixteenth may be written before the next: two programs together stay within the budget.
+// Listing every file before each write would take quadratic time. So each listing frees
+// an eighth of the budget more than needed, and a sixteenth may be written before the
+// next: two programs together stay within the budget.
 void QuantCache::make_room(std::uint64_t bytes) {
     const std::lock_guard guard(mutex_);
     if (bytes <= unchecked_bytes_) {
@@ -322,13 +325,13 @@ bool QuantCache::give_way(std::uint64_t bytes) {
     const std::uint64_t wanted = space ? space->missing_bytes(bytes) : 0;
     if (wanted == 0) return true;
     std::vector<Kept> files = list(directory_);
-    // For the reserve any block goes. For a new block only those go that were not used
-    // for a while, and none for one that would not be kept even so: a model whose experts
-    // have no room all together would replace one by the other.
+    // For the reserve any block can go. For a new block only blocks that were not used
+    // for a while can go, and none if the new one would still not fit: a model whose
+    // experts do not all fit would only replace its own blocks.
     std::vector<Kept> unused = files;
     std::erase_if(unused, [](const Kept& file) { return fs::file_time_type::clock::now() - file.used < kUnused; });
-    // Counted, not looked at again: some file systems give back what is removed only
-    // after a while.
+    // Counted rather than listed again: some file systems free removed space only after a
+    // while.
     const std::uint64_t removed = bytes_of(unused) >= wanted ? remove_oldest(std::move(unused), wanted)
                                                              : remove_oldest(std::move(files), space->missing_bytes());
     if (removed > 0) {

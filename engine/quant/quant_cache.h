@@ -16,7 +16,8 @@
 
 namespace offstage::engine {
 
-// What a quantized block was made of and how. kQuantizerVersion belongs to it without being named.
+// The source and the parameters of a quantized block. kQuantizerVersion is part of it
+// without being a field.
 struct QuantKey {
     Fingerprint source;  // of the weights
     kernels::WeightType format = kernels::WeightType::kHqq4;
@@ -27,15 +28,15 @@ struct QuantKey {
     std::string file_name() const;
 };
 
-// Quantized blocks kept on disk, one file each, deletable at any time. Several programs
+// Quantized blocks stored on disk, one file each, deletable at any time. Several programs
 // may use one folder at once: files appear whole (written beside, synced, renamed) and
 // are read whole or not at all; bound and reserve are kept under a lock on the file
-// "lock". Whoever reads a block holds a shared flock() on its file: such a file is not
+// "lock". A reader of a block holds a shared flock() on its file: such a file is not
 // removed to make room.
 //
-// The cache gives way: DiskSpace::reserve_bytes() of the file system stay free. Where
-// they do not, the blocks used longest ago go. Where a new block would take of them,
-// blocks go that were not used for a day; where that does not suffice, it is not kept.
+// DiskSpace::reserve_bytes() of the file system stay free. If they do not, the least
+// recently used blocks go. If a new block would use the reserve, blocks go that were not
+// used for a day; if that is not enough, the new one is not stored.
 //
 //   byte   0   8 bytes   "OFFQUANT"
 //   byte   8   u32       version of this format (1); all numbers little-endian
@@ -50,15 +51,15 @@ struct QuantKey {
 //   byte 112   16 x 0
 //   byte 128   the block
 //
-// Any thread. Nothing throws but std::bad_alloc: what cannot be read counts as absent, what cannot be written (a full
-// disk, no permission) is not kept.
+// Any thread. Throws only std::bad_alloc: a file that cannot be read counts as absent, a
+// block that cannot be written (a full disk, no permission) is not stored.
 class QuantCache {
   public:
     static constexpr std::uint64_t kDefaultBudget = std::uint64_t{16} << 30;
 
-    // An empty directory keeps nothing. budget_bytes bounds the folder's files; blocks
-    // used longest ago go first (a file's modification time is its last use). `space`
-    // tells what is free; tests name another.
+    // With an empty directory nothing is stored. budget_bytes bounds the folder's files;
+    // the least recently used blocks go first (a file's modification time is its last
+    // use). `space` returns the free space; tests replace it.
     explicit QuantCache(std::filesystem::path directory, std::uint64_t budget_bytes = kDefaultBudget,
                         DiskSpaceFn space = disk_space);
 
@@ -73,13 +74,13 @@ class QuantCache {
     // as well.
     void keep_reserve() { give_way(0); }
 
-    // What the person should know since this was last asked for: blocks that made room
-    // for other files, and why the last block that was not kept was not. Sentences;
-    // empty: nothing. That a block was not kept for the reserve is said once until one is
-    // kept again.
+    // Notes for the user since the last call: blocks removed for other files, and the
+    // reason why the last unstored block was not stored. Sentences; empty: nothing. That
+    // a block was not stored because of the reserve is reported once until one is stored
+    // again.
     Message take_problem();
 
-    std::uint64_t bytes() const;  // of all files now, by looking
+    std::uint64_t bytes() const;  // of all files, listed now
     const std::filesystem::path& directory() const { return directory_; }
 
   private:
@@ -93,11 +94,11 @@ class QuantCache {
     std::filesystem::path directory_;
     std::uint64_t budget_bytes_;
     DiskSpaceFn space_;
-    std::mutex mutex_;               // of what follows
+    std::mutex mutex_;               // for the members below
     std::uint64_t unchecked_bytes_;  // may still be written before the folder is looked at again
     Message problem_;
     std::uint64_t removed_bytes_ = 0;  // for the reserve, since take_problem()
-    DiskSpace removed_at_;             // what was free then
+    DiskSpace removed_at_;             // the free space at that time
     bool refused_ = false;             // the last block, for the reserve
 };
 

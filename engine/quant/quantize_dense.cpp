@@ -34,7 +34,7 @@ std::uint64_t packing_bytes(const ModelSpec& spec, WeightType stored, WeightType
 Message dense_note(const ModelSpec& spec, WeightType stored, WeightType format) {
     if (stored == format || kernels::is_packed(stored) || !kernels::is_packed(format)) return {};
     std::int64_t n_blocks = 0;
-    // One sentence for each width of rows, in the order in which the widths come.
+    // One sentence for each width of rows, in the order of their appearance.
     struct Left {
         std::int64_t n_cols = 0;
         bool projections = false, outputs = false, others = false;

@@ -38,8 +38,9 @@ void copy_biases(const kernels::ExpertView& expert, const kernels::ExpertLayout&
 Quantizer::Quantizer(kernels::ThreadPool& pool, QuantMethod method, RowQuantizer* helper)
     : pool_(pool), method_(method), helper_(method == QuantMethod::kHqq ? helper : nullptr) {}
 
-// Two pieces are on their way: while the device has one, the pool looks at the weights of the next and at what became
-// of the one before. False: the device cannot, or what it made is wrong; n_helped_ rows are right all the same.
+// Two pieces are under way: while the device has one, the pool checks the weights of the
+// next and the result of the one before. False: the device cannot, or its result is
+// wrong; n_helped_ rows are still right.
 bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType format, std::byte* out,
                                    std::size_t out_stride, std::vector<QuantError>& errors,
                                    const std::stop_token& stop) {
@@ -100,7 +101,7 @@ bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType f
             if (!go_on || !in_range(now->first, now->n)) {
                 if (before.has_value()) helper_->finish(before->slot);
                 if (!go_on) throw Error(ErrorKind::kCancelled, messages::quantizing_cancelled);
-                return false;  // the pool finds it again, and says so
+                return false;  // the pool finds the error again, and reports it
             }
             const kernels::WeightView piece{rows.row(now->first), rows.type, now->n, n_cols, rows.stride};
             ok = helper_->start(now->slot, piece, format);

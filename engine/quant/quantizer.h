@@ -23,14 +23,16 @@ struct QuantError {
     QuantError& operator+=(const QuantError& other);
 };
 
-// Rows of weights into a packed format (kernels/packed.h), each row on its own, several threads; deterministic,
-// whatever their number. Also converts to kBf16, and copies where source and format are the same. Any number of threads
-// may have a Quantizer each; pools are not shared.
+// Rows of weights into a packed format (kernels/packed.h), each row by itself, several
+// threads; deterministic for any number of them. Also converts to kBf16, and copies if
+// source and format are the same. Any number of threads may have a Quantizer each; pools
+// are not shared.
 class Quantizer {
   public:
-    // `helper`: a device that packs in the place of the pool's threads, which then check what it made - the range of
-    // the weights before, a row of each piece byte by byte and the error of all after. Where it cannot or fails, or a
-    // row is another than theirs, they do all the work. nullptr: none. It must outlive this object.
+    // `helper`: a device that packs instead of the pool's threads, which then check its
+    // work: the range of the weights before, a row of each piece byte by byte and the
+    // error of all after. If it cannot or fails, or a row differs from theirs, they do
+    // all the work. nullptr: none. It must outlive this object.
     explicit Quantizer(kernels::ThreadPool& pool, QuantMethod method = QuantMethod::kHqq,
                        RowQuantizer* helper = nullptr);
 
@@ -46,7 +48,7 @@ class Quantizer {
     QuantError quantize_expert(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block,
                                const std::stop_token& stop = {});
 
-    // What of the last call the helper packed, in rows.
+    // The rows of the last call that the helper packed.
     std::int64_t n_helped() const { return n_helped_; }
 
   private:

@@ -10,7 +10,7 @@ namespace offstage::engine {
 
 namespace {
 
-// Where a block has its factors, float16 each (kernels/blocks.h); -1: none.
+// The places of a block's factors, float16 each (kernels/blocks.h); -1: none.
 struct BlockFactors {
     int first = 0, second = -1;
 };

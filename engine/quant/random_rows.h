@@ -9,9 +9,8 @@
 
 namespace offstage::engine {
 
-// Some rows of random weights in a format, always the same ones: to be repeated where
-// something is to be measured. What is computed with them does not matter; that they are
-// no denormals does.
+// Some rows of random weights in a format, always the same ones: repeat them for a
+// measurement. Their values do not matter, except that they must not be denormal.
 std::vector<std::byte> random_rows(kernels::WeightType type, std::int64_t n_cols);
 
 // The same as an expert; its biases are 0. block: layout.bytes().

@@ -11,24 +11,23 @@ namespace offstage::engine {
 
 enum class QuantMethod : std::uint8_t {
     kHqq,      // half-quadratic: zero points updated by a proximal method on the error, scales fixed; needs no data
-    kNearest,  // round to nearest with each group's smallest and largest weight: what HQQ is compared with
+    kNearest,  // round to nearest with each group's smallest and largest weight: the reference for HQQ
 };
 
 // FormatRow::option. Throws Error (kInvalidInput), listing them.
 FormatId parse_format(std::string_view option);
 
-// What a person asks for with --quant. Nothing set: the checkpoint's own.
+// A user's choice with --quant. Nothing set: the checkpoint's own formats.
 struct QuantSettings {
     std::optional<FormatId> experts;  // all of them
     std::optional<FormatId> dense;    // attention's matrices: FormatRow::for_dense
-    // Not for the person: kNearest is what quantize-report compares HQQ with.
+    // Not a user option: quantize-report compares HQQ with kNearest.
     QuantMethod method = QuantMethod::kHqq;
 };
 
 // "experts=hqq3,dense=8": each part optional, in any order, once; experts: a
-// FormatRow::option; dense:
-// the bits of a row that is for_dense.
-// Throws Error (kInvalidInput) naming the part and what was expected.
+// FormatRow::option; dense: the bits of a row that is for_dense. Throws Error
+// (kInvalidInput) with the part and the expected values.
 QuantSettings parse_quant(std::string_view text);
 std::string describe(const QuantSettings& settings);  // "experts hqq3, dense 8 bit"; "as in the checkpoint"
 

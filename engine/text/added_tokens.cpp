@@ -52,7 +52,8 @@ void read_decoder(const json& decoder, AddedTokens& tokens, const std::string& f
     }
 }
 
-// The older form: {"<|im_start|>": 32000}. Which of them are special is said in special_tokens_map.json.
+// The older form: {"<|im_start|>": 32000}. special_tokens_map.json marks the special
+// ones.
 void read_added_tokens(const json& object, const std::set<std::string>& special, AddedTokens& tokens,
                        const std::string& file) {
     for (const auto& [content, value] : object.items()) {

@@ -17,12 +17,12 @@ namespace offstage::engine {
 struct AddedToken {
     TokenId id = -1;
     std::string content = {};
-    bool special = false;      // a control token: no text of its own
+    bool special = false;      // a control token: without text
     bool lstrip = false;       // takes the white space before it
     bool rstrip = false;       // takes the white space after it
     bool single_word = false;  // only where a blank is on both sides
-    bool normalized = false;   // of tokenizer.json: looked for in normalized text
-    bool literal = false;      // of GGUF: its text is itself, also where other tokens are written as bytes
+    bool normalized = false;   // tokenizer.json: searched for in normalized text
+    bool literal = false;      // GGUF: its text is literal, also where other tokens are written as bytes
 };
 
 // An object with "content" and the flags above. Throws Error naming the field.
@@ -46,24 +46,25 @@ class AddedTokens {
 
 struct TokenizerConfig {
     std::vector<AddedToken> added;  // by rising id, no id twice; of a content that is there twice the last counts
-    // Nothing: the files do not say. An empty string: they say that there is none.
+    // Nothing: not in the files. An empty string: explicitly none.
     std::optional<std::string> bos_token;
     std::optional<std::string> eos_token;
     std::optional<std::string> unk_token;
     // Every token that a field names as special: bos_token, pad_token,
     // additional_special_tokens and so on.
     std::set<std::string> named;
-    // Only GGUF files say, by id: two tokens may have the same text there.
+    // Only from GGUF files, by id: two tokens may have the same text there.
     TokenId bos_id = -1, eos_id = -1;
     std::vector<TokenId> ends;    // of a turn, besides eos_token
     std::vector<TokenId> silent;  // tokens that add nothing to a text, by rising id
     std::optional<bool> add_bos_token;
     std::optional<bool> add_eos_token;
-    // True: each stretch of text between special tokens is encoded like a text of its own, with sentencepiece's dummy
-    // prefix where the model has one. False: only the beginning of the whole text gets a prefix, and only with
-    // add_prefix_space (https://github.com/huggingface/transformers/pull/24565).
+    // True: each stretch of text between special tokens is encoded like a separate text,
+    // with sentencepiece's dummy prefix if the model has one. False: only the beginning
+    // of the whole text gets a prefix, and only with add_prefix_space
+    // (https://github.com/huggingface/transformers/pull/24565).
     bool legacy = true;
-    bool add_prefix_space = true;  // where legacy is true, the model's own add_dummy_prefix decides
+    bool add_prefix_space = true;  // if legacy is true, the model's own add_dummy_prefix decides
 };
 
 // DIR/tokenizer_config.json, and where it is silent DIR/special_tokens_map.json and

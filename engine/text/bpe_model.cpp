@@ -12,7 +12,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMaxRooms = 8;            // kept for later texts
-constexpr std::size_t kKeptSymbols = 1u << 16;  // of the room of one word
+constexpr std::size_t kKeptSymbols = 1u << 16;  // in the buffer for one word
 
 std::size_t hash_bytes(std::string_view bytes) {
     return std::hash<std::string_view>()(bytes);
@@ -101,7 +101,7 @@ void BpeModel::index_merges(const std::vector<Merge>& merges) {
         const std::uint64_t key = pair_key(merge.left, merge.right);
         std::size_t slot = hash_pair(key) & mask;
         while (pairs_[slot].key != 0 && pairs_[slot].key != key) slot = (slot + 1) & mask;
-        pairs_[slot] = {key, merge.rank, merge.merged};  // of a pair that is there twice the last one counts
+        pairs_[slot] = {key, merge.rank, merge.merged};  // if a pair is listed twice the last one counts
     }
 }
 
@@ -187,7 +187,7 @@ void BpeModel::Encoder::add_unknown(TokenId& pending) {
 void BpeModel::Encoder::begin(std::string_view word) {
     const Options& options = model_.options_;
     room_->symbols.clear();
-    TokenId pending = -1;  // an unknown token that is not written yet: another one may be fused with it
+    TokenId pending = -1;  // an unknown token that is not written yet: the next one may be fused with it
     for (std::size_t at = 0; at < word.size();) {
         const std::size_t n = options.byte_level ? 1 : character_bytes(word, at);
         const std::string_view character = word.substr(at, n);

@@ -14,7 +14,7 @@ namespace offstage::engine {
 
 // Byte pair encoding: a word begins as its characters (or bytes), and the pair of
 // neighbours with the lowest rank is made one token until no pair has a rank. Immutable
-// but for a cache of words; any thread.
+// except for a cache of words; any thread.
 class BpeModel {
   public:
     struct Merge {
@@ -26,14 +26,14 @@ class BpeModel {
     struct Options {
         bool byte_level = false;     // words are bytes, and so are the tokens
         bool byte_fallback = false;  // a character that is no token becomes its bytes' tokens, "<0x0A>"
-        bool fuse_unknown = false;   // several unknown characters are one unknown token
-        bool whole_words = false;    // a word that is a token is that token, whatever its merges ("ignore_merges")
-        TokenId unknown = -1;        // what other characters become; -1: nothing
+        bool fuse_unknown = false;   // consecutive unknown characters become one unknown token
+        bool whole_words = false;    // a word that is a token becomes that token, without merges ("ignore_merges")
+        TokenId unknown = -1;        // for other characters; -1: nothing
     };
 
     // `tokens`: by id, empty where there is none; of equal ones the last one counts.
-    // `unlisted`: what merges make that is no token; their ids follow the tokens'. A word
-    // that ends as one of them becomes the tokens of its bytes.
+    // `unlisted`: results of merges that are no tokens; their ids follow the tokens'. A
+    // word that ends as one of them becomes the tokens of its bytes.
     BpeModel(std::vector<std::string> tokens, const std::vector<std::string>& unlisted,
              const std::vector<Merge>& merges, const Options& options);
     ~BpeModel();
@@ -42,8 +42,8 @@ class BpeModel {
     const std::string& token(TokenId id) const { return tokens_[static_cast<std::size_t>(id)]; }
     TokenId id_of(std::string_view token) const;  // -1: none
 
-    // Takes room and remembered words of its own from the model, and gives them back: one
-    // for each text that is encoded.
+    // Takes a buffer and a word cache from the model, and returns them: one for each text
+    // that is encoded.
     class Encoder {
       public:
         explicit Encoder(const BpeModel& model);

@@ -17,7 +17,7 @@
 
 namespace offstage::engine {
 
-// What a BpeTokenizer is made of.
+// The parts of a BpeTokenizer.
 struct BpeParts {
     TextNormalizer normalizer;
     PreTokenizer pre_tokenizer;
@@ -26,8 +26,8 @@ struct BpeParts {
     std::vector<std::string> tokens;  // by id, empty where there is none: bytes, or text where it is not byte-level
     std::vector<BpeModel::Merge> merges;
     std::vector<std::string> unlisted;  // as BpeModel has them
-    // Byte-level: tokens whose name is not written in its alphabet, so that no text gives
-    // them.
+    // Byte-level: tokens whose name is not written in its alphabet, so that no text
+    // produces them.
     std::unordered_map<TokenId, std::string> other_names;
     std::vector<AddedToken> added;
     std::vector<std::string> template_before, template_after;  // special tokens that the file puts around a text
@@ -37,23 +37,23 @@ struct BpeParts {
 // which stand for bytes where options.byte_level is set.
 void set_tokens(std::span<const std::string_view> names, BpeParts& parts);
 
-// Of a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Throws Error
-// (kInvalidModel, kUnsupported) naming `source` and the field.
+// From a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Throws Error
+// (kInvalidModel, kUnsupported) with `source` and the field.
 BpeParts read_bpe_json(const TokenizerJson& file, std::int64_t vocab_size, const std::string& source);
-// Whether its model is BPE, which is also what one without a type is.
+// Whether its model is BPE; a model without a type is, too.
 bool is_bpe(const TokenizerJson& file, const std::string& source);
-// Throws what read_bpe_json() would throw of a file's head.
+// Throws the errors of read_bpe_json() about a file's head.
 void check_bpe_json(const TokenizerJson& head, const std::string& source);
 
-// Of a tiktoken file: lines of a token in base64, a blank, and its rank, which is its id.
-// `pattern`: what texts are cut with. Same errors.
+// From a tiktoken file: lines of a token in base64, a blank, and its rank, which is its
+// id. `pattern`: cuts texts into words. Same errors.
 BpeParts read_tiktoken(std::string_view bytes, SplitPattern pattern, std::int64_t vocab_size,
                        const std::string& source);
-// Whether `bytes` begin as a tiktoken file does.
+// Whether `bytes` begin like a tiktoken file.
 bool is_tiktoken(std::string_view bytes);
-// The pattern that goes with DIR's tiktoken file, from tokenizer_config.json: "pat_str",
-// or the one of a known "encoding_name" or "tokenizer_class". Throws Error naming the
-// file when it gives neither.
+// The pattern for DIR's tiktoken file, from tokenizer_config.json: "pat_str", or the one
+// of a known "encoding_name" or "tokenizer_class". Throws Error with the file if it has
+// neither.
 SplitPattern read_tiktoken_pattern(const std::filesystem::path& directory);
 
 }  // namespace offstage::engine

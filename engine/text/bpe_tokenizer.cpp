@@ -75,7 +75,8 @@ void BpeTokenizer::read_added(std::vector<AddedToken> added, const TokenizerConf
                               const std::string& source) {
     for (AddedToken& token : added) added_.emplace(token.id, std::move(token));
     for (const AddedToken& token : config.added) added_.emplace(token.id, token);
-    // What a field names is special; a token of the vocabulary becomes an added one.
+    // Tokens named by a field are special; if they are in the vocabulary they become
+    // added ones.
     for (const std::string& name : config.named) {
         const TokenId id = id_of_name(name);
         if (id < 0) continue;
@@ -149,7 +150,7 @@ std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(
     std::size_t done = 0;
     for (std::size_t at = 0; at < text.size() && !matcher.empty();) {
         auto match = matcher.match_at(text, at);
-        // What data lie beside of is found as if they were not there.
+        // A match that touches data is searched for as if the data were not there.
         while (match.n_bytes > 0 && whole.has_data(at, match.n_bytes) && whole.has_other(at, match.n_bytes) &&
                is_text_in_data(added_.at(*match.value))) {
             match = matcher.match_at(text, at, match.n_bytes - 1);
@@ -194,7 +195,7 @@ std::vector<TokenId> BpeTokenizer::encode_text(const PromptText& text, const Cha
             continue;
         }
         PromptText stretch = text.part(part.begin, part.end - part.begin);
-        if (normalized_matcher_.empty()) stretch.data.clear();  // no longer of use
+        if (normalized_matcher_.empty()) stretch.data.clear();  // no longer needed
         const PromptText normalized = normalizer_.apply(std::move(stretch));
         for (const Part& inner : cut_out(normalized, normalized_matcher_, is_text_in_data)) {
             if (inner.id >= 0) {

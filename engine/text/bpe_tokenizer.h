@@ -48,7 +48,7 @@ class BpeTokenizer final : public Tokenizer {
                     const std::string& source);
     void read_ends(const BpeParts& parts, const TokenizerConfig& config, const std::string& source);
     std::string vocabulary_name(TokenId token) const;
-    std::string decoder_name(TokenId token) const;      // what the decoder gets; empty: no text
+    std::string decoder_name(TokenId token) const;      // the decoder's input; empty: no text
     TokenId id_of_name(const std::string& name) const;  // added, or in the vocabulary; -1: none
     std::vector<TokenId> encode_text(const PromptText& text, const ChatTemplate* chat, bool is_first) const;
     std::vector<Part> cut_out(const PromptText& text, const TextMatcher<TokenId>& matcher,

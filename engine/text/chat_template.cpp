@@ -26,7 +26,7 @@ constexpr std::string_view kKey = "tokenizer.chat_template";
 constexpr std::string_view kDefaultKey = "tokenizer.chat_template.default";
 constexpr const char* kTemplateFile = "chat_template.jinja";
 constexpr const char* kConfigFile = "tokenizer_config.json";
-// What templates call the thought of an assistant's message.
+// The names that templates use for the thought of an assistant's message.
 constexpr std::array<std::string_view, 3> kThoughtFields = {"reasoning_content", "thinking", "reasoning"};
 
 std::tm local_time() {
@@ -68,7 +68,7 @@ Value json_as_value(const nlohmann::ordered_json& json) {
     }
 }
 
-// In the order in which they were written; the text itself where it is no JSON.
+// In their written order; the text itself if it is no JSON.
 Value arguments_of(const std::string& text) {
     if (text.empty()) return Value::dict({});
     try {
@@ -79,12 +79,12 @@ Value arguments_of(const std::string& text) {
     }
 }
 
-// How an assistant's message with calls of tools is given. Templates differ in what they
-// can do with: some want arguments in an object, some as text, some tell by a content
-// that is none that the message has nothing but calls.
+// The form of an assistant's message with calls of tools. Templates differ: some need
+// arguments in an object, some as text, and some recognize a message with only calls by a
+// content of none.
 struct CallForm {
     bool arguments_in_object;
-    bool content_is_none;  // where it is empty
+    bool content_is_none;  // if it is empty
 };
 constexpr std::array<CallForm, 4> kCallForms = {CallForm{true, true}, {true, false}, {false, true}, {false, false}};
 
@@ -123,12 +123,12 @@ class JinjaTemplate final : public ChatTemplate {
     // By role: whether a message's content is a list of parts and no text.
     using TakesParts = std::array<bool, 4>;
 
-    // Some templates look for the parts of a content alone, and pass over one that is a
-    // text: a role gets parts where they bring its text into the prompt, which the text
-    // itself does not.
+    // Some templates read only the parts of a content, and ignore one that is a text: a
+    // role gets parts if they bring its text into the prompt and the text itself does
+    // not.
     void probe_parts(const Tokens& tokens) const {
         static constexpr std::string_view kProbe = "Probe7x";
-        if (!survey_.fields.contains("text")) return;  // what a part is named by
+        if (!survey_.fields.contains("text")) return;  // the name of a part's text
         for (const Role role : {Role::kUser, Role::kAssistant, Role::kSystem}) {
             std::vector<ChatMessage> messages = {{Role::kUser, "Hi"}};
             if (role == Role::kUser) messages.clear();
@@ -251,7 +251,7 @@ class JinjaTemplate final : public ChatTemplate {
     mutable TakesParts takes_parts_ = {};
 };
 
-// "chat_template" of a configuration; nothing: it says none.
+// "chat_template" of a configuration; nothing: it has none.
 std::optional<nlohmann::json> template_field(const std::filesystem::path& config) {
     const auto object = read_json_object(config);
     if (!object || !object->contains("chat_template") || (*object)["chat_template"].is_null()) return {};

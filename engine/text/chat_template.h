@@ -18,8 +18,8 @@ class GgufMetadata;
 enum class Role { kSystem, kUser, kAssistant, kTool };
 std::string_view name_of(Role role);  // "system", "user", "assistant", "tool"
 
-// A call that an assistant's message made; `arguments` is what the model wrote: JSON, if
-// it wrote it well.
+// A call in an assistant's message; `arguments` is the model's own text: JSON, unless the
+// model made a mistake.
 struct ToolCall {
     std::string id, name, arguments;
 };
@@ -27,16 +27,16 @@ struct ToolCall {
 struct ChatMessage {
     Role role = Role::kUser;
     std::string content;
-    // Of an assistant's message: what the model thought before it answered, without the markers around it
+    // For an assistant's message: the model's thinking before its answer, without markers
     // (engine/text/thinking_format.h), and whether it was cut short within that.
     std::string thought = {};
     bool thought_is_open = false;
-    std::vector<ToolCall> tool_calls = {};  // of an assistant's message
-    std::string tool_call_id = {};          // of a tool's: the call that it answers
-    std::string name = {};                  // of the speaker, or of the tool; empty: not said
+    std::vector<ToolCall> tool_calls = {};  // for an assistant's message
+    std::string tool_call_id = {};          // for a tool's message: the call that it answers
+    std::string name = {};                  // of the speaker, or of the tool; empty: none
 };
 
-// A value that templates ask for by name, e.g. "enable_thinking".
+// A variable of templates, e.g. "enable_thinking".
 struct TemplateVariable {
     std::string name;
     std::variant<bool, std::string> value;
@@ -56,7 +56,7 @@ class ChatTemplate {
     static std::unique_ptr<ChatTemplate> read(const std::filesystem::path& directory);
     // "tokenizer.chat_template", or of several the one named "default".
     static std::unique_ptr<ChatTemplate> read(const GgufMetadata& metadata);
-    // Whether there is one that read() would give; it is not parsed.
+    // Whether there is one that read() would return; it is not parsed.
     static bool is_in(const std::filesystem::path& directory);
     static bool is_in(const GgufMetadata& metadata);
     virtual ~ChatTemplate() = default;
@@ -66,19 +66,21 @@ class ChatTemplate {
         std::string eos;
         std::optional<std::tm> now = {};  // for templates that write the date; nothing: this computer's local time
     };
-    // What comes from the messages' texts is data, however the template handles them.
-    // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is
-    // passed, and for calls of tools and their results where the template knows none. A message's thought is given by
-    // every name that the template asks for one by ("reasoning_content", "thinking"); whether it is written is the
-    // template's to decide. The arguments of a call are given as an object, or as the text that they came as where the
-    // template can only do with that.
+    // Text from the messages is data, in whichever way the template handles it. Throws
+    // Error (kInvalidInput) with the template's own words when it calls raise_exception,
+    // and when a limit is exceeded, and for calls of tools and their results if the
+    // template does not support them. A message's thought is given under every name that
+    // the template reads ("reasoning_content", "thinking"); the template decides whether
+    // it is written. The arguments of a call are given as an object, or in their original
+    // text if the template supports only that.
     virtual PromptText render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
                               bool add_generation_prompt,
                               const std::vector<TemplateVariable>& variables = {}) const = 0;
 
-    // What the template's own text tells, comments apart. A name that it reads outside of messages:
+    // Facts from the template's own text, without comments. A name that it reads outside
+    // of messages:
     virtual bool has_variable(std::string_view name) const = 0;
-    // ... and text that it writes, or that it looks for, as one piece.
+    // ... and text that it writes, or searches for, as one piece.
     virtual bool has_text(std::string_view text) const = 0;
 };
 

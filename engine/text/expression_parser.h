@@ -22,7 +22,7 @@ class ExpressionParser {
     static constexpr int kMaxNesting = 64;
     static constexpr int kMaxDepth = 128;
 
-    // Counts one level of recursion while it lives.
+    // Counts one level of recursion while it exists.
     class Level {
       public:
         explicit Level(ExpressionParser& parser) : parser_(parser) {
@@ -38,7 +38,7 @@ class ExpressionParser {
 
     ExprPtr expression();            // with an inline if
     ExprPtr expression_or_tuple();   // a, b
-    ExprPtr condition_without_if();  // what follows "in" of a for: its if is the loop's filter
+    ExprPtr condition_without_if();  // the part after "in" of a for: its if is the loop's filter
     ExprPtr filters_of_block();      // a | b, or | a | b: of the block's text, whose name is kBlockText
 
     const Token& peek(std::size_t ahead = 0) const;

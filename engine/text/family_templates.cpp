@@ -5,19 +5,19 @@
 namespace offstage::engine {
 namespace {
 
-// What stands around the messages, in Jinja's strings. Where the system message is part
-// of the user's first one, `user_open` is not written after it.
+// The text around the messages, in Jinja's strings. If the system message is part of the
+// user's first one, `user_open` is not written after it.
 struct FamilyTemplate {
     std::string_view name;
     std::string_view begin;
     std::string_view system_open, system_close;
     std::string_view user_open, user_close;
     std::string_view assistant_open, assistant_close;
-    std::string_view answer;           // what an answer begins after
+    std::string_view answer;           // the beginning of an answer follows it
     std::string_view unthinking = {};  // ... and this, where thinking is off
     std::string_view thinking = {};    // ... or this, where it is not
     bool system_opens_user = false;
-    std::string_view without_system = {};  // written first, where there is no system message
+    std::string_view without_system = {};  // written first if there is no system message
 };
 
 // Source: the templates that the families' publishers ship.
@@ -64,7 +64,7 @@ std::string family_template(std::string_view name) {
             return piece.empty() ? std::string() : "{{ '" + std::string(piece) + "' }}";
         };
         std::string jinja = text(family.begin);
-        // Harmony's first message says which channels there are, and how much is thought.
+        // Harmony's first message lists the channels, and sets the amount of thinking.
         if (name == "gpt-oss") {
             jinja +=
                 "{{ '<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\\n"

@@ -5,8 +5,8 @@
 
 namespace offstage::engine {
 
-// The chat template in Jinja that the models of a family were trained with, for text
-// alone: a file that brings none can be given it by this name ("chatml", "mixtral" ...).
+// The Jinja chat template that the models of a family were trained with, for text only:
+// users can choose it by this name for a file without one ("chatml", "mixtral" ...).
 // Empty: there is no such name.
 std::string family_template(std::string_view name);
 // "chatml, deepseek, ..."

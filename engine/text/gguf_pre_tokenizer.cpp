@@ -19,7 +19,7 @@ constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
 constexpr std::string_view kGemma = "gemma4";
 constexpr std::string_view kUnnamed = "default";
 
-// What "default" is in files of these architectures.
+// The meaning of "default" in files of these architectures.
 constexpr std::pair<std::string_view, std::string_view> kPreOfFamily[] = {
     {"gptoss", "gpt-4o"}, {"gpt-oss", "gpt-4o"}, {"glm4moelite", "glm4"}, {"glm4moe", "glm4"}};
 

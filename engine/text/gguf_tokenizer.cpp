@@ -27,7 +27,7 @@ constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
 
 // ---------------------------------------------------------------- byte pair encoding
 
-// The texts of a merge and what it makes; a token may be a blank.
+// The texts of a merge and its result; a token may be a blank.
 struct MergeTexts {
     explicit MergeTexts(std::string_view text) {
         const std::size_t space = text.find(' ', 1);
@@ -39,8 +39,8 @@ struct MergeTexts {
     std::string together;
 };
 
-// As llama.cpp does it: what a merge makes need not be a token, and of a merge that is
-// there twice the first one counts.
+// As llama.cpp: a merge's result need not be a token, and if a merge is listed twice the
+// first one counts.
 void read_gguf_merges(std::span<const std::string_view> merges, GgufVocabulary& vocabulary, BpeParts& parts) {
     parts.merges.reserve(merges.size());
     std::unordered_map<std::string, TokenId> unlisted;
@@ -84,7 +84,7 @@ void check_blank(const GgufMetadata& metadata, const GgufVocabulary& vocabulary,
     metadata.reject(kModelKey, messages::a_model_with_blank(byte_level ? "gemma4, llama" : "gpt2", in_quotes(other)));
 }
 
-// Of Gemma: characters, not bytes, and a sign in the place of blanks.
+// Gemma: characters, not bytes, and a sign in the place of blanks.
 TokenDecoder gemma_decoder(const std::string& source) {
     const json steps = {{"type", "Sequence"},
                         {"decoders",
@@ -125,7 +125,7 @@ std::unique_ptr<Tokenizer> open_bpe(const GgufMetadata& metadata, std::int64_t v
         parts.decoder = gemma_decoder(metadata.source());
         parts.options.byte_fallback = parts.options.fuse_unknown = true;
         parts.options.unknown = vocabulary.unknown;
-        vocabulary.config.add_bos_token = true;  // some files say false, which is wrong
+        vocabulary.config.add_bos_token = true;  // some files wrongly have false
     }
     const auto is_there = [&](std::string_view name) { return vocabulary.id_of(name) >= 0; };
     if (!pre.before.empty() && std::all_of(pre.before.begin(), pre.before.end(), is_there)) {
@@ -160,8 +160,8 @@ std::vector<double> read_scores(const GgufMetadata& metadata, std::size_t n_toke
     return scores;
 }
 
-// Phi-3 and Phi-3.5-MoE drop the white space behind their special tokens, which the file
-// does not say.
+// Phi-3 and Phi-3.5-MoE drop the white space after their special tokens; the file has no
+// field for it.
 void strip_after_special_tokens(const GgufMetadata& metadata, std::vector<AddedToken>& added) {
     const std::string_view architecture = metadata.text("general.architecture", "");
     if (architecture != "phi3" && architecture != "phimoe") return;
@@ -185,14 +185,14 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
         metadata.reject(kTypesKey, messages::all_or_no_byte_tokens(n_bytes));
     }
     check_blank(metadata, vocabulary, false);
-    std::vector<std::string> placeholders(n);  // of tokens without a text, or whose text another one has
+    std::vector<std::string> placeholders(n);  // for tokens without a text, or with a text that another one has
     std::map<TokenId, std::string> names;
     std::vector<SentencePiece> pieces(n);
     for (std::size_t id = 0; id < n; ++id) {
         SentencePiece& piece = pieces[id];
         piece = {vocabulary.names[id], static_cast<float>(scores[id]),
                  static_cast<std::uint32_t>(vocabulary.types[id])};
-        // The library wants one unknown piece, and each with a text.
+        // The library needs one unknown piece, and each with a text.
         if (vocabulary.types[id] == Type::kUnknown) piece.type = static_cast<std::uint32_t>(Type::kControl);
         if (piece.text.empty()) {
             placeholders[id] = "[EMPTY_" + std::to_string(id) + "]";
@@ -210,8 +210,8 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
     if (vocabulary.unknown < 0) metadata.reject("tokenizer.ggml.unknown_token_id", messages::the_id_of_a_token);
     pieces[static_cast<std::size_t>(vocabulary.unknown)].type = static_cast<std::uint32_t>(Type::kUnknown);
     vocabulary.config.unk_token = vocabulary.names[static_cast<std::size_t>(vocabulary.unknown)];
-    // User-defined pieces of sentencepiece itself, whose score is 0, are parts of a text;
-    // those added to it later, as llama.cpp's converters write them, are cut out of it.
+    // Sentencepiece's own user-defined pieces, whose score is 0, are parts of a text;
+    // pieces added later, as llama.cpp's converters write them, are cut out of it.
     std::erase_if(vocabulary.config.added, [&](const AddedToken& token) {
         const auto id = static_cast<std::size_t>(token.id);
         return vocabulary.types[id] == Type::kUserDefined && scores[id] == 0 && !token.special;

@@ -90,7 +90,7 @@ TokenId read_id(const GgufMetadata& metadata, std::string_view key, GgufVocabula
     const std::int64_t id =
         metadata.integer(key, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
     if (id >= 0 && id < n) return static_cast<TokenId>(id);
-    // Minus one, also in 32 bits, says that there is none.
+    // Minus one, also in 32 bits, means none.
     const bool is_none = id < 0 || id == std::numeric_limits<std::uint32_t>::max();
     if (!is_none) vocabulary.notes.push_back(messages::gguf_id_beyond(in_quotes(key), id, n));
     return is_none ? TokenId{-1} : otherwise;
@@ -123,8 +123,8 @@ std::set<TokenId> find_ends(const GgufMetadata& metadata, TokenId eos, GgufVocab
     return ends;
 }
 
-// Control tokens, and unknown ones, which some files fill their vocabulary up with, have
-// no text of their own.
+// Control tokens have no text, nor have unknown ones, with which some files fill their
+// vocabulary up.
 void read_added(GgufVocabulary& vocabulary) {
     TokenizerConfig& config = vocabulary.config;
     for (std::size_t i = 0; i < vocabulary.names.size(); ++i) {

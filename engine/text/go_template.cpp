@@ -41,7 +41,7 @@ std::string jinja_name(std::string_view field) {
     return name;
 }
 
-// A stretch of the template: text, or what is between {{ and }}.
+// A stretch of the template: text, or the contents of {{ }}.
 struct GoPiece {
     bool is_action = false;
     int line = 0;
@@ -60,7 +60,7 @@ class GoTranslator {
 
     bool reads_messages() const { return has_field(".Messages"); }
 
-    // The template once. `turn`: of one that has .Prompt and .Response, else of
+    // The template once. `turn`: of one that has .Prompt and .Response, otherwise of
     // .Messages. `open`: up to .Response.
     std::string once(bool turn, bool open) {
         turn_ = turn;
@@ -112,7 +112,7 @@ class GoTranslator {
             text.remove_prefix(close + 2);
         }
     }
-    // Where its }} is, which may stand in a string or a comment too.
+    // The place of its }}, which may also occur in a string or a comment.
     static std::size_t end_of_tag(std::string_view text) {
         const std::size_t begin = text.find_first_not_of(kGoBlanks);
         if (begin != std::string_view::npos && text.substr(begin).starts_with("/*")) {
@@ -517,7 +517,7 @@ class GoTranslator {
     bool turn_ = false, open_ = false;
     bool closed_ = false;          // nothing is written any more
     bool reads_response_ = false;  // the action that is read does
-    std::string dot_;              // what . is; empty: the root
+    std::string dot_;              // the meaning of "."; empty: the root
     std::vector<std::map<std::string, std::string>> variables_;
     int n_names_ = 0;
     std::string out_;

@@ -13,8 +13,8 @@ namespace offstage::engine {
 // Error (kInvalidModel): "FILE: the field FIELD must be EXPECTED."
 [[noreturn]] void bad_field(const std::string& file, const std::string& field, const MessageArgument& expected);
 
-// A value of a JSON file with the name of its place there, so that errors can say it. A
-// view: the value must outlive it. What is null counts as missing.
+// A value of a JSON file with the name of its place, for errors. A view: the value must
+// outlive it. null counts as missing.
 class JsonPart {
   public:
     JsonPart(const nlohmann::json& value, std::string file, std::string field = {})
@@ -37,7 +37,7 @@ class JsonPart {
     std::int64_t number(const char* name, std::int64_t otherwise) const;
 
     [[noreturn]] void bad(const MessageArgument& expected) const;
-    // Of a text that names something: kUnsupported, with what is known instead.
+    // For a text that names something: kUnsupported, with the known names.
     [[noreturn]] void unknown(const std::string& known) const;
 
   private:

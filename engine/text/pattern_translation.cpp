@@ -18,8 +18,8 @@ class PatternTranslator {
     PatternTranslator(std::string_view pattern, PatternSyntax syntax) : in_(pattern), syntax_(syntax) {}
 
     std::string run() {
-        std::vector<std::size_t> groups;  // where the groups that are open begin in out_
-        std::size_t atom = 0;             // where what a repetition would repeat begins
+        std::vector<std::size_t> groups;  // beginnings of the open groups in out_
+        std::size_t atom = 0;             // beginning of the operand of a repetition
         while (at_ < in_.size()) {
             const char c = in_[at_];
             const std::size_t begin = out_.size();
@@ -67,7 +67,7 @@ class PatternTranslator {
         return n > 2 && at_ + n < in_.size() && in_[at_ + n] == '+';
     }
 
-    // What begins with the backslash at at_.
+    // The escape that begins with the backslash at at_.
     std::string escape(bool in_class) {
         if (at_ + 1 >= in_.size()) {
             ++at_;
@@ -91,7 +91,7 @@ class PatternTranslator {
         return std::string(whole);
     }
 
-    // \p{Han}: a script gets PCRE2's sc:, since its name alone stands for the script's
+    // \p{Han}: a script gets PCRE2's sc:, since its name alone means the script's
     // extensions there.
     std::string property() {
         const std::size_t close = in_.find('}', at_);
@@ -129,7 +129,7 @@ class PatternTranslator {
         ++at_;
         const bool negated = at_ < in_.size() && in_[at_] == '^';
         if (negated) ++at_;
-        std::vector<std::string> parts;  // what && stands between, each a class
+        std::vector<std::string> parts;  // the operands of &&, each a class
         std::string members;
         std::string only;  // the part so far is this class, and nothing else
         const auto end_part = [&] {
@@ -165,7 +165,7 @@ class PatternTranslator {
         if (at_ < in_.size()) {
             ++at_;
         } else {
-            return "[" + members;  // without an end: PCRE2 says so
+            return "[" + members;  // without an end: PCRE2 reports it
         }
         end_part();
         if (parts.size() == 1) {

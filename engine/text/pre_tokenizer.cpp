@@ -106,7 +106,7 @@ PreTokenizer::Behavior PreTokenizer::read_behavior(const JsonPart& part, Behavio
 
 namespace {
 
-// Matches are put to what lies before them. A match after another one stays by itself.
+// Matches are joined to the span before them. A match after another one stays separate.
 void merge_with_previous(std::vector<TextSpan>& spans) {
     std::size_t kept = 0;
     bool after_match = false;
@@ -122,7 +122,7 @@ void merge_with_previous(std::vector<TextSpan>& spans) {
 }
 
 void merge_with_next(std::vector<TextSpan>& spans) {
-    std::size_t kept = spans.size();  // where the ones that are done begin
+    std::size_t kept = spans.size();  // the beginning of the finished ones
     bool after_match = false;
     for (std::size_t i = spans.size(); i-- > 0;) {
         const TextSpan span = spans[i];

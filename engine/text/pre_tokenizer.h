@@ -23,10 +23,10 @@ class PreTokenizer {
     // Sequence, with the options that Hugging Face tokenizers gives them. Throws Error
     // naming the file and the field; null: one word.
     explicit PreTokenizer(const JsonPart& part);
-    // What a tiktoken file goes with: the matches of one pattern.
+    // For a tiktoken file: the matches of one pattern.
     explicit PreTokenizer(SplitPattern pattern);
 
-    // Whether words are bytes, which ByteLevel makes of them, and not characters.
+    // Whether words are bytes, as ByteLevel makes them, not characters.
     bool is_byte_level() const { return byte_level_; }
     // `is_first`: the text does not follow another one or a special token.
     Words cut(std::string text, bool is_first) const;

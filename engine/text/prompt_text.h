@@ -8,7 +8,7 @@
 namespace offstage::engine {
 
 // A text of which some bytes are data: they come from a message, a file or a tool, not
-// from the chat template that wrote the rest. Special tokens are not looked for in data.
+// from the chat template that wrote the rest. Special tokens are not recognized in data.
 struct PromptText {
     std::string bytes;
     std::string data;  // one char a byte, '\1': data; shorter than `bytes`: the rest is not
@@ -29,7 +29,7 @@ struct PromptText {
     bool has_other(std::size_t begin, std::size_t n) const {
         return begin + n > data.size() || std::string_view(data).substr(begin, n).find('\0') != std::string::npos;
     }
-    // Where the stretch of one origin ends that has the byte `begin`.
+    // The end of the stretch of one origin that contains the byte `begin`.
     std::size_t end_of_stretch(std::size_t begin) const {
         if (begin >= data.size()) return size();
         const std::size_t end = data.find(data[begin] == '\0' ? '\1' : '\0', begin);

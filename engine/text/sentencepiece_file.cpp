@@ -103,7 +103,8 @@ class WireReader {
     std::size_t at_ = 0;
 };
 
-// protobuf would take a known field of another kind for an unknown one, and of a repeated single field the last.
+// protobuf would treat a known field of another kind as unknown, and of a repeated single
+// field keep the last.
 void expect(const Record& r, WireType type, bool& seen, const MessageArgument& name, const std::string& source) {
     if (r.type != type) damaged(source, messages::wire_field_of_wrong_kind(name));
     if (seen) damaged(source, messages::wire_field_twice(name));
@@ -119,11 +120,13 @@ void expect_text(std::string_view text, const MessageArgument& name, const std::
 
 // ---------------------------------------------------------------- the normaliser's map
 
-// precompiled_charsmap: u32 size of the trie in bytes, the trie (a darts-clone double array of u32 units), then the
-// replacements, each ended by a NUL byte. A unit's bits: 0-7 label, 8 has_leaf, 9 offset is shifted by 8, 10-31 offset;
-// bit 31 alone marks a leaf, whose other bits are the byte offset of the replacement. From a node at index i the base
-// is i ^ offset, the child for byte c is at base ^ c if its label is c, the leaf is at base itself. The library follows
-// this without any check, so every unit that some text can reach is visited here.
+// precompiled_charsmap: u32 size of the trie in bytes, the trie (a darts-clone double
+// array of u32 units), then the replacements, each ended by a NUL byte. A unit's bits:
+// 0-7 label, 8 has_leaf, 9 offset is shifted by 8, 10-31 offset; bit 31 alone marks a
+// leaf, whose other bits are the byte offset of the replacement. From a node at index i
+// the base is i ^ offset, the child for byte c is at base ^ c if its label is c, the leaf
+// is at base itself. The library follows this without any check, so every unit that some
+// text can reach is checked here.
 class Charsmap {
   public:
     Charsmap(std::string_view bytes, const std::string& source) : source_(source) {

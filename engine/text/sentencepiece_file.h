@@ -9,7 +9,8 @@
 
 namespace offstage::engine {
 
-// What the tokenizer needs of a sentencepiece tokenizer.model beside the library that runs it.
+// The tokenizer's data from a sentencepiece tokenizer.model, besides the library that
+// runs it.
 struct SentencePieceFile {
     std::string serialized;  // pieces, trainer and normalizer specification; self tests and unknown records left out
     std::int64_t n_pieces = 0;

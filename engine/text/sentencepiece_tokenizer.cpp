@@ -160,8 +160,8 @@ void SentencePieceTokenizer::read_added(const TokenizerConfig& config) {
     }
 }
 
-// Pieces become special tokens by being named; what is no piece and was not added has no
-// id, and is passed over.
+// Named pieces become special tokens; a name that is no piece and was not added has no
+// id, and is ignored.
 void SentencePieceTokenizer::read_named(const TokenizerConfig& config) {
     std::set<std::string> names = config.named;
     if (!config.unk_token) names.emplace(kUnknownToken);
@@ -249,7 +249,7 @@ void SentencePieceTokenizer::append_plain(std::string_view text, std::vector<Tok
 std::vector<SentencePieceTokenizer::Part> SentencePieceTokenizer::split(const PromptText& text,
                                                                         Markers& markers) const {
     std::vector<Part> parts;
-    std::size_t stretch = 0;  // where the text that is in no part yet begins
+    std::size_t stretch = 0;  // the beginning of text that is in no part yet
     for (std::size_t at = 0; at < text.size();) {
         auto match = specials_.match_at(text.bytes, at);
         while (match.n_bytes > 0 && text.has_data(at, match.n_bytes) && is_text_in_data(match.value->id, markers))
@@ -266,9 +266,9 @@ std::vector<SentencePieceTokenizer::Part> SentencePieceTokenizer::split(const Pr
     return parts;
 }
 
-// PreTrainedTokenizer.tokenize() of transformers 4, line by line: single_word looks at
-// the neighbours as they were before they were stripped, and a token that is no word of
-// its own joins its neighbour, which then is plain text whatever it was.
+// PreTrainedTokenizer.tokenize() of transformers 4, line by line: single_word checks the
+// neighbours before they are stripped, and a token that is no separate word is joined to
+// its neighbour, which then becomes plain text.
 void SentencePieceTokenizer::apply_flags(std::vector<Part>& parts) const {
     const auto found = [&](const PromptText& text) { return text.has_data() ? nullptr : specials_.find(text.bytes); };
     const auto strip = [&](Part* part, std::string_view (*stripped)(std::string_view)) {
@@ -313,8 +313,8 @@ std::vector<TokenId> SentencePieceTokenizer::encode_prompt(const PromptText& pro
     return ids;
 }
 
-// A part of a text. LlamaTokenizer's way to keep the blanks that a part begins with:
-// something before them, whose pieces are dropped again.
+// A part of a text. LlamaTokenizer keeps a part's leading blanks by putting something
+// before them, whose pieces are dropped again.
 void SentencePieceTokenizer::append_part(std::string_view text, std::vector<TokenId>& ids) const {
     if (legacy_ || !begins_with_blank(text)) {
         append_plain(text, ids);
@@ -326,9 +326,9 @@ void SentencePieceTokenizer::append_part(std::string_view text, std::vector<Toke
     ids.insert(ids.end(), found.begin() + static_cast<std::ptrdiff_t>(n_dropped), found.end());
 }
 
-// A part that may have data. The library finds user-defined pieces in any text: those
-// that are text here are broken up by a character that no piece has and not this text
-// either, and the pieces of that are left out again.
+// A part that may have data. The library finds user-defined pieces in any text: those in
+// data are broken up by a character that occurs neither in a piece nor in this text, and
+// that character's pieces are left out again.
 void SentencePieceTokenizer::append_data(const PromptText& text, Markers& markers, std::vector<TokenId>& ids) const {
     std::vector<std::size_t> breaks;
     for (std::size_t at = 0; at < text.size() && !user_defined_.empty();) {
@@ -384,7 +384,8 @@ std::string SentencePieceTokenizer::private_character(std::string_view text) con
     throw Error(ErrorKind::kInvalidInput, messages::text_not_tokenized);
 }
 
-// The library's own Decode() knows no added tokens; this is the same walk (release 0.1.97), with them.
+// The library's own Decode() does not support added tokens; this is the same loop
+// (release 0.1.97), with them.
 std::string SentencePieceTokenizer::decode(std::span<const TokenId> tokens) const {
     std::string text;
     std::string bytes;  // byte pieces in a row: UTF-8 is looked for across them

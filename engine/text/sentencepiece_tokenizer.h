@@ -92,7 +92,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     // sentencepiece might drop otherwise, and how many pieces it is.
     std::string guard_;
     std::size_t n_guard_pieces_ = 0;
-    TokenId space_ = -1;  // the piece of a blank alone
+    TokenId space_ = -1;  // the piece of a single blank
 };
 
 }  // namespace offstage::engine

@@ -14,9 +14,9 @@
 namespace offstage::engine {
 namespace {
 
-// Steps of PCRE2 ("match limit"). Words take a few dozen. One that takes more is tried
-// again with more, out of what all of a text may take: enough for any run of blanks or
-// letters that a pattern reads once, and reached at once by a pattern that takes a
+// Steps of PCRE2 ("match limit"). Words take a few dozen. A match that takes more is
+// tried again with more, up to a limit for the whole text: enough for any run of blanks
+// or letters that a pattern reads once, and quickly reached by a pattern that takes a
 // polynomial or exponential number of steps.
 constexpr std::uint32_t kFirstSteps = 2'000;
 constexpr std::uint64_t kBaseSteps = 20'000'000;
@@ -69,8 +69,8 @@ struct SplitPattern::Code {
     std::string literal;  // when it is no regular expression
     Pcre2<pcre2_code> regex;
 
-    // The next match in `text` from `at` on. What it took beyond the first steps comes
-    // out of `steps`.
+    // The next match in `text` from `at` on. Its steps beyond the first are subtracted
+    // from `steps`.
     bool match(std::string_view text, std::size_t at, std::uint64_t& steps, TextSpan& found) const;
 };
 
@@ -101,7 +101,7 @@ SplitPattern SplitPattern::regex(const std::string& pattern, PatternSyntax synta
                     messages::tokenizer_pattern_refused(where.file(), where.field(), message_of(failure)),
                     "at " + std::to_string(at) + " of " + translated);
     }
-    pcre2_jit_compile(code->regex.get(), PCRE2_JIT_COMPLETE);  // where it cannot, the interpreter runs it
+    pcre2_jit_compile(code->regex.get(), PCRE2_JIT_COMPLETE);  // if it fails, the interpreter runs it
     return SplitPattern(std::move(code));
 }
 
@@ -155,8 +155,8 @@ bool SplitPattern::Code::match(std::string_view text, std::size_t at, std::uint6
 std::vector<TextSpan> SplitPattern::find(std::string_view text) const {
     std::vector<TextSpan> spans;
     std::uint64_t steps = kBaseSteps + kStepsPerByte * text.size();
-    std::size_t from = 0;  // where the search goes on
-    std::size_t last = 0;  // where the last match ended
+    std::size_t from = 0;  // beginning of the next search
+    std::size_t last = 0;  // end of the last match
     bool any = false;
     while (from <= text.size()) {
         TextSpan found;

@@ -17,8 +17,8 @@ struct TextSpan {
     bool is_match = false;
 };
 
-// Whose syntax a regular expression is written in. PCRE2 runs it; what the two mean in
-// another way is rewritten first (see translate_pattern).
+// The syntax of a regular expression. PCRE2 runs it; constructs with another meaning
+// there are rewritten first (see translate_pattern).
 enum class PatternSyntax {
     kOniguruma,  // tokenizer.json: Ruby's
     kRust,       // tiktoken: the crates regex and fancy-regex

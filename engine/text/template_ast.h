@@ -39,7 +39,7 @@ using ExprPtr = std::unique_ptr<Expr>;
 struct Expr {
     ExprKind kind = ExprKind::kLiteral;
     int line = 1;
-    int depth = 1;  // of this tree; bounded, so that walking and freeing it cannot overflow the stack
+    int depth = 1;  // of this tree; limited, so that walking and freeing it cannot overflow the stack
     Value value;
     std::string name;
     std::vector<ExprPtr> parts;
@@ -70,7 +70,7 @@ struct Branch {
     Block body;
 };
 
-// What {% set %} and {% for %} assign to: a name, or one attribute of a namespace.
+// The target of {% set %} and {% for %}: a name, or one attribute of a namespace.
 struct Target {
     std::string name;
     std::string attribute;

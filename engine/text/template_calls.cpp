@@ -133,7 +133,7 @@ Value make_namespace(const Arguments& arguments) {
     return made;
 }
 
-// The time as Python's strftime() writes it, in English whatever the system speaks.
+// The time in the format of Python's strftime(), in English for every system language.
 std::string time_text(std::string_view format, const std::tm& now) {
     static constexpr const char* kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
                                               "July",    "August",   "September", "October", "November", "December"};

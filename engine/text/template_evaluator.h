@@ -20,7 +20,7 @@ namespace offstage::engine::jinja {
 struct Function {
     std::string_view name;
     const Stmt* macro = nullptr;
-    std::size_t scope = 0;  // where a macro was defined: it sees this scope and those around it
+    std::size_t scope = 0;  // the scope of a macro's definition: it sees this scope and those around it
 };
 
 struct Arguments {
@@ -33,7 +33,7 @@ struct Arguments {
     void check(const MessageArgument& callee, std::size_t max, std::initializer_list<std::string_view> names) const;
 };
 
-// What one rendering may spend.
+// The limits of one rendering.
 class Budget {
   public:
     void step() { spend_steps(1); }
@@ -54,7 +54,7 @@ bool is_method(const Value& object, std::string_view name);
 Value attribute_of(const Value& object, std::string_view name);
 Value item_of(const Value& object, const Value& key, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);
-// What {% for %} runs over: items, keys or characters; nothing for undefined.
+// The items of {% for %}: items, keys or characters; nothing for undefined.
 std::vector<Value> items_of(const Value& value, Budget& budget);
 Value new_string(PromptText text, Budget& budget);
 Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget);  // a op b
@@ -64,7 +64,7 @@ Value changed_string(std::string text, const PromptText& from, Budget& budget);
 // Walks a template once. Not reusable.
 class Evaluator {
   public:
-    // `now`: what strftime_now() writes.
+    // `now`: the time for strftime_now().
     Evaluator(const std::string& source, const std::tm& now);
     ~Evaluator();
     Evaluator(const Evaluator&) = delete;
@@ -81,11 +81,11 @@ class Evaluator {
     struct Scope {
         std::map<std::string, Value, std::less<>> values;
         std::size_t parent = 0;      // index of the scope around it; the outermost is its own
-        const Stmt* loop = nullptr;  // of a recursive one: what `loop` calls
+        const Stmt* loop = nullptr;  // of a recursive one: the target of `loop`
         int loop_depth = 0;
     };
 
-    // One level of recursion, and one scope of names, while they live.
+    // One level of recursion, and one scope of names, while it exists.
     class Level {
       public:
         explicit Level(Evaluator& evaluator) : evaluator_(evaluator) {

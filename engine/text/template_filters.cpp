@@ -68,7 +68,7 @@ Value filter_default(const Value& v, const Arguments& arguments, Budget&) {
     return otherwise != nullptr ? *otherwise : Value::string("");
 }
 
-// "a.b" or "0", as selectattr, map and join name what they look at.
+// "a.b" or "0": the attribute argument of selectattr, map and join.
 Value attribute_path(const Value& item, const Value& path, Budget& budget) {
     if (!path.is(Kind::kString)) return item_of(item, path, budget);
     Value at = item;
@@ -155,7 +155,7 @@ Value filter_replace(const Value& v, const Arguments& arguments, Budget& budget)
     const PromptText text = text_of(v, budget);
     const std::string old_text = text_of(*from, budget).bytes;
     const PromptText new_text = text_of(*to, budget);
-    // Known before it is made: the result may be far longer than the text.
+    // Counted before the work: the result may be far longer than the text.
     budget.spend_bytes(count_text(text.bytes, old_text) * new_text.size());
     return new_string(replace_text(text, old_text, new_text, limit), budget);
 }
@@ -227,8 +227,8 @@ Value filter_abs(const Value& v, const Arguments& arguments, Budget&) {
     return Value::integer(std::abs(v.as_int()));
 }
 
-// Values in order; texts by their small letters unless `case_sensitive`. `key_of`: what
-// of an item is compared.
+// Values in order; texts by their small letters unless `case_sensitive`. `key_of`: the
+// compared part of an item.
 std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool reverse,
                           const std::function<Value(const Value&)>& key_of, Budget& budget) {
     std::vector<std::pair<Value, Value>> keyed;

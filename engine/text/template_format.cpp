@@ -13,14 +13,14 @@ namespace {
 constexpr std::size_t kMaxWidth = 4096;
 constexpr std::size_t kMaxPrecision = 100;
 
-// How one value is written: [[fill]align][sign][#][0][width][,][.precision][type], or the
-// same of a %.
+// The format of one value: [[fill]align][sign][#][0][width][,][.precision][type], or the
+// same after a %.
 struct FormatSpec {
     std::string fill = " ";
-    char align = 0;  // < > ^, or = for behind the sign; 0: as the value's type wants
+    char align = 0;  // < > ^, or = for after the sign; 0: the default of the value's type
     char sign = '-';
     bool alternate = false;
-    char separator = 0;  // of thousands
+    char separator = 0;  // thousands separator
     std::size_t width = 0;
     std::optional<std::size_t> precision;
     char type = 0;
@@ -194,8 +194,8 @@ Value field_of(std::string_view name, const Arguments& arguments, std::size_t& n
     const auto read = std::from_chars(first.data(), first.data() + first.size(), index);
     const bool is_number = read.ec == std::errc() && read.ptr == first.data() + first.size();
     if (first.empty() || is_number) {
-        // One that is counted after one with a number, or the other way round, is an
-        // error in Python.
+        // A field without a number after one with a number, or the reverse, is an error
+        // in Python.
         constexpr std::size_t kNumbered = std::string::npos;
         if (first.empty() ? next == kNumbered : next != 0 && next != kNumbered) bad_field();
         index = first.empty() ? next++ : index;

@@ -4,7 +4,7 @@
 
 namespace offstage::engine::jinja {
 
-// Python's text formatting; what is given keeps its origin. Both throw Failure.
+// Python's text formatting; arguments keep their origin. Both throw Failure.
 PromptText format_braces(const PromptText& format, const Arguments& arguments, Budget& budget);  // str.format()
 PromptText format_percent(const PromptText& format, const Value& values, Budget& budget);        // format % values
 

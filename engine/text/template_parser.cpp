@@ -23,8 +23,8 @@ class TemplateParser : private ExpressionParser {
     }
 
   private:
-    // Up to a tag whose name is in `ends` (left standing behind its {%), or to the end of the template when there are
-    // none.
+    // Parses up to a tag whose name is in `ends` (left unread after its {%), or to the
+    // end of the template if there are none.
     Block parse_block(std::initializer_list<std::string_view> ends) {
         const Level level(*this);
         Block block;
@@ -229,7 +229,7 @@ class TemplateParser : private ExpressionParser {
         return stmt;
     }
 
-    // {% generation %} marks what a model is trained on; for text it is nothing.
+    // {% generation %} marks text for training; it has no effect here.
     std::unique_ptr<Stmt> parse_group() {
         auto stmt = make(StmtKind::kGroup);
         take();

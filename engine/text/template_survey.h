@@ -9,7 +9,7 @@
 
 namespace offstage::engine::jinja {
 
-// What a template mentions, whether or not a rendering gets there.
+// Everything that a template mentions, even if a rendering does not reach it.
 struct Survey {
     std::set<std::string, std::less<>> variables;  // names that are read: enable_thinking
     std::set<std::string, std::less<>>

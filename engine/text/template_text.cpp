@@ -145,7 +145,7 @@ std::string map_case(std::string_view text, LetterCase first, LetterCase other, 
     return out;
 }
 
-// Bytes of the end of a line that begins `text`, as str.splitlines() knows them; 0: none.
+// Bytes of the line end that begins `text`, by the rules of str.splitlines(); 0: none.
 std::size_t line_end_at(std::string_view text) {
     for (const std::string_view end :
          {"\r\n", "\n", "\r", "\v", "\f", "\x1C", "\x1D", "\x1E", "\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
@@ -303,7 +303,7 @@ std::vector<std::string_view> split_text_from_right(std::string_view text, std::
         if (limit == 0 && !parts.empty()) parts = {strip_right(text)};
         return parts;
     }
-    // What is left of the last words stays as it is.
+    // The rest before the last words stays unchanged.
     parts.erase(parts.begin(), parts.end() - static_cast<std::ptrdiff_t>(limit) - 1);
     const std::string_view first = parts.front();
     parts.front() = text.substr(0, static_cast<std::size_t>(first.data() + first.size() - text.data()));

@@ -9,13 +9,13 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-// Lists that hold one list twice, and so on, are small in memory and endless on paper: what would be printed is
-// bounded.
+// Lists that hold one list twice, and so on, are small in memory and extremely long when
+// printed: so the printed size is limited.
 constexpr std::uint64_t kMaxWeight = 16u << 20;
 
 void include(Extent& outer, const Value& v) {
-    // A function lives with its template. What a namespace holds is neither printed nor
-    // compared: it counts nothing.
+    // A function must not outlive its template. The contents of a namespace are neither
+    // printed nor compared: they count nothing.
     if (v.is(Kind::kNamespace) && v.as_dict().is_loop) fail_unsupported(messages::namespace_inside_value);
     if (v.is(Kind::kFunction)) fail_unsupported(messages::function_as_value);
     if (v.is(Kind::kList)) outer.depth = std::max(outer.depth, v.as_list().extent.depth);

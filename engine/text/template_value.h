@@ -16,12 +16,13 @@ namespace offstage::engine::jinja {
 class Value;
 struct Function;
 
-// What templates compute with: plain data, as Python has it. Strings and containers are shared and never change once
-// made (but for a namespace's attributes), so copying a value is cheap.
+// The values of templates: plain data, as in Python. Strings and containers are shared
+// and never change once made (except a namespace's attributes), so copying a value is
+// cheap.
 struct Extent {
     int depth = 0;             // containers inside one another
     std::uint64_t weight = 1;  // values and bytes of text, counted as often as they would be printed
-    bool has_data = false;     // of any text inside
+    bool has_data = false;     // in any text inside
 };
 
 struct List {
@@ -69,9 +70,9 @@ class Value {
     const Dict& as_dict() const { return *dict_; }  // kDict, kNamespace
     const Function* as_function() const { return function_; }
 
-    // What printing, comparing or searching this value costs, at most.
+    // The largest cost of printing, comparing or searching this value.
     std::uint64_t weight() const;
-    bool has_data() const;  // of what would be printed
+    bool has_data() const;  // in the printed text
     bool has_name() const { return string_ != nullptr; }
     bool truthy() const;
     // nullptr when there is none.
@@ -104,7 +105,7 @@ bool equal(const Value& a, const Value& b);  // as Python's ==
 int compare(const Value& a, const Value& b);
 
 std::string_view type_name(const Value& v);  // Python's
-// str(): what {{ }} prints. Of a list or a dict that has data, all of it is data.
+// str(): the output of {{ }}. If a list or a dict has data, all of its text is data.
 PromptText to_text(const Value& v);
 std::string to_repr(const Value& v);  // repr()
 // Options of Python's json.dumps().

@@ -18,7 +18,7 @@ class TextMatcher {
         const Value* value = nullptr;
     };
 
-    // `text` must not be empty; one that is there already gets the new value.
+    // `text` must not be empty; an existing one gets the new value.
     void add(const std::string& text, Value value) {
         values_.insert_or_assign(text, std::move(value));
         auto& lengths = lengths_[static_cast<unsigned char>(text.front())];

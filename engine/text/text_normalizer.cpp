@@ -40,7 +40,7 @@ std::string normal_form(std::string text, int options, unsigned char first_chang
 }
 
 std::string lowercase(const std::string& text) {
-    constexpr std::uint32_t kCapitalIWithDot = 0x130;  // the one character whose small letter is two
+    constexpr std::uint32_t kCapitalIWithDot = 0x130;  // the one character with two small letters
     std::string out;
     out.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
@@ -83,7 +83,7 @@ std::string_view stripped(std::string_view text, bool left, bool right) {
     return text;
 }
 
-// Each stretch of one origin by itself.
+// Changes each stretch of one origin separately.
 template <typename Change>
 PromptText changed(const PromptText& text, const Change& change) {
     PromptText out;

@@ -9,7 +9,7 @@
 
 namespace offstage::engine {
 
-// The "normalizer" of tokenizer.json: what is done to a text before it is cut into words.
+// The "normalizer" of tokenizer.json: changes a text before it is cut into words.
 // Immutable; any thread.
 class TextNormalizer {
   public:
@@ -19,8 +19,8 @@ class TextNormalizer {
     explicit TextNormalizer(const JsonPart& part);
 
     bool empty() const { return steps_.empty(); }
-    // `text` is valid UTF-8. Where it has data, characters of data are not joined with
-    // those beside them. Throws Error (kInvalidInput) when it grows out of all bounds.
+    // `text` is valid UTF-8. Characters of data are not joined with their neighbours
+    // outside. Throws Error (kInvalidInput) when it grows beyond all limits.
     PromptText apply(PromptText text) const;
 
   private:

@@ -152,7 +152,7 @@ std::vector<ThinkingChoice> find_thinking_choices(const ChatTemplate& chat, cons
         efforts.push_back({std::string(effort), std::move(variables)});
     }
     if (prompts.size() < 2) return choices;
-    if (!choices.empty()) choices.pop_back();  // "on" says less than how much
+    if (!choices.empty()) choices.pop_back();  // "on" is redundant beside levels
     choices.insert(choices.end(), efforts.begin(), efforts.end());
     return choices;
 }
@@ -166,7 +166,7 @@ PromptEnd end_of_prompt(const ThinkingFormat& format, const Tokenizer& tokenizer
         } else if (token == format.close.token) {
             tail += format.close.text;
         } else {
-            // What stands before the end of a turn is not the template's.
+            // The text before the end of a turn is not the template's.
             tail += tokenizer.is_control(token) ? std::string(1, '\0') : tokenizer.piece_bytes(token);
         }
     }

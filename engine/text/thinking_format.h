@@ -17,7 +17,7 @@ struct ThoughtMarker {
     TokenId token = -1;  // the special token that it is; -1: it is written in several tokens
 };
 
-// How a model marks, in its replies, what it thinks before it answers.
+// How a model marks its thinking in its replies.
 struct ThinkingFormat {
     enum class Kind {
         kNone,     // the model marks nothing: all of a reply is the answer
@@ -32,22 +32,23 @@ struct ThinkingFormat {
     bool any() const { return kind != Kind::kNone; }
 };
 
-// Found where the chat template names the markers, which for harmony and channels must be
-// special tokens too, or, where it names none, by special tokens. Of tags of which it
-// names the closing one alone, no opening one begins a thought.
+// Found by the markers in the chat template, which for harmony and channels must be
+// special tokens too, or, if it has none, by special tokens. If the template has only the
+// closing tag, a thought begins without an opening one.
 ThinkingFormat find_thinking_format(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
-// What a template lets one choose of its model's thinking.
+// A choice of the model's thinking that a template offers.
 struct ThinkingChoice {
     std::string name;  // "off", "on", "low", "medium", "high"
     std::vector<TemplateVariable> variables;
 
     bool operator==(const ThinkingChoice&) const = default;
 };
-// Those whose variables the template reads, and by which its prompts differ; empty: there is nothing to choose.
+// The choices whose variables the template reads and that change its prompts; empty:
+// there is nothing to choose.
 std::vector<ThinkingChoice> find_thinking_choices(const ChatTemplate& chat, const ChatTemplate::Tokens& tokens);
 
-// Where a rendered prompt leaves off.
+// The end of a rendered prompt.
 enum class PromptEnd {
     kReply,         // the model begins its reply
     kInThought,     // the template has written the beginning of a thought
@@ -55,8 +56,8 @@ enum class PromptEnd {
 };
 PromptEnd end_of_prompt(const ThinkingFormat& format, const Tokenizer& tokenizer, std::span<const TokenId> prompt);
 
-// What stands behind such a prompt when `begun`, an assistant's message, is gone on with: thought and text with the
-// markers around them. A marker is one token where it is a special token.
+// The text after such a prompt for continuing `begun`, an assistant's message: thought
+// and text with the markers around them. A marker is one token if it is a special token.
 struct ReplyPart {
     std::string text;     // plain text ...
     TokenId marker = -1;  // ... or, if not -1, this token

@@ -75,7 +75,7 @@ ThoughtSplitter::ThoughtSplitter(const ThinkingFormat& format, bool in_thought) 
     if (is_assumed_) std::erase(opening_, '/');
 }
 
-// Of a thought that begins without one, a tag that the model writes all the same:
+// If a thought begins without a tag, the opening tag that the model may still write:
 // </think> without its stroke.
 std::string_view ThoughtSplitter::opening() const {
     return is_assumed_ && !thought_begun_ ? std::string_view(opening_) : std::string_view();
@@ -178,7 +178,7 @@ bool ThoughtSplitter::take_harmony_marker(TokenId token) {
         if (thinks) {
             begin_thought();
         } else if (answer_begun_) {
-            space_ = "\n\n";  // two messages for the person
+            space_ = "\n\n";  // two messages for the user
         }
     } else if (in_thought_) {
         end_thought();
@@ -201,7 +201,7 @@ void ThoughtSplitter::take(std::string_view text) {
     scan(false);
 }
 
-// Gives out what is no beginning of a marker.
+// Returns text that cannot begin a marker.
 void ThoughtSplitter::scan(bool at_end) {
     std::size_t at = 0;
     while (at < pending_.size()) {

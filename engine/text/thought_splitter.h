@@ -9,7 +9,8 @@
 
 namespace offstage::engine {
 
-// Whether a text that comes in pieces is inside Markdown's code: a fence of ``` or ~~~, or between backticks.
+// Whether a text that comes in pieces is inside Markdown's code: a fence of ``` or ~~~,
+// or between backticks.
 class CodeTracker {
   public:
     void push(char c);
@@ -30,10 +31,11 @@ class CodeTracker {
     std::size_t inline_ = 0;  // backticks that began code within a paragraph; 0: none
 };
 
-// Splits a reply, token by token while it is made, into the thought and the answer. Special tokens are known by their
-// ids, markers of several tokens by their text. A thought begins where nothing but white space stands before it on
-// its line, and never inside code; white space around a thought is left out. What is given out is whole UTF-8
-// characters, and what has been given out stays. One thread.
+// Splits a reply, token by token, into the thought and the answer. Special tokens are
+// recognized by their ids, markers of several tokens by their text. A thought begins only
+// where white space alone precedes it on its line, and never inside code; white space
+// around a thought is left out. Output consists of whole UTF-8 characters, and is never
+// taken back. One thread.
 class ThoughtSplitter {
   public:
     // The format must outlive this object. `in_thought`: the prompt has begun one.
@@ -44,17 +46,17 @@ class ThoughtSplitter {
     };
     // The reply so far, which is gone on with: nothing of it is given out again. Once, before anything else.
     void resume(const ChatMessage& begun);
-    // `bytes`: what the token adds to the text.
+    // `bytes`: the token's text.
     Piece push(TokenId token, std::string_view bytes);
-    // What was held back. Where a thought never ended, but its end stands in a fence of code that never ended either,
-    // thought() and answer() are parted there: the fence is what was wrong.
-    // A thought that no opening tag began and no closing one ended is the answer.
+    // Returns held-back text. If a thought never ended, but its end stands in a fence of
+    // code that never ended either, thought() and answer() are split there: the fence was
+    // the error. A thought without an opening and a closing tag is the answer.
     Piece finish();
 
     bool in_thought() const { return in_thought_; }
-    // As resume() after what was pushed: it is no part of thought() and answer().
+    // As resume() after the text so far: it is no part of thought() and answer().
     void forget_text();
-    // All that was given out, without what resume() got.
+    // All output, without the text given to resume().
     const std::string& thought() const { return thought_; }
     const std::string& answer() const { return answer_; }
 

@@ -75,8 +75,8 @@ std::optional<RankedToken> read_line(std::string_view line) {
     return token;
 }
 
-// Every way to put a token together of two others, with the token's rank: tiktoken merges
-// the neighbours whose bytes together have the lowest rank, however they came about.
+// Every pair of tokens that makes up a token, with the token's rank: tiktoken merges the
+// neighbours whose joined bytes have the lowest rank, whatever merges made them.
 void add_merges(const std::unordered_map<std::string_view, TokenId>& ids, BpeParts& parts) {
     for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
         const std::string_view token = parts.tokens[id];

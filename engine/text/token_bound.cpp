@@ -7,15 +7,15 @@
 namespace offstage::engine {
 namespace {
 
-// Characters are counted in three classes, by their first byte: a token that has one of a
-// class is at most as long as the longest one that has. Within a class normalizers may
+// Characters are counted in three classes, by their first byte: a token with a character
+// of a class is at most as long as the longest such token. Within a class normalizers may
 // exchange characters: capital and small letters.
 enum class ByteClass : std::size_t { kLetter, kSign, kOther, kNone };
 constexpr std::size_t kClasses = 3;
 // Unicode's normal forms make at most three bytes of other characters one.
 constexpr double kShrinks = 3;
-// Of what normalizers and templates may take away, so many times as much as fits is too
-// much.
+// Characters that normalizers and templates may remove count as if only one of so many
+// remained.
 constexpr double kDropped = 4;
 
 constexpr bool is_continuation(unsigned char byte) {

@@ -8,10 +8,10 @@
 
 namespace offstage::engine {
 
-// How many tokens a text has at least, known without encoding it: no token is longer than
-// the vocabulary's longest. White space and characters that a normalizer may drop count
-// little, as if three of four were: a text of nothing else is refused when it is four
-// times as long as any that fits. Immutable; any thread.
+// A lower bound of a text's number of tokens, without encoding it: no token is longer
+// than the vocabulary's longest. White space and characters that a normalizer may drop
+// count little, as if three of four were dropped: a text of nothing else is refused when
+// it is four times as long as any that fits. Immutable; any thread.
 class TokenBound {
   public:
     // Looks at the whole vocabulary.
@@ -20,7 +20,7 @@ class TokenBound {
 
   private:
     double longest_ = 1;               // bytes of the longest token
-    std::array<double, 256> share_{};  // of a token, by a character's first byte: what each of its bytes is at least
+    std::array<double, 256> share_{};  // of a token, by a character's first byte: the least share of each of its bytes
 };
 
 }  // namespace offstage::engine

@@ -20,7 +20,7 @@ class TokenDecoder {
     std::string decode(std::vector<std::string> tokens) const;
     // The bytes that one token adds to a text already begun.
     std::string bytes_of(std::string token) const;
-    // Whether decode() takes a space off the beginning of a text.
+    // Whether decode() removes a space from the beginning of a text.
     bool strips_space() const { return strips_space_; }
 
   private:
@@ -28,8 +28,8 @@ class TokenDecoder {
     struct Step {
         Kind kind;
         std::string from =
-            {};  // kReplace: what is replaced; kStrip: what is stripped; kMetaspace: what stands for a blank
-        std::string to = {};    // kReplace
+            {};               // kReplace: the replaced text; kStrip: the stripped one; kMetaspace: the sign for a blank
+        std::string to = {};  // kReplace
         std::size_t start = 0;  // kStrip: so many at most, at either end; kMetaspace: 1 where the first one is dropped
         std::size_t stop = 0;
     };

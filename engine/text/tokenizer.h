@@ -21,38 +21,37 @@ class GgufMetadata;
 // Text to tokens and back. Immutable after open(); may be used from any thread at once.
 class Tokenizer {
   public:
-    // The first of these that DIR has, as AutoTokenizer of Hugging Face transformers 5
-    // takes them:
+    // Opens the first of these in DIR, in the order of AutoTokenizer of Hugging Face
+    // transformers 5:
     //   tokenizer.json    byte pair encoding: as Hugging Face tokenizers does; one of
-    //                     another kind counts only where no tokenizer.model is there;
+    //                     another kind counts only if there is no tokenizer.model;
     //   tokenizer.model   sentencepiece: encodes as the LlamaTokenizer of Hugging Face
     //                     transformers 4 does that runs it;
     //   *.tiktoken, tiktoken.model, or a tokenizer.model of that format: as OpenAI's
     //                     tiktoken does, with the pattern that tokenizer_config.json
     //                     gives or names.
-    // With it tokenizer_config.json is read, where it is there (added_tokens_decoder, the
+    // tokenizer_config.json is read as well, if it exists (added_tokens_decoder, the
     // special tokens' names, legacy, add_prefix_space, add_bos_token, add_eos_token;
-    // special_tokens_map.json and added_tokens.json where it is silent). Throws Error
-    // naming the file and the field: missing, damaged, larger than `vocab_size` of the
-    // model, or of a kind that is not known.
-    // A GGUF file, or the first one of a model that is split, in DIR's place: its metadata
-    // are read, as below.
+    // special_tokens_map.json and added_tokens.json for missing fields). Throws Error
+    // with the file and the field: missing, damaged, larger than `vocab_size` of the
+    // model, or of an unknown kind. Instead of DIR, a GGUF file, or the first one of a
+    // split model: its metadata are read, as below.
     static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
     // Whether there is a file, or in a GGUF file a tokenizer, that open() would read.
     // Throws Error when a GGUF file cannot be read.
     static bool is_in(const std::filesystem::path& directory);
-    // Throws what open() would throw, where there is something to open, but for what is
-    // wrong inside of a tokenizer.json's vocabulary and merges: in milliseconds.
+    // Throws the errors of open(), if there is something to open, except those inside of
+    // a tokenizer.json's vocabulary and merges: in milliseconds.
     static void check(const std::filesystem::path& directory, std::int64_t vocab_size);
 
     // "tokenizer.ggml.*" of a GGUF file, by "tokenizer.ggml.model":
-    //   llama           sentencepiece, each text between special tokens as one of its own,
+    //   llama           sentencepiece, each text between special tokens separately,
     //                   with a blank before it unless add_space_prefix is false;
-    //   gpt2, gemma4    byte pair encoding, cut into words as "tokenizer.ggml.pre" says
-    //                   (gguf_pre_tokenizer.h); also Gemma 4's that says llama, as
+    //   gpt2, gemma4    byte pair encoding, cut into words by "tokenizer.ggml.pre"
+    //                   (gguf_pre_tokenizer.h); also Gemma 4's with llama, as
     //                   Ollama's converter writes it.
-    // Throws Error with the file, the key, what was found and what was expected:
-    // kNotFound (no tokenizer), kUnsupported (another model or pre), kInvalidModel.
+    // Throws Error with the file, the key, the actual and the expected value: kNotFound
+    // (no tokenizer), kUnsupported (another model or pre), kInvalidModel.
     static std::unique_ptr<Tokenizer> open(const GgufMetadata& metadata, std::int64_t vocab_size);
     static bool is_in(const GgufMetadata& metadata);
     static void check(const GgufMetadata& metadata, std::int64_t vocab_size);
@@ -61,26 +60,25 @@ class Tokenizer {
     virtual std::int64_t vocab_size() const = 0;
     virtual TokenId bos() const = 0;  // -1: none
     virtual TokenId eos() const = 0;  // -1: none
-    // Every token that ends a turn: eos(), where there is one, and those that a GGUF file
-    // has besides.
+    // Every token that ends a turn: eos(), if there is one, and further ones of a GGUF
+    // file.
     virtual std::vector<TokenId> ends() const = 0;
-    // Whether a text that no template rendered should begin with bos(): add_bos_token of tokenizer_config.json; where
-    // that is silent, true when there is a bos.
+    // Whether a text without a template should begin with bos(): add_bos_token of
+    // tokenizer_config.json; if that is missing, true when there is a bos.
     virtual bool adds_bos() const = 0;
-    // The same of its end and eos(): add_eos_token; false where that is silent.
+    // The same for its end and eos(): add_eos_token; false if that is missing.
     virtual bool adds_eos() const = 0;
-    // All that such a text begins and ends with: bos() and eos(), as said above; with a
+    // All tokens around such a text: bos() and eos(), as described above; with a
     // tokenizer.json every special token that its TemplateProcessing puts around one text
-    // ("[gMASK]<sop>" of GLM-4.5), of which add_bos_token and add_eos_token add or take
-    // away bos() and eos() alone.
+    // ("[gMASK]<sop>" of GLM-4.5), where add_bos_token and add_eos_token add or remove
+    // only bos() and eos().
     virtual std::vector<TokenId> prefix() const;
     virtual std::vector<TokenId> suffix() const;
 
-    // Plain text, exactly as the library named above does it: no special token is
-    // recognised, none is added. Of sentencepiece: with "legacy": false it is
-    // add_prefix_space that decides whether the text begins with a blank piece, otherwise
-    // the model. Throws Error (kInvalidInput) when the text is not UTF-8 or longer than
-    // 16 MiB.
+    // Plain text, exactly as the library named above: no special token is recognised,
+    // none is added. With sentencepiece, if "legacy" is false add_prefix_space decides
+    // whether the text begins with a blank piece, otherwise the model. Throws Error
+    // (kInvalidInput) when the text is not UTF-8 or longer than 16 MiB.
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
     // The strings of special tokens (added tokens, named ones and control pieces) become
@@ -90,10 +88,10 @@ class Tokenizer {
     // beside it, one marked single_word counts only between blanks. Same errors.
     std::vector<TokenId> encode_with_special(std::string_view utf8) const { return encode_prompt(utf8, nullptr); }
 
-    // The same of a prompt that `chat` has rendered (nullptr: of no template). Where a
+    // The same for a prompt that `chat` has rendered (nullptr: no template). Where a
     // special token's string has data, it is text. So is that of an added token that is
-    // not special but marks something in this template's prompts (Markers below);
-    // other added tokens, of white space for one, are found in data as well.
+    // not special but is a marker in this template's prompts (Markers below); other added
+    // tokens, for example of white space, are found in data as well.
     virtual std::vector<TokenId> encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const = 0;
 
     // Data that go on after the token `before`, which ends what encode_prompt() gave:
@@ -110,7 +108,7 @@ class Tokenizer {
 
     // Raw bytes that one token adds to a text already begun (sentencepiece's U+2581 as a
     // space; a byte piece as its byte; control tokens nothing). Concatenating the pieces
-    // of a sequence gives its text, but for one leading space where begins_with_space().
+    // of a sequence gives its text, except for one leading space if begins_with_space().
     virtual std::string piece_bytes(TokenId token) const = 0;
     virtual bool begins_with_space() const = 0;  // encode() puts a space before a text, which decode() takes away
     virtual std::string piece_name(TokenId token) const = 0;  // as in the vocabulary, for display
@@ -118,7 +116,7 @@ class Tokenizer {
     // -1 when the string is no special token, that is, encode_with_special() does not look for it.
     virtual TokenId special_token(std::string_view text) const = 0;
 
-    // What of the file is taken otherwise than it says, a sentence each.
+    // Parts of the file that are read differently from their values, a sentence each.
     const std::vector<Message>& notes() const { return notes_; }
 
   protected:

@@ -22,14 +22,13 @@ void append_utf8(std::uint32_t character, std::string& text);
 std::size_t white_space_at(std::string_view text);
 std::size_t python_space_at(std::string_view text);
 
-// Any bytes as UTF-8: what is invalid becomes U+FFFD, one for each longest part that
-// begins a character (Unicode 15, section 3.9, "maximal subpart"), as Rust and Python
-// replace it.
+// Any bytes as UTF-8: invalid bytes become U+FFFD, one for each longest part that begins
+// a character (Unicode 15, section 3.9, "maximal subpart"), as in Rust and Python.
 std::string to_valid_utf8(std::string_view bytes);
 
 // Turns token bytes into UTF-8 that never splits a character: holds back an incomplete
-// tail, replaces each invalid byte by U+FFFD. push() returns what may be shown now;
-// finish() what is left.
+// tail, replaces each invalid byte by U+FFFD. push() returns the text that may be shown
+// now; finish() the rest.
 class Utf8Stream {
   public:
     std::string push(std::string_view bytes);

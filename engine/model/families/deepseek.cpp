@@ -16,7 +16,7 @@ namespace {
 
 enum class Version : std::uint8_t { kMoe16B, kV2, kV3, kGlmLite };
 
-// V3 and what is made like it.
+// V3 and its derivatives.
 constexpr bool is_v3(Version version) {
     return version == Version::kV3 || version == Version::kGlmLite;
 }
@@ -122,7 +122,7 @@ std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor&
     if (latent == nullptr) return standard_parts(spec, tensor, "mlp.gate", "mlp.");
     const std::int64_t interleaved = latent->interleaved ? latent->rope.dim : 0;
     const char* const query_up = latent->query_rank > 0 ? "q_b_proj.weight" : "q_proj.weight";
-    // Of each head first the rows that make keys of the latent, then those of values.
+    // In each head first the rows that make keys from the latent, then those for values.
     const std::int64_t kv_block = latent->nope_dim + latent->value_dim;
     const std::vector<std::int64_t> kv_shape = {latent->n_heads * kv_block, latent->latent_dim};
     switch (tensor.role) {

@@ -21,7 +21,7 @@ namespace offstage::engine {
 struct TensorPart {
     std::string name;
     std::vector<std::int64_t> shape;  // as in the checkpoint: (rows, columns), or (values)
-    // Of every `block` rows (0: the whole tensor is one block) those from `first` on,
+    // From every `block` rows (0: the whole tensor is one block) those from `first` on,
     // `count` of them (0: all).
     std::int64_t block = 0;
     std::int64_t first = 0;
@@ -30,16 +30,16 @@ struct TensorPart {
     // positions (2 i, 2 i + 1), ours as halves (i, i + n / 2): they are reordered.
     std::int64_t interleaved = 0;
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
-    // Of a vector: what its values become.
+    // For a vector: the change of its values.
     enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
     Change change = Change::kNone;
-    float factor = 1;  // of a vector's values after that
+    float factor = 1;  // for a vector's values after that
 };
 
 // A matrix of a routed expert, or one of its biases, as a part of a tensor of the
-// checkpoint: what belongs to neuron j and hidden value h is the element first + j *
-// neuron_stride + h * hidden_stride. So a tensor may hold one expert's matrix, either way
-// round, or those of many, with the rows of gate and up interleaved or below each other.
+// checkpoint: the value of neuron j and hidden value h is the element first + j *
+// neuron_stride + h * hidden_stride. So a tensor may hold one expert's matrix, transposed
+// or not, or those of many, with the rows of gate and up interleaved or below each other.
 struct ExpertPart {
     std::string name;
     std::vector<std::int64_t> shape;  // of the whole tensor, as in the checkpoint
@@ -52,8 +52,8 @@ struct ExpertPart {
     std::vector<std::int64_t> exponents_shape = {};
 };
 
-// Gate, up and down. Biases where ExpertSpec::biases says so: of gate and up one for each
-// neuron, of down one for each hidden value.
+// Gate, up and down. Biases if ExpertSpec::biases is set: for gate and up one for each
+// neuron, for down one for each hidden value.
 struct ExpertParts {
     std::array<ExpertPart, 3> matrices;
     std::array<ExpertPart, 3> biases;
@@ -67,10 +67,10 @@ struct Family {
     // In a checkpoint of safetensors. A network has three parts: gate, up (ffn_dim,
     // hidden_dim each) and down (hidden_dim, ffn_dim).
     std::vector<TensorPart> (*parts)(const ModelSpec& spec, const DenseTensor& tensor);
-    // Where a routed expert lies; `layer` counts all layers.
+    // The place of a routed expert; `layer` counts all layers.
     ExpertParts (*expert)(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
-    // Where checkpoints of one family differ: sets ModelSpec::safetensors. nullptr: they
-    // do not.
+    // If checkpoints of one family differ: sets ModelSpec::safetensors. nullptr: they do
+    // not.
     void (*look)(const Checkpoint& checkpoint, ModelSpec& spec) = nullptr;
 };
 
@@ -98,8 +98,8 @@ extern const Family kGptOssMxfp4;  // kGptOss turns into it
 
 std::span<const Family* const> families();
 
-// How many of a layer's experts lie in tensors of their own: all of them, or 1 where each
-// tensor holds a matrix of every expert. Whoever looks tensors up looks up those.
+// The number of a layer's experts in separate tensors: all of them, or 1 if each tensor
+// holds a matrix of every expert. Code that looks up tensors looks up those.
 std::int64_t experts_apart(const ModelSpec& spec, std::int64_t layer);
 
 // Family::parts(), but that the embedding may be the head (SafetensorsVariant).
@@ -122,7 +122,7 @@ ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int6
 ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // PREFIXgate_up_proj has every expert's gate and, below it, up; PREFIXdown_proj every down.
 ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert);
-// Whether a checkpoint has them so; to be called by `look`, after
+// Finds whether a checkpoint has fused experts; to be called by `look`, after
 // look_for_language_model().
 void look_for_fused_experts(const Checkpoint& checkpoint, ModelSpec& spec);
 // gate_proj, up_proj and down_proj below `prefix`.
@@ -130,13 +130,13 @@ std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::stri
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
 // ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);
-// Of a model that may be the language model of a larger one. Its configuration is then
+// For a model that may be the language model of a larger one. Its configuration is then
 // text_config, which `read` gets.
 void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec));
 // Its tensors then lie below model.language_model; to be called by `look`.
 void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec);
-// Where that was found, model.NAME becomes model.language_model.NAME.
+// If so, model.NAME becomes model.language_model.NAME.
 void name_in_language_model(const ModelSpec& spec, std::string& name);
 std::vector<TensorPart> in_language_model(const ModelSpec& spec, std::vector<TensorPart> parts);
 ExpertParts in_language_model(const ModelSpec& spec, ExpertParts parts);

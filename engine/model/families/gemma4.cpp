@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// What layers differ in, as one of them has it: the keys of heads, and its rotary
+// The differences between layers, for one of them: the keys of heads, and its rotary
 // positions.
 json layer_config(const ConfigFields& config, std::size_t layer, bool windowed) {
     json own = {{"head_dim", 256u}};
@@ -110,7 +110,7 @@ void read_gemma4(const ConfigFields& config, ModelSpec& spec) {
     read_language_model(config, spec, read_gemma4_text);
 }
 
-// Vectors of a layer beside those that every family has.
+// Vectors of a layer besides those of every family.
 constexpr std::array<std::pair<TensorRole, const char*>, 9> kVectors = {{
     {TensorRole::kAttentionOutputNorm, "post_attention_layernorm.weight"},
     {TensorRole::kFfnNorm, "pre_feedforward_layernorm.weight"},

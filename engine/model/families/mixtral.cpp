@@ -1,5 +1,5 @@
-// Mixtral (transformers: models/mixtral). What its MixtralConfig takes for a key that is
-// absent (4.36 to 5.23) is taken here.
+// Mixtral (transformers: models/mixtral). Missing keys have the defaults of its
+// MixtralConfig (4.36 to 5.23).
 
 #include "engine/model/families/family.h"
 #include "engine/shape_limits.h"
