@@ -5,7 +5,8 @@
 
 namespace offstage::engine {
 
-// A count or index that is known not to be negative, as the standard library's containers want it.
+// Converts a count or index that cannot be negative to the type of the standard library's
+// containers.
 constexpr std::size_t as_size(std::int64_t n) {
     return static_cast<std::size_t>(n);
 }

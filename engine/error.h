@@ -12,7 +12,7 @@ namespace offstage::engine {
 enum class ErrorKind {
     kNotFound,      // no such path, or a file that must be there is missing
     kInvalidModel,  // a file of the model breaks its format or contradicts another
-    kUnsupported,   // well formed, but an architecture, dtype or feature that Offstage does not know
+    kUnsupported,   // well formed, but an architecture, dtype or feature that Offstage does not support
     kInvalidInput,  // a request that cannot be served: text that is not UTF-8, a prompt longer than the context ...
     kOutOfMemory,
     kCancelled,
@@ -20,9 +20,9 @@ enum class ErrorKind {
     kInternal,
 };
 
-// Thrown at load and at requests, never inside the per-token path. message() is one sentence for the person: it names
-// the file, the field, what was found and what was expected; what() is the same in English. detail() is for the log and
-// may be empty. There is no Error of a free text: each has a code of a catalogue.
+// Thrown at load and at requests, never in the per-token path. message(): one sentence for
+// the user, with file, field, actual and expected value; what(): the same in English;
+// detail(): for the log, may be empty. Each Error has a code of a catalogue, no free text.
 class Error : public std::runtime_error {
   public:
     Error(ErrorKind kind, Message message, std::string detail = {})
@@ -41,7 +41,7 @@ class Error : public std::runtime_error {
     std::string detail_;
 };
 
-// What any exception says: of what is no Error its own words, which are nobody's translation.
+// The message of any exception. The words of one that is no Error are not translated.
 inline Message message_of(const std::exception& exception) {
     const auto* const error = dynamic_cast<const Error*>(&exception);
     return error != nullptr ? error->message() : from_outside(exception.what());

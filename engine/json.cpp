@@ -56,9 +56,9 @@ std::string escaped(std::string_view text, std::size_t longest) {
     return out;
 }
 
-// Makes the value, and refuses what it could no longer show or could not afford. The
-// library's own parser that asks for each value whether to keep it looks at a whole list
-// again for each object in it.
+// Builds the value, and refuses values that it could not represent or that are too large.
+// The library's own parser with a filter callback scans a whole list again for each
+// object in it.
 class Builder final : public nlohmann::json_sax<json> {
   public:
     Builder(const std::string& source, const JsonLimits& limits) : source_(source), limits_(limits) {}
@@ -128,7 +128,7 @@ class Builder final : public nlohmann::json_sax<json> {
     std::size_t n_values_ = 0;
     json root_;
     std::vector<json*> open_;  // containers, each inside the one before it
-    json* of_key_ = nullptr;   // where the value of the key that was read goes
+    json* of_key_ = nullptr;   // the destination of the value of the last key
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// JSON from files that nobody vouches for: bounded, strict, and with messages that name file and key.
+// JSON from untrusted files: bounded, strict, and with messages that name file and key.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace offstage::engine {
 
 struct JsonLimits {
-    std::size_t max_depth = 64;          // of nested lists and objects
+    std::size_t max_depth = 64;          // nested lists and objects
     std::size_t max_values = 4'000'000;  // keys, strings, numbers ... together: about 16 to 100 bytes of memory each
 };
 
@@ -28,9 +28,10 @@ std::string in_quotes(std::string_view text);
 // "null".
 MessageArgument describe(const nlohmann::json& value);
 
-// Reads the fields of one JSON object, with a check on each. The object and the source must outlive it.
-// A field counts as absent when the key is missing; null is a value of its own (see is_null).
-// Every failed check throws Error (kInvalidModel): source, key, what was found, what was expected.
+// Reads the fields of one JSON object, with a check on each. The object and the source
+// must outlive it. A field counts as absent when the key is missing; null is a separate
+// value (see is_null). Every failed check throws Error (kInvalidModel): source, key,
+// actual and expected value.
 class JsonFields {
   public:
     // `path` is put before the keys in messages, for an object inside another: "rope_parameters.".

@@ -1,11 +1,11 @@
 #pragma once
-// What the engine says to a person, as a value: a code and its arguments. The catalogues
-// (*_messages.def, one beside each subject) give every code its English template, in
-// which %1 to %9 stand for the arguments. The engine itself writes English (logs, the
-// command line, what() of an Error); the window translates by the code and writes numbers
-// and sizes as the reader's language does.
+// A message of the engine to the user, as a value: a code and its arguments. The
+// catalogues (*_messages.def, one beside each subject) give every code its English
+// template, in which %1 to %9 stand for the arguments. The engine itself writes English
+// (logs, the command line, what() of an Error); the window translates by the code and
+// writes numbers and sizes in the user's language.
 //
-//   throw Error(ErrorKind::kInvalidInput, messages::ram_budget_not_free(ByteSize{asked}, ByteSize{free}));
+//   throw Error(kind, messages::ram_budget_not_free(ByteSize{asked}, ByteSize{free}));
 
 #include <concepts>
 #include <cstddef>
@@ -29,7 +29,7 @@ struct ByteSize {
         kBoth,     // "152060224 bytes (145.0 MiB)"
     };
     std::uint64_t bytes = 0;
-    Style style = Style::kRounded;  // of the English; the window always rounds
+    Style style = Style::kRounded;  // in English; the window always rounds
     bool operator==(const ByteSize&) const = default;
 };
 
@@ -53,8 +53,8 @@ struct MessageTemplate {
 template <std::size_t kArguments>
 struct MessageCode;
 
-// What stands in one of a template's places. A text comes from outside (a name, a path,
-// what the system or a file says) and is never translated.
+// The value for one of a template's places. A text comes from outside (a name, a path,
+// the system's or a file's words) and is never translated.
 class MessageArgument {
   public:
     using Value =
@@ -81,7 +81,7 @@ class MessageArgument {
     Value value_;
 };
 
-// A sentence, or a part of one. Empty where nothing is to be said.
+// A sentence, or a part of one. Empty if there is nothing to report.
 class Message {
   public:
     Message() = default;
@@ -105,7 +105,7 @@ class Message {
     std::vector<MessageArgument> arguments_;
 };
 
-// How many places a template has. They are %1, %2 ... without a gap, each once; anything else does not compile.
+// Counts the places %1, %2 ... of a template. Gaps and repetitions do not compile.
 consteval std::size_t count_places(std::string_view english) {
     unsigned seen = 0;
     std::size_t n = 0;
@@ -143,7 +143,7 @@ std::vector<std::string> english(const std::vector<Message>& messages);
 // One sentence behind the other; either may be empty.
 Message joined(Message first, Message second);
 
-// What is said in words that come from outside alone: of a library, of the system.
+// A message with words from outside only: of a library, of the system.
 Message from_outside(std::string text);
 
 }  // namespace offstage::engine

@@ -15,7 +15,7 @@ double median(std::vector<double> values) {
 double percentile(std::vector<double> values, double share) {
     if (values.empty()) return 0;
     std::sort(values.begin(), values.end());
-    // 0.95 * 20 is 19, whatever the last bit says.
+    // So that 0.95 * 20 is 19 in spite of rounding.
     const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size()) - 1e-9));
     return values[std::min(values.size(), std::max<std::size_t>(rank, 1)) - 1];
 }

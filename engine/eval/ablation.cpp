@@ -10,7 +10,7 @@
 namespace offstage::engine {
 namespace {
 
-// A row's request, and what the paper's Mixtral gained by then (figure 8).
+// A row's request, and the paper's gain with Mixtral at that point (figure 8).
 struct Variant {
     const char* name;
     double paper_gain;

@@ -11,18 +11,19 @@
 
 namespace offstage::engine {
 
-// What each part of leaving neurons out gains, one added after the other (CORM, figure 8): decoding with every expert
-// copied when it is called; without the neurons below a theta; with guessed experts and neurons copied ahead; with a
-// part of the experts on the device. And beyond the paper, with formats chosen expert by expert, which it has in its
-// first part, and with the CPU computing as well.
+// The gain of each part of leaving neurons out, added one after the other (CORM, figure
+// 8): decoding with every expert copied when it is called; without the neurons below a
+// theta; with guessed experts and neurons copied ahead; with a part of the experts on the
+// device. In addition to the paper: with formats chosen expert by expert, which is in the
+// paper's first part, and with the CPU computing as well.
 struct AblationRow {
     std::string name;
     double tokens_per_s = 0;
     double gain = 1;        // over the first row
     double paper_gain = 0;  // 0: the paper has no such row
     double forecast_tokens_per_s = 0;
-    double hit_rate = 0;      // of the timed tokens
-    double active_share = 1;  // of the neurons that were looked at; where none were (dry, on the CPU), expected
+    double hit_rate = 0;      // over the timed tokens
+    double active_share = 1;  // of the neurons that were checked; if none were (dry, on the CPU), the expected share
     double copied_bytes_per_token = 0, copy_bytes_saved_per_token = 0;
     double mean_bits = 0;  // per expert weight, as planned
 };
@@ -32,7 +33,7 @@ struct AblationReport {
     std::string device;
     bool accounted = false;  // times are those of an emulated device
     double theta = 0;
-    std::int64_t resident_per_layer = 0;  // of the rows with experts on the device
+    std::int64_t resident_per_layer = 0;  // in the rows with experts on the device
     std::int64_t prompt_tokens = 0, decode_tokens = 0;
     std::vector<AblationRow> rows;
 };
@@ -41,14 +42,15 @@ struct AblationSettings {
     std::int64_t prompt_tokens = 64;  // the paper's shorter one
     std::int64_t decode_tokens = 64;
     std::int64_t resident_per_layer = 2;
-    // Above 0: a row in which the planner chooses each expert's format, with so many bits per weight in the mean
-    // (QualityFloor::min_mean_bits), and the memory of the row before it.
+    // Above 0: a row in which the planner chooses each expert's format, with this mean of
+    // bits per weight (QualityFloor::min_mean_bits), and the memory of the row before it.
     double mean_bits = 0;
 };
 
-// Loads the model once for each row, with the request's theta, but with the policies, budgets and caches of the rows.
-// Precondition: a device with memory of its own. Throws Error: kInvalidInput (no theta, the CPU as device, more experts
-// resident than there are), as a load does. `progress` (may be empty) gets a line per row.
+// Loads the model once for each row, with the request's theta, but with the policies,
+// budgets and caches of the rows. Precondition: a device with separate memory. Throws
+// Error: kInvalidInput (no theta, the CPU as device, more experts resident than there
+// are), and a load's errors. `progress` (may be empty) gets a line per row.
 AblationReport measure_ablation(const LoadRequest& request, const AblationSettings& settings,
                                 const std::function<void(const std::string& line)>& progress,
                                 const std::stop_token& stop);

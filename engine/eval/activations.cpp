@@ -61,7 +61,7 @@ class ActivationProbe final : public StepProbe {
     GateActivations activations_;
     std::int64_t n_tokens_ = 0;
     std::vector<float> inputs_;                       // (n_tokens, hidden_dim)
-    std::vector<std::vector<std::int64_t>> rows_of_;  // of each expert: the tokens that chose it
+    std::vector<std::vector<std::int64_t>> rows_of_;  // for each expert: the tokens that chose it
 };
 
 std::string bound_name(double bound) {

@@ -16,9 +16,9 @@ namespace offstage::engine {
 // How near to zero the experts' neurons are after their activation function (Fiddler,
 // appendix B, table 2): for each layer the share of |act(w1 . x)| below a bound, over all
 // tokens, the experts that each token chose, and all neurons of these. act is the
-// activation function alone, before the product with w3 . x: silu or gelu; of gpt-oss's
-// experts g sigmoid(alpha g) with g at most their limit. Biases of w1 count. Experts that
-// every token passes do not.
+// activation function alone, before the product with w3 . x: silu or gelu; for gpt-oss's
+// experts g sigmoid(alpha g) with g at most their limit. Includes biases of w1. Experts
+// that every token passes do not count.
 struct ActivationReport {
     std::string model;
     std::int64_t n_layers = 0;  // with experts

@@ -36,7 +36,7 @@ struct ReadBytes {
     double host = 0;     // the CPU
     double copied = 0;   // to the accelerator
     double disk = 0;     // experts that were needed and in no memory
-    double in_vain = 0;  // besides, by wrong guesses and at the ends of what was read
+    double in_vain = 0;  // in addition, by wrong guesses and beyond the needed bytes
 };
 
 struct DecodeRepeat {
@@ -44,11 +44,12 @@ struct DecodeRepeat {
     ReadBytes per_s;               // in 1e9
     double bandwidth_gbps;         // of the host's memory; 0: not measured
     double disk_gbps;              // of the disk; 0: not measured
-    double guesses, used_guesses;  // experts whose reading was begun unasked, and those that were needed then
+    double guesses, used_guesses;  // experts read ahead of demand, and those of them that were needed
     bool steady;
 };
 
-// Of the active weights those that a prompt's last token alone passes, behind the last layer's attention and router.
+// The active weights that only a prompt's last token passes, after the last layer's
+// attention and router.
 std::int64_t last_network_weights(const ModelSpec& c) {
     const LayerSpec& last = c.layers.back();
     const MoeSpec* const moe = last.moe();
@@ -73,8 +74,9 @@ double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
     return 2.0 * (body * n - left_out) + 2.0 * head + attention;
 }
 
-// What reading its memory alone reaches on an accelerator, in 1e9 bytes per second: the best of some products of one
-// row of inputs, which read more than caches hold. bytes: how much that was; 0: there was no room for it.
+// The bandwidth of reading an accelerator's memory, in 1e9 bytes per second: the best of
+// some products of one row of inputs, which read more than caches hold. bytes: the bytes
+// read; 0: there was no room for it.
 double device_read_gbps(Backend& device, std::size_t& bytes) {
     constexpr std::int64_t kColumns = 4096;
     for (bytes = kLargestProbe; bytes >= kPlentyForProbe; bytes /= 2) {
@@ -209,7 +211,7 @@ class Bench {
     }
 
     bool is_cpu() const { return model_.device().shares_host_memory(); }
-    // Whether prompts meet experts with inputs in 8 bits.
+    // Whether prompts' products with experts use inputs in 8 bits.
     bool multiplies_bytes() const {
         if (!model_.form().byte_prompts) return false;
         const ExpertGrid& grid = model_.spec().experts;
@@ -362,7 +364,7 @@ class Bench {
         return (steps_.now_us() - start) / 1e6;
     }
 
-    // Follows prefill(), whose tokens it continues.
+    // Follows prefill(), and continues its tokens.
     DecodeRepeat decode() {
         const double disk_before = disk_gbps();
         const double before = probe_ ? probe_->measure_gbps() : 0;
@@ -381,7 +383,8 @@ class Bench {
         const double taken_us = steps_.now_us() - start;
         decoding_us_ += taken_us;
         waited_us_ += waited_us() - waited_before;
-        // Copies that nobody waited for end, so that what is counted is what was copied in this time.
+        // Waits for unfinished copies, so that the count and the time include the same
+        // copies.
         model_.device().host_wait(model_.device().record(DeviceEvent::Queue::kCopy));
         const double copying_us = steps_.now_us() - start;
         const DispatchTotals end = steps_.totals();
@@ -507,18 +510,18 @@ class Bench {
     BenchRequest request_;
     const std::function<void(const std::string&)>& log_;
     const EmulatedAccelerator* emulated_ = nullptr;       // the model's device, if it is one
-    std::unique_ptr<kernels::ReadBandwidthProbe> probe_;  // of the host's memory; none where times are accounted
+    std::unique_ptr<kernels::ReadBandwidthProbe> probe_;  // of the host's memory; none if times are accounted
     std::string probe_is_;
     double device_gbps_ = 0;  // of an accelerator's memory; 0: not measured
     std::size_t device_probe_bytes_ = 0;
     const bool reads_disk_ = model_.experts().reads_ahead();
-    // Other places than in the last run: whatever lies below the disk may have a cache of its own.
+    // Other places than in the last run: a virtual disk may have a cache.
     std::uint64_t disk_seed_ = std::random_device{}();
     ReadBytes read_;  // by all tokens decoded so far
     std::int64_t n_decoded_ = 0;
-    DispatchTotals decoded_;  // what the result tells of them
+    DispatchTotals decoded_;  // reported in the result
     DecodeMeter meter_;
-    double decoding_us_ = 0, waited_us_ = 0;  // of all repeats; for a core
+    double decoding_us_ = 0, waited_us_ = 0;  // of all repeats; waiting for a core
     std::vector<TokenId> tokens_;
 };
 

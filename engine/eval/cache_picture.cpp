@@ -20,7 +20,7 @@ std::string rect(double x, double y, double width, double height, const char* fi
     return print(R"(<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>)", x, y, width, height, fill) + "\n";
 }
 
-// What the cache held when each drawn token came to each drawn layer.
+// The contents of the cache before each drawn token in each drawn layer.
 struct Held {
     std::int64_t first = 0, n_tokens = 0, n_experts = 0;
     std::vector<std::int64_t> layers;

@@ -206,7 +206,7 @@ ReplayResult replay(const CacheCalls& calls, CachePolicy& policy, std::int64_t n
 ReplayResult replay_oracle(const CacheCalls& calls, std::int64_t n_slots, std::span<const ExpertKey> residents) {
     ReplayResult result = empty_result(calls, "oracle", n_slots);
     constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-    // For each call, the place in calls.layers at which its expert is called next.
+    // For each call, the index in calls.layers of the next call of its expert.
     std::vector<std::size_t> next(calls.calls.size());
     std::vector<std::size_t> soonest(as_size(calls.n_layers * calls.n_experts), kNever);
     for (std::size_t at = calls.layers.size(); at-- > 0;) {
@@ -234,7 +234,7 @@ ReplayResult replay_oracle(const CacheCalls& calls, std::int64_t n_slots, std::s
         result.admissions += missed.size();
         while (kept.size() > as_size(n_slots)) {
             const auto last = std::prev(kept.end());
-            // What was brought just now and leaves at once was never admitted.
+            // An expert that leaves as soon as it was copied does not count as admitted.
             if (std::find(missed.begin(), missed.end(), last->second) != missed.end()) {
                 --result.admissions;
             } else {

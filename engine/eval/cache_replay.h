@@ -13,9 +13,9 @@
 
 namespace offstage::engine {
 
-// The routing of a trace as a cache sees it. A step that computes several tokens at once (a prompt's) calls an expert
-// once, however many of them chose it: a batch loads an expert once. The calls of a layer come in the order of the
-// experts' numbers, as the live store makes them.
+// The routing of a trace as calls to a cache. A step that computes several tokens at once
+// (a prompt's) calls each expert once, because a batch loads an expert once. The calls of
+// a layer come in the order of the experts' numbers, as in the live store.
 struct CacheCalls {
     struct Call {
         ExpertKey key;
@@ -61,29 +61,31 @@ struct ReplayResult {
     std::vector<HitCount> layers;
     std::uint64_t admissions = 0;
     std::uint64_t evictions = 0;
-    // Speculative loading: copies that guesses asked for, and those of them that the layer then called. A call served
-    // so is no hit.
+    // Speculative loading: copies for guesses, and those of them that the layer then
+    // called. Such a call is no hit.
     std::uint64_t guessed_copies = 0;
     std::uint64_t guessed_used = 0;
 
-    // Experts copied to the device: every miss, but those that a guess had brought, and every guess.
+    // Experts copied to the device: every miss, except those copied for a guess, and
+    // every guess.
     std::uint64_t copies() const { return all.calls - all.hits - guessed_used + guessed_copies; }
 };
 
 struct Speculation {
     const RoutingTrace* trace = nullptr;  // with guesses of this distance; nullptr: no speculation
     std::int64_t distance = 1;
-    std::int64_t n_guesses = 2;  // the best so many, of which those not resident are copied; no more than the trace has
+    std::int64_t n_guesses = 2;  // the number of best guesses whose missing experts are copied; limited by the trace's
 };
 
-// Called before each layer of each step, with what is resident then: (n_layers,
+// Called before each layer of each step, with the residents at that time: (n_layers,
 // n_experts), below 0: not resident.
 using ReplayWatch = std::function<void(const CacheCalls::Layer& layer, std::span<const std::int64_t> slots)>;
 
-// Runs a policy over the calls, beginning with `residents` (no more than n_slots). A miss is admitted into a free slot,
-// or else in the place that the policy gives; what the layer calls in this step keeps its place. Guesses are taken in
-// steps of one token: a guessed expert lies in a staging buffer until its layer has run, evicts nothing, and when it
-// was used it is admitted like any other miss (Mixtral-Offloading, 3.2).
+// Runs a policy over the calls, beginning with `residents` (no more than n_slots). A miss
+// is admitted into a free slot, or else in the place that the policy gives; experts that
+// the layer calls in this step keep their place. Guesses are used in steps of one token:
+// a guessed expert lies in a staging buffer until its layer has run, evicts nothing, and
+// when it was used it is admitted like any other miss (Mixtral-Offloading, 3.2).
 ReplayResult replay(const CacheCalls& calls, CachePolicy& policy, std::int64_t n_slots,
                     std::vector<ExpertKey> residents, const Speculation& speculation = {},
                     const ReplayWatch& watch = {});

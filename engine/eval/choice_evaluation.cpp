@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Encodes texts as one rule wants them.
+// Encodes texts by one rule.
 class TaskEncoder {
   public:
     TaskEncoder(const Tokenizer& tokenizer, bool special) : tokenizer_(tokenizer), special_(special) {}
@@ -72,8 +72,8 @@ std::vector<ScoredTokens> lm_eval_tokens(const ChoiceTask& task, const TaskEncod
     return choices;
 }
 
-// The first token in which not all choices are alike; where one text is the beginning of
-// another, its last token.
+// The first token in which the choices differ; if one text is the beginning of another,
+// its last token.
 std::size_t first_difference(std::span<const ScoredTokens> choices) {
     const std::vector<TokenId>& a = choices.front().tokens;
     std::size_t first = a.size() - 1;

@@ -20,12 +20,12 @@ struct TaskTokens {
     std::int64_t n_cut = 0;  // choices that lost tokens at their beginning, to fit the context
 };
 
-// As the rule's origin does it. Texts begin with Tokenizer::prefix(). special: the strings
-// of special tokens count as such. lm-eval's rules: context and continuation are encoded
-// as one text, of which the context's own number of tokens is given; white space at the
-// context's end belongs to the continuation; what is longer than the context loses tokens
-// at its beginning. llama.cpp's: a task that is longer than the context is an Error
-// (kInvalidInput). So is a choice without a token of its own.
+// As in the rule's original program. Texts begin with Tokenizer::prefix(). special: the
+// strings of special tokens are recognized. lm-eval's rules: context and continuation are
+// encoded as one text, of which the first tokens, as many as the context alone has, are
+// given; white space at the context's end belongs to the continuation; texts longer than
+// the context lose tokens at their beginning. llama.cpp's: a task that is longer than the
+// context is an Error (kInvalidInput). So is a choice without a separate token.
 TaskTokens tokens_of_task(const ChoiceTask& task, ChoiceRule rule, const Tokenizer& tokenizer, std::int64_t context,
                           bool special);
 
@@ -37,7 +37,7 @@ struct ChoiceScore {
 
 struct ChoiceResult {
     std::size_t task = 0;                // index in the file
-    std::vector<double> log_likelihood;  // by choice: sum of ln p over what is scored
+    std::vector<double> log_likelihood;  // by choice: sum of ln p over the scored tokens
     std::vector<std::int64_t> n_tokens;  // by choice: tokens that are scored
     std::vector<std::size_t> chosen;     // by score
     std::vector<std::uint8_t> is_right;  // by score
@@ -48,10 +48,10 @@ struct ChoiceReport {
     std::int64_t n_tasks = 0;  // chosen
     bool partial = false;      // stopped before all of them were done
     std::vector<ChoiceScore> scores;
-    std::vector<ChoiceResult> results;  // those that are done, in the order in which they were
-    double chance = 0;                  // share that would be right by chance
-    // MMLU: the subjects, in the order of the file(s), with the right ones of the first
-    // score; empty where there is no more than one.
+    std::vector<ChoiceResult> results;  // the completed ones, in the order of completion
+    double chance = 0;                  // expected share of right answers by chance
+    // MMLU: the subjects, in the order of the file(s), with their right answers by the
+    // first score; empty if there is only one.
     struct Group {
         std::string name;
         std::int64_t n_done = 0, n_right = 0;
@@ -68,11 +68,12 @@ struct ChoiceReport {
     double standard_error(std::size_t score) const;
 };
 
-// How much more, or less, is right than in another evaluation of the same tasks; of those that both have done.
+// The difference of the shares of right answers to another evaluation of the same tasks,
+// over the tasks completed by both.
 struct ChoiceChange {
     double value = 0;  // difference of the shares
-    // Of the mean of the tasks' differences (-1, 0 or 1), as the same tasks were asked: smaller than that of two
-    // shares.
+    // Of the mean of the tasks' differences (-1, 0 or 1): smaller than that of two
+    // independent shares, because the tasks are the same.
     double standard_error = 0;
 };
 ChoiceChange change_between(const ChoiceReport& before, const ChoiceReport& after, std::size_t score);
@@ -87,7 +88,7 @@ struct ChoiceSettings {
 std::size_t chosen_by(ChoiceRule rule, std::size_t score, const ChoiceTask& task,
                       std::span<const double> log_likelihood, std::span<const std::int64_t> n_tokens);
 
-// Scores the tasks of choose_tasks(). A stop ends it with what is done until then
+// Scores the tasks of choose_tasks(). A stop ends it with the completed tasks
 // (`partial`). Throws Error: as tokens_of_task(), kUnsupported (no tokenizer),
 // kOutOfMemory, kDevice.
 ChoiceReport evaluate_choices(LoadedModel& model, ChoiceFormat format, std::span<const ChoiceTask> tasks,

@@ -38,7 +38,7 @@ constexpr ChoiceFormatRow kChoiceFormats[] = {
      kMeanPerTokenText},
 };
 
-// Takes one of those left at a time; what is left keeps its order.
+// Draws one of the remaining tasks at a time; the rest keeps its order.
 std::vector<std::size_t> draw_in_order(std::size_t n_tasks, std::size_t n) {
     std::mt19937 random(1);
     std::vector<std::size_t> left(n_tasks), drawn;

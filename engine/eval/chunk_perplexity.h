@@ -19,26 +19,25 @@ namespace offstage::engine {
 // model's texts begin with one. Positions n_context / 2 .. n_context - 2 are scored, each
 // for the token after it; tokens left over at the text's end are not.
 
-// Of a chunk: rows that are scored, and the first position of them.
+// A chunk's number of scored rows, and the position of the first.
 constexpr std::int64_t scored_rows(std::int64_t n_context) {
     return n_context - 1 - n_context / 2;
 }
 
-// The text's tokens, with what a text begins with, cut to whole chunks. n_chunks: at most
+// The text's tokens, with the tokenizer's prefix, cut to whole chunks. n_chunks: at most
 // so many; 0: all. Throws Error (kInvalidInput): not UTF-8, fewer tokens than two chunks;
 // kUnsupported (no tokenizer).
 std::vector<TokenId> chunk_tokens(const LoadedModel& model, std::string_view text, std::int64_t n_context,
                                   std::int64_t n_chunks, bool special);
 
-// Reads one chunk. rows(first, logits): logits (n, vocab_size) of the rows first ..
-// first + n - 1 of those that are scored, in order. Throws Error: kInvalidInput (the
-// chunk is longer than the context or shorter than 4 tokens), kCancelled, kOutOfMemory,
-// kDevice.
+// Reads one chunk. rows(first, logits): logits (n, vocab_size) of the rows first .. first
+// + n - 1 of the scored ones, in order. Throws Error: kInvalidInput (the chunk is longer
+// than the context or shorter than 4 tokens), kCancelled, kOutOfMemory, kDevice.
 using ChunkRowsFn = std::function<void(std::int64_t first, std::span<const float> logits)>;
 void read_chunk(LoadedModel& model, std::span<const TokenId> chunk, const ChunkRowsFn& rows,
                 const std::stop_token& stop);
 
-// Sums of a sample, and what they say of its mean.
+// Sums of a sample, for its mean and error.
 struct SampleSums {
     std::int64_t n = 0;
     double sum = 0, squares = 0;

@@ -6,9 +6,9 @@
 
 namespace offstage::engine {
 
-// How far an evaluation is.
+// The progress of an evaluation.
 struct EvaluationProgress {
-    const char* unit = "Task";  // what is counted: "Task", "Chunk"
+    const char* unit = "Task";  // the counted unit: "Task", "Chunk"
     std::int64_t n_done = 0;
     std::int64_t n_all = 0;
     std::string score;   // so far: "acc 58.33 %"

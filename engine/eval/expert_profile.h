@@ -14,10 +14,10 @@
 
 namespace offstage::engine {
 
-// Counts to which experts the tokens of a text are routed (Fiddler, appendix C). The text
-// is fed in windows of the model's context, each beginning with Tokenizer::prefix().
-// `progress` (may be empty) gets tokens done and an estimate of all. Throws Error:
-// kInvalidInput (not UTF-8, no text), kCancelled, and as StepModel does.
+// Counts the experts that the tokens of a text are routed to (Fiddler, appendix C). The
+// text is processed in windows of the model's context, each beginning with
+// Tokenizer::prefix(). `progress` (may be empty) gets tokens done and an estimate of all.
+// Throws Error: kInvalidInput (not UTF-8, no text), kCancelled, and as StepModel does.
 Popularity count_experts(StepModel& model, const ExpertGrid& grid, const Tokenizer& tokenizer, std::string_view text,
                          const std::function<void(std::int64_t done, std::int64_t all)>& progress,
                          const std::stop_token& stop);

@@ -12,7 +12,7 @@ GateActivations::GateActivations(LoadedModel& model, std::int64_t max_rows)
     : model_(model), grid_(model.spec().experts) {
     gathered_.resize(as_size(max_rows * grid_.hidden_dim));
     values_.resize(as_size(max_rows * grid_.ffn_dim));
-    // What makes a neuron's value that of the activation function alone.
+    // Up factors that reduce a neuron's value to its activation function.
     const bool adds_one = grid_.expert.activation == kernels::Activation::kClamped;
     ups_.assign(as_size(grid_.ffn_dim), adds_one ? 0.0f : 1.0f);
 }

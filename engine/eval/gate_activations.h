@@ -9,9 +9,10 @@
 
 namespace offstage::engine {
 
-// What the neurons of an expert are after its activation function alone, formed once more on the CPU, by the number
-// format of the model's products: the kernels that compute experts keep no neuron's value. silu or gelu of w1 . x; of
-// gpt-oss's experts g sigmoid(alpha g) with g at most their limit. Biases of w1 count. One thread.
+// The neurons of an expert after its activation function alone, computed again on the
+// CPU, in the number format of the model's products, because the experts' kernels keep no
+// neuron's value. silu or gelu of w1 . x; for gpt-oss's experts g sigmoid(alpha g) with g
+// at most their limit. Includes biases of w1. One thread.
 class GateActivations {
   public:
     // For up to max_rows rows. The model must outlive this object.
@@ -28,7 +29,7 @@ class GateActivations {
   private:
     LoadedModel& model_;
     const ExpertGrid& grid_;
-    std::vector<std::byte> block_;  // of an expert whose rows are interleaved
+    std::vector<std::byte> block_;  // an expert's block, if its rows are interleaved
     std::vector<float> gathered_;   // (rows, hidden_dim)
     std::vector<float> values_;     // (rows, ffn_dim)
     std::vector<float> ups_;        // (ffn_dim)

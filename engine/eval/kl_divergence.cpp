@@ -15,10 +15,10 @@ namespace {
 
 constexpr const char* kKlRule =
     "llama.cpp: Kullback-Leibler divergence from the base model's probabilities, in chunks as its perplexity";
-constexpr double kLeastLogProbability = -16;  // what is less probable by the base counts for nothing
+constexpr double kLeastLogProbability = -16;  // tokens less probable in the base count for nothing
 constexpr std::int64_t kEnoughTokens = 10;    // for covariances and errors
 
-// What two rows say of one token.
+// The comparison of two rows for one token.
 struct RowDistance {
     double nll, nll_base, kl, delta_p;
     bool same_top;

@@ -13,10 +13,10 @@
 
 namespace offstage::engine {
 
-// How far a model is from the one whose logits a file holds, with the figures of
+// The distance of a model from the one whose logits a file holds, with the figures of
 // llama.cpp's --kl-divergence. For each scored token:
 //   KL    sum over the vocabulary of p_base (ln p_base - ln p), where ln p_base > -16
-//   delta p   p - p_base of the token that stands in the text
+//   delta p   p - p_base of the text's token
 //   same top  whether both have the same most probable token, the first of equals
 // and ln PPL(Q) / PPL(base) with its error by covariance.
 struct KlDivergence {

@@ -71,7 +71,7 @@ std::vector<ChoiceTask> parse_winogrande_csv(const NamedText& data) {
     for (std::size_t number = 0; number < lines.size(); ++number) {
         const std::string where = data.source + ", line " + std::to_string(number + 1);
         const std::string_view line = lines[number];
-        // Commas count outside double quotes alone; the fifth field is the rest.
+        // Only commas outside double quotes separate; the fifth field is the rest.
         std::vector<std::string_view> fields;
         bool quoted = false;
         std::size_t begin = 0;
@@ -148,7 +148,7 @@ struct BinaryAnswers {
 };
 
 BinaryAnswers read_answers(ChoiceBytes& bytes, const std::string& where) {
-    constexpr std::uint32_t kMostAnswers = 100;  // llama.cpp reads no more either
+    constexpr std::uint32_t kMostAnswers = 100;  // llama.cpp's limit as well
     const std::uint32_t n = bytes.number("number of answers");
     if (n > kMostAnswers) refuse(where, messages::choices_too_many_answers(n));
     BinaryAnswers answers;

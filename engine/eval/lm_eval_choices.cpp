@@ -64,7 +64,7 @@ struct NumberedLine {
     std::string_view text;
 };
 
-// Those that are not blank.
+// The lines that are not blank.
 std::vector<NumberedLine> lines_with_text(std::string_view text) {
     std::vector<NumberedLine> lines;
     for (std::int64_t number = 1; !text.empty(); ++number) {
@@ -85,7 +85,7 @@ std::optional<std::int64_t> number_of(const nlohmann::json& value) {
     return text[0] - '0';
 }
 
-// Labels of a file of their own, or of the fields of the data's lines.
+// Labels of a separate file, or of the fields of the data's lines.
 class Labels {
   public:
     // low: that of the first choice.
@@ -173,7 +173,7 @@ std::vector<ChoiceTask> parse_winogrande(const ChoiceFiles& files) {
     });
 }
 
-// Without "[header]" and the like, which WikiHow's part of HellaSwag has.
+// Without "[header]" and the like, which occur in WikiHow's part of HellaSwag.
 std::string without_brackets(std::string_view text) {
     std::string out = jinja::replace_text(python_strip(text), " [title]", ". ", -1).bytes;
     for (std::size_t open = out.find('['); open != std::string::npos; open = out.find('[', open)) {

@@ -74,13 +74,13 @@ void LoadedStepModel::advance(std::span<const BeamSearch::Branch> branches, cons
     next_.clear();
     for (std::size_t i = 0; i < branches.size(); ++i) {
         KvSequence& parent = sequences_[static_cast<std::size_t>(branches[i].parent)];
-        // The last child takes its parent's place, the others share what it holds.
+        // The last child takes its parent's place, the others share its blocks.
         const bool last = std::none_of(branches.begin() + static_cast<std::ptrdiff_t>(i) + 1, branches.end(),
                                        [&](const BeamSearch::Branch& b) { return b.parent == branches[i].parent; });
         next_.push_back(last ? std::move(parent) : parent.fork());
     }
     sequences_.swap(next_);
-    next_.clear();  // gives back what nobody continues
+    next_.clear();  // releases sequences that are not continued
     segments_.clear();
     for (std::size_t i = 0; i < branches.size(); ++i) {
         segments_.push_back({&sequences_[i], std::span<const TokenId>(&branches[i].token, 1)});

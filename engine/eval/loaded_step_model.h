@@ -26,8 +26,8 @@ class LoadedStepModel final : public StepModel {
     std::span<const float> logits() const override;
     std::span<const std::int32_t> routing() const override;
 
-    // At which the model's threads read this machine's memory, measured now. Throws Error
-    // (kOutOfMemory).
+    // The bandwidth of the model's threads reading this machine's memory, measured now.
+    // Throws Error (kOutOfMemory).
     double measure_read_gbps();
 
   private:

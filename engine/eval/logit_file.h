@@ -12,15 +12,16 @@
 
 namespace offstage::engine {
 
-// What a model made of a text, as llama.cpp's perplexity tool keeps it to compare others
-// with (--kl-divergence-base). Little endian:
+// A model's log probabilities for a text, in the format that llama.cpp's perplexity tool
+// writes to compare others with (--kl-divergence-base). Little endian:
 //   0        "_logits_"
 //   8        int32 n_ctx, n_vocab, n_chunk
 //   20       int32 tokens[n_chunk * n_ctx]
 //   then for each chunk scored_rows(n_ctx) rows (chunk_perplexity.h) of
-//   2 * ((n_vocab + 1) / 2) + 4 uint16: float32 scale, float32 minimum, n_vocab codes, and
-//   a zero where n_vocab is odd.
-// ln p = scale * code + minimum; what lies more than 16 below the largest is cut to that.
+//   2 * ((n_vocab + 1) / 2) + 4 uint16: float32 scale, float32 minimum, n_vocab codes,
+//   and
+//   a zero where n_vocab is odd. ln p = scale * code + minimum; values more than 16 below
+//   the largest are raised to that.
 struct LogitFileHeader {
     std::int64_t n_context = 0;
     std::int64_t vocab_size = 0;
@@ -58,8 +59,8 @@ class LogitFileWriter {
 };
 
 // A file's bytes, which must outlive it, checked: sizes, and tokens within the
-// vocabulary. Throws Error (kInvalidModel) with the source, the field, what was found and
-// what was expected.
+// vocabulary. Throws Error (kInvalidModel) with the source, the field, the actual and the
+// expected value.
 class LogitFile {
   public:
     LogitFile(std::span<const std::byte> bytes, const std::string& source);

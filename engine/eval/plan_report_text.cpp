@@ -1,4 +1,4 @@
-// How a plan and a calibration are shown: JSON and text.
+// A plan and a calibration as JSON and text.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ std::vector<std::int64_t> resident_per_layer(const PlanReport& report) {
     return resident;
 }
 
-// Experts of one format by place; formats that nobody has are left out.
+// Experts of one format by place; unused formats are left out.
 struct FormatCount {
     std::string name;
     std::int64_t device = 0, ram = 0, disk = 0;

@@ -44,7 +44,7 @@ class PredictionProbe final : public StepProbe {
     }
 
     void collect(std::int64_t layer, const std::int32_t* routing, std::int64_t stride) override {
-        // What was guessed for this layer came with the layer before.
+        // The guesses for this layer were made in the layer before.
         for (std::int64_t expert = 0; layer > 0 && expert < grid_.n_experts; ++expert) {
             rows_.clear();
             for (std::int64_t t = 0; t < n_tokens_; ++t) {

@@ -10,7 +10,8 @@
 namespace offstage::engine {
 namespace {
 
-// Tokens of a step whose logits are wanted: with a vocabulary of 150,000 they are 150 MB.
+// The most tokens of a step whose logits are computed: with a vocabulary of 150,000 they
+// are 150 MB.
 constexpr std::size_t kMostScoredRows = 256;
 
 std::size_t common_beginning(std::span<const TokenId> a, std::span<const TokenId> b) {
@@ -18,12 +19,12 @@ std::size_t common_beginning(std::span<const TokenId> a, std::span<const TokenId
     return as_size(parted.first - a.begin());
 }
 
-// What is fed: the last token of the stretch predicts nothing that is scored.
+// The input tokens: the last token of the stretch predicts no scored token.
 std::span<const TokenId> fed_tokens(const ScoredTokens& sequence) {
     return std::span<const TokenId>(sequence.tokens).first(sequence.end - 1);
 }
 
-// At least one token of each sequence is left, that which predicts the first of its
+// At least one token of each sequence remains, the one that predicts the first of its
 // stretch.
 std::size_t shared_beginning(std::span<const ScoredTokens> sequences) {
     std::size_t shared = sequences.front().first - 1;
@@ -83,8 +84,9 @@ void PrefixScorer::read_base(std::span<const TokenId> tokens, const std::stop_to
     std::size_t held = as_size(base_.truncate(static_cast<std::int64_t>(common)));
     base_tokens_.resize(held);
     while (held < tokens.size()) {
-        // Where layers keep no more than a window or a state, the beginning of the call
-        // before was lost: this time it is kept, since the next call may share it too.
+        // If layers keep no more than a window or a state, the shared beginning of the
+        // call before was lost: this time it is kept, since the next call may share it
+        // too.
         const std::size_t end = held < common ? common : tokens.size();
         const std::size_t n = std::min(end - held, as_size(model_.forward().max_step()));
         const Segment segment{&base_, tokens.subspan(held, n)};
@@ -121,7 +123,8 @@ void PrefixScorer::read_branches(std::span<const Branch> branches, std::span<con
         }
         if (n <= 1) {
             n = 1;
-            // The branch takes the base's place, and no block more than a sequence alone.
+            // The branch replaces the base, so that together they take no more blocks
+            // than a single sequence.
             read_long_branch(base_, branches.front(), sequences, shared, stop);
             base_tokens_.resize(as_size(base_.truncate(static_cast<std::int64_t>(shared))));
             if (base_tokens_.size() < shared && branches.size() > 1) {

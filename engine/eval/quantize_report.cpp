@@ -51,7 +51,7 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<
         },
         stop);
     row.perplexity.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    // A divergence is no less than nothing; what is kept rounded may say so.
+    // A divergence is at least 0; the rounded stored values may give less.
     row.mean_kl = std::max(0.0, row.mean_kl / static_cast<double>(row.perplexity.n_tokens));
     row.same_top = static_cast<double>(n_same) / static_cast<double>(row.perplexity.n_tokens);
     return row;
@@ -138,12 +138,12 @@ std::vector<QuantCell> quantize_report_cells(const ExpertGrid& grid, std::span<c
     for (const kernels::FormatTraits& dense : kernels::kFormats) {
         if (!dense.for_dense || !usable(dense)) continue;
         for (const kernels::FormatTraits& experts : kernels::kFormats) {
-            const bool is_first = cells.empty();  // what the others are compared with
+            const bool is_first = cells.empty();  // the reference for the others
             if (experts.for_experts && usable(experts) && (is_first || is_wanted(experts.type))) {
                 cells.push_back({dense.type, experts.type, QuantMethod::kHqq});
             }
         }
-        // What HQQ is worth shows where few bits are left.
+        // The advantage of HQQ shows with few bits.
         for (const kernels::FormatTraits& experts : kernels::kFormats) {
             if (experts.coding == kernels::WeightCoding::kHqq && experts.bits < 4 && packs_experts &&
                 is_wanted(experts.type)) {

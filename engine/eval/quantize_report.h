@@ -30,35 +30,36 @@ struct QuantCell {
 };
 
 // Mixtral-Offloading's Table 1 and more: every format for dense weights x every format
-// for experts, and below four bits rounded to nearest too. The first is what the others
-// are compared with. Without packed formats where the model's width does not allow them.
+// for experts, and below four bits round to nearest too. The first is the reference for
+// the others. Without packed formats if the model's width does not allow them.
 //
-// Of a file with experts in blocks: the file as it is, then experts in every format of
+// For a file with experts in blocks: the file unchanged, then experts in every format of
 // fewer bits, made from its blocks.
 //
-// wanted: of the formats for experts only these; empty: all. Throws Error (kInvalidInput)
-// where one of them has no fewer bits than the file's blocks.
+// wanted: only these formats for experts; empty: all. Throws Error (kInvalidInput) if one
+// of them has no fewer bits than the file's blocks.
 std::vector<QuantCell> quantize_report_cells(const ExpertGrid& grid, std::span<const FormatId> wanted = {});
 
 struct QuantRow {
     QuantCell cell;
-    std::uint64_t bytes = 0;     // of all weights
-    double bits_per_weight = 0;  // of all weights, scales and zeros included
-    // Of the experts' weights: sum (w - q(w))^2 / sum w^2, w as the model's files have it,
-    // the mean over the experts, a sample of each (measure_sensitivity()). Not measured of
-    // formats that are rounded to nearest.
+    std::uint64_t bytes = 0;     // all weights
+    double bits_per_weight = 0;  // all weights, scales and zeros included
+    // For the experts' weights: sum (w - q(w))^2 / sum w^2, w as stored in the model's
+    // files, the mean over the experts, a sample of each (measure_sensitivity()). Not
+    // measured for formats with round to nearest.
     std::optional<double> squared_error;
-    Perplexity perplexity;  // of no token where no text was given
-    // Against the first row, at each scored token: sum over the vocabulary of p ln(p / q), p the first row's, in
-    // double; the mean. And the share of tokens at which the likeliest next token is the same.
+    Perplexity perplexity;  // of no token if no text was given
+    // Against the first row, at each scored token: sum over the vocabulary of p ln(p /
+    // q), p the first row's, in double; the mean. And the share of tokens with the same
+    // most likely next token.
     double mean_kl = 0;
     double same_top = 0;
 };
 
 struct QuantizeReport {
     std::string model;
-    std::string text;    // its name, for the person
-    std::string stored;  // what the experts are in as they lie in the files: "BF16", "Q4_K, Q6_K"
+    std::string text;    // its name, for the user
+    std::string stored;  // the experts' formats in the files: "BF16", "Q4_K, Q6_K"
     std::string blocks;  // those of them that were quantized once before; empty: none
     std::int64_t n_experts = 0;
     std::string answers_after;
@@ -70,20 +71,21 @@ struct QuantizeReport {
 // for all rows.
 inline constexpr std::uint64_t kLargestReference = std::uint64_t{1} << 30;
 
-// Measures what the formats lose on every expert, and where a text is given loads the
-// model once per cell. text, special: see tokens_of_text();
-// answers_after: only what answers_of() finds counts, empty: all. request.quant is overwritten. `progress` (may be
-// empty) gets a line per cell. Throws Error as loading and measure_perplexity() do.
+// Measures the loss of the formats on every expert, and if a text is given loads the
+// model once per cell. text, special: see tokens_of_text(); answers_after: only tokens
+// found by answers_of() count, empty: all. request.quant is overwritten. `progress` (may
+// be empty) gets a line per cell. Throws Error as loading and measure_perplexity() do.
 QuantizeReport make_quantize_report(LoadRequest request, std::optional<std::string_view> text, bool special,
                                     const std::string& answers_after, const WindowSettings& windows,
                                     const std::vector<QuantCell>& cells,
                                     const std::function<void(const std::string& line)>& progress,
                                     const std::stop_token& stop);
 
-// What experts in each format cost where all else is as in the first row, of HQQ and plain formats; empty without a
-// text.
+// The losses of experts in each format with all else as in the first row, for HQQ and
+// plain formats; empty without a text.
 std::vector<FormatLoss> format_losses(const QuantizeReport& report);
-// What the person must know of the rows: that they lose a second time. Empty: nothing.
+// A note for the user that the rows' weights are quantized a second time. Empty: they are
+// not.
 std::string note_of(const QuantizeReport& report);
 nlohmann::ordered_json to_json(const QuantizeReport& report);
 std::string to_markdown(const QuantizeReport& report);

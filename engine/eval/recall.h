@@ -13,8 +13,9 @@
 
 namespace offstage::engine {
 
-// How often an expert is already at hand (Mixtral-Offloading, 4.1): in a cache that keeps the k experts of each layer
-// that were used last, and among those guessed some layers ahead. Shares of (token, chosen expert) pairs, 0 .. 1.
+// How often an expert is found early (Mixtral-Offloading, 4.1): in a cache of the k most
+// recently used experts of each layer, and among those guessed some layers ahead. Shares
+// of (token, chosen expert) pairs, 0 .. 1.
 struct RecallReport {
     struct Ahead {
         std::int64_t distance = 1;
@@ -30,13 +31,15 @@ struct RecallReport {
     std::vector<Ahead> ahead;      // each distance with n_active guesses, and with one more
 };
 
-// Token by token, as in decode, whatever the steps of the trace; caches begin with the experts 0 .. k - 1 and live on
-// from one sequence to the next. A token's experts are used in the order of their numbers, the last is the most recent.
+// Token by token, as in decode, independent of the trace's steps; caches begin with the
+// experts 0 .. k - 1 and persist from one sequence to the next. A token's experts are
+// used in the order of their numbers, the last is the most recent.
 RecallReport measure_recall(const RoutingTrace& trace);
 
-// Runs each sequence (at most the model's context) through the model and returns its routing, with guesses for the
-// distances that the model has layers for, n_active + 1 each (or n_experts). Each token is recorded as a decode step of
-// its own. `progress` (may be empty) gets tokens done. Throws Error: kCancelled, kOutOfMemory, kDevice.
+// Runs each sequence (at most the model's context) through the model and returns its
+// routing, with guesses for the distances that the model has layers for, n_active + 1
+// each (or n_experts). Each token is recorded as a separate decode step. `progress` (may
+// be empty) gets tokens done. Throws Error: kCancelled, kOutOfMemory, kDevice.
 RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<TokenId>> sequences,
                             std::span<const std::int64_t> distances,
                             const std::function<void(std::int64_t done)>& progress, const std::stop_token& stop);

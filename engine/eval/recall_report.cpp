@@ -1,4 +1,4 @@
-// How a RecallReport is shown.
+// A RecallReport as JSON and text.
 
 #include <algorithm>
 #include <cmath>

@@ -11,14 +11,13 @@ namespace offstage::engine {
 
 // A row of logits beside the reference's row of the same place in a text.
 struct LogitComparison {
-    double log_probability = 0;  // of the token that stands there
+    double log_probability = 0;  // of the text's token
     double kl = 0;               // sum over the vocabulary of p ln(p / q), p the reference's
     bool same_top = false;       // the likeliest token is the same
 };
 
-// What one way to compute a text gave, for comparing others with it: the log
-// probabilities of all rows, in float32. One thread; work is shared out to the pool that
-// is given.
+// The results of one computation of a text, for comparisons with others: the log
+// probabilities of all rows, in float32. One thread; the given pool does the work.
 class ReferenceLogits {
   public:
     explicit ReferenceLogits(std::size_t vocab_size) : vocab_size_(vocab_size) {}
@@ -26,8 +25,7 @@ class ReferenceLogits {
     std::size_t n_rows() const { return rows_.size() / vocab_size_; }
     // Adds rows (n, vocab_size).
     void take(std::span<const float> logits, kernels::ThreadPool& pool);
-    // Of rows (n, vocab_size) with those from `first` on; tokens (n): those that stand
-    // there.
+    // Compares rows (n, vocab_size) with those from `first` on; tokens (n): the text's.
     std::vector<LogitComparison> compare(std::size_t first, std::span<const float> logits,
                                          std::span<const TokenId> tokens, kernels::ThreadPool& pool) const;
 

@@ -13,7 +13,7 @@ struct ReplayRequest {
     std::vector<CacheKind> policies;  // each with every size
     std::vector<std::int64_t> sizes;  // in slots, 0 .. n_layers * n_experts each
     CacheSettings settings{};
-    std::int64_t distance = 0;  // of speculative loading, one that the trace has; 0: none
+    std::int64_t distance = 0;  // for speculative loading, one of the trace's; 0: none
     std::int64_t n_guesses = 2;
     std::uint64_t expert_bytes = 0;  // 0: not known
 };
@@ -34,9 +34,10 @@ struct ReplayReport {
     }
 };
 
-// `popularity` (n_tokens 0: nothing known) says what is resident at the beginning and seeds the policies. lru-layer
-// begins with the same number of slots in each layer, the others with the most popular experts of all layers; the
-// oracle is given the latter. Throws Error (kInvalidInput): popularity of other shapes, a distance without guesses.
+// `popularity` (n_tokens 0: unknown) selects the first residents and seeds the policies.
+// lru-layer begins with the same number of slots in each layer, the others with the most
+// popular experts of all layers, and so does the oracle. Throws Error (kInvalidInput):
+// popularity of other shapes, a distance without guesses.
 ReplayReport compare_policies(const RoutingTrace& trace, const Popularity& popularity, const ReplayRequest& request);
 
 nlohmann::ordered_json to_json(const ReplayReport& report);

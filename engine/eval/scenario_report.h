@@ -8,17 +8,17 @@
 
 namespace offstage::engine {
 
-// Rows of one model on one device, with what they have to be read beside.
+// Rows of one model on one device, with the facts needed to read them.
 struct ScenarioReport {
     ModelSummary model;
     std::vector<ScenarioRow> rows;
     double read_gbps = 0;  // the host's memory, measured now by the CPU's kernels; 0: not measured
     double bus_gbps = 0;   // one expert's copy, from the calibration; 0: there is no bus
-    std::string left_out;  // of fit_to_context()
+    std::string left_out;  // from fit_to_context()
 };
 
-// "emulated GeForce RTX 3060: accounted time, not a measurement", with what the CPU's times are; empty for a device
-// that is there.
+// "emulated GeForce RTX 3060: accounted time, not a measurement", with the kind of the
+// CPU's times; empty for a real device.
 std::string emulation_notice(const ModelSummary& model);
 
 // Times in seconds (ttft_s, itl_median_s, itl_p95_s, total_s), one object per row under "rows".

@@ -20,7 +20,7 @@ struct Sample {
     DispatchTotals totals;
 };
 
-// What is run at once: all `outs` come from one run to the longest.
+// One run: all `outs` come from one run to the longest.
 struct Case {
     ScenarioKind kind;
     std::int64_t in;

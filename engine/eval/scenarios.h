@@ -37,17 +37,17 @@ struct ScenarioRequest {
     std::vector<std::int64_t> beam_out = {64};
     std::vector<std::int64_t> beam_widths = {4, 8, 12, 16};
     int repeats = 3;
-    // What prompts are cut from: each the beginning of a sequence that is long enough,
-    // another one in every repeat, and a decode goes on as the sequences do. Empty:
-    // random tokens.
+    // The source of prompts: each is the beginning of a sequence that is long enough,
+    // another one in every repeat, and a decode continues with the sequence's tokens.
+    // Empty: random tokens.
     std::vector<std::vector<TokenId>> sequences;
 };
 
 // Throws Error (kInvalidInput) naming the list and the value: an empty list, a length below 1, a width outside
 // 1 .. kLargestBeamWidth.
 void validate(const ScenarioRequest& request);
-// Takes out the lengths that a model of so many tokens cannot hold; returns a sentence on what was left out, or none.
-// Throws Error (kInvalidInput) when nothing is left.
+// Removes lengths that do not fit a model of so many tokens; returns a sentence on the
+// removed ones, or none. Throws Error (kInvalidInput) when nothing is left.
 std::string fit_to_context(ScenarioRequest& request, std::int64_t max_context);
 // Tokens of KV cache that the request takes at most, all beams together.
 std::int64_t context_of(const ScenarioRequest& request);
@@ -70,10 +70,12 @@ struct ScenarioRow {
     int repeats = 0;
 };
 
-// Runs every case under every policy, `repeats` times; the policies take turns within a repeat and begin with another
-// one each time, so that a machine that grows slower favours none. All policies see the same tokens. A decode to
-// the longest `out` gives the rows of the shorter ones as well. `log` (may be empty) is told of each run. Throws Error
-// as StepModel does, and as validate(); kInvalidInput where no sequence is as long as a prompt.
+// Runs every case under every policy, `repeats` times; the policies take turns within a
+// repeat and begin with another one each time, so that a machine that grows slower
+// favours none. All policies get the same tokens. A decode to the longest `out` gives the
+// rows of the shorter ones as well. `log` (may be empty) gets a line for each run. Throws
+// Error as StepModel does, and as validate(); kInvalidInput if no sequence is as long as
+// a prompt.
 std::vector<ScenarioRow> run_scenarios(StepModel& model, const ScenarioRequest& request,
                                        const std::function<void(const std::string&)>& log, const std::stop_token& stop);
 

@@ -31,16 +31,16 @@ class StepModel {
     // Forgets all sequences.
     virtual void restart() = 0;
     // Up to max_step() tokens of a prompt of n_prompt tokens. logits() are those after
-    // the last token, where they are wanted.
+    // the last token, if requested.
     virtual void feed(std::span<const TokenId> tokens, std::int64_t n_prompt, bool wants_logits,
                       const std::stop_token& stop) = 0;
     // Each branch continues the sequence with its parent's index (after the prompt there is one, index 0) by its token;
     // the branches are the sequences of the next call.
     virtual void advance(std::span<const BeamSearch::Branch> branches, const std::stop_token& stop) = 0;
 
-    // Of the last call: (sequences, vocab_size).
+    // The last call's: (sequences, vocab_size).
     virtual std::span<const float> logits() const = 0;
-    // Of the last call: (tokens, n_layers, n_active).
+    // The last call's: (tokens, n_layers, n_active).
     virtual std::span<const std::int32_t> routing() const = 0;
 };
 

@@ -8,9 +8,9 @@
 namespace offstage::engine {
 namespace {
 
-constexpr double kPlotWidth = 460, kPlotHeight = 300;  // of the area between the axes
+constexpr double kPlotWidth = 460, kPlotHeight = 300;  // the area between the axes
 constexpr double kLeft = 80, kTop = 84, kRight = 28, kLegendLine = 20, kBelow = 62;
-constexpr double kCaption = 44;  // of kTop: the line above all plots
+constexpr double kCaption = 44;  // part of kTop: the line above all plots
 constexpr const char* kInk = "#222222";
 constexpr const char* kGrid = "#dddddd";
 
@@ -31,7 +31,7 @@ std::string escaped(const std::string& text) {
                 out += "&quot;";
                 break;
             default:
-                // XML knows no control characters.
+                // XML allows no control characters.
                 out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
         }
     }

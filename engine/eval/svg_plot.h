@@ -28,8 +28,9 @@ struct Plot {
     double y_first = 0, y_last = 1;
 };
 
-// The plots in rows of at most three as one SVG picture on a light ground, readable without a style sheet or scripts;
-// `caption` stands above them. Values outside the axes, and ones that are not finite, are left out.
+// The plots in rows of at most three as one SVG picture on a light ground, readable
+// without a style sheet or scripts; `caption` is above them. Values outside the axes, and
+// ones that are not finite, are left out.
 std::string to_svg(std::span<const Plot> plots, const std::string& caption);
 
 // A line of text for a picture that is drawn by hand, escaped. anchor: "start", "middle"

@@ -22,7 +22,7 @@ const Tokenizer& tokenizer_of(const LoadedModel& model) {
     return *model.tokenizer();
 }
 
-// Who speaks, by the names that files have: those of chat templates, and ShareGPT's.
+// The role for a name in a file: those of chat templates, and ShareGPT's.
 std::optional<Role> role_of(std::string_view name) {
     static constexpr std::pair<std::string_view, Role> kNames[] = {
         {"system", Role::kSystem},       {"user", Role::kUser},      {"human", Role::kUser},
@@ -41,7 +41,7 @@ std::vector<ChatMessage> read_messages(const nlohmann::json& conversation, const
     const char* const key = is_share_gpt ? "conversations" : "messages";
     const char* const speaker = is_share_gpt ? "from" : "role";
     const nlohmann::json* list = fields.find(key);
-    // Some of ShareGPT's have lost all that was said in them.
+    // Some of ShareGPT's conversations have lost all messages.
     if (list == nullptr || !list->is_array() || (list->empty() && !is_share_gpt)) {
         fields.reject(key, messages::a_list_of_chat_messages);
     }

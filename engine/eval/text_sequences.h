@@ -18,11 +18,11 @@ namespace offstage::engine {
 // token.
 std::vector<std::vector<TokenId>> text_sequences(const LoadedModel& model, std::string_view text);
 // Conversations as JSON lines, or as one JSON list where `text` begins with "[". Each is
-// {"messages": [{"role": "user", "content": "..."}, ...]}, or as ShareGPT's files have it
+// {"messages": [{"role": "user", "content": "..."}, ...]}, or in ShareGPT's format
 // {"conversations": [{"from": "human", "value": "..."}, ...]}. They are rendered by the
-// model's chat template; one of ShareGPT's without a message is left out, what is longer than
-// the context is cut. Throws Error (kInvalidModel) naming `source` and the line or place, kUnsupported
-// when the model has no template.
+// model's chat template; one of ShareGPT's without a message is left out, longer ones are
+// cut to the context. Throws Error (kInvalidModel) with `source` and the line or place,
+// kUnsupported when the model has no template.
 std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view text,
                                                          const std::string& source);
 // By the file's name, which ends with ".jsonl" or ".json" then.

@@ -21,7 +21,7 @@ std::string percent_and_error(double value, double standard_error, const char* n
     return print(number, 100 * value) + print(" +/- %.2f", 100 * standard_error);
 }
 
-// Theta 0's, where the tasks were asked.
+// Those of theta 0, if the tasks were scored.
 const ChoiceReport* choices_of(const ThetaReport& report) {
     return report.rows.empty() || !report.rows.front().choices ? nullptr : &*report.rows.front().choices;
 }
@@ -58,7 +58,8 @@ double share_of_one_theta(const ThetaReport& report, double mean_kl) {
         if (!row.of_one_theta() || row.active_share < 0) continue;
         if (before != nullptr && before->mean_kl <= mean_kl && row.mean_kl >= mean_kl &&
             row.mean_kl > before->mean_kl) {
-            // The distance grows by powers of what is left out; from theta 0 on by its amount.
+            // The distance grows by powers of the left-out share; from theta 0 on in
+            // proportion to it.
             const bool powers = before->mean_kl > 0 && mean_kl > 0 && before->theta > 0;
             const double part = powers ? std::log(mean_kl / before->mean_kl) / std::log(row.mean_kl / before->mean_kl)
                                        : (mean_kl - before->mean_kl) / (row.mean_kl - before->mean_kl);
@@ -265,7 +266,7 @@ std::string to_csv(const ThetaReport& report) {
 
 namespace {
 
-// Thetas whose tasks were not all done are left out: their shares are of other tasks.
+// Thetas with unfinished tasks are left out: their shares are of other tasks.
 void draw_scores(const ThetaReport& report, const ChoiceReport& first, Plot& plot) {
     constexpr double kNarrowest = 10;  // points of the axis, so that a task's worth is not drawn as a fall
     constexpr double kApart = 10;      // pixels between the bars of two scores

@@ -12,32 +12,32 @@
 
 namespace offstage::engine {
 
-// What leaving out neurons (LoadRequest::theta) saves and what it costs in quality.
+// The savings of leaving out neurons (LoadRequest::theta), and the loss of quality.
 
 struct ThetaRow {
     double theta = 0;
     double loss = 0;               // above 0: of ChosenThresholds of this loss; theta is their mean
     bool accepts_guesses = false;  // NeuronGuesses::kAccept; else wrong guesses were corrected
     bool of_one_theta() const { return loss == 0 && !accepts_guesses; }
-    // 0 .. 1, of all layers and of each layer with experts: (token, neuron) pairs that are
-    // not left out. Below 0: not known (experts that a GPU computed are not counted).
+    // 0 .. 1, over all layers and for each layer with experts: (token, neuron) pairs that
+    // are not left out. Below 0: not known (experts that a GPU computed are not counted).
     double active_share = 1;
     std::vector<double> layer_shares;
     Perplexity perplexity;
     // Against theta 0, at each scored token, as QuantRow has them.
     double mean_kl = 0;
     double same_top = 0;
-    // Of the tasks of ThetaSettings; none where they were not asked.
+    // For the tasks of ThetaSettings; none if they were not scored.
     std::optional<ChoiceReport> choices;
-    // Decoding: the median of kThetaDecodes runs, all thetas in turn, and what a token read
-    // of the experts in RAM. 0: not measured.
+    // Decoding: the median of kThetaDecodes runs, all thetas in turn, and the bytes of
+    // experts in RAM that a token read. 0: not measured.
     double tokens_per_s = 0;
     double read_bytes_per_token = 0;
 };
 
 struct ThetaReport {
     std::string model;
-    std::string text;  // its name, for the person
+    std::string text;  // its name, for the user
     std::string weight_type;
     std::string device;
     std::string compute;
@@ -48,7 +48,7 @@ struct ThetaReport {
 };
 
 std::string theta_name(const ThetaRow& row);  // "0.1"; "auto:0.01" of chosen thresholds; "+guess" with guesses accepted
-// What a row says of its text and of its tasks, for a line of progress.
+// A row's results for its text and for its tasks, for a line of progress.
 std::string text_line(const ThetaRow& row);
 std::string task_line(const ThetaRow& row);
 
@@ -56,14 +56,15 @@ std::string task_line(const ThetaRow& row);
 // it. Below 0: it was not measured so far.
 double share_of_one_theta(const ThetaReport& report, double mean_kl);
 
-// What is kept of it beside a model: the rows whose active share is known.
+// The part that is stored beside a model: the rows whose active share is known.
 NeuronThresholds thresholds_of(const ThetaReport& report);
 nlohmann::ordered_json to_json(const ThetaReport& report);
 // A table, the tasks' scores with their standard errors, and the shares by layer.
 std::string to_text(const ThetaReport& report);
-// LoadRequest::active_share from a command line: a number, or the path of a report as JSON, whose share at `theta` it
-// is, between two of its thetas in proportion. Throws Error: kInvalidInput (neither; out of range; thetas that do not
-// reach so far), as reading a file does.
+// LoadRequest::active_share from a command line: a number, or the path of a report as
+// JSON, whose share at `theta` is taken, interpolated between two of its thetas. Throws
+// Error: kInvalidInput (neither; out of range; thetas that do not reach so far), as
+// reading a file does.
 double read_active_share(const std::string& text, double theta);
 
 std::string to_csv(const ThetaReport& report);  // a line per theta after that of the names

@@ -13,7 +13,7 @@
 namespace offstage::engine {
 namespace {
 
-// Sums of the layers' events since it was last asked.
+// Sums of the layers' events since the last call.
 class ActiveNeurons {
   public:
     explicit ActiveNeurons(LoadedModel& model)
@@ -112,7 +112,7 @@ ThetaRow ThetaScorer::score(const ExpertThetas& thetas, const std::stop_token& s
     neurons.fill(row);
     row.perplexity.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const auto n = static_cast<double>(std::max<std::int64_t>(1, row.perplexity.n_tokens));
-    row.mean_kl = std::max(0.0, row.mean_kl / n);  // what is kept rounded may say less than nothing
+    row.mean_kl = std::max(0.0, row.mean_kl / n);  // the rounded stored values may give less than 0
     row.same_top = static_cast<double>(n_same) / n;
     return row;
 }
@@ -168,7 +168,7 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
     };
     WindowSettings scored = settings.windows;
     if (accepts) scored.step = 1;
-    // False: a stop, which keeps what is there.
+    // False: a stop, which keeps the present results.
     const auto goes_on = [&](const auto& work) {
         try {
             work();

@@ -13,8 +13,8 @@
 
 namespace offstage::engine {
 
-// What leaving out neurons does to a text that is scored, against the same text with theta 0. One thread. The model's
-// theta is the last one that was scored.
+// The effect of leaving out neurons on a scored text, against the same text with theta 0.
+// One thread. The model's theta is the last one that was scored.
 class ThetaScorer {
   public:
     // As much of the text as the reference's rows have room for (kLargestReference).
@@ -46,16 +46,18 @@ struct ThetaSettings {
     ChoiceSettings choices = {};
 };
 
-// Scores the tokens once for each theta, then the tasks, then decodes: the text's first tokens are read
-// and decode_tokens further ones follow one by one. Of a request with NeuronGuesses::kAccept, on a device with memory
-// of its own, the text is read token by token, as it must be where neurons are guessed, and each theta is scored with
-// guesses that are corrected and with guesses that are accepted. Tasks are not read so: accepted guesses answer none.
-// A text is cut where the reference's rows would take more than kLargestReference. The model's theta is that of its
-// request again afterwards. `progress` (may be empty) gets a line per theta for the text and one for the tasks,
-// `of_tasks` (may be empty) each task that is done, counted over all thetas. A stop ends it with the thetas that are
-// scored until then, and with what is done of their tasks (`partial`); before theta 0 is scored it throws kCancelled.
-// Throws Error: kInvalidInput (a theta that check_theta() refuses, fewer tokens than a decode takes), and as
-// measure_perplexity() and evaluate_choices().
+// Scores the tokens once for each theta, then the tasks, then decodes: the text's first
+// tokens are read and decode_tokens further ones follow one by one. If the request has
+// NeuronGuesses::kAccept, on a device with separate memory, the text is read token by
+// token, because neurons are only guessed then, and each theta is scored with corrected
+// guesses and with accepted ones. Tasks are not read so: they use no accepted guesses. A
+// text is cut where the reference's rows would take more than kLargestReference.
+// Afterwards the model has its request's theta again. `progress` (may be empty) gets a
+// line per theta for the text and one for the tasks, `of_tasks` (may be empty) each
+// completed task, counted over all thetas. A stop ends it with the thetas scored so far,
+// and with the completed part of their tasks (`partial`); before theta 0 is scored it
+// throws kCancelled. Throws Error: kInvalidInput (a theta that check_theta() refuses,
+// fewer tokens than a decode takes), and as measure_perplexity() and evaluate_choices().
 ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const ThetaSettings& settings,
                            const std::function<void(const std::string& line)>& progress,
                            const EvaluationProgressFn& of_tasks, const std::stop_token& stop);

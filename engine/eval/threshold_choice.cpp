@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::int64_t kMostProbed = 256;  // tokens of a step
 constexpr int kMostTrials = 6;             // of a loss
-constexpr double kCloseEnough = 0.97;      // of the loss that is allowed
-constexpr double kFirstShare = 0.5;        // of a layer's pairs: what its loss is first measured with
+constexpr double kCloseEnough = 0.97;      // of the allowed loss
+constexpr double kFirstShare = 0.5;        // of a layer's pairs: for the first measurement of its loss
 
 // kThresholdSteps: never left out.
 int step_of(float activated) {
@@ -36,7 +36,7 @@ int step_of(float activated) {
     return step;
 }
 
-// What each expert's neurons were, of all steps that it looked at.
+// The contributions of each expert's neurons, over all observed steps.
 class ContributionProbe final : public StepProbe {
   public:
     explicit ContributionProbe(LoadedModel& model)
@@ -158,7 +158,7 @@ class ContributionProbe final : public StepProbe {
     std::vector<LeftOutCurve> curves_;
 };
 
-// In the windows' steps, of what the model holds at once.
+// In the windows' steps, limited by the model's largest step.
 std::vector<LeftOutCurve> measure_curves(LoadedModel& model, std::span<const TokenId> tokens, std::int64_t window,
                                          const std::stop_token& stop) {
     ContributionProbe probe(model);
@@ -184,7 +184,8 @@ std::vector<LeftOutCurve> measure_curves(LoadedModel& model, std::span<const Tok
     return probe.take_curves();
 }
 
-// Chooses for one loss after the other; what a layer's worth is in nats is known better with each.
+// Chooses for one loss after the other; with each, the layers' worth in nats is known
+// better.
 class ThresholdChooser {
   public:
     ThresholdChooser(LoadedModel& model, ThetaScorer& scorer, std::vector<LeftOutCurve> worth,
@@ -241,7 +242,7 @@ class ThresholdChooser {
         }
     }
 
-    // The budget at which the measured loss is just below the one that is allowed.
+    // The budget at which the measured loss is just below the allowed one.
     std::pair<std::vector<int>, ThetaRow> search(double loss) {
         std::pair<std::vector<int>, ThetaRow> best;
         double low = 0, high = 0;  // budgets whose loss is below and above it
