@@ -1,4 +1,4 @@
-# cmake --install build/release --prefix PREFIX: programs, demo model, hardware and popularity profiles, icon, menu entry.
+# cmake --install build/release --prefix PREFIX: programs, demo model, hardware and popularity profiles, manual, icon, menu entry.
 include(GNUInstallDirs)
 foreach(program offstage offstage-cli offstage-node)
   if(TARGET ${program})
@@ -10,6 +10,8 @@ install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/demo-model" DESTINATION "${CMAK
   PATTERN "heldout.json" EXCLUDE PATTERN "corpus" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/hardware" "${CMAKE_SOURCE_DIR}/resources/profiles" DESTINATION "${CMAKE_INSTALL_DATADIR}/offstage"
   FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/help" DESTINATION "${CMAKE_INSTALL_DATADIR}/offstage"
+  FILES_MATCHING PATTERN "*.md")
 if(TARGET offstage)
   install(FILES "${CMAKE_SOURCE_DIR}/installer/offstage.desktop" DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")
   install(FILES "${CMAKE_SOURCE_DIR}/resources/icons/offstage.svg"

@@ -1,10 +1,16 @@
 // The help in the program: every panel has its page, F1 opens the page of what has the focus, and its words are found.
 
+#include <algorithm>
+
 #include <QAction>
+#include <QDir>
 #include <QDockWidget>
+#include <QFile>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenuBar>
+#include <QPushButton>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QTextBrowser>
 
@@ -12,6 +18,9 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_dialog.h"
+#include "ui/help/help_html.h"
+#include "ui/help/help_pages.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/settings/key_bindings.h"
 #include "ui/settings/settings_dialog.h"
 #include "ui/widgets/menu_commands.h"
@@ -70,24 +79,86 @@ class TestHelp : public QObject {
         const QList<QDockWidget*> docks = docksOf(f);
         QCOMPARE(docks.size(), 10);
         for (const QDockWidget* dock : docks) {
-            QVERIFY2(help.showPage(nameOf(*dock)), qPrintable(nameOf(*dock)));
+            QVERIFY2(help.showPage(helpPageOf(dock)), qPrintable(nameOf(*dock)));
             QCOMPARE(help.heading(), dock->windowTitle());
             QVERIFY2(help.text().size() > 150, qPrintable(help.text()));
         }
     }
 
-    void everyPage_hasATitleAndItsText_once() {
+    void everyPage_isListedOnce_andIsWhole() {
         const WindowFixture f;
         HelpDialog& help = open(f);
         const QStringList ids = help.listed();
-        QCOMPARE(QSet<QString>(ids.begin(), ids.end()).size(), ids.size());
-        for (const QString& id : {QStringLiteral("start"), QStringLiteral("models"), QStringLiteral("attachments"),
-                                  QStringLiteral("thinking"), QStringLiteral("keys"), QStringLiteral("server"),
-                                  QStringLiteral("settings"), QStringLiteral("privacy")}) {
+        const QStringList files =
+            QDir(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en")).entryList({QStringLiteral("*.md")});
+        QCOMPARE(ids.size(), files.size() - 1);  // README.md is the list
+        for (const QString& id : ids) {
             QVERIFY2(help.showPage(id), qPrintable(id));
-            QVERIFY(!help.heading().isEmpty());
+            QCOMPARE(help.page(), id);
             QVERIFY(help.text().startsWith(help.heading()));
-            QVERIFY2(!help.text().contains(QStringLiteral("**")), qPrintable(help.text()));  // Markdown that is none
+            QVERIFY2(help.text().size() > 150, qPrintable(id));
+            // Markdown that is none.
+            QVERIFY2(!help.text().contains(QStringLiteral("**")) && !help.text().contains(QStringLiteral("](")),
+                     qPrintable(help.text()));
+        }
+    }
+
+    // Those to headings too.
+    void everyLink_leadsToAPage() {
+        const WindowFixture f;
+        HelpDialog& help = open(f);
+        static const QRegularExpression link(QStringLiteral("href=\"([^\"]+)\""));
+        int n = 0;
+        for (const HelpPage& page : helpPages(*f.window->menuBar())) {
+            for (auto it = link.globalMatch(helpHtml(page.text)); it.hasNext();) {
+                const QUrl url(it.next().captured(1));
+                QVERIFY(help.showPage(page.id));
+                QVERIFY2(help.follow(url), qPrintable(page.id + QStringLiteral(": ") + url.toString()));
+                QCOMPARE(help.page(), url.path().chopped(3));
+                ++n;
+            }
+        }
+        QVERIFY(n > 30);
+    }
+
+    void link_leadsToItsHeading_andBackToWhereOneWas() {
+        const WindowFixture f;
+        HelpDialog& help = open(f, QStringLiteral("cache"));
+        help.resize(560, 320);
+        QCoreApplication::processEvents();
+        QVERIFY(!help.backButton().isEnabled());
+        QTextCursor link = help.view().document()->find(QStringLiteral("How a model runs"));
+        QVERIFY(!link.isNull());
+        help.view().setTextCursor(link);
+        help.view().ensureCursorVisible();
+        const int scrolled = help.view().verticalScrollBar()->value();
+        link.setPosition(link.selectionStart() + 2);
+        QTest::mouseClick(help.view().viewport(), Qt::LeftButton, {}, help.view().cursorRect(link).center());
+        QCOMPARE(help.page(), QStringLiteral("running"));
+        const QTextCursor heading = help.view().document()->find(QStringLiteral("Expert cache"));
+        QTRY_VERIFY(help.view().viewport()->rect().contains(help.view().cursorRect(heading).center()));
+        QVERIFY(help.view().verticalScrollBar()->value() > 0);
+        QTest::mouseClick(&help.backButton(), Qt::LeftButton);
+        QCOMPARE(help.page(), QStringLiteral("cache"));
+        QTRY_COMPARE(help.view().verticalScrollBar()->value(), scrolled);
+        QVERIFY(!help.backButton().isEnabled());
+        QVERIFY(!help.follow(QUrl(QStringLiteral("nowhere.md"))));
+        QCOMPARE(help.page(), QStringLiteral("cache"));
+        // Pages that only a search has shown are not gone back to.
+        search(help, QStringLiteral("persona"));
+        QCOMPARE(help.page(), QStringLiteral("chat"));
+        QVERIFY(!help.backButton().isEnabled());
+    }
+
+    // Lines of code and tables are broken where there is too little room.
+    void pages_areNeverWiderThanTheirWindow() {
+        const WindowFixture f;
+        HelpDialog& help = open(f);
+        help.resize(620, 500);
+        for (const QString& id : help.listed()) {
+            help.showPage(id);
+            QCoreApplication::processEvents();
+            QVERIFY2(help.view().horizontalScrollBar()->maximum() == 0, qPrintable(id));
         }
     }
 
@@ -112,18 +183,18 @@ class TestHelp : public QObject {
             QCOMPARE(QApplication::focusWidget(), inside);
             pressF1(inside);
             QVERIFY(f.window->help().dialog() != nullptr);
-            QCOMPARE(f.window->help().dialog()->page(), nameOf(*dock));
+            QCOMPARE(f.window->help().dialog()->page(), helpPageOf(dock));
             QVERIFY(f.window->help().dialog()->isVisible());
             f.window->help().dialog()->close();
         }
         QVERIFY(focused >= 6);
     }
 
-    void f1_elsewhere_opensTheFirstSteps_andTheSettingsTheirs() {
+    void f1_inTheChat_theSettings_andAModalDialog_opensTheirPages() {
         const WindowFixture f;
         f.window->page().input().edit().setFocus();
         pressF1(&f.window->page().input().edit());
-        QCOMPARE(f.window->help().dialog()->page(), QStringLiteral("start"));
+        QCOMPARE(f.window->help().dialog()->page(), QStringLiteral("chat"));
         QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
         SettingsDialog* settings = f.window->settingsDialog();
         QVERIFY(settings != nullptr && settings->isVisible());
@@ -132,6 +203,14 @@ class TestHelp : public QObject {
         settings->pages().setFocus();
         pressF1(&settings->pages());
         QCOMPARE(f.window->help().dialog()->page(), QStringLiteral("settings"));
+        settings->close();
+        f.window->openWithOptions({});
+        auto* const options = f.window->findChild<OpenModelDialog*>();
+        QVERIFY(options != nullptr && options->isModal());
+        QApplication::setActiveWindow(options);
+        QTest::keyClick(options, Qt::Key_F1);
+        QCOMPARE(f.window->help().dialog()->page(), QStringLiteral("models"));
+        QCOMPARE(f.window->help().dialog()->parentWidget(), options);  // which else would block it
     }
 
     void keysPage_hasEveryShortcutOfTheMenus_asItIsNow() {
@@ -156,22 +235,43 @@ class TestHelp : public QObject {
         QVERIFY(shown.contains(QStringLiteral("Ctrl+Shift+F9")));
     }
 
+    // What a forge shows are the keys that the program begins with.
+    void keysPage_ofTheManual_hasTheKeysOfAFreshProgram() {
+        const WindowFixture f;
+        const QList<HelpPage> pages = helpPages(*f.window->menuBar());
+        const auto keys = std::find_if(pages.begin(), pages.end(),
+                                       [](const HelpPage& page) { return page.id == QStringLiteral("keys"); });
+        QVERIFY(keys != pages.end());
+        QFile file(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/keys.md"));
+        QVERIFY(file.open(QFile::ReadOnly));
+        QVERIFY2(QString::fromUtf8(file.readAll()) == keys->text, qPrintable(keys->text));  // what it should be
+    }
+
     void search_findsWords_marksThem_andSaysWhereThereAreNone() {
         const WindowFixture f;
         HelpDialog& help = open(f);
         const qsizetype all = help.listed().size();
-        search(help, QStringLiteral("token bearer api"));
+        search(help, QStringLiteral("token bearer budget xylophone"));
         QVERIFY(help.listed().isEmpty());
-        search(help, QStringLiteral("api key"));
+        search(help, QStringLiteral("prometheus metrics"));
         QCOMPARE(help.listed(), QStringList{QStringLiteral("server")});
         QCOMPARE(help.page(), QStringLiteral("server"));
         QVERIFY(help.nMarks() >= 2);
         search(help, QStringLiteral("BUDGET"));  // the title goes before the texts
         QCOMPARE(help.page(), QStringLiteral("budget"));
         QVERIFY(help.listed().size() > 1);
-        const QString first = help.page();
         QTest::keyClick(&help.searchEdit(), Qt::Key_Down);
-        QVERIFY(help.page() != first);
+        QVERIFY(help.page() != QStringLiteral("budget"));
+        search(help, QStringLiteral("experts"));
+        QVERIFY(help.nMarks() >= 3);
+        int before = help.view().textCursor().position();
+        for (int mark = 1; mark < help.nMarks(); ++mark) {  // Enter goes to the next one, at last to the first
+            QTest::keyClick(&help.searchEdit(), Qt::Key_Return);
+            QVERIFY(help.view().textCursor().position() > before);
+            before = help.view().textCursor().position();
+        }
+        QTest::keyClick(&help.searchEdit(), Qt::Key_Return);
+        QVERIFY(help.view().textCursor().position() < before);
         search(help, QStringLiteral("xylophone"));
         QVERIFY(help.listed().isEmpty());
         QVERIFY2(help.text().contains(QStringLiteral("xylophone")), qPrintable(help.text()));
@@ -195,7 +295,7 @@ class TestHelp : public QObject {
         const WindowFixture f;
         HelpDialog& help = open(f);
         help.resize(help.minimumSize());
-        search(help, QStringLiteral("underlined"));
+        search(help, QStringLiteral("underlined letter"));
         QCOMPARE(help.page(), QStringLiteral("keys"));
         const auto* view = help.findChild<QTextBrowser*>();
         QTRY_VERIFY(view->verticalScrollBar()->value() > 0);
@@ -219,12 +319,13 @@ class TestHelp : public QObject {
 
     void pictures() {
         const WindowFixture f;
-        HelpDialog& help = open(f, QStringLiteral("budget"));
-        picture(help, QStringLiteral("help-budget"), {560, 820}, 600);
-        help.showPage(QStringLiteral("keys"));
-        picture(help, QStringLiteral("help-keys"), {820}, 600);
+        HelpDialog& help = open(f);
+        for (const char* page : {"budget", "running", "command-line", "keys"}) {
+            help.showPage(QLatin1String(page));
+            picture(help, QStringLiteral("help-") + QLatin1String(page), {560, 900}, 640);
+        }
         search(help, QStringLiteral("experts"));
-        picture(help, QStringLiteral("help-search"), {820}, 600);
+        picture(help, QStringLiteral("help-search"), {900}, 640);
     }
 };
 

@@ -2,15 +2,14 @@
 
 #include <QApplication>
 #include <QCursor>
-#include <QDockWidget>
+#include <QLineEdit>
 #include <QMainWindow>
 
 #include "ui/help/help_dialog.h"
 
 namespace offstage::ui {
 
-HelpDesk::HelpDesk(QMainWindow& window, const QList<QDockWidget*>& panels, const QMenuBar& menus)
-    : QObject(&window), m_window(window), m_panels(panels), m_menus(menus) {}
+HelpDesk::HelpDesk(QMainWindow& window, const QMenuBar& menus) : QObject(&window), m_window(window), m_menus(menus) {}
 
 HelpDialog* HelpDesk::dialog() const {
     return m_dialog;
@@ -19,22 +18,26 @@ HelpDialog* HelpDesk::dialog() const {
 void HelpDesk::openHere() {
     const QWidget* focus = QApplication::focusWidget();
     QString page = helpPageOf(focus != nullptr ? focus : QApplication::activeWindow());
-    if (page.isEmpty()) {
-        page = helpPageOf(QApplication::widgetAt(QCursor::pos()));
+    // The message box has the focus most of the time, and says nothing of what one looks at.
+    if (page.isEmpty() || page == QStringLiteral("chat")) {
+        const QString pointed = helpPageOf(QApplication::widgetAt(QCursor::pos()));
+        page = pointed.isEmpty() ? page : pointed;
     }
     open(page.isEmpty() ? QStringLiteral("start") : page);
 }
 
 void HelpDesk::open(const QString& page) {
+    // A modal dialog would block a help window beside it.
+    QWidget* const modal = QApplication::activeModalWidget();
+    QWidget* const parent = modal != nullptr && modal != m_dialog ? modal : &m_window;
+    if (m_dialog && m_dialog->parentWidget() != parent) {
+        delete m_dialog;
+    }
     if (!m_dialog) {
-        m_dialog = new HelpDialog(&m_window);
+        m_dialog = new HelpDialog(parent);
         m_dialog->setAttribute(Qt::WA_DeleteOnClose);
     }
-    QList<PanelTitle> panels;
-    for (const QDockWidget* dock : m_panels) {
-        panels.append({helpPageOf(dock), dock->windowTitle()});
-    }
-    m_dialog->setPages(helpPages(panels, m_menus));
+    m_dialog->setPages(helpPages(m_menus));
     m_dialog->showPage(page);
     m_dialog->show();
     m_dialog->raise();

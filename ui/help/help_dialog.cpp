@@ -3,18 +3,24 @@
 #include <algorithm>
 
 #include <QDialogButtonBox>
+#include <QFontDatabase>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
+#include <QRegularExpression>
+#include <QScrollBar>
+#include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextDocument>
 #include <QTextTable>
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "ui/base/theme.h"
+#include "ui/help/help_html.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -23,38 +29,59 @@ namespace {
 
 constexpr int kPageRole = Qt::UserRole;
 constexpr char kAllPages[] = "all";  // the link that ends a search without hits
-constexpr QSize kHelpSize{820, 600};
+constexpr QSize kHelpSize{900, 640};
 constexpr QSize kLeastHelpSize{480, 320};  // with less a page would be a column of single words
 constexpr int kListWidth = 190;
 constexpr int kHelpIndent = 20;
 constexpr int kHelpLineHeight = 120;  // percent
-constexpr int kHelpCellPadding = 3;
+constexpr int kHelpCellPadding = 4;
 constexpr int kRowPadding = 10;
+constexpr int kMostVisited = 100;
 
 QStringList wordsOf(const QString& search) {
     return search.simplified().split(u' ', Qt::SkipEmptyParts);
 }
 
+// Addresses of links are not looked through.
 bool hasAll(const HelpPage& page, const QStringList& words) {
-    return std::all_of(words.begin(), words.end(), [&](const QString& word) {
-        return page.title.contains(word, Qt::CaseInsensitive) || page.text.contains(word, Qt::CaseInsensitive);
-    });
+    static const QRegularExpression address(QStringLiteral("\\]\\([^)]*\\)"));
+    const QString text = QString(page.text).remove(address);
+    return std::all_of(words.begin(), words.end(),
+                       [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
 }
 
-// Markdown as Qt lays it out has narrow lines, deep lists and a frame around each cell of a table.
+QString styleOf(const QPalette& palette) {
+    const Colours colours = Colours::of(palette);
+    return QStringLiteral(
+               "a { color: %1; } code { font-family: '%2'; } pre { background-color: %3; } th { background-color: %3; "
+               "}")
+        .arg(colours.accent.name(), QFontDatabase::systemFont(QFontDatabase::FixedFont).family(),
+             colours.raised.name());
+}
+
+// Qt lays HTML out with narrow lines, deep lists, a frame around each cell of a table, and lines of code that are
+// never broken.
 void layOut(QTextDocument& document) {
     document.setIndentWidth(kHelpIndent);
-    QTextCursor all(&document);
-    all.select(QTextCursor::Document);
-    QTextBlockFormat airy;
-    airy.setLineHeight(kHelpLineHeight, QTextBlockFormat::ProportionalHeight);
-    all.mergeBlockFormat(airy);
+    for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+        QTextBlockFormat format = block.blockFormat();
+        if (format.nonBreakableLines()) {  // code: where a line is broken, its rest stands further right
+            format.setNonBreakableLines(false);
+            format.setLeftMargin(kHelpIndent);
+            format.setTextIndent(-kHelpIndent);
+        } else {
+            format.setLineHeight(kHelpLineHeight, QTextBlockFormat::ProportionalHeight);
+        }
+        QTextCursor(block).setBlockFormat(format);
+    }
     for (QTextFrame* frame : document.rootFrame()->childFrames()) {
         if (auto* table = qobject_cast<QTextTable*>(frame)) {
             QTextTableFormat format = table->format();
             format.setBorder(0);
             format.setCellSpacing(0);
             format.setCellPadding(kHelpCellPadding);
+            format.setTopMargin(kHelpCellPadding);
+            format.setBottomMargin(2 * kHelpCellPadding);
             table->setFormat(format);
         }
     }
@@ -95,45 +122,80 @@ HelpDialog::HelpDialog(QWidget* parent)
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
     buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    m_backButton = buttons->addButton(tr("&Back"), QDialogButtonBox::ResetRole);
+    m_backButton->setToolTip(tr("The page that was shown before"));
+    m_backButton->setShortcut(QKeySequence::Back);
+    m_backButton->setAutoDefault(false);
+    m_backButton->setEnabled(false);
+    connect(m_backButton, &QPushButton::clicked, this, &HelpDialog::back);
     auto* column = new QVBoxLayout(this);
     column->addLayout(middle, 1);
     column->addWidget(buttons);
     connect(m_search, &QLineEdit::textChanged, this, &HelpDialog::search);
-    connect(m_list, &QListWidget::currentRowChanged, this, &HelpDialog::showCurrent);
-    connect(m_view, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
-        if (link.toString() == QLatin1String(kAllPages)) {
-            m_search->clear();
-            m_search->setFocus();
+    connect(m_list, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
+        if (item != nullptr) {
+            go(item->data(kPageRole).toString());
         }
     });
+    connect(m_view, &QTextBrowser::anchorClicked, this, &HelpDialog::follow);
     setMinimumSize(kLeastHelpSize);
     resize(parent == nullptr ? kHelpSize : kHelpSize.boundedTo(parent->size() - QSize(24, 24)));
 }
 
 void HelpDialog::setPages(const QList<HelpPage>& pages) {
     m_pages = pages;
-    search();
+    if (!m_page.isEmpty()) {
+        search();
+    }
 }
 
 bool HelpDialog::showPage(const QString& id) {
+    const QSignalBlocker quiet(m_search);
     m_search->clear();
-    for (int row = 0; row < m_list->count(); ++row) {
-        if (m_list->item(row)->data(kPageRole).toString() == id) {
-            m_list->setCurrentRow(row);
-            return true;
-        }
-    }
-    return false;
+    return follow(QUrl(id + QStringLiteral(".md")));
 }
 
-QString HelpDialog::page() const {
-    const QListWidgetItem* item = m_list->currentItem();
-    return item == nullptr ? QString() : item->data(kPageRole).toString();
+bool HelpDialog::follow(const QUrl& link) {
+    if (link.toString() == QLatin1String(kAllPages)) {
+        m_search->clear();
+        m_search->setFocus();
+        return true;
+    }
+    const QString id = link.path().isEmpty() ? m_page : link.path().section(u'.', 0, 0);
+    if (std::none_of(m_pages.begin(), m_pages.end(), [&](const HelpPage& each) { return each.id == id; })) {
+        return false;
+    }
+    if (m_page != id) {
+        const QSignalBlocker quiet(m_search);
+        m_search->clear();
+    }
+    go(id);
+    if (m_search->text().isEmpty()) {
+        search();  // all pages are listed again
+    }
+    if (link.hasFragment()) {
+        m_view->scrollToAnchor(link.fragment());
+    }
+    return true;
+}
+
+void HelpDialog::back() {
+    if (m_before.isEmpty()) {
+        return;
+    }
+    const Place place = m_before.takeLast();
+    const QSignalBlocker quiet(m_search);
+    m_search->clear();
+    m_page = place.page;
+    search();
+    m_view->verticalScrollBar()->setValue(place.scrolled);
+    m_backButton->setEnabled(!m_before.isEmpty());
 }
 
 QString HelpDialog::heading() const {
-    const QListWidgetItem* item = m_list->currentItem();
-    return item == nullptr ? QString() : item->text();
+    const auto shown =
+        std::find_if(m_pages.begin(), m_pages.end(), [this](const HelpPage& each) { return each.id == m_page; });
+    return shown == m_pages.end() ? QString() : shown->title;
 }
 
 QString HelpDialog::text() const {
@@ -152,10 +214,10 @@ int HelpDialog::nMarks() const {
     return static_cast<int>(m_view->extraSelections().size());
 }
 
-// Pages that have all of the words; those with one of them in the title come first.
+// Pages that have all of the words; those with one of them in the title come first. Without words the page that
+// was shown stays.
 void HelpDialog::search() {
     const QStringList words = wordsOf(m_search->text());
-    const QString before = page();
     QList<const HelpPage*> found;
     for (const HelpPage& each : m_pages) {
         if (hasAll(each, words)) {
@@ -174,7 +236,7 @@ void HelpDialog::search() {
         item->setData(kPageRole, each->id);
         item->setToolTip(each->title);
         item->setSizeHint({0, m_list->fontMetrics().height() + kRowPadding});
-        if (each->id == before && words.isEmpty()) {
+        if (each->id == m_page && words.isEmpty()) {
             row = m_list->count() - 1;
         }
     }
@@ -182,15 +244,27 @@ void HelpDialog::search() {
     m_found->setText(words.isEmpty()   ? QString()
                      : found.isEmpty() ? tr("No page has these words.")
                                        : tr("%n page(s) found", nullptr, static_cast<int>(found.size())));
-    showCurrent();
+    showNow(found.isEmpty() ? QString() : m_list->currentItem()->data(kPageRole).toString());
 }
 
-void HelpDialog::showCurrent() {
-    const QString id = page();
+void HelpDialog::go(const QString& id) {
+    if (!m_page.isEmpty() && m_page != id) {
+        m_before.append({m_page, m_view->verticalScrollBar()->value()});
+        if (m_before.size() > kMostVisited) {
+            m_before.removeFirst();
+        }
+        m_backButton->setEnabled(true);
+    }
+    showNow(id);
+}
+
+void HelpDialog::showNow(const QString& id) {
+    m_page = id;
+    m_view->document()->setDefaultStyleSheet(styleOf(palette()));
     const auto shown =
         std::find_if(m_pages.begin(), m_pages.end(), [&](const HelpPage& each) { return each.id == id; });
     if (shown != m_pages.end()) {
-        m_view->setMarkdown(QStringLiteral("## %1\n\n%2").arg(shown->title, shown->text));
+        m_view->setHtml(helpHtml(shown->text));
     } else if (!m_pages.isEmpty()) {
         const QString searched = m_search->text().simplified().toHtmlEscaped();
         m_view->setHtml(QStringLiteral("<h2>%1</h2><p>%2</p><p><a href=\"%3\">%4</a></p>")
@@ -215,20 +289,32 @@ void HelpDialog::mark() {
             marks.append({at, format});
         }
     }
+    std::sort(marks.begin(), marks.end(),
+              [](const auto& a, const auto& b) { return a.cursor.selectionStart() < b.cursor.selectionStart(); });
     m_view->setExtraSelections(marks);
-    // The word may stand below what is seen; of several the first.
-    const auto first = std::min_element(marks.begin(), marks.end(), [](const auto& a, const auto& b) {
-        return a.cursor.selectionStart() < b.cursor.selectionStart();
-    });
-    if (first != marks.end()) {
-        QTextCursor at = first->cursor;
-        at.setPosition(at.selectionStart());
-        m_view->setTextCursor(at);
-        m_view->ensureCursorVisible();
-    }
+    goToMark(false);
 }
 
-// Arrows in the search field go through the list.
+// The word may stand below what is seen: the first one, or the next after the one that was gone to.
+void HelpDialog::goToMark(bool next) {
+    const QList<QTextEdit::ExtraSelection> marks = m_view->extraSelections();
+    if (marks.isEmpty()) {
+        return;
+    }
+    auto at = marks.begin();
+    if (next) {
+        const int here = m_view->textCursor().position();
+        at = std::find_if(marks.begin(), marks.end(),
+                          [here](const auto& mark) { return mark.cursor.selectionStart() > here; });
+        at = at == marks.end() ? marks.begin() : at;
+    }
+    QTextCursor cursor = at->cursor;
+    cursor.setPosition(cursor.selectionStart());
+    m_view->setTextCursor(cursor);
+    m_view->ensureCursorVisible();
+}
+
+// In the search field arrows go through the list, and Enter through the words that were found on the page.
 bool HelpDialog::eventFilter(QObject* watched, QEvent* event) {
     if (watched == m_search && event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
@@ -238,7 +324,7 @@ bool HelpDialog::eventFilter(QObject* watched, QEvent* event) {
             return true;
         }
         if (key == Qt::Key_Return || key == Qt::Key_Enter) {
-            m_view->setFocus();
+            goToMark(true);
             return true;
         }
     }
@@ -248,7 +334,9 @@ bool HelpDialog::eventFilter(QObject* watched, QEvent* event) {
 void HelpDialog::changeEvent(QEvent* event) {
     QDialog::changeEvent(event);
     if (event->type() == QEvent::PaletteChange) {
-        showCurrent();
+        const int scrolled = m_view->verticalScrollBar()->value();
+        showNow(m_page);
+        m_view->verticalScrollBar()->setValue(scrolled);
     }
 }
 

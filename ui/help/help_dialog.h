@@ -8,30 +8,37 @@
 class QLabel;
 class QLineEdit;
 class QListWidget;
+class QPushButton;
 class QTextBrowser;
+class QUrl;
 
 namespace offstage::ui {
 
-// The pages of the help: a list, a search over all of them, and the page that is chosen with the
-// words found marked; a search that finds none says so in the page's place and offers all pages. The
-// window stays usable beside it. GUI thread only.
+// The pages of the help: a list, a search over all of them, and the page that is chosen with the words found
+// marked; Enter goes from one to the next. A search that finds none says so in the page's place and offers all
+// pages. Links lead to other pages, and Back from there to where one was. The window stays usable beside it. GUI
+// thread only.
 class HelpDialog : public QDialog {
     Q_OBJECT
 
   public:
     explicit HelpDialog(QWidget* parent = nullptr);
 
-    // The page that was shown stays, where it is still there.
+    // The page that was shown stays, where it is still there; at first none is.
     void setPages(const QList<HelpPage>& pages);
     // Ends a search. False: there is no such page.
     bool showPage(const QString& id);
-    QString page() const;        // the id of the one shown; empty: none
-    QString heading() const;     // its title
-    QString text() const;        // as it is shown, without marks
-    QStringList listed() const;  // ids, in the list's order
+    // As a click on a link of the page shown does: "budgets.md#the-planner". False: it leads nowhere here.
+    bool follow(const QUrl& link);
+    void back();
+    QString page() const { return m_page; }  // the id of the one shown; empty: none
+    QString heading() const;                 // its title
+    QString text() const;                    // as it is shown, without marks
+    QStringList listed() const;              // ids, in the list's order
     QLineEdit& searchEdit() const { return *m_search; }
     QListWidget& list() const { return *m_list; }
     QTextBrowser& view() const { return *m_view; }
+    QPushButton& backButton() const { return *m_backButton; }
     int nMarks() const;  // words of the search that are marked on the page shown
 
   protected:
@@ -39,15 +46,25 @@ class HelpDialog : public QDialog {
     void changeEvent(QEvent* event) override;
 
   private:
+    struct Place {
+        QString page;
+        int scrolled = 0;
+    };
+
     void search();
-    void showCurrent();
+    void go(const QString& id);  // and remembers where one was
+    void showNow(const QString& id);
     void mark();
+    void goToMark(bool next);
 
     QList<HelpPage> m_pages;
+    QString m_page;
+    QList<Place> m_before;
     QLineEdit* m_search;
     QListWidget* m_list;
     QLabel* m_found;
     QTextBrowser* m_view;
+    QPushButton* m_backButton = nullptr;
 };
 
 }  // namespace offstage::ui

@@ -1,5 +1,5 @@
 #pragma once
-// The help in the program: what each page says. The one place of these texts.
+// The help in the program: the manual of resources/help/en, as the resource file has it.
 
 #include <QList>
 #include <QString>
@@ -10,22 +10,19 @@ class QWidget;
 namespace offstage::ui {
 
 struct HelpPage {
-    QString id;     // "start", "keys"; a panel's page has the panel's name: "budget"
-    QString title;  // as it is listed
-    QString text;   // Markdown, without the title
+    QString id;     // of the file budget.md: "budget"
+    QString title;  // its heading
+    QString text;   // Markdown, with the heading
 };
 
-// A panel of the window: its name, and what its tab says.
-struct PanelTitle {
-    QString name;
-    QString title;
-};
+// In the order in which the manual's README.md lists them. The table of the page "keys" has the keys that
+// the menus' commands have now.
+QList<HelpPage> helpPages(const QMenuBar& menus);
 
-// In the order of the list, the panels in the order they are given. The keys are those that the menus' commands have
-// now.
-QList<HelpPage> helpPages(const QList<PanelTitle>& panels, const QMenuBar& menus);
+// The page of a panel of that name: "whatIf" has "what-if".
+QString helpPageOfPanel(const QString& panel);
 
-// The page that tells about a part of a window. A part without one has that of what it lies in.
+// The page that explains a part of a window. A part without one has that of what it lies in.
 void setHelpPage(QWidget& part, const QString& id);
 // Of a widget; empty: neither it nor what it lies in has one.
 QString helpPageOf(const QWidget* widget);

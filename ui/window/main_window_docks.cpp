@@ -50,7 +50,7 @@ void MainWindow::addDock(const PanelEntry& entry, QWidget* panel) {
     dock->setObjectName(name + QStringLiteral("Dock"));
     dock->setWidget(panel);
     dock->setProperty(kIcon, QString::fromLatin1(entry.icon));
-    setHelpPage(*dock, name);
+    setHelpPage(*dock, helpPageOfPanel(name));
     auto* action = new PanelAction(*dock);
     action->setObjectName(QStringLiteral("panel.") + name);  // of its shortcut
     action->setToolTip(entry.tip());

@@ -15,6 +15,7 @@
 #include "ui/engine/format.h"
 #include "ui/engine/kept_budget.h"
 #include "ui/engine/kept_context.h"
+#include "ui/help/help_pages.h"
 #include "ui/load/fit_worker.h"
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
@@ -130,6 +131,8 @@ void MainWindow::load(const engine::LoadRequest& request) {
 void MainWindow::openWithOptions(const QString& model) {
     auto* dialog = new OpenModelDialog(m_engine, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->addAction(m_actions.help);  // its keys count there, too
+    setHelpPage(*dialog, QStringLiteral("models"));
     dialog->setModel(!model.isEmpty() ? model : m_openedModel.isEmpty() ? m_loadingModel : m_openedModel);
     if (m_local != nullptr) {
         dialog->offer(*m_local);

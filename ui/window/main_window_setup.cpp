@@ -23,6 +23,7 @@
 #include "ui/chat/message_body.h"
 #include "ui/engine/format.h"
 #include "ui/help/help_desk.h"
+#include "ui/help/help_pages.h"
 #include "ui/load/local_models.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/server/local_server_switch.h"
@@ -210,7 +211,8 @@ void MainWindow::createAppearanceMenus(QMenu& view) {
 }
 
 void MainWindow::createHelpMenu() {
-    m_help = new HelpDesk(*this, m_docks, *menuBar());
+    m_help = new HelpDesk(*this, *menuBar());
+    setHelpPage(*m_page, QStringLiteral("chat"));
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     help->addAction(m_actions.help);
     const auto page = [&](const QString& text, const char* name, const QString& id) {
