@@ -4,8 +4,8 @@
 #include <QPixmap>
 #include <QSvgRenderer>
 
-// The resources of a static library are not found unless somebody names them; a macro that must stand outside of
-// namespaces.
+// The linker drops resources of a static library unless they are named; the macro must be
+// outside of namespaces.
 static void initIcons() {
     Q_INIT_RESOURCE(offstage);
 }

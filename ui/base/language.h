@@ -12,13 +12,14 @@ struct Language {
     QString name;  // in itself: "Deutsch"
 };
 
-// Those that the window speaks; English first.
+// The languages of the window; English first.
 QList<Language> languages();
-// The one that a name on the command line, the person's choice (QSettings "language") or the system
-// asks for; "en" where that is none of ours.
+// The language from the command line, the user's choice (QSettings "language") or the
+// system; "en" if it is not supported.
 QString chosenLanguage(const QString& named);
-// Qt's own texts too, where its catalogue for that language is installed (qtCatalogues; empty: where
-// Qt has it), else those that ours has of them. Before the first widget is made.
+// Also sets Qt's own texts, from its catalogue for that language if it is installed
+// (qtCatalogues; empty: Qt's folder), otherwise from ours. Before the first widget is
+// made.
 void speak(QApplication& app, const QString& code, const QString& qtCatalogues = {});
 
 }  // namespace offstage::ui

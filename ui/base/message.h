@@ -13,7 +13,7 @@ namespace offstage::ui {
 // Unique among all messages of a history, in every conversation; 0: none.
 using MessageId = quint64;
 
-// What one answer took.
+// The figures of one answer.
 struct AnswerFigures {
     double ttftSeconds = 0;
     double tokensPerSecond = 0;
@@ -28,12 +28,12 @@ struct AnswerFigures {
     bool acceptsGuesses = false;
 };
 
-// What the model thought before it answered.
+// The model's thinking before its answer.
 struct Thought {
     QString text;         // empty: nothing
     bool isOpen = false;  // it goes on, or the answer was cut short within it
     qint64 tokens = 0;
-    double seconds = 0;  // that a person waited for it
+    double seconds = 0;  // the user's waiting time for it
 
     bool isEmpty() const { return text.isEmpty() && tokens == 0; }
     bool operator==(const Thought&) const = default;
@@ -48,7 +48,7 @@ struct Attachment {
     bool operator==(const Attachment&) const = default;
 };
 
-// What an error card offers.
+// The buttons of an error card.
 enum class ProblemAction { OpenWithOptions, OpenModel, OpenPreviousModel, OpenDemoModel, EditPrompt, TryAgain };
 
 struct Problem {
@@ -64,14 +64,14 @@ struct Message {
         Done,
         Waiting,  // an answer whose model is still loading, or whose prompt is being read
         Streaming,
-        Stopped,  // by the person, at the limit of tokens, because the model or the conversation was changed, or
-                  // because the person wrote its end: it can be gone on with
+        Stopped,  // by the user, at the limit of tokens, because the model or the conversation was changed, or
+                  // because the user wrote its end: it can be continued
         Failed,   // an answer that ended in a problem; a prompt that was never answered
     };
 
     MessageId id = 0;
-    // Messages form a tree: an edited prompt and an edited or regenerated answer are siblings of what they stand for.
-    // What a ConversationModel shows is one path through it.
+    // Messages form a tree: an edited prompt and an edited or regenerated answer are
+    // siblings of the original. A ConversationModel shows one path through it.
     MessageId parent = 0;
     int branch = 0;        // place among its siblings, from 0
     int branches = 1;      // siblings, itself included
@@ -80,19 +80,20 @@ struct Message {
     State state = State::Done;
     QString text;
     QList<Attachment> attachments;  // of a prompt
-    Thought thought;                // of an answer
+    Thought thought;                // an answer's
     QString author;                 // the model of an answer
-    bool edited = false;            // an answer whose text, or the beginning of it, the person wrote
+    bool edited = false;            // an answer whose text, or the beginning of it, the user wrote
     QString note;                   // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;
-    Problem problem;  // of Kind::Problem
+    Problem problem;  // for Kind::Problem
 };
 
-// Notes that the history gives to answers. They are stored in English: who reads them later may speak another language.
+// Notes that the history adds to answers. They are stored in English, because the
+// window's language may change.
 inline constexpr char kClosedWhileWriting[] =
     QT_TRANSLATE_NOOP("History", "Offstage was closed while this was being written");
 inline constexpr char kClosedBefore[] = QT_TRANSLATE_NOOP("History", "Offstage was closed before this was answered");
-// As the person reads it.
+// In the window's language.
 inline QString noteText(const QString& note) {
     return QCoreApplication::translate("History", note.toUtf8().constData());
 }

@@ -75,7 +75,8 @@ class DockTitleStyle : public QProxyStyle {
         }
     }
 
-    // What is too long for its box ends in a half letter by itself. The middle goes: "…, changed" stands at the end.
+    // Elides a text that is too long for its box in the middle, because "…, changed" is
+    // at its end.
     void drawBoxLabel(const QStyleOptionComboBox& box, QPainter* painter, const QWidget* widget) const {
         constexpr int kMargins = 2;  // of the text in its field
         QStyleOptionComboBox shown = box;

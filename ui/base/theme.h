@@ -29,7 +29,7 @@ struct Colours {
     QColor muted;    // captions; at least 4.5:1 on the surface
     QColor surface;  // behind the conversation
     QColor raised;   // cards, code
-    QColor prompt;   // the person's bubble
+    QColor prompt;   // the user's bubble
     QColor line;     // hairlines
     QColor accent;   // focus, links, chosen things
     QColor problem;  // the error card's stripe and icon

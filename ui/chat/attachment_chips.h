@@ -58,7 +58,7 @@ class AttachmentChips : public QWidget {
     int heightForWidth(int width) const override;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
-    // Of so many chips, as long as nothing more is known.
+    // The estimated height of so many chips.
     static int estimatedHeight(qsizetype files, const QFontMetrics& metrics);
 
   Q_SIGNALS:

@@ -53,7 +53,7 @@ ReadAttachment readAttachment(const QString& path, const std::stop_token& stop,
     if (info.isDir()) {
         return refuse(AttachmentText::tr("%1 is a folder: attach the files in it.").arg(name));
     }
-    if (!info.isFile()) {  // a pipe would be waited for
+    if (!info.isFile()) {  // opening a pipe would block
         return refuse(info.exists() ? AttachmentText::tr("%1 is not a regular file and cannot be attached.").arg(name)
                                     : AttachmentText::tr("%1 is not there.").arg(name));
     }

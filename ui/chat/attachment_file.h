@@ -19,9 +19,10 @@ struct ReadAttachment {
     QString error;  // a sentence that names the file and the remedy; empty: the attachment is whole
 };
 
-// Reads a text file: UTF-8, or UTF-16 and UTF-32 that say so with a byte order mark; or the text of a PDF file
-// (readPdf()). Everything else is refused, and so are texts above kLargestAttachment. Ends with an error soon after
-// `stop` says so. `onPage`: of a PDF file. Blocks for as long as the disk takes; any thread.
+// Reads a text file: UTF-8, or UTF-16 and UTF-32 with a byte order mark; or the text of a
+// PDF file (readPdf()). Everything else is refused, and so are texts above
+// kLargestAttachment. Ends with an error soon after a stop request. `onPage`: for a PDF
+// file. Blocks for the time of the disk; any thread.
 ReadAttachment readAttachment(const QString& path, const std::stop_token& stop = {},
                               const std::function<void(int page, int nPages)>& onPage = {});
 

@@ -11,7 +11,7 @@
 
 namespace offstage::ui {
 
-// Reads files on a thread of its own, one after another. GUI thread only.
+// Reads files on a separate thread, one after another. GUI thread only.
 class AttachmentReader : public QObject {
     Q_OBJECT
 
@@ -22,7 +22,7 @@ class AttachmentReader : public QObject {
     // Not while it is reading. finished() follows, with a result for each path, in their order.
     void start(const QStringList& paths);
     bool isReading() const { return m_reading; }
-    // finished() follows; what was not read by then has an error that says so.
+    // finished() follows; files not read by then have an error that says so.
     void cancel() { m_stop.request_stop(); }
 
   Q_SIGNALS:

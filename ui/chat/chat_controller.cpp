@@ -33,7 +33,7 @@ void ChatController::connectAll() {
     connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
         renumberQueue();
         if (state == EngineController::State::Ready) {
-            startNextSoon();  // what was answered may have been somebody else's
+            startNextSoon();  // the answer may have been for another part of the program
         }
     });
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
@@ -110,7 +110,7 @@ void ChatController::addDraftAttachments(ConversationId conversation, const QLis
     }
 }
 
-// Of a prompt that was not answered; those that are there already stay as they are.
+// Gives the files of an unanswered prompt back to the draft; files already there stay.
 void ChatController::returnAttachments(ConversationId conversation, const QList<Attachment>& attachments) {
     if (attachments.isEmpty()) {
         return;
@@ -146,7 +146,7 @@ void ChatController::onRemoved(ConversationId conversation) {
     }
 }
 
-// What History says of this message now, in the row that shows it.
+// Updates the row that shows this message from History.
 void ChatController::showMessage(ConversationId conversation, MessageId message) {
     const ConversationTree* shown = conversation == m_current ? tree() : nullptr;
     const Message* now = shown ? shown->find(message) : nullptr;
@@ -172,7 +172,7 @@ MessageId ChatController::lastPrompt() const {
     return 0;
 }
 
-// ---------------------------------------------------------------- asking
+// ---------------------------------------------------------------- prompts
 
 bool ChatController::canSend() const {
     return m_engine.state() != EngineController::State::NoModel && !isAnswering() && !hasWaitingPrompt() && tree();
@@ -241,7 +241,7 @@ bool ChatController::editAnswer(MessageId answer, const QString& text) {
         return false;
     }
     clearProblems();
-    // Its figures and its thought are of what the model wrote: they stay there.
+    // Its figures and its thought belong to the model's text: they stay there.
     Message edited;
     edited.kind = Message::Kind::Answer;
     edited.state = Message::State::Stopped;

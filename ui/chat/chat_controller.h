@@ -14,15 +14,16 @@
 
 namespace offstage::ui {
 
-// The rules of the conversations: what a prompt, a stop, a failure do to the messages and to the engine. One
-// conversation is shown (the ConversationModel holds its active path); any number may have asked. The engine answers
-// one at a time: the others wait in a queue, in the order they came, and an answer goes on being written when another
+// The rules of the conversations: the effects of a prompt, a stop, a failure on the
+// messages and the engine. One conversation is shown (the ConversationModel holds its
+// active path); any number may have prompts. The engine answers one at a time: the others
+// wait in a queue, in the order they came, and an answer continues when another
 // conversation is shown. No widgets.
 class ChatController : public QObject {
     Q_OBJECT
 
   public:
-    // With a history of its own, in memory only.
+    // With a separate history, in memory only.
     ChatController(EngineController& engine, ConversationModel& conversation, QObject* parent = nullptr);
     // `history` is open, or will stay in memory, and outlives this.
     ChatController(EngineController& engine, ConversationModel& conversation, History& history,
@@ -34,7 +35,7 @@ class ChatController : public QObject {
     ConversationId current() const { return m_current; }
     // False: it cannot be read, and the one shown stays. `message`: the path is to go through it; 0: as it was.
     bool openConversation(ConversationId id, MessageId message = 0);
-    // With the settings of the last one. Where the one shown is empty, that stays.
+    // With the settings of the last one. If the shown conversation is empty, it stays.
     void newConversation();
     // Also for conversations to come.
     void setSampling(const Sampling& sampling);
@@ -50,41 +51,47 @@ class ChatController : public QObject {
     // Files that will go with the next prompt of the conversation shown. They last as long as the program runs.
     QList<Attachment> draftAttachments() const { return m_draftAttachments.value(m_current); }
     void setDraftAttachments(const QList<Attachment>& attachments);
-    // At the end of the draft's files of a conversation that may be shown or not; one that is gone gets none.
+    // Appends files to the draft of a conversation that may be shown or not; ignored if
+    // it is gone.
     void addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments);
     QList<Attachment> draftAttachmentsOf(ConversationId conversation) const {
         return m_draftAttachments.value(conversation);
     }
 
-    // ---- asking
-    // While the model loads or another conversation is answered, the prompt waits. False: not accepted now (this
-    // conversation has an answer running or waiting, no model, or nothing but blanks), and nothing has changed.
+    // ---- prompts
+    // While the model loads or another conversation is answered, the prompt waits. False:
+    // not accepted now (this conversation has an answer running or waiting, no model, or
+    // the prompt is blank), and nothing has changed.
     bool send(const QString& prompt) { return send(prompt, {}); }
     bool send(const QString& prompt, const QList<Attachment>& attachments);
     // With the draft's files, which are sent then.
     bool sendDraft(const QString& prompt);
     bool canSend() const;
-    // A new branch beside the prompt, with the prompt's files, or beside the answer. False: not accepted now, or there
-    // is no such message.
+    // A new branch beside the prompt, with the prompt's files, or beside the answer.
+    // False: not accepted now, or there is no such message.
     bool editPrompt(MessageId prompt, const QString& text);
     bool regenerate(MessageId answer);
-    // A new branch beside the answer, with this text and no more: nothing is asked, and no model need be open. False:
-    // an answer of this conversation runs or waits, nothing but blanks, or there is no such answer.
+    // A new branch beside the answer, with this text only: the engine is not used, and no
+    // model need be open. False: an answer of this conversation runs or waits, the text
+    // is blank, or there is no such answer.
     bool editAnswer(MessageId answer, const QString& text);
-    // Goes on writing the last answer of the path, where it was cut short.
+    // Continues the last answer of the path, if it was cut short.
     bool continueAnswer(MessageId answer);
     bool canContinue(MessageId answer) const;
-    // A new branch beside the answer, which begins with these tokens, whose text `begun` is, and goes on from there.
-    // Returns the new answer; 0: not accepted now, or there is no such answer.
+    // A new branch beside the answer that begins with these tokens (`begun` is their
+    // text) and is continued by the model. Returns the new answer; 0: not accepted now,
+    // or there is no such answer.
     MessageId branchFrom(MessageId answer, const QString& begun, const std::vector<engine::TokenId>& tokens);
-    // Whether answers come with what else the model could have written (StreamedText::choices).
+    // Whether answers include the most probable alternatives of each token
+    // (StreamedText::choices).
     void setWantsChoices(bool wants) { m_wantsChoices = wants; }
     bool switchBranch(MessageId message, int step);
-    // Takes this conversation's waiting prompt back, or stops its running answer, or whatever runs.
+    // Takes this conversation's waiting prompt back, or stops its running answer, or any
+    // running one.
     void stop();
-    // Asks the last prompt again, beside the answer that failed.
+    // Sends the last prompt again, beside the answer that failed.
     void tryAgain();
-    // Takes a failed prompt out of the conversation and hands it to the person.
+    // Takes a failed prompt out of the conversation and gives it back to the user.
     void editFailedPrompt();
 
     // ---- the queue
@@ -101,7 +108,8 @@ class ChatController : public QObject {
     bool isAnswering() const { return m_running && m_running->conversation == m_current; }
     bool hasWaitingPrompt() const { return queuedFor(m_current) >= 0; }
 
-    // What the engine gets of the path shown: the system prompt, prompts with their answers, and the last prompt.
+    // The engine's input for the shown path: the system prompt, prompts with their
+    // answers, and the last prompt.
     std::vector<engine::ChatMessage> history() const;
 
     // At the end of the conversation shown; until the next prompt.
@@ -115,7 +123,8 @@ class ChatController : public QObject {
     void promptOffered(const QString& prompt);
     void waitingChanged();
     void queueChanged();
-    // A piece of text has come to the end of an answer, of whichever conversation, which had textOffset characters.
+    // A piece of text was appended to an answer, of any conversation, which had
+    // textOffset characters.
     void answerExtended(quint64 answer, int textOffset, const offstage::ui::StreamedText& piece);
     // Another conversation is shown; its settings and draft are those of the controller now.
     void currentChanged(quint64 conversation);
@@ -126,7 +135,7 @@ class ChatController : public QObject {
         ConversationId conversation = 0;
         MessageId answer = 0;
         Ask ask = Ask::Prompt;
-        std::vector<engine::TokenId> begin;  // Branch: what the answer begins with
+        std::vector<engine::TokenId> begin;  // Branch: the beginning of the answer
     };
 
     void connectAll();
@@ -164,7 +173,7 @@ class ChatController : public QObject {
     std::unique_ptr<History> m_ownHistory;
     History& m_history;
     ConversationId m_current = 0;
-    ConversationId m_engineConversation = 0;  // whose tokens the engine's cache may hold
+    ConversationId m_engineConversation = 0;  // the conversation in the engine's cache
     Sampling m_sampling;                      // for the next new conversation
     QString m_systemPrompt;
     QString m_persona;
@@ -175,7 +184,7 @@ class ChatController : public QObject {
     bool m_held = false;
     bool m_wantsChoices = false;
     RequestId m_request = 0;
-    QString m_begun;           // what the running answer had before it was continued,
+    QString m_begun;           // the running answer's text before it was continued,
     Thought m_begunThought;    // and of the thought before it
     QElapsedTimer m_thinking;  // since the first piece of the running answer's thought
     QElapsedTimer m_sinceThoughtStored;

@@ -37,7 +37,7 @@ void ChatController::enqueue(const Job& job) {
     Q_EMIT waitingChanged();
 }
 
-// Every waiting answer says what it waits for.
+// Gives every waiting answer its place in the queue.
 void ChatController::renumberQueue() {
     using State = EngineController::State;
     const State state = m_engine.state();
@@ -67,7 +67,8 @@ void ChatController::setHeld(bool held) {
 }
 
 void ChatController::startNextSoon() {
-    // Later: whoever else listens to the engine hears of the end of this answer before the next one begins.
+    // Later: other listeners to the engine get the end of this answer before the next one
+    // begins.
     QMetaObject::invokeMethod(this, &ChatController::startNext, Qt::QueuedConnection);
 }
 
@@ -101,7 +102,7 @@ void ChatController::startNext() {
     request.n_alternatives = m_wantsChoices ? TokenChoices::kAlternatives : -1;
     request.sampler = sampling.sampler;
     request.max_tokens = sampling.maxTokens;
-    // Where the user chose nothing: as the model's publisher advises.
+    // Without a choice of the user: the settings recommended by the model's publisher.
     const engine::ModelDefaults& advised = m_engine.model()->defaults;
     if (sampling.sampler == defaultSampling().sampler) {
         advised.apply(request.sampler);
@@ -112,7 +113,7 @@ void ChatController::startNext() {
     request.beam.width = job.ask == Ask::Branch ? 1 : sampling.beamWidth;
     const std::vector<std::string>& choices = m_engine.model()->thinking_choices;
     if (std::find(choices.begin(), choices.end(), sampling.thinking.toStdString()) != choices.end()) {
-        request.thinking = sampling.thinking.toStdString();  // of another model: this one does as its template does
+        request.thinking = sampling.thinking.toStdString();  // of another model: this one uses its template's default
     }
     m_history.edit(job.conversation, job.answer, [this](Message& m) {
         m.author = QString::fromStdString(m_engine.model()->name);
@@ -261,7 +262,7 @@ void ChatController::endThought(const Job& job) {
     }
 }
 
-// The job that this request was for, which no longer runs; none for a stale one.
+// The job of this request, which no longer runs; none for an outdated one.
 std::optional<ChatController::Job> ChatController::finish(RequestId id) {
     if (id != m_request || !m_running) {
         return std::nullopt;
@@ -300,7 +301,7 @@ void ChatController::onAnswered(RequestId id, const engine::GenerationResult& re
         m.thought.text = m_begunThought.text + QString::fromStdString(result.thought);
         m.thought.isOpen = result.thought_is_open;
         m.thought.tokens = m_begunThought.tokens + result.thought_tokens;
-        // What met the limit can go on, as what was stopped.
+        // An answer that reached the limit can be continued, like a stopped one.
         const bool cutShort =
             result.finish == engine::FinishReason::kStopped || result.finish == engine::FinishReason::kMaxTokens;
         m.state = cutShort ? Message::State::Stopped : Message::State::Done;
@@ -333,8 +334,8 @@ void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) 
     const Message* written = all ? all->find(job->answer) : nullptr;
     const bool invalid = failure.kind == engine::ErrorKind::kInvalidInput;
     if (written && written->text.trimmed().isEmpty() && written->thought.text.isEmpty()) {
-        // Nothing was answered: the prompt stays visible, out of the history, and goes back to the person - unless it
-        // has other answers.
+        // Without an answer the prompt stays visible, leaves the history, and is given
+        // back to the user - unless it has other answers.
         const MessageId prompt = written->parent;
         m_history.removeMessage(job->conversation, job->answer);
         problem.title = invalid ? tr("This prompt cannot be answered") : tr("The answer could not be written");

@@ -34,7 +34,7 @@ class ChatPage : public QWidget {
     ContextCounter& counter() const { return *m_counter; }
     DraftAttachments& attachments() const { return *m_attachments; }
 
-    // It takes what the docks leave, and asks them for no more than it cannot do without.
+    // Takes the room that the docks leave, and needs only its minimum.
     QSize sizeHint() const override { return minimumSizeHint(); }
 
   public Q_SLOTS:

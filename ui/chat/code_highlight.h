@@ -20,7 +20,7 @@ struct CodeSpan {
     bool operator==(const CodeSpan&) const = default;
 };
 
-// What a line hands to the next one: inside which comment or string it ended.
+// The state at the end of a line: inside which comment or string it ended.
 struct LexState {
     enum class Inside { Code, Comment, String, Tag };
     Inside inside = Inside::Code;
@@ -32,13 +32,15 @@ struct LexState {
 
 struct CodeLanguage;
 
-// By the name after a fence, in lower case ("c++", "py", "html"); null: not known, shown in one colour.
+// By the name after a fence, in lower case ("c++", "py", "html"); null: not known, shown
+// in one colour.
 const CodeLanguage* findLanguage(QStringView name);
-// For the box's label: "C++", "Python"; an unknown name as it is.
+// For the box's label: "C++", "Python"; unknown names unchanged.
 QString languageLabel(const QString& name);
 
-// One line, without its line feed. Spans are in order and do not overlap; what none covers is Text. The cost is linear
-// in the line's length, whatever it holds. Wrong code gets some colours, never an error.
+// One line, without its line feed. Spans are in order and do not overlap; uncovered text
+// is Text. The cost is linear in the line's length, for any input. Wrong code gets some
+// colours, never an error.
 QList<CodeSpan> lexLine(const CodeLanguage& language, QStringView line, LexState& state);
 
 }  // namespace offstage::ui

@@ -48,7 +48,7 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
 
 void ContextCounter::ask() {
     if (m_engine.state() != EngineController::State::Ready) {
-        return;  // asked when it is
+        return;  // counted once it is visible
     }
     if (m_asked != 0) {
         m_again = true;
@@ -57,7 +57,7 @@ void ContextCounter::ask() {
     std::vector<engine::ChatMessage> messages = m_chat.history();
     const std::string draft = promptForModel(m_draft.toPlainText().trimmed(), m_chat.draftAttachments()).toStdString();
     if (!draft.empty() && !messages.empty() && messages.back().role == engine::Role::kUser) {
-        messages.back().content += "\n" + draft;  // templates want the roles in turn
+        messages.back().content += "\n" + draft;  // templates need alternating roles
     } else if (!draft.empty()) {
         messages.push_back({engine::Role::kUser, draft});
     }

@@ -12,9 +12,9 @@ class QPlainTextEdit;
 
 namespace offstage::ui {
 
-// Counts the tokens that the conversation shown, and what is being typed with the files attached to it, would take of
-// the context: by the model's own tokenizer and template, on the engine's thread, while no answer is written. GUI
-// thread only.
+// Counts the tokens of the shown conversation, and of the draft with its attached files:
+// by the model's own tokenizer and template, on the engine's thread, while no answer is
+// being written. GUI thread only.
 class ContextCounter : public QObject {
     Q_OBJECT
 
@@ -23,9 +23,9 @@ class ContextCounter : public QObject {
 
     ContextCounter(EngineController& engine, ChatController& chat, QPlainTextEdit& draft, QObject* parent = nullptr);
 
-    // Something has changed that it does not see by itself: the system prompt.
+    // The system prompt has changed, which this object does not notice by itself.
     void countSoon() { m_pause.start(); }
-    // Nothing has changed since lastCount(), and no count is on its way.
+    // Nothing has changed since lastCount(), and no count is under way.
     bool isUpToDate() const { return m_asked == 0 && !m_again && !m_pause.isActive(); }
     // Nothing: the model has nothing to count with, or none has been counted.
     std::optional<qint64> lastCount() const { return m_last; }

@@ -15,7 +15,7 @@ constexpr qsizetype kLongestPattern = 300;  // longer texts are looked for as th
 
 using Found = QList<QPair<int, int>>;
 
-// What stands in an answer's source between two characters that are shown side by side.
+// The source's characters between two characters that are shown side by side.
 QString marksBetween(QChar before, QChar after) {
     // Inside a word only marks that come in pairs: "a*b" and "snake_case" are shown as they are written.
     return before.isLetterOrNumber() && after.isLetterOrNumber()
@@ -133,7 +133,7 @@ void ConversationFind::search() {
     m_hits = std::move(hits);
     const bool first = m_current < 0;
     if (first) {
-        // The latest: what one looks for is nearly always near what one has just read.
+        // The latest: the user nearly always searches near the last message read.
         m_current = static_cast<int>(m_hits.size()) - 1;
     } else {
         const qsizetype at = m_hits.indexOf(before);

@@ -8,9 +8,10 @@
 
 namespace offstage::ui {
 
-// Looks for a text in all messages of a conversation, whatever their case: in what the model holds, so that it makes no
-// difference which of them are shown. Answers are read as they are shown: marks of Markdown between the characters
-// count for nothing, and addresses of links are passed over. Follows the conversation while it grows.
+// Searches all messages of a conversation for a text, in any case: in the model's data,
+// so that it does not matter which messages are shown. Answers are searched as shown:
+// marks of Markdown between the characters do not count, and addresses of links are
+// skipped. Follows the conversation while it grows.
 class ConversationFind : public QObject {
     Q_OBJECT
 
@@ -34,7 +35,7 @@ class ConversationFind : public QObject {
 
   Q_SIGNALS:
     void hitsChanged();
-    void currentChanged();  // the person has gone to another, or the first was found
+    void currentChanged();  // the user has gone to another, or the first was found
 
   private:
     void search();

@@ -24,7 +24,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kTypingPauseMs = 120;  // a search for each key of a fast typist would be wasted
+constexpr int kTypingPauseMs = 120;  // saves a search for each key of a fast typist
 
 // Its rows are of different heights, which follow from their neighbours.
 class SectionedView : public QListView {
@@ -170,7 +170,7 @@ ConversationId ConversationList::currentId() const {
 
 void ConversationList::refreshSelection() {
     if (m_model->isSearching()) {
-        return;  // the person is on the way through the hits
+        return;  // the user is moving through the hits
     }
     const int row = m_model->rowOf(m_chat.current());
     if (row >= 0) {
@@ -242,7 +242,7 @@ ConversationId ConversationList::chosen() const {
 }
 
 void ConversationList::rename(ConversationId id) {
-    // What hides it in the list gives way.
+    // Clears the filter that hides it in the list.
     m_search->clear();
     m_model->setQuery({});
     m_archived->setChecked(m_chat.conversations().info(id).archived);
@@ -314,7 +314,7 @@ void ConversationList::exportTo(const QString& file, ConversationId id) {
             continue;
         }
         if (std::optional<StoredConversation> read = history.stored(info.id)) {
-            read->info.draft.clear();  // not said yet
+            read->info.draft.clear();  // not sent yet
             chosen.append(*read);
         } else {
             unreadable.append(tr("“%1”").arg(info.title));

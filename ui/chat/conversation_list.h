@@ -28,12 +28,14 @@ class ConversationList : public QWidget {
     QToolButton& undoButton() const { return *m_undo; }
     QString notice() const;
 
-    // Of the conversation, or of all that are listed where it is 0. By the file's suffix: Markdown (.md, one only) or
-    // JSON. Those that cannot be read are named; where that leaves nothing, nothing is written.
+    // Exports the conversation, or all listed ones if it is 0. By the file's suffix:
+    // Markdown (.md, one only) or JSON. Unreadable ones are named; if none is readable,
+    // nothing is written.
     void exportTo(const QString& file, ConversationId id);
     void importFrom(const QString& file);
 
-    // The one picked in the list while that has the focus, else the one that is shown; 0: not listed yet.
+    // The one selected in the list while that has the focus, else the one that is shown;
+    // 0: not listed yet.
     ConversationId chosen() const;
     void rename(ConversationId id);  // in its place in the list
     void togglePinned(ConversationId id);
@@ -51,7 +53,7 @@ class ConversationList : public QWidget {
     void opened();
     // After opened(): the search found these words in the text of this message.
     void messageFound(offstage::ui::MessageId message, const QString& words);
-    // After opened(): it was found in what the model thought before this answer.
+    // After opened(): the hit is in the model's thinking before this answer.
     void thoughtFound(offstage::ui::MessageId message);
 
   protected:

@@ -6,8 +6,9 @@
 
 namespace offstage::ui {
 
-// The messages of one conversation, in order. A streamed answer grows through appendText(), which besides dataChanged
-// says what was added, so that a view need not compare texts.
+// The messages of one conversation, in order. A streamed answer grows through
+// appendText(), whose own signal beside dataChanged has the added text, so that a view
+// need not compare texts.
 class ConversationModel : public QAbstractListModel {
     Q_OBJECT
 
@@ -26,7 +27,7 @@ class ConversationModel : public QAbstractListModel {
 
     MessageId append(Message message);  // gives the message an id if it has none
     void appendText(MessageId id, const QString& text);
-    // `now` is what the message's thought has become: more of the same text, or its end.
+    // `now`: the message's new thought: more of the same text, or its end.
     void setThought(MessageId id, const Thought& now);
     // Everything but the id; a change of text beyond appending shows as a whole new text.
     template <typename Edit>
@@ -43,7 +44,7 @@ class ConversationModel : public QAbstractListModel {
     // Another path or another conversation: all rows at once. Their ids are kept.
     void reset(QList<Message> messages);
 
-    // For the clipboard and for files: roles as headings, texts as they are.
+    // For the clipboard and for files: roles as headings, texts unchanged.
     QString toMarkdown() const;
 
   Q_SIGNALS:

@@ -20,17 +20,18 @@ namespace offstage::ui {
 
 namespace {
 
-// Characters rendered in one turn, 30 times a second: fewer where what they make of it is dear (a table's rows).
+// Characters rendered in one turn, 30 times a second: fewer for text that is expensive to
+// render (a table's rows).
 constexpr qsizetype kSlice = 768;
 constexpr qsizetype kLeastSlice = 192;
-constexpr double kTurnMs = 5;     // that a turn may take, painting apart
+constexpr double kTurnMs = 5;     // limit of a turn, without painting
 constexpr double kPiecesMs = 3;   // after which a turn begins no further piece
-constexpr int kPieceRows = 8;     // of a table in one piece: as many as a segment of it has
+constexpr int kPieceRows = 8;     // table rows in one piece: as many as in a segment
 constexpr qsizetype kMuch = 256;  // characters in a turn that are painted in the next one
 constexpr qint64 kLongestIntervalMs = 200;
 
-// Where to cut what a turn begins with: behind a paragraph, or some rows of a table, so that a piece is rendered once
-// and as a whole.
+// The length of a turn's first piece: up to a paragraph's end, or some rows of a table,
+// so that a piece is rendered once and as a whole.
 qsizetype pieceOf(QStringView text) {
     int rows = 0;
     qsizetype from = 0;
@@ -155,7 +156,7 @@ void ConversationView::rebuild() {
 void ConversationView::insertRows(int first, int last) {
     m_rows.insert(first, last - first + 1, Row{});
     if (last == m_model.rowCount() - 1) {
-        m_follow = true;  // what the person has just sent, or must know, is shown
+        m_follow = true;  // shows a message that the user has just sent, or must see
     }
     arrange();
 }
@@ -223,7 +224,7 @@ void ConversationView::thoughtChanged(int row) {
     }
 }
 
-// What the person has clicked on stays where it is, also at the conversation's end.
+// The clicked line keeps its place, also at the conversation's end.
 void ConversationView::unfoldThought(MessageId id, bool unfolded) {
     if (unfolded) {
         m_unfolded.insert(id);
@@ -251,7 +252,7 @@ void ConversationView::startFlushTimer() {
     if (m_flushTimer.isActive()) {
         return;  // throttled, not debounced: the timer is never started anew
     }
-    // Where rendering turns out dear, it leaves the event loop most of the time.
+    // If rendering is expensive, it leaves the event loop free most of the time.
     const qint64 interval = std::clamp<qint64>(4 * m_flushCostMs, kPaintIntervalMs, kLongestIntervalMs);
     const qint64 since = m_sinceFlush.isValid() ? m_sinceFlush.elapsed() : interval;
     m_flushTimer.start(static_cast<int>(std::max<qint64>(0, interval - since)));
@@ -262,7 +263,8 @@ void ConversationView::showSome(MessageWidget& widget, QString& unshown) {
     qsizetype left = std::min(m_slice, unshown.size());
     left -= left < unshown.size() && unshown[left - 1].isHighSurrogate() ? 1 : 0;
     if (left > kMuch) {
-        // Painting what is new takes as long as rendering it: whatever waits in the loop comes between the two.
+        // Painting takes as long as rendering: other events are processed between the
+        // two.
         viewport()->setUpdatesEnabled(false);
         m_paintTimer.start();
     }
@@ -277,7 +279,7 @@ void ConversationView::showSome(MessageWidget& widget, QString& unshown) {
 void ConversationView::flush() {
     m_sinceFlush.start();
     ++m_flushCount;
-    m_arrangeQueued = true;  // what the messages ask for happens below, once
+    m_arrangeQueued = true;  // the messages' requests are processed below, once
     const QList<MessageId> ids = m_unshown.keys();
     qint64 rendered = 0;
     for (const MessageId id : ids) {
@@ -442,7 +444,7 @@ void ConversationView::showSource(MessageId id, int offset) {
     if (m_tops.size() != m_rows.size() + 1) {
         arrange();
     }
-    // The nearer it comes the better its place is known.
+    // The nearer it comes the more exactly its place is known.
     for (int pass = 0; pass < kLayoutPasses; ++pass) {
         const auto* message = qobject_cast<MessageWidget*>(m_rows[row].widget);
         const int y = m_tops[row] + (message ? message->yOfSource(offset) : 0);
@@ -524,7 +526,8 @@ void ConversationView::keyPressEvent(QKeyEvent* event) {
     }
 }
 
-// Widgets are made as they come near, so the order in which they were made is not the order in which they stand.
+// Widgets are made as they come near, so the order of creation is not the order on the
+// screen.
 bool ConversationView::focusNextPrevChild(bool next) {
     QList<QWidget*> chain;
     for (const Row& row : std::as_const(m_rows)) {

@@ -17,10 +17,11 @@ namespace offstage::ui {
 
 class MessageWidget;
 
-// Shows a ConversationModel: a column of messages of comfortable width. Only the messages in the viewport and about one
-// viewport around it have widgets; the heights of the others are estimates until they come near, and what the person
-// looks at stays where it is when an estimate turns out wrong. Stays at the end while text streams, unless the person
-// has scrolled up. Streamed text is shown at most 30 times a second.
+// Shows a ConversationModel: a column of messages of comfortable width. Only the messages
+// in the viewport and about one viewport around it have widgets; the heights of the
+// others are estimates until they come near, and the visible text keeps its place when an
+// estimate turns out wrong. Stays at the end while text streams, unless the user has
+// scrolled up. Streamed text is shown at most 30 times a second.
 class ConversationView : public QAbstractScrollArea {
     Q_OBJECT
 
@@ -47,20 +48,21 @@ class ConversationView : public QAbstractScrollArea {
     void underlineTokens(MessageId id, const SourceRanges& ranges);
     // The one token that is looked at; an empty range: none in this message.
     void markPickedToken(MessageId id, QPair<int, int> range);
-    // Lines under what the model did not expect: lists for the levels 1 .. 4 of TokenChoicesView::surpriseLevel().
+    // Underlines tokens that were improbable for the model: lists for the levels 1 .. 4
+    // of TokenChoicesView::surpriseLevel().
     void markSurprise(MessageId id, const QList<SourceRanges>& levels);
     void setReportsHover(bool reports);  // see sourceHovered()
     const ConversationModel& model() const { return m_model; }
-    // What a search has found, by message; `current` stands out.
+    // The hits of a search, by message; `current` is highlighted.
     void setFound(const QHash<MessageId, SourceRanges>& found);
     void setCurrentFound(MessageId id, QPair<int, int> range);
-    // Brings a place of a message's source into the viewport, if it is not there yet.
+    // Scrolls a place of a message's source into the viewport, if it is not there yet.
     void showSource(MessageId id, int offset);
-    // Unfolds what was thought before this answer.
+    // Unfolds the thought before this answer.
     void showThought(MessageId id);
     void startEditing(MessageId id);  // in its place
-    // What promptEdited() or answerEdited() brought was taken, or was not: then the text stays where it is, with the
-    // reason.
+    // The text of promptEdited() or answerEdited() was accepted, or refused: then the
+    // editor stays, with the reason.
     void finishEditing(MessageId id);
     void refuseEdit(MessageId id, const QString& reason);
 
@@ -89,7 +91,7 @@ class ConversationView : public QAbstractScrollArea {
     bool focusNextPrevChild(bool next) override;
 
   private:
-    static constexpr int kLayoutPasses = 4;  // of laying out, until nothing in the viewport is an estimate
+    static constexpr int kLayoutPasses = 4;  // of the layout, until nothing in the viewport is an estimate
 
     // A message that was being edited when its widget went: the editor comes back with it.
     struct OpenEdit {
@@ -102,7 +104,8 @@ class ConversationView : public QAbstractScrollArea {
         int measuredFor = -1;       // the column's width; -1: an estimate
         QWidget* widget = nullptr;  // MessageWidget or ProblemCard; null: far from the viewport
     };
-    // What stays in its place: a row, and a place in it, at a distance from the viewport's top.
+    // A point that keeps its place: a row, and a place in it, at a distance from the
+    // viewport's top.
     struct Anchor {
         int row = -1;
         MessageBody::Anchor place;
@@ -141,7 +144,7 @@ class ConversationView : public QAbstractScrollArea {
     QList<int> m_tops;  // of each row, and the end of the last
     QToolButton* m_toEnd;
     QTimer m_flushTimer;
-    QTimer m_paintTimer;  // runs while what was rendered waits to be painted
+    QTimer m_paintTimer;  // runs while rendered text waits to be painted
     QElapsedTimer m_sinceFlush;
     qint64 m_flushCostMs = 0;
     qsizetype m_slice = 768;              // characters that the next flush shows of each message
@@ -156,7 +159,7 @@ class ConversationView : public QAbstractScrollArea {
     MessageId m_pickedIn = 0;
     QPair<int, int> m_picked;
     QHash<MessageId, OpenEdit> m_openEdits;
-    QSet<MessageId> m_unfolded;  // messages whose thoughts the person has unfolded
+    QSet<MessageId> m_unfolded;  // messages whose thoughts the user has unfolded
     int m_width = -1;            // of the column, in the last layout
     bool m_follow = true;
     bool m_arranging = false;

@@ -116,7 +116,8 @@ void ConversationView::arrange() {
     const Anchor anchor = currentAnchor();
     const int width = columnWidth();
     if (width != m_width) {
-        // Heights of what is far away follow the width roughly; they are measured when they come near.
+        // Heights of distant rows are scaled with the width; they are measured when they
+        // come near.
         for (Row& row : m_rows) {
             row.height = m_width > 0 && row.height > 0 ? std::max(1, row.height * m_width / width) : 0;
             row.measuredFor = -1;

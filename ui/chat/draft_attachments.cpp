@@ -20,7 +20,7 @@ namespace offstage::ui {
 
 namespace {
 
-// Stands for what the person will write: some templates leave an empty message out.
+// Replaces the user's text: some templates leave an empty message out.
 constexpr char kProbe[] = ".";
 constexpr int kSoonMs = 250;
 
@@ -89,7 +89,7 @@ void DraftAttachments::readNext() {
     if (m_batches.isEmpty() || m_reader.isReading()) {
         return;
     }
-    // Those that are too many are not read.
+    // Files beyond the limit are not read.
     const qsizetype free = kMostFiles - m_chat.draftAttachmentsOf(m_batches.first().conversation).size();
     m_reader.start(m_batches.first().paths.first(std::clamp<qsizetype>(free, 0, m_batches.first().paths.size())));
     m_soon.start();
@@ -128,7 +128,7 @@ void DraftAttachments::onRead(const QList<ReadAttachment>& read) {
         m_input.setNotice(problems.join(u'\n'));
     }
     readNext();
-    if (sends) {  // asked for while they were read
+    if (sends) {  // requested while they were read
         if (maySend()) {
             Q_EMIT readyToSend();
         }
@@ -251,7 +251,8 @@ bool DraftAttachments::maySend() {
     if (m_chat.draftAttachments().isEmpty()) {
         return true;
     }
-    // While a model loads nothing can be counted; what is too long is refused by the engine then.
+    // While a model loads nothing can be counted; the engine then refuses too long
+    // prompts.
     if (m_engine.state() == EngineController::State::Ready && !m_counter.isUpToDate()) {
         m_sendsWhenCounted = true;
         return false;

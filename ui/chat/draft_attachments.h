@@ -20,18 +20,19 @@ class DraftAttachments : public QObject {
     Q_OBJECT
 
   public:
-    static constexpr int kMostFiles = 20;  // of one prompt
+    static constexpr int kMostFiles = 20;  // for one prompt
 
     DraftAttachments(EngineController& engine, ChatController& chat, ContextCounter& counter, InputBar& input,
                      QObject* parent = nullptr);
 
-    // Reads them on another thread; they belong to the conversation that is shown now. What cannot be attached is named
-    // above the input box, with the reason.
+    // Reads them on another thread; they belong to the conversation that is shown now.
+    // Files that cannot be attached are named above the input box, with the reason.
     void attach(const QStringList& paths);
     bool isReading() const { return m_reader.isReading(); }
     void chooseFiles();
-    // False: not now. Where files are still being read or their tokens counted, readyToSend() follows when they are
-    // attached and fit, unless the person has changed the message before.
+    // False: not now. If files are still being read or their tokens counted,
+    // readyToSend() follows when they are attached and fit, unless the user has changed
+    // the message before.
     bool maySend();
 
   Q_SIGNALS:
@@ -65,11 +66,11 @@ class DraftAttachments : public QObject {
     InputBar& m_input;
     AttachmentReader m_reader;
     QList<Batch> m_batches;  // the first is being read
-    QTimer m_soon;           // until it is said that files are being read: most take no time
+    QTimer m_soon;           // delay before "reading files" is shown: most take no time
     QHash<Key, qint64> m_tokens;
-    qint64 m_frameTokens = kNotCounted;  // of a prompt with nothing but kProbe
+    qint64 m_frameTokens = kNotCounted;  // of a prompt with kProbe only
     RequestId m_asked = 0;               // 0: none
-    Key m_askedFor;                      // two empty texts: kProbe alone
+    Key m_askedFor;                      // two empty texts: kProbe only
     bool m_sendsWhenCounted = false;
 };
 

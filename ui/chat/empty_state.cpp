@@ -19,7 +19,8 @@ namespace offstage::ui {
 
 namespace {
 
-// A suggested prompt: its domain small above, the prompt below; a button like any other for keyboard and screen reader.
+// A suggested prompt: its domain small above, the prompt below; a normal button for
+// keyboard and screen reader.
 class PromptChip : public QPushButton {
   public:
     PromptChip(const SuggestedPrompt& prompt, QWidget* parent) : QPushButton(parent), m_prompt(prompt) {
@@ -173,7 +174,7 @@ void EmptyState::setPrompts(const QList<SuggestedPrompt>& prompts) {
     arrangePrompts();
 }
 
-// Side by side, or one below the other where there is no room for a few words in each.
+// Side by side, or one below the other if there is no room for a few words in each.
 void EmptyState::arrangePrompts() {
     auto* grid = static_cast<QGridLayout*>(m_chips->layout());
     const int columns = viewport()->width() >= 2 * kNarrowestChip * fontMetrics().averageCharWidth() + 80 ? 2 : 1;

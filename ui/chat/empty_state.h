@@ -12,8 +12,8 @@ namespace offstage::ui {
 class LocalModelView;
 class LocalModels;
 
-// What a conversation shows before its first message: who will answer, and a few prompts to begin with. Scrolls where
-// there is too little room for it.
+// A conversation before its first message: the model and its device, and a few prompts to
+// begin with. Scrolls if there is too little room.
 class EmptyState : public QScrollArea {
     Q_OBJECT
 
@@ -23,12 +23,12 @@ class EmptyState : public QScrollArea {
     void setHeading(const QString& heading, const QString& explanation);
     void setPrompts(const QList<SuggestedPrompt>& prompts);
     void setOpenOffered(bool offered);  // a button to open a model
-    // The models that were found on this computer, below the rest. Shown where
-    // setModelsShown(true) says so.
+    // The models found on this computer, below the rest. Shown if setModelsShown(true)
+    // was called.
     void offer(LocalModels& models);
     void setModelsShown(bool shown);
     LocalModelView* offered() const { return m_models; }  // nullptr: none are
-    // Where models run, and whether a GPU to try is offered.
+    // The device of models, and whether a GPU can be emulated for a try.
     void setHardware(const QString& text, bool emulatedOffered);
     QString hardware() const;
 

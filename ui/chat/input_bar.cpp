@@ -227,7 +227,7 @@ QString InputBar::hint() const {
 void InputBar::setFiles(const QList<AttachmentChips::File>& files) {
     m_chips->setFiles(files);
     m_chips->setVisible(!files.isEmpty());
-    // Before the text, in the order in which they stand.
+    // Before the text, in their order.
     QWidget* before = m_edit->previousInFocusChain();
     while (before != m_edit && (m_chips->isAncestorOf(before) || (before->focusPolicy() & Qt::TabFocus) == 0)) {
         before = before->previousInFocusChain();
@@ -277,7 +277,7 @@ void InputBar::send() {
     }
     refresh();
     if (!isBlocked()) {
-        m_hint->setForegroundRole(QPalette::Link);  // the line below already says why not
+        m_hint->setForegroundRole(QPalette::Link);  // the line below already has the reason
     }
 }
 

@@ -47,7 +47,7 @@ class InputBar : public QFrame {
     enum class Mode {
         Send,         // a prompt can be sent
         Queue,        // a prompt can be sent; it waits for the model to load,
-        QueueBehind,  // or until what the engine does for others is done
+        QueueBehind,  // or until the engine's work for other programs is done
         Queued,       // one waits already
         NoModel,
         Busy,  // an answer is written: the button stops it
@@ -70,8 +70,8 @@ class InputBar : public QFrame {
     // Only into an empty box.
     void offerPrompt(const QString& prompt);
     void clear() { m_edit->clear(); }
-    // What the model lets one choose of its thinking, and what is chosen ("": as the model does); no choices: no
-    // button.
+    // The model's choices of thinking, and the chosen one ("": the model's default); no
+    // choices: no button.
     void setThinking(const QStringList& choices, const QString& chosen);
     QToolButton& thinkingButton() const { return *m_thinking; }
 
@@ -81,7 +81,7 @@ class InputBar : public QFrame {
     // Sentences about files that were not attached, below the chips; empty: none.
     void setNotice(const QString& notice);
     QString notice() const;
-    // That files are being read, with a button to cancel; empty: none are.
+    // Shows that files are being read, with a button to cancel; empty: none are.
     void setReading(const QString& sentence);
     QString reading() const;
     QPushButton& cancelReadingButton() const { return *m_cancelReading; }

@@ -10,7 +10,8 @@ class QPushButton;
 
 namespace offstage::ui {
 
-// A model on its way in: what is being done, how far, what the person should know meanwhile, and Cancel.
+// The progress of loading a model: the stage, the percentage, notes for the user, and
+// Cancel.
 class LoadBanner : public QFrame {
     Q_OBJECT
 

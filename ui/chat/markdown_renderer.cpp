@@ -69,7 +69,7 @@ class Writer {
         }
     }
 
-    // Null columns: as the layout likes.
+    // Null columns: the layout's own widths.
     void table(cmark_node* node, bool withHeader, TableColumns* columns);
 
   private:
@@ -125,7 +125,8 @@ class Writer {
     QString m_marker;  // of the list item whose first block comes next
 };
 
-// What the source says here goes into the map; formulas take the place of the characters that stand for them.
+// Enters the source of this text into the map; formulas replace the characters that stand
+// for them.
 void Writer::text(const QString& shown, const QTextCharFormat& format) {
     qsizetype from = 0;
     while (from < shown.size()) {
@@ -233,7 +234,7 @@ void Writer::block(cmark_node* node, int depth) {
             break;
     }
     if (typeOf(node) == "table") {
-        // Inside a list or quote; tables of their own come as segments.
+        // Inside a list or quote; separate tables come as segments.
         table(node, true, nullptr);
         return;
     }

@@ -10,7 +10,8 @@
 
 namespace offstage::ui {
 
-// A document that never loads anything: whatever a text refers to, nothing is read from disk or the network.
+// A document that never loads anything: links in a text never cause reads from disk or
+// the network.
 class QuietDocument : public QTextDocument {
     Q_OBJECT
 
@@ -34,17 +35,20 @@ struct TextStyle {
 // Block property of quoted text: how deep; drawn as bars at the left.
 inline constexpr int kQuoteDepthProperty = QTextFormat::UserProperty + 1;
 
-// Character properties of a formula: its source with delimiters, and a number that tells it from its neighbour.
+// Character properties of a formula: its source with delimiters, and a number that
+// distinguishes it from its neighbour.
 inline constexpr int kMathSourceProperty = QTextFormat::UserProperty + 2;
 inline constexpr int kMathNumberProperty = QTextFormat::UserProperty + 3;
 
-// Widths of a table's columns in pixels, as its texts would like them; a table cut into segments keeps the first one's.
+// Preferred widths of a table's columns in pixels; a table cut into segments keeps the
+// first one's.
 using TableColumns = QList<double>;
 
-// Replaces the document's content. HTML in Markdown shows as the characters it is written in; images show as their
-// description; links keep their address only for http, https and mailto.
-// `columns` of a table: written by one that begins, read by one that is `continued`.
-// `map`: where each piece of the document comes from; exact for text, the whole of it for formulas.
+// Replaces the document's content. HTML in Markdown is shown as plain characters; images
+// show as their description; links keep their address only for http, https and mailto.
+// `columns` of a table: written by its first segment, read by one that is `continued`.
+// `map`: the source of each piece of the document; exact for text, the whole of it for
+// formulas.
 void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QTextDocument& document,
                    TableColumns& columns, SourceMap& map);
 void renderPlain(const QString& text, const TextStyle& style, QTextDocument& document);

@@ -299,7 +299,7 @@ void MarkdownSplitter::Lines::takeProse(QStringView line, bool wholeLine, qsizet
     if (wholeLine) {
         open.text += u'\n';
     } else if (open.text.size() >= kProseLimit) {
-        closed = true;  // a line without an end: the rest of it is a paragraph of its own
+        closed = true;  // a line without an end: the rest of it is a separate paragraph
     }
 }
 

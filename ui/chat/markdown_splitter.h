@@ -5,7 +5,7 @@
 
 namespace offstage::ui {
 
-// Where a line of a segment begins: in the segment's text, and in the text that was split.
+// The beginning of a segment's line: in the segment's text, and in the original text.
 struct SourceLine {
     qsizetype text = 0;
     qsizetype source = 0;
@@ -16,12 +16,13 @@ struct SourceLine {
 struct MarkdownSegment {
     enum class Kind { Prose, Code, Table };
     Kind kind = Kind::Prose;
-    QString text;      // Code: what is between the fences. Table: header row, delimiter row, rows. Prose: as written
-    QString language;  // of Code, in lower case; may be empty
+    QString text;      // Code: the text between the fences. Table: header row, delimiter row, rows. Prose: as written
+    QString language;  // for Code, in lower case; may be empty
     bool continued = false;        // goes on where the segment before it was cut: same box, no header
     QList<SourceLine> lines = {};  // in order of the source; a repeated table head stands first
 
-    // The place in the text that was split of a place in this segment's text: exact, but for blank lines left out.
+    // The place in the original text of a place in this segment's text: exact, except for
+    // blank lines left out.
     qsizetype sourceOf(qsizetype at) const;
 
     bool operator==(const MarkdownSegment&) const = default;
@@ -41,12 +42,12 @@ class MarkdownSplitter {
         8;  // few: a table's layout is dear, and the growing one is laid out again and again
 
     void append(QStringView text);
-    // No more text will come: what was growing is finished.
+    // No more text will come: growing segments are finished.
     void finish();
 
     // Segments that will not change any more.
     const QList<MarkdownSegment>& finished() const { return m_lines.finished; }
-    // What is still growing, as it would look if the text ended here.
+    // The unfinished segments, as if the text ended here.
     QList<MarkdownSegment> growing() const;
 
   private:
@@ -76,7 +77,7 @@ class MarkdownSplitter {
 
     Lines m_lines;
     QString m_partial;          // the last line, still without its end
-    qsizetype m_partialAt = 0;  // where it begins in the whole text
+    qsizetype m_partialAt = 0;  // its beginning in the whole text
 };
 
 }  // namespace offstage::ui

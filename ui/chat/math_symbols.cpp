@@ -7,7 +7,7 @@ namespace offstage::ui {
 
 namespace {
 
-// A name and what it stands for, in turn.
+// Names and their signs, alternating.
 constexpr char16_t kSigns[] =
     u"alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι "
     u"kappa κ lambda λ mu μ nu ν xi ξ pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ "
@@ -143,7 +143,7 @@ MathAlphabet mathAlphabet(const QString& name) {
 }
 
 QString mathLetters(const QString& text, MathAlphabet alphabet) {
-    // Where each alphabet begins: capitals, small letters, digits (0: it has none).
+    // The beginning of each alphabet: capitals, small letters, digits (0: it has none).
     char32_t capitals = 0;
     char32_t small = 0;
     char32_t digits = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// The tables behind math_text.h: TeX's names in Unicode. A name that is not known gives an empty string or a null
-// character.
+// The tables for math_text.h: TeX's names in Unicode. An unknown name gives an empty
+// string or a null character.
 
 #include <QString>
 
@@ -12,7 +12,7 @@ bool isMathStyle(const QString& name);        // "displaystyle", "bigl": nothing
 QChar mathSuperscript(QChar c);               // '2': ²
 QChar mathSubscript(QChar c);                 // '2': ₂
 QChar mathAccent(const QString& name);        // "hat": a combining mark
-QString mathAccentName(const QString& name);  // for what is longer than a letter: "hat"
+QString mathAccentName(const QString& name);  // for more than a letter: "hat"
 
 enum class MathAlphabet { None, DoubleStruck, Script, Fraktur, Bold, Plain };
 MathAlphabet mathAlphabet(const QString& name);  // "mathbb"

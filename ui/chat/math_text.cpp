@@ -108,7 +108,7 @@ QString grouped(const QString& text) {
     return isAtom(text) || wrapped ? text : u'(' + text + u')';
 }
 
-// What stands under a root or below a fraction's bar binds tighter than a product: √(2π), not √2π.
+// Under a root or below a fraction's bar, a product needs parentheses: √(2π), not √2π.
 bool isSingle(QStringView text) {
     const auto digit = [](QChar c) { return c.isDigit() || c == u'.'; };
     if (std::all_of(text.begin(), text.end(), digit)) {
@@ -133,7 +133,7 @@ QString raised(const QString& text, bool up) {
         }
         const QChar mapped = up ? mathSuperscript(c) : mathSubscript(c);
         if (mapped.isNull()) {
-            // Not all of it exists raised: said in line.
+            // Not all of it exists as superscript or subscript: written in line.
             const QString plain = grouped(text);
             return (up ? u'^' : u'_') + plain;
         }
@@ -298,7 +298,7 @@ QString TexReader::command(QString& out) {
         return environment(environmentName.remove(u'*'));
     }
     if (which == u"end") {
-        rawArgument();  // of nothing that was begun
+        rawArgument();  // without an opening command
         return {};
     }
     if (which == u"not") {

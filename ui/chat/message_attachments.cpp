@@ -56,7 +56,7 @@ void MessageAttachments::show(int index) {
         m_text->setAccessibleName(tr("Text of %1").arg(m_attachments[index].name));
         QString text = m_attachments[index].text;
         if (text.endsWith(u'\n')) {
-            text.chop(1);  // it ends the last line: there is no empty one behind it
+            text.chop(1);  // it ends the last line: no empty one follows
         }
         m_text->setPlainText(text);
     }
@@ -80,7 +80,7 @@ void MessageAttachments::changeEvent(QEvent* event) {
     }
 }
 
-// Of the text that is shown, wrapped, as far as they are shown without being scrolled.
+// Lines of the shown text, wrapped, limited to those visible without scrolling.
 int MessageAttachments::linesFor(int width) const {
     const int letters = std::max(1, width / std::max(1, m_text->fontMetrics().horizontalAdvance(u'x')));
     int lines = 0;

@@ -21,7 +21,7 @@ class MessageAttachments : public QWidget {
     AttachmentChips& chips() const { return *m_chips; }
     bool isUnfolded() const { return m_shown >= 0; }
     QPlainTextEdit* text() const { return m_text; }  // null: none was ever unfolded
-    int layoutFor(int width);                        // says the height
+    int layoutFor(int width);                        // returns the height
 
   Q_SIGNALS:
     void heightChanged();

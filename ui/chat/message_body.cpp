@@ -27,7 +27,7 @@ constexpr int kCodeHeader = 30;
 constexpr double kCorner = 8;
 constexpr int kKeepAround = 2400;        // pixels around the window in which documents are kept
 constexpr qsizetype kPlainPiece = 4096;  // characters of a prompt in one document, cut at a line's end
-constexpr int kTableSeam = 4;            // what a table is taller than its rows: two borders fall on one another
+constexpr int kTableSeam = 4;            // a table's height beyond its rows: two borders overlap
 
 using Kind = MarkdownSegment::Kind;
 
@@ -71,7 +71,7 @@ void MessageBody::appendMarkdown(const QString& text) {
         setMarkdown(text, false);
         return;
     }
-    if (m_isFinished) {  // the answer is continued: what was closed as its last block goes on
+    if (m_isFinished) {  // the answer is continued: its last block, which was closed, is reopened
         setMarkdown(m_source + text, false);
         return;
     }
@@ -138,7 +138,7 @@ void MessageBody::setPart(size_t index, const MarkdownSegment& segment) {
     }
     Part& part = m_parts[index];
     if (!isNew && part.segment == segment) {
-        return;  // what was growing has finished as it stood
+        return;  // the growing segments finished unchanged
     }
     const bool sameCode = !isNew && !part.stale && segment.kind == Kind::Code && part.segment.kind == Kind::Code &&
                           segment.language == part.segment.language && segment.continued == part.segment.continued;
@@ -177,8 +177,9 @@ void MessageBody::renderPart(size_t index) {
     Part& part = m_parts[index];
     ++m_renderCount;
     m_renderedCharacters += part.segment.text.size();
-    // A new one each time: a document that has a layout lays itself out for its new text, for its table's width and for
-    // its own width, one after the other; a new one once, when all are known.
+    // A new one each time: a document that has a layout would be laid out for its new
+    // text, for its table's width and for its own width, one after the other; a new one
+    // only once, when all are known.
     part.document = std::make_unique<QuietDocument>();
     if (part.plain) {
         renderPlain(part.segment.text, m_style, *part.document);
@@ -212,7 +213,8 @@ void MessageBody::renderPart(size_t index) {
     }
 }
 
-// The state in which a segment of code begins: that in which the one it continues ends.
+// The lexer's state at the beginning of a segment of code: that at the end of the segment
+// before it.
 LexState MessageBody::stateBefore(size_t index, const CodeLanguage& language) const {
     size_t first = index;
     while (first > 0 && m_parts[first].segment.continued && m_parts[first].lexStates.isEmpty()) {
@@ -565,8 +567,8 @@ void MessageBody::addMarks(const Part& part, QList<QAbstractTextDocumentLayout::
     }
 }
 
-// A strip below the lines. Its pattern and its colour both say how little the model expected what stands above;
-// colours as for those who see no red or green.
+// A strip below the lines. Its pattern and its colour both show how improbable the token
+// above was; the colours can be distinguished without seeing red or green.
 void MessageBody::paintSurprise(QPainter& painter, const Part& part) const {
     static constexpr std::array<QRgb, 4> kLight = {0x7d93aa, 0x0072b2, 0xc77700, 0xc43c00};
     static constexpr std::array<QRgb, 4> kDark = {0x8fa9c4, 0x56b4e9, 0xe69f00, 0xff7a45};
@@ -622,7 +624,8 @@ void MessageBody::paintPart(QPainter& painter, const Part& part, int index, cons
     if (isCode(part)) {
         const bool goesOn =
             index + 1 < static_cast<int>(m_parts.size()) && m_parts[static_cast<size_t>(index) + 1].segment.continued;
-        // Where the card goes on in the next segment its corners lie outside of what is painted here.
+        // If the card continues in the next segment its corners are outside of the
+        // painted area.
         const QRectF card = QRectF(part.box).adjusted(0.5, part.segment.continued ? -2 * kCorner : 0.5, -0.5,
                                                       goesOn ? 2 * kCorner : -0.5);
         painter.setClipRect(part.box);

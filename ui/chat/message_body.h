@@ -18,7 +18,7 @@ class QToolButton;
 
 namespace offstage::ui {
 
-// What shows of a message, and a little around it: pixels from its top.
+// The visible part of a message, and a little around it: pixels from its top.
 struct LayoutWindow {
     int top = 0;
     int bottom = std::numeric_limits<int>::max();
@@ -28,13 +28,13 @@ struct LayoutWindow {
     }
 };
 
-// What is drawn over the text, by places in its source.
+// Marks drawn over the text, by places in its source.
 enum class TextMark { Surprise1, Surprise2, Surprise3, Surprise4, Found, FoundCurrent, Token, PickedToken };
 inline constexpr size_t kTextMarks = 8;
 
-// The text of one message: selectable, copyable, painted only where it shows. Markdown is kept as segments; those in
-// the window have a document each, which is laid out once; those far from it have a height and nothing else. Only what
-// still grows is rendered again.
+// The text of one message: selectable, copyable, painted only where it is visible.
+// Markdown is kept as segments; those in the window have a document each, which is laid
+// out once; distant ones have only a height. Only growing segments are rendered again.
 class MessageBody : public QWidget {
     Q_OBJECT
 
@@ -52,7 +52,8 @@ class MessageBody : public QWidget {
     QString selectedText();    // formulas as they are written
     int naturalWidth() const;  // of the widest line in the present layout
 
-    // The height at this width: exact for what lies in the window, an estimate (or what was measured before) elsewhere.
+    // The height at this width: exact inside the window, an estimate (or an earlier
+    // measurement) elsewhere.
     int layoutFor(int width, const LayoutWindow& window);
     int layoutFor(int width) { return layoutFor(width, {}); }  // everything
     QSize sizeHint() const override;
@@ -72,15 +73,16 @@ class MessageBody : public QWidget {
     const QList<QPair<int, int>>& marks(TextMark mark) const { return m_marks[static_cast<size_t>(mark)]; }
     qsizetype sourceAt(QPoint at) const;         // -1: none
     qsizetype characterAt(QPoint at) const;      // the character under this point; -1: there is none
-    QRect rectOfSource(qsizetype offset) const;  // of the character that shows this place; exact as yOfSource()
-    // Whether hovered() is said.
+    QRect rectOfSource(qsizetype offset) const;  // of the character at this place; exact as yOfSource()
+    // Whether hovered() is emitted.
     void setReportsHover(bool reports) { m_reportsHover = reports; }
 
     std::vector<MarkdownSegment> segments() const;
     int renderCount() const { return m_renderCount; }
     qint64 renderedCharacters() const { return m_renderedCharacters; }  // those rendered again counted again
     int documentCount() const;
-    // Whether its words can be picked for their experts; a text that no token log knows of has none.
+    // Whether its words can be selected to see their experts; only for texts in the token
+    // log.
     void setPicksTokens(bool picks) { m_picksTokens = picks; }
     bool isBusy() const;  // holds a selection, or the mouse: not to be taken away
 
@@ -94,9 +96,9 @@ class MessageBody : public QWidget {
     void heightChanged();
     void tokenPicked(qsizetype sourceOffset);
     void focused();
-    // The character under the pointer, or that was picked by keyboard; -1: none any more.
+    // The character under the pointer, or selected by keyboard; -1: none any more.
     void hovered(qsizetype sourceOffset);
-    // Before the context menu at this place shows, for what others have to add.
+    // Before the context menu at this place opens, so that others can add entries.
     void menuOpening(qsizetype sourceOffset, QMenu* menu);
 
   protected:
@@ -161,7 +163,7 @@ class MessageBody : public QWidget {
 
     QString m_source;
     bool m_isPlain = true;
-    bool m_isFinished = false;  // no more text was to come
+    bool m_isFinished = false;  // no more text was expected
     bool m_picksTokens = true;
     bool m_reportsHover = false;
     qsizetype m_hovered = -1;

@@ -19,7 +19,8 @@ namespace offstage::ui {
 
 namespace {
 
-// What a person expects on the clipboard: formulas as they are written, a table's cells parted by tabs.
+// The text for the clipboard: formulas as their source, a table's cells separated by
+// tabs.
 QString textBetween(const QTextDocument& document, int from, int to) {
     QString text;
     int row = -1;
@@ -192,7 +193,7 @@ void MessageBody::mouseMoveEvent(QMouseEvent* event) {
     setCursor(format.anchorHref().isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
     const QString formula = format.property(kMathSourceProperty).toString();
     const QString tip = format.anchorHref().isEmpty() ? formula : format.anchorHref();
-    // Both come from the model: whatever they hold is shown as characters.
+    // Both come from the model: any markup in them is shown as characters.
     setToolTip(tip.isEmpty()
                    ? tip
                    : QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped().replace(u'\n', QStringLiteral("<br>"))));
@@ -241,7 +242,7 @@ void MessageBody::pickWord(bool forward) {
     if (m_parts.empty()) {
         return;
     }
-    // From what was picked last; at first from the top of what shows.
+    // From the last selected place; at first from the top of the visible part.
     size_t part = m_caret.part >= 0 ? static_cast<size_t>(m_caret.part) : 0;
     QTextCursor cursor(&documentOf(part));
     cursor.setPosition(std::clamp(m_caret.part < 0 ? 0
@@ -318,10 +319,10 @@ void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 void MessageBody::focusInEvent(QFocusEvent* event) {
-    // A frame only for those who came by keyboard; a click shows its place by itself.
+    // A frame only for focus by keyboard; a click shows its place by itself.
     delete m_ring;
     if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason) {
-        m_ring = new FocusRing(*this);  // outside: within it would go through the text
+        m_ring = new FocusRing(*this);  // outside: within it would cross the text
     }
     QWidget::focusInEvent(event);
     update();

@@ -8,8 +8,8 @@ class QPushButton;
 
 namespace offstage::ui {
 
-// A message being changed where it stands. Enter sends a prompt as a new branch; an answer has lines of its own, so
-// that Ctrl+Enter saves it. Esc leaves everything as it was.
+// Edits a message in its place. Enter sends a prompt as a new branch; an answer has line
+// breaks, so Ctrl+Enter saves it. Esc leaves everything unchanged.
 class MessageEditor : public QFrame {
     Q_OBJECT
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kBubblePadX = 16;
 constexpr int kBubblePadTop = 12;
-constexpr int kBubblePadBottom = 8;  // the last line brings its own space below
+constexpr int kBubblePadBottom = 8;  // the last line has its own space below
 constexpr int kCaptionGap = 6;
 constexpr double kBubbleCorner = 14;
 constexpr double kBubbleShare = 0.84;  // of the width, at most
@@ -265,7 +265,7 @@ void MessageWidget::refreshActions() {
     }
     if (m_again) {
         m_again->setVisible(wanted);
-        // What the person wrote can be gone on with as long as nothing follows it.
+        // An answer edited by the user can be continued while no message follows it.
         const bool stopped = m_message.state == Message::State::Stopped && (m_isLast || !m_message.edited);
         const bool cutShort = stopped || m_message.state == Message::State::Failed;
         m_continue->setVisible(wanted && cutShort && !(m_message.text.isEmpty() && m_message.thought.text.isEmpty()));
@@ -464,7 +464,7 @@ int MessageWidget::layOutFooter(int width, int y) {
         widget->setGeometry(x, y, widthOf(widget), kButton);
         x += widthOf(widget);
     }
-    // What buttons may take is kept free for them.
+    // The room of buttons is kept free, also while they are hidden.
     const int kept = right ? used : std::max(used, isComplete() ? 4 * kButton + (branches ? 84 : 0) : 0);
     int free = std::max(0, width - kept - 8);
     int bottom = y + (isComplete() || branches ? kButton : 0);
@@ -520,7 +520,7 @@ int MessageWidget::estimatedHeight(const Message& message, int width, const QFon
                           : AttachmentChips::estimatedHeight(message.attachments.size(), metrics) + kAttachmentsGap;
     const int frame = files + (prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap) +
                       (message.thought.isEmpty() ? 0 : ThoughtBlock::foldedHeight(metrics) + kThoughtGap);
-    // A text's last lines are half empty; a paragraph's end brings a gap.
+    // A text's last lines are half empty; a paragraph's end adds a gap.
     return frame + static_cast<int>(line * (1 + wrapped * 0.9 + breaks * 0.75)) + (prompt ? 0 : kCaptionGap + kButton);
 }
 

@@ -42,7 +42,7 @@ class MessageWidget : public QWidget {
     void stopEditing();
     bool isBusy() const;
 
-    // Lays out what lies in the window and says the height.
+    // Lays out the part in the window and returns the height.
     int layoutFor(int width, const LayoutWindow& window);
     // A place that keeps its y while heights above it change.
     MessageBody::Anchor anchorAt(int y) const;
@@ -61,8 +61,8 @@ class MessageWidget : public QWidget {
     void branchRequested(offstage::ui::MessageId id, int branch);
     void tokenTimelineRequested(offstage::ui::MessageId id);
     void tokenPicked(offstage::ui::MessageId id, int sourceOffset);
-    void thoughtUnfolded(offstage::ui::MessageId id, bool unfolded);  // by the person
-    // Of the answer's text; `place`, global, is of the character.
+    void thoughtUnfolded(offstage::ui::MessageId id, bool unfolded);  // by the user
+    // In the answer's text; `place`, global, is of the character.
     void sourceHovered(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
     void menuOpening(offstage::ui::MessageId id, int sourceOffset, QMenu* menu);
 
@@ -90,7 +90,7 @@ class MessageWidget : public QWidget {
 
     Message m_message;
     bool m_shownComplete = false;
-    QLabel* m_author = nullptr;  // of an answer
+    QLabel* m_author = nullptr;  // an answer's
     ThoughtBlock* m_thought = nullptr;
     bool m_thoughtUnfolded = false;
     MessageAttachments* m_attachments = nullptr;

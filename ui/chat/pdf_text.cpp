@@ -41,8 +41,8 @@ QString openingProblem(QPdfDocument::Error error, const QString& name) {
     }
 }
 
-// What the reader of PDF files writes beside the text: U+0002 for a hyphen at the end of a line, whose word goes on in
-// the next one, and other control characters.
+// The PDF reader's additions to the text: U+0002 for a hyphen at the end of a line, whose
+// word continues in the next one, and other control characters.
 QString cleaned(QString text) {
     text.replace(QStringLiteral("\r\n"), QStringLiteral("\n")).replace(u'\r', u'\n');
     text.remove(QStringLiteral("\x02\n"));

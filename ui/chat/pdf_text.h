@@ -17,9 +17,10 @@ struct PdfText {
 // Whether this program was built with Qt PDF; without it readPdf() refuses everything.
 bool readsPdf();
 
-// The text of a PDF file. Refused are files with a password, files without text, damaged ones, those above kLargestPdf,
-// and those with more than `mostText` characters. Reads page by page, and ends between two pages where `stop` says so,
-// with an error. `onPage`: before each page, its number from 1 and how many there are. Blocks; any thread.
+// The text of a PDF file. Refused are files with a password, files without text, damaged
+// ones, those above kLargestPdf, and those with more than `mostText` characters. Reads
+// page by page, and ends between two pages after a stop request, with an error. `onPage`:
+// before each page, its number from 1 and the number of pages. Blocks; any thread.
 PdfText readPdf(const QString& path, const QString& name, qsizetype mostText, const std::stop_token& stop,
                 const std::function<void(int page, int nPages)>& onPage);
 

@@ -41,7 +41,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
                      tr("&New persona of what is set up now…")});
     m_bar->box().setAccessibleName(tr("Persona of this conversation"));
     m_bar->box().setToolTip(tr("Persona: system prompt, sampling and model under a name"));
-    // Of one width, whatever is chosen: the menu beside it stays where it is.
+    // One width for all choices: the menu beside it keeps its place.
     m_bar->box().setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_bar->box().setMinimumContentsLength(kNameLength);
     m_bar->box().setFocusPolicy(Qt::TabFocus);
@@ -94,7 +94,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     connect(&m_chat, &ChatController::currentChanged, this, &PersonaBar::refresh, Qt::QueuedConnection);
     connect(&m_sampling, &SamplingPanel::samplingChanged, this, &PersonaBar::refresh);
     connect(&m_sampling, &SamplingPanel::systemPromptChanged, this, &PersonaBar::refresh);
-    // What can be done depends on the model that is open.
+    // The possible actions depend on the open model.
     connect(&menu, &QMenu::aboutToShow, this, &PersonaBar::refresh);
     refresh();
 }
@@ -122,7 +122,7 @@ void PersonaBar::choose(qsizetype index) {
         setPersona(chosen.id);
         m_sampling.choose(chosen.systemPrompt, chosen.sampling.value_or(m_chat.sampling()));
     } else {
-        // What came with the persona goes with it; what the person has changed since stays.
+        // The persona's settings go with it; changes that the user has made since stay.
         const auto before = persona();
         const bool untouched = before && !isChanged();
         setPersona({});
@@ -145,7 +145,7 @@ void PersonaBar::save(const QString& name) {
     refresh();
 }
 
-// At once, and it can be brought back: nothing asks first.
+// At once and without a question, because it can be restored.
 void PersonaBar::remove(const Persona& persona) {
     m_removed = persona;
     m_restore->setText(tr("&Bring back %1").arg(QString(persona.name).replace(u'&', QStringLiteral("&&"))));
@@ -155,7 +155,7 @@ void PersonaBar::remove(const Persona& persona) {
 
 void PersonaBar::restore() {
     m_restore->setVisible(false);
-    m_personas.put(m_removed);  // conversations know it by its id
+    m_personas.put(m_removed);  // conversations refer to it by its id
 }
 
 // Also for the first conversation of the next start, as prompt and sampling are.

@@ -15,9 +15,10 @@ class ChatController;
 class PresetBar;
 class SamplingPanel;
 
-// At the head of the conversation: its persona, and a menu to make one of what is set up now, to change, rename,
-// delete, import and export them. A persona that is chosen sets the conversation's system prompt and sampling; its
-// model is the window's to offer. GUI thread only.
+// At the head of the conversation: its persona, and a menu to make one from the present
+// settings, to change, rename, delete, import and export them. Choosing a persona sets
+// the conversation's system prompt and sampling; the window offers its model. GUI thread
+// only.
 class PersonaBar : public QWidget {
     Q_OBJECT
 
@@ -27,7 +28,7 @@ class PersonaBar : public QWidget {
         QString name;
     };
 
-    // `modelNow`: the one that is open.
+    // `modelNow`: the open one.
     PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling, std::function<Model()> modelNow,
                QWidget* parent = nullptr);
 
@@ -37,12 +38,12 @@ class PersonaBar : public QWidget {
     QAction& restoreAction() const { return *m_restore; }  // seen once one was deleted
     QAction& importAction() const { return *m_import; }
     QAction& exportAction() const { return *m_export; }
-    // Of the conversation that is shown; nothing: none, or it was deleted.
+    // The shown conversation's; nothing: none, or it was deleted.
     std::optional<Persona> persona() const;
-    // The conversation's system prompt or sampling is no longer the persona's.
+    // The conversation's system prompt or sampling differs from the persona's.
     bool isChanged() const;
 
-    // Whole sentences about what happened come by said().
+    // Reports come as whole sentences by said().
     void importFrom(const QString& file);
     void exportTo(const QString& file);
 
@@ -74,7 +75,7 @@ class PersonaBar : public QWidget {
     QAction* m_restore;
     QAction* m_import;
     QAction* m_export;
-    Persona m_removed;  // what can be brought back
+    Persona m_removed;  // can be restored
 };
 
 }  // namespace offstage::ui

@@ -10,7 +10,8 @@ class QToolButton;
 
 namespace offstage::ui {
 
-// What went wrong, in the conversation where it happened: a sentence, the detail for who asks, and what one can do.
+// A problem, in the conversation where it happened: a sentence, details on demand, and
+// possible actions.
 class ProblemCard : public QFrame {
     Q_OBJECT
 

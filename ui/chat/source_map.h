@@ -7,8 +7,9 @@ namespace offstage::ui {
 
 struct MarkdownSegment;
 
-// From positions in a rendered document to places in the message's source and back. Runs stand in the order of the
-// document; a run whose two lengths are equal is exact to the character, any other (a formula) counts as a whole.
+// From positions in a rendered document to places in the message's source and back. Runs
+// are in the order of the document; a run whose two lengths are equal is exact to the
+// character, any other (a formula) counts as a whole.
 class SourceMap {
   public:
     struct Run {
@@ -27,7 +28,7 @@ class SourceMap {
     // The pieces of the document that come from [begin, end) of the source, as (position, length).
     QList<QPair<int, int>> pieces(qsizetype begin, qsizetype end) const;
 
-    // Of text that is shown as it is: code, prompts.
+    // For text that is shown unchanged: code, prompts.
     static SourceMap ofLines(const MarkdownSegment& segment);
 
   private:

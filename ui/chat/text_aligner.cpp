@@ -72,7 +72,7 @@ void TextAligner::goTo(int line, int column) {
     if (line < 1 || line > m_lines.size()) {
         return;
     }
-    // What stands before a block is indentation and markers: as many characters as bytes.
+    // Indentation and markers precede a block: as many characters as bytes.
     const qsizetype at = std::min(m_lines[line - 1] + std::max(0, column - 1), m_source.text().size());
     m_at = std::max(m_at, at);
 }

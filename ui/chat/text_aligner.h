@@ -9,8 +9,9 @@
 
 namespace offstage::ui {
 
-// A segment's text in which each formula is one character outside of Unicode's assigned ones, so that the parser leaves
-// its inside alone ("a_1 * b_2" is not emphasis in a formula).
+// A segment's text in which each formula is one character outside of Unicode's assigned
+// ones, so that the parser does not parse its inside ("a_1 * b_2" is not emphasis in a
+// formula).
 class ProtectedText {
   public:
     struct Formula {
@@ -35,7 +36,7 @@ class ProtectedText {
     QList<SourceLine> m_shifts;  // from text() to the segment's text
 };
 
-// Walks through the source in the order in which the parser hands out its texts.
+// Walks through the source in the order of the parser's texts.
 class TextAligner {
   public:
     explicit TextAligner(const ProtectedText& source);
@@ -44,8 +45,9 @@ class TextAligner {
     void nextLine();
     void skipAddress(const QString& url);
     void skipFormula();
-    // Where `piece`, the next text, comes from; positions count from its beginning. Escapes and entities are seen
-    // through; a piece that is not found counts as standing here, as a whole.
+    // The source of `piece`, the next text; positions count from its beginning. Handles
+    // escapes and entities; a piece that is not found is assigned to this place, as a
+    // whole.
     QList<SourceMap::Run> align(const QString& piece);
 
     const ProtectedText::Formula* formulaAt(const QString& text, qsizetype at) const {
@@ -56,7 +58,7 @@ class TextAligner {
     bool matches(qsizetype at, const QString& piece, QList<SourceMap::Run>* runs, qsizetype* end) const;
 
     const ProtectedText& m_source;
-    QList<qsizetype> m_lines;  // where each begins
+    QList<qsizetype> m_lines;  // the beginning of each
     qsizetype m_at = 0;
 };
 

@@ -15,7 +15,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kThoughtShowMs = 50;
-constexpr int kThoughtIndent = 23;  // of the text, behind a line
+constexpr int kThoughtIndent = 23;  // of the text, after a line
 constexpr int kThoughtTextGap = 6;
 constexpr int kThoughtLineAt = 11;
 

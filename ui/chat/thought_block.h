@@ -11,8 +11,8 @@ class QToolButton;
 
 namespace offstage::ui {
 
-// What a model thought before it answered, folded into one line that says how long it took; a click or the space bar
-// unfolds it. Folded, it costs nothing but that line.
+// The model's thinking before its answer, folded into one line with its duration; a click
+// or the space bar unfolds it. Folded, it costs only that line.
 class ThoughtBlock : public QWidget {
     Q_OBJECT
 
@@ -28,7 +28,7 @@ class ThoughtBlock : public QWidget {
     QToolButton& header() const { return *m_header; }
     MessageBody* body() const { return m_body; }  // null: folded
 
-    // Lays out what lies in the window and says the height.
+    // Lays out the part in the window and returns the height.
     int layoutFor(int width, const LayoutWindow& window);
     static int foldedHeight(const QFontMetrics& metrics);
 

@@ -47,7 +47,7 @@ std::vector<engine::TokenProbability> ChosenToken::rivals() const {
 TokenChoices::TokenChoices(std::size_t limitTokens, QObject* parent) : QObject(parent), m_limit(limitTokens) {}
 
 void TokenChoices::append(std::vector<ChosenToken>& tokens, ChosenToken token) {
-    // Those that had the first bytes of this one's character.
+    // The tokens with the first bytes of this one's character.
     for (auto before = tokens.rbegin(); token.begin < token.end && before != tokens.rend(); ++before) {
         if (before->begin != before->end || before->begin != token.begin || before->isThinking) {
             break;
@@ -64,7 +64,8 @@ void TokenChoices::add(MessageId message, int textOffset, const StreamedText& pi
     }
     const bool isNew = !m_tokens.contains(message);
     if (piece.choices.empty()) {
-        // What an answer says before its first token that is kept cannot be gone on from.
+        // An answer that has text before its first stored token cannot be continued from
+        // a token.
         if (!piece.marks.isEmpty() || !piece.thought.isEmpty()) {
             m_incomplete[message] = true;
         }
@@ -113,7 +114,7 @@ std::optional<TokenChoices::Beginning> TokenChoices::beginningWith(MessageId mes
         out.rivalText = wholeText(chosen->bytes).value_or(QString());
     }
     if (instead->begin == 0 && out.rivalText.startsWith(u' ')) {
-        out.rivalText.remove(0, 1);  // that nobody typed
+        out.rivalText.remove(0, 1);  // not part of the text
     }
     return out;
 }
@@ -127,7 +128,7 @@ void TokenChoices::addBranch(MessageId branch, MessageId message, int index, eng
     ChosenToken last = from[static_cast<std::size_t>(index)];
     const engine::TokenProbability before = last.choice.chosen;
     last.choice.chosen = *rivalOf(last, rival);
-    // What stood there is a rival now.
+    // The token that was there is an alternative now.
     auto& others = last.choice.alternatives;
     if (std::none_of(others.begin(), others.end(), [&](const auto& one) { return one.token == before.token; })) {
         others.insert(others.begin(), before);

@@ -13,13 +13,13 @@
 
 namespace offstage::ui {
 
-// A token of an answer, and what the model would have preferred in its place.
+// A token of an answer, and the more probable alternatives.
 struct ChosenToken {
-    // In Message::text. Tokens that share a character share its range; empty for what is no part of it (a thought, its
-    // markers) and until a character is whole.
+    // In Message::text. Tokens that share a character share its range; empty for tokens
+    // outside the text (a thought, its markers) and until a character is complete.
     int begin = 0;
     int end = 0;
-    bool isThinking = false;  // of the thought before the answer
+    bool isThinking = false;  // in the thought before the answer
     engine::TokenChoice choice = {};
 
     engine::TokenId id() const { return choice.chosen.token; }
@@ -36,15 +36,17 @@ class TokenChoices : public QObject {
   public:
     static constexpr std::size_t kLimitTokens = 100'000;
     static constexpr int kRivals = 5;
-    static constexpr int kAlternatives = kRivals + 1;  // to be asked for: the chosen token is often among them
+    static constexpr int kAlternatives = kRivals + 1;  // to request: the chosen token is often among them
 
     explicit TokenChoices(std::size_t limitTokens = kLimitTokens, QObject* parent = nullptr);
 
-    // A piece of an answer, which begins at textOffset in the message's text. Pieces of a message come in order. An
-    // answer of which a token is missing is not kept: nothing could go on from it.
+    // A piece of an answer, which begins at textOffset in the message's text. Pieces of a
+    // message come in order. An answer with a missing token is not stored: it could not
+    // be continued.
     void add(MessageId message, int textOffset, const StreamedText& piece);
-    // What an answer begins with that has one of this token's rivals in its place: the tokens before it and the rival,
-    // and the rival's text (empty where it is no whole character). Nothing: they are not kept, or it is no rival.
+    // The beginning of an answer with one of this token's alternatives in its place: the
+    // tokens before it and the alternative, and the alternative's text (empty if it is no
+    // whole character). Nothing: they are not stored, or it is no alternative.
     struct Beginning {
         std::vector<engine::TokenId> ids;
         QString rivalText;
@@ -73,7 +75,7 @@ class TokenChoices : public QObject {
     std::deque<MessageId> m_order;        // oldest first
 };
 
-// Its text as a person can see it: white space and bytes that are no whole character are named. "the", "⏎", "0xE4".
+// Its visible text: white space and incomplete characters get signs. "the", "⏎", "0xE4".
 QString visibleText(const engine::TokenProbability& token);
 QString probabilityText(double probability);  // "12.3 %", "< 0.1 %"
 

@@ -19,7 +19,7 @@ class TokenChoicesTip : public QFrame {
   public:
     explicit TokenChoicesTip(QWidget* parent);
 
-    // Below `beside` (global), or above where there is no room.
+    // Below `beside` (global), or above if there is no room.
     void showFor(const ChosenToken& token, const QRect& beside);
     QStringList rows() const;  // "␣the 93.1 %", the chosen one first
     QSize sizeHint() const override;
@@ -55,7 +55,8 @@ class TokenChoicesView : public QObject {
     static int surpriseLevel(double probability);
 
   Q_SIGNALS:
-    // The person wants this token of the answer to be another one, and the answer to go on from there.
+    // The user has chosen another token at this place of the answer, which is to continue
+    // from there.
     void rivalChosen(offstage::ui::MessageId answer, int index, offstage::engine::TokenId rival);
 
   private:

@@ -63,7 +63,8 @@ void DeviceChoices::fill(const engine::Hardware& hardware) {
             m_choices.append({QStringLiteral("emulated:") + QString::fromStdString(id), name,
                               bytesText(profile.memory_bytes), true, profile.memory_bytes});
         } catch (const engine::Error&) {
-            // A profile that cannot be read is not offered; naming it on the command line says what is wrong with it.
+            // A profile that cannot be read is not listed; naming it on the command line
+            // shows its error.
         }
     }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Where a model may run: the CPU, the GPUs found, and the GPUs that can be emulated.
+// The devices for models: the CPU, the GPUs found, and the GPUs that can be emulated.
 
 #include <QList>
 #include <QObject>
@@ -18,8 +18,8 @@ struct DeviceChoice {
     quint64 memoryBytes = 0;
 };
 
-// Looks for hardware in the background (a driver's first start takes a second) and lists what there is. Emulated
-// profiles are known at once. GUI thread.
+// Detects hardware in the background (a driver's first start takes a second) and lists
+// it. Emulated profiles are available at once. GUI thread.
 class DeviceChoices : public QObject {
     Q_OBJECT
 
@@ -31,14 +31,15 @@ class DeviceChoices : public QObject {
     bool looked() const { return m_looked; }
     const QList<DeviceChoice>& choices() const { return m_choices; }  // the CPU first
     bool hasGpu() const;
-    // "2 cores, 24 GiB RAM; no GPU (no NVIDIA driver is loaded)": what was found, as a sentence part.
+    // "2 cores, 24 GiB RAM; no GPU (no NVIDIA driver is loaded)": the detected hardware,
+    // as a part of a sentence.
     QString found() const { return m_found; }
     const DeviceChoice* find(const QString& id) const;
-    // For the person, after "on": "the CPU", "NVIDIA H200", "GeForce RTX 3060 (emulated)"; the id
-    // itself where nothing is known of it.
+    // For users, after "on": "the CPU", "NVIDIA H200", "GeForce RTX 3060 (emulated)"; the
+    // id itself if it is unknown.
     QString nameOf(const QString& id) const;
 
-    // A small one, so that the demo model does not fit: what "Try an emulated GPU" takes.
+    // A small one, so that the demo model does not fit: for "Try an emulated GPU".
     static QString demonstrationDevice() { return QStringLiteral("emulated:rtx-3060-desktop"); }
     static constexpr quint64 kDemonstrationVram = quint64{24} << 20;
 

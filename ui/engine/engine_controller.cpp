@@ -13,7 +13,7 @@ namespace {
 constexpr int kReadingIntervalMs = 250;
 constexpr std::size_t kMostReplanRequests = 256;  // as many as the engine keeps reports
 
-// What an answer says that was written with one after the other.
+// The choice to show for an answer that was written with one after the other.
 engine::ThetaChoice moreLeftOut(const engine::ThetaChoice& before, const engine::ThetaChoice& now) {
     if (!now.leaves_out() || !before.leaves_out()) {
         return now.leaves_out() ? now : before;
@@ -154,7 +154,7 @@ RequestId EngineController::generate(const engine::GenerationRequest& request) {
     if (!m_worker || m_state != State::Ready) {
         return 0;
     }
-    m_advanceStop.request_stop();  // what is left moves between the answer's steps
+    m_advanceStop.request_stop();  // remaining work moves between the answer's steps
     m_generateStop = std::stop_source();
     m_generateId = ++m_lastId;
     m_answerTheta = m_theta;
@@ -193,7 +193,7 @@ void EngineController::serve(std::shared_ptr<engine::AnswerQueue> queue) {
         return;
     }
     m_serving = true;
-    m_advanceStop.request_stop();  // what is left moves between the answer's steps
+    m_advanceStop.request_stop();  // remaining work moves between the answer's steps
     m_serveStop = std::stop_source();
     Q_EMIT servingChanged(true);
     QMetaObject::invokeMethod(
@@ -345,7 +345,8 @@ void EngineController::cancelReplan() {
 RequestId EngineController::requestPreview(const engine::ReplanRequest& request) {
     const RequestId id = ++m_lastId;
     const bool asked = ask([&](engine::Session& session) {
-                           // The worker lives as long as its session; this object may be gone by then.
+                           // The worker exists as long as its session; this object may be
+                           // destroyed by then.
                            session.request_preview(
                                request, [worker = m_worker, id](const auto& preview, const engine::Message& problem) {
                                    Q_EMIT worker->previewed(id, preview.value_or(engine::ReplanPreview()), problem);
@@ -381,7 +382,7 @@ void EngineController::onLoaded(RequestId id, const engine::ModelSummary& model)
     }
     m_loadId = 0;
     m_model = model;
-    if (m_loadRequest.quality.max_kl > 0) {  // the plan has chosen what is left out
+    if (m_loadRequest.quality.max_kl > 0) {  // the plan has chosen the thresholds
         m_theta =
             m_answerTheta = {model.theta_loss > 0 ? 0 : model.theta, model.theta_loss,
                              model.accepts_guesses ? engine::NeuronGuesses::kAccept : engine::NeuronGuesses::kCorrect};

@@ -19,8 +19,9 @@ namespace offstage::ui {
 
 class EngineWorker;
 
-// The window's side of the engine: owns the thread and the worker, numbers the requests, drops what comes back for a
-// request that no longer counts. GUI thread only; nothing here waits for the engine except shutdown().
+// The window's side of the engine: owns the thread and the worker, numbers the requests,
+// drops results of outdated requests. GUI thread only; only shutdown() waits for the
+// engine.
 class EngineController : public QObject {
     Q_OBJECT
 
@@ -33,7 +34,7 @@ class EngineController : public QObject {
 
     State state() const { return m_state; }
     const std::optional<engine::ModelSummary>& model() const { return m_model; }
-    // What the model was opened with, or the one that is being opened.
+    // The request of the open model, or of the one being opened.
     const engine::LoadRequest& loadRequest() const { return m_loadRequest; }
     bool isAnswering() const { return m_state == State::Generating || m_state == State::Stopping; }
 
@@ -47,10 +48,11 @@ class EngineController : public QObject {
     void stop();
     // Ends a running answer for the window at once (answerInterrupted), and lets the engine forget all conversations.
     void resetConversation();
-    // The same, but what the KV cache holds stays there while there is room: for another conversation.
+    // The same, but the KV cache keeps its contents while there is room: for another
+    // conversation.
     void beginConversation();
 
-    // tokensCounted() follows: what these messages would take of the context.
+    // tokensCounted() follows: the number of context tokens for these messages.
     RequestId countTokens(const std::vector<engine::ChatMessage>& messages);
 
     // ---- requests of other programs, one at a time, between the window's own answers
@@ -67,29 +69,30 @@ class EngineController : public QObject {
     std::vector<float> plannedPopularity() const;
     std::vector<engine::ReplanReport> replans() const;
 
-    // ---- other machines that compute experts: of every model from now on, and of the one that is loaded from the end
-    // of a running answer on. Empty: none.
+    // ---- other machines that compute experts: for every model from now on, and for the
+    // loaded one from the end of a running answer on. Empty: none.
     void setMachines(const engine::JoinMachinesFn& join);
-    // What has happened to them since the last call.
+    // Notes about them since the last call.
     std::vector<engine::Message> takeMachineNotes();
 
     // ---- which neurons of experts are left out (engine::LoadRequest::theta): as opened, and as set since.
     const engine::ThetaChoice& theta() const { return m_theta; }
-    // From the next step on, also of an answer that is being written. Whether the engine can.
+    // From the next step on, also of a running answer. Returns whether the engine can.
     bool setTheta(const engine::ThetaChoice& theta);
-    // That the running answer, or the last one, was written with; of several the largest, or the last of two kinds.
+    // The theta of the running or last answer; of several the largest, or the last of two
+    // kinds.
     const engine::ThetaChoice& answerTheta() const { return m_answerTheta; }
 
     // ---- budgets that move, also while an answer is written. 0: not now (no model); else the number of the report.
     quint64 replan(const engine::ReplanRequest& request);
-    // What was asked for since the model was loaded, by the numbers of the reports.
+    // Requests since the model was loaded, by the numbers of the reports.
     const std::map<quint64, engine::ReplanRequest>& replanRequests() const { return m_replanRequests; }
     quint64 changeExperts(const engine::ExpertChange& change);
     void cancelReplan();
     // previewed() follows, for the newest request only. 0: not now.
     RequestId requestPreview(const engine::ReplanRequest& request);
 
-    // Stops whatever runs and joins the thread. Idempotent.
+    // Stops all work and joins the thread. Idempotent.
     void shutdown();
 
   Q_SIGNALS:
@@ -107,9 +110,10 @@ class EngineController : public QObject {
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
     void answerInterrupted(quint64 id);
     void tokensCounted(quint64 id, qint64 tokens);  // -1: the model has nothing to count them with
-    // problem: empty, or a sentence that says why there is no preview.
+    // problem: empty, or a sentence with the reason why there is no preview.
     void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
-    // A re-plan was asked for, by whomever: panels begin to look at replans().
+    // A re-plan was requested by any part of the program: panels begin to watch
+    // replans().
     void replanRequested(quint64 id);
     void thetaChanged(const offstage::engine::ThetaChoice& theta);
     // The engine begins to connect to other machines; or it cannot, and why.

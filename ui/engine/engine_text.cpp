@@ -18,7 +18,7 @@ struct ArgumentText {
         return number.decimals < 0 ? QLocale().toString(number.value, 'g', 6)
                                    : QLocale().toString(number.value, 'f', number.decimals);
     }
-    // The engine's logs are exact; a person reads "145.0 MiB".
+    // The engine's logs are exact; users read "145.0 MiB".
     QString operator()(const engine::ByteSize& size) const { return bytesText(size.bytes); }
     QString operator()(const std::shared_ptr<const engine::Message>& message) const { return engineText(*message); }
 };

@@ -8,13 +8,14 @@ namespace offstage::ui {
 
 struct EngineFailure;
 
-// What the engine says, in the language of the window: its template by its code, numbers and sizes as the language
-// writes them. What comes from outside (names, paths, words of the system) stays as it is. Empty for an empty message.
+// The engine's messages in the window's language: the template by its code, numbers and
+// sizes in the language's format. Text from outside (names, paths, the system's words) is
+// not translated. Empty for an empty message.
 //
 // GUI thread.
 QString engineText(const engine::Message& message);
 
-// Of a failure: its message's, or the sentence that came with it.
+// For a failure: its message's text, or the sentence that came with it.
 QString sentenceOf(const EngineFailure& failure);
 
 }  // namespace offstage::ui

@@ -1,5 +1,6 @@
 #pragma once
-// What travels between the engine's thread and the window: plain values, registered with Qt's meta-type system.
+// Values exchanged between the engine's thread and the window: plain, registered with
+// Qt's meta-type system.
 
 #include <functional>
 #include <memory>
@@ -19,31 +20,31 @@ using SessionFactory = std::function<std::unique_ptr<engine::Session>()>;
 // An engine::Error (or any other exception at the engine's boundary) as a value.
 struct EngineFailure {
     engine::ErrorKind kind = engine::ErrorKind::kInternal;
-    QString sentence;         // for the person, in the window's language; EngineController fills it from the message
-    QString detail;           // for the log, and for who opens "Details"
+    QString sentence;         // for the user, in the window's language; EngineController fills it from the message
+    QString detail;           // for the log, and for "Details"
     engine::Message message;  // empty: the sentence came from elsewhere
 };
 
 // A token of a streamed answer.
 struct TokenMark {
-    int end = 0;       // of its text, in StreamedText::text; equal to the one before where a character is incomplete
-    quint64 step = 0;  // of the engine, that wrote it: engine::LayerEvent::step
+    int end = 0;       // of its text, in StreamedText::text; equal to the one before if a character is incomplete
+    quint64 step = 0;  // the engine's step that wrote it: engine::LayerEvent::step
 };
 
-// The same with what the model would have written instead; also of tokens that are no part of the text.
+// The same with the alternatives; also for tokens outside the text.
 struct StreamedChoice {
     int end = 0;  // as TokenMark::end
     bool isThinking = false;
     engine::TokenChoice choice;
 };
 
-// What came since the last one: several deltas of the engine, joined.
+// The output since the last one: several deltas of the engine, joined.
 struct StreamedText {
     QString text;
-    QString thought;                      // what the model thinks before it answers; no part of `text`
+    QString thought;                      // the model's thinking before its answer; no part of `text`
     qint64 thoughtTokens = 0;             // so far
     QList<TokenMark> marks;               // of `text`
-    std::vector<StreamedChoice> choices;  // of all tokens, where the request asked for them
+    std::vector<StreamedChoice> choices;  // for all tokens, if requested
     qint64 tokens = 0;                    // generated so far
     double tokensPerSecond = 0;           // decode, so far
 };

@@ -122,7 +122,7 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
             }
             Q_EMIT answered(id, result);
         } catch (...) {
-            // What was written before the failure belongs to the person too.
+            // Text written before the failure is kept for the user.
             if (!waiting.empty() || !thought.empty()) {
                 flush();
             }
@@ -140,7 +140,7 @@ void EngineWorker::advance(const std::stop_token& stop) {
     try {
         m_session->advance(stop);
     } catch (...) {
-        // A re-plan that went wrong says so in its report.
+        // The report of a failed re-plan contains the error.
     }
 }
 
@@ -194,7 +194,7 @@ void EngineWorker::leaveConversation(void (engine::Session::*leave)()) {
     try {
         (m_session.get()->*leave)();
     } catch (...) {
-        // Forgetting has no answer to fail; the next request reports whatever is wrong.
+        // reset has no result that could fail; the next request reports any problem.
     }
 }
 

@@ -13,9 +13,9 @@ class AnswerQueue;
 
 namespace offstage::ui {
 
-// Lives on the engine's thread and owns the session. Its functions run there (queued by EngineController) and block it;
-// a stop request comes past the event loop, through the token. Nothing is thrown out of here: what the engine throws
-// becomes a signal.
+// Lives on the engine's thread and owns the session. Its functions run there (queued by
+// EngineController) and block it; a stop request bypasses the event loop, through the
+// token. Exceptions never leave this class: the engine's become a signal.
 class EngineWorker : public QObject {
     Q_OBJECT
 
@@ -31,7 +31,8 @@ class EngineWorker : public QObject {
     // Goes on moving experts between two answers, until all is done or a stop is requested.
     void advance(const std::stop_token& stop);
 
-    // Other machines compute experts of the model that is loaded, if one is; instead of those that did.
+    // Other machines compute experts of the loaded model, if there is one; they replace
+    // the machines before.
     void join(const engine::JoinMachinesFn& machines, const std::stop_token& stop);
 
     // Any thread. Null until the session exists; then valid for the worker's lifetime. Only what engine::Session allows

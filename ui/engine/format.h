@@ -1,5 +1,5 @@
 #pragma once
-// Numbers and names as a person reads them.
+// Numbers and names for display.
 
 #include <span>
 
@@ -21,7 +21,7 @@ QString percentText(double share);
 QString countText(qint64 count);                          // "46.7 B", "12 M", "1,234"
 QString hardwareText(const engine::ModelSummary& model);  // "CPU · 2 threads · AVX-512 bf16"
 QString modelText(const engine::ModelSummary& model);     // "8 layers × 8 experts, 2 active"
-// How a speed is known. The three never look alike.
+// The origin of a speed. The three never look alike.
 enum class SpeedKind {
     Measured,   // by a real device's clock
     Simulated,  // by an emulated device's, which works times out
@@ -29,7 +29,7 @@ enum class SpeedKind {
 };
 QString speedText(double tokensPerSecond, SpeedKind kind);      // "37.5 tokens/s (measured)"
 QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s (measured)", "... (simulated)"
-// Of forecasts: "37.5", "1,234"; a dash where nothing is known.
+// For forecasts: "37.5", "1,234"; a dash if nothing is known.
 QString rateText(double tokensPerSecond);
 QString readingText(qint64 read, qint64 tokens);  // "Reading the prompt: 1,024 of 4,096 tokens"
 QString firstTokenText(double seconds);           // small models read a prompt in less than a millisecond

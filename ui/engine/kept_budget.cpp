@@ -20,7 +20,7 @@ const QString kExperts = QStringLiteral("experts");
 const QString kCache = QStringLiteral("cache");
 const QString kNeuronCache = QStringLiteral("neuronCache");
 
-// A path may hold what a key of the settings must not.
+// A path may contain characters that a key of the settings must not.
 QString hashOf(const QString& text) {
     return QString::fromLatin1(QCryptographicHash::hash(text.toUtf8(), QCryptographicHash::Sha256).toHex().left(24));
 }
@@ -107,7 +107,7 @@ void KeptBudget::applyTo(engine::LoadRequest& request) {
     if (settings.contains(kContext)) {
         request.context = settings.value(kContext).toLongLong();
     }
-    // A format or policy that another version wrote is as if none were kept.
+    // A format or policy of another version is ignored.
     if (settings.contains(kKv)) {
         try {
             request.kv = engine::parse_kv_type(settings.value(kKv).toString().toStdString());

@@ -201,7 +201,7 @@ bool Machines::anyUsed() const {
     return std::any_of(m_machines.begin(), m_machines.end(), [](const Machine& m) { return m.used; });
 }
 
-// What was learned of the shape counts for other machines and another choice no more.
+// Knowledge about the shape does not apply to other machines or another choice.
 void Machines::joinAsChosen() {
     m_choseAgain = m_helpersOnly = m_followedKv = false;
     join();
@@ -388,7 +388,8 @@ void Machines::lookForNotes() {
         const bool makesSteps =
             note.is(messages::node_shape_decentralised) || note.is(messages::node_shape_now_decentralised);
         if (makesSteps || note.is(messages::node_shape_now_helpers)) {
-            // What a shape is chosen by comes over connections of helpers; another shape needs others.
+            // A shape is chosen over connections of helpers; another shape needs new
+            // connections.
             for (const Machine& machine : std::as_const(m_machines)) {
                 if (machine.used) {
                     Q_EMIT connecting(machine.address,
@@ -404,7 +405,7 @@ void Machines::lookForNotes() {
         Q_EMIT noted(engineText(note), isProblem);
     }
     lookAtShape();
-    // Parted from: what was left to be said has been.
+    // Not joined any more: all notes have been shown.
     if (!anyUsed() && !m_engine.isAnswering()) {
         m_notes.stop();
     }

@@ -17,10 +17,11 @@ namespace offstage::ui {
 
 class EngineController;
 
-// Other machines of the person's that compute experts: which are paired with this one, and which of them are switched
-// on, as kept in the settings. A loaded model is joined by those; what is switched while an answer is written counts
-// from its end on. Pairing and testing work on a thread of their own. What another program pairs or removes is seen at
-// once. Nothing connects without a machine that the person has added and switched on, or tests. GUI thread only.
+// The user's other machines that compute experts: those paired with this one, and the
+// ones among them that are switched on, as stored in the settings. They join a loaded
+// model; changes during an answer apply after its end. Pairing and testing run on a
+// separate thread. Changes by another program are noticed at once. A connection is made
+// only to a machine that the user has added and switched on, or tests. GUI thread only.
 class Machines : public QObject {
     Q_OBJECT
 
@@ -57,7 +58,7 @@ class Machines : public QObject {
 
   Q_SIGNALS:
     void changed();
-    // answers: the machine has already answered as one that serves.
+    // answers: the machine has already answered as a running node.
     void paired(const QString& name, bool answers);
     void pairingFailed(const QString& sentence);  // empty: it was cancelled
     void tested(const QString& name, const QString& sentence, bool failed);
@@ -90,8 +91,9 @@ class Machines : public QObject {
     QTimer m_notes;
     QFileSystemWatcher m_list;
     QTimer m_listChanged;  // a list is written in several steps
-    // Of the machines and the choice as they are, each once: a choice that did not count a machine was made again; one
-    // that a machine refused has given way to helpers; another type of the KV cache was followed.
+    // For the present machines and choice, each once: the choice was repeated with a
+    // machine that it had not counted; helpers replaced a shape that a machine refused;
+    // another type of the KV cache was followed.
     bool m_choseAgain = false, m_helpersOnly = false, m_followedKv = false;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The person's choice of sampling: what the engine gets, the presets, and where it is kept.
+// The user's choice of sampling: the engine's settings, the presets, and their storage.
 
 #include <QList>
 #include <QString>
@@ -14,8 +14,8 @@ struct Sampling {
     engine::SamplerSettings sampler;
     int maxTokens = 0;  // 0: until the end of the turn or of the context
     int beamWidth = 1;  // above 1: beam search instead of sampling; 1 .. engine::kLargestBeamWidth
-    // One of engine::ModelSummary::thinking_choices; empty, or not offered by the model: as its template does by
-    // itself.
+    // One of engine::ModelSummary::thinking_choices; empty, or not offered by the model:
+    // the template's default.
     QString thinking = {};
 
     bool operator==(const Sampling&) const = default;
@@ -31,7 +31,7 @@ struct SamplingPreset {
 QList<SamplingPreset> samplingPresets();
 Sampling defaultSampling();
 
-// A choice of thinking as a person reads it: "off" is "Off", none is "As the model does".
+// A choice of thinking for display: "off" is "Off", none is "As the model does".
 QString thinkingText(const QString& choice);
 
 // Values out of range, e.g. from an edited file, become the default's.

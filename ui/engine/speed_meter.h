@@ -10,9 +10,9 @@
 
 namespace offstage::ui {
 
-// How fast the model that is open writes: by the device's clock - measured, or simulated where the
-// device is emulated - and how fast its text really came here, by this computer's. Of the answer
-// that is written or was written last. GUI thread only.
+// The speed of the open model: by the device's clock (measured, or simulated if the
+// device is emulated) and, by this computer's clock, of the text's arrival. Of the
+// running or last answer. GUI thread only.
 class SpeedMeter : public QObject {
     Q_OBJECT
 
@@ -23,12 +23,12 @@ class SpeedMeter : public QObject {
     double byDevice() const { return m_byDevice; }
     double here() const { return m_here; }
     bool isSimulated() const;
-    // What is written from here on is a benchmark's, perhaps of another plan: its speed shows until
-    // the trial ends, and then what was known before is back.
+    // The following output is a benchmark's, perhaps of another plan: its speed is shown
+    // until the trial ends, and then the earlier one again.
     void beginTrial();
     void endTrial();
-    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a second".
-    // Empty: nothing is known.
+    // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a
+    // second". Empty: not known.
     QString text() const;
 
   Q_SIGNALS:

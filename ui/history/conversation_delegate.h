@@ -4,9 +4,9 @@
 
 namespace offstage::ui {
 
-// Paints a row of ConversationListModel: above the first of a day or week what that is; the title, and below it,
-// smaller, when it changed or what was found, with the matches in bold, and in the colour of problems where the
-// conversation is not saved.
+// Paints a row of ConversationListModel: above the first of a day or week its heading;
+// the title, and below it, smaller, the time of its change or the search hit, with the
+// matches in bold, and in the colour of problems if the conversation is not saved.
 class ConversationDelegate : public QStyledItemDelegate {
     Q_OBJECT
 

@@ -215,7 +215,7 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
         QJsonArray messages;
         for (const Message& m : conversation.messages) {
             if (m.kind == Message::Kind::Problem) {
-                numbers.insert(m.id, numbers.value(m.parent));  // damaged: what follows it follows its parent
+                numbers.insert(m.id, numbers.value(m.parent));  // damaged: its children are attached to its parent
                 continue;
             }
             const qint64 number = messages.size() + 1;

@@ -11,24 +11,30 @@
 //       "model": text, "system_prompt": text,
 //       "sampler": {...},                           history_json.h
 //       "persona": text,                            optional: its id in this program
-//       "draft": text,                              what stood in the input box; only where it could not be saved
-//       "active": number,                           of the message where the shown path ends; 0: the newest
-//       "messages": [{                              the whole tree, parents before children
+//       "draft": text,                              the input box's text; only if it
+//       could not be saved
+//       "active": number,                           the message at the end of the shown
+//       path; 0: the newest
+//       "messages": [{                              the whole tree, parents before
+//       children
 //         "number": number,                         1, 2, 3 ... in this order
-//         "parent": number,                         0 for a first message, else that of an earlier one
+//         "parent": number,                         0 for a first message, else that of
+//         an earlier one
 //         "kind": "prompt" | "answer",
 //         "state": "done" | "stopped" | "failed",   optional: "done"
 //         "text": text,
 //         "author": text, "note": text,             optional
 //         "created_ms": number,                     optional
 //         "figures": {...}                          optional; history_json.h
-//         "thought": {...}                          optional: what came before the answer; history_json.h
-//         "attachments": [{...}]                    optional: files that went with the prompt; history_json.h
+//         "thought": {...}                          optional: before the answer;
+//         history_json.h
+//         "attachments": [{...}]                    optional: the prompt's files;
+//         history_json.h
 //       }]
 //     }]
 //   }
-// All fields of a conversation but "messages" are optional. Fields not named here are ignored, so that a later program
-// can add to them without another version.
+// All fields of a conversation but "messages" are optional. Unknown fields are ignored,
+// so that a later program can add some without another version.
 
 #include <QByteArray>
 #include <QString>
@@ -41,7 +47,7 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations);
 
 struct ImportedConversations {
     QList<StoredConversation> conversations;  // ids are numbers of the file; History::insert() gives new ones
-    QString error;  // names the file, the field and what was expected; empty: none. Then there are no conversations.
+    QString error;  // with file, field and expected value; empty: none. Then there are no conversations.
 };
 // `name`: of the file, for the error.
 ImportedConversations conversationsFromJson(const QByteArray& json, const QString& name);
@@ -52,7 +58,7 @@ ImportedConversations readConversations(const QString& file);
 // is one.
 QString conversationToMarkdown(const StoredConversation& conversation);
 
-// As saveFile(). Empty: done; else a sentence that says what went wrong.
+// As saveFile(). Empty: done; otherwise a sentence with the error.
 QString writeFile(const QString& file, const QByteArray& content);
 
 }  // namespace offstage::ui

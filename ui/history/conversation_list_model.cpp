@@ -220,7 +220,7 @@ void ConversationListModel::onChanged(ConversationId id) {
         onAdded(id);
         return;
     }
-    // Where it belongs among the others.
+    // Its place among the others.
     int to = 0;
     for (int row = 0; row < m_rows.size(); ++row) {
         to += row != from && precedes(m_rows[row].conversation, id) ? 1 : 0;

@@ -6,8 +6,8 @@
 
 namespace offstage::ui {
 
-// The conversations of a history, pinned ones first, then the newest; or, while something is searched, what was found.
-// GUI thread only.
+// The conversations of a history, pinned ones first, then the newest; or, during a
+// search, the hits. GUI thread only.
 class ConversationListModel : public QAbstractListModel {
     Q_OBJECT
 
@@ -16,7 +16,7 @@ class ConversationListModel : public QAbstractListModel {
         ConversationRole = Qt::UserRole + 1,  // quint64
         MessageRole,                          // quint64: where it was found; 0: in the title, or not searched
         SecondLineRole,                       // QString
-        ThoughtRole,                          // bool: it was found in what the model thought
+        ThoughtRole,                          // bool: the hit is in the model's thinking
         PlaceRole,                            // QString: "Thought", before the second line of such a hit; else empty
         MarksRole,                            // QVariantList of QPoint(from, length) in the second line
         SectionRole,                          // QString: "Today", above the first of them; empty above the others

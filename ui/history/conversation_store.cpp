@@ -148,7 +148,7 @@ QString fullTextQuery(const QString& typed) {
             hasWord = hasWord || QChar::isLetterOrNumber(c);
         }
         if (hasWord) {
-            // Inside quotes FTS5 knows no operators.
+            // Inside quotes FTS5 has no operators.
             phrases += u'"' + words + u'"' + (prefix ? QStringLiteral("*") : QString());
         }
     };
@@ -182,7 +182,7 @@ ConversationStore::ConversationStore(const QString& file, std::chrono::milliseco
         if (!m_database.open()) {
             throwHistoryError(m_database.lastError(), file);
         }
-        readVersion(m_database, historyMigrations());  // of a file that is not ours to read, nothing is changed
+        readVersion(m_database, historyMigrations());  // a file of another program or version stays unchanged
         execute(m_database, QStringLiteral("PRAGMA journal_mode = WAL"));
         execute(m_database, QStringLiteral("PRAGMA synchronous = FULL"));
         execute(m_database, QStringLiteral("PRAGMA foreign_keys = ON"));
@@ -261,7 +261,7 @@ StoredConversation ConversationStore::load(ConversationId id) {
     if (out.info.id == 0) {
         throw HistoryError(HistoryError::Kind::Refused, HistoryText::tr("This conversation is no longer there."));
     }
-    // Of an answer that another running program is writing now, what it has journaled.
+    // The journaled text of an answer that another running program is writing now.
     QHash<MessageId, QString> journal;
     static constexpr char kJournal[] =
         "SELECT message, journal.text FROM journal JOIN messages ON messages.id = message "
@@ -336,7 +336,7 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
             forEach(ofThoughts ? kThoughtWords : kWords, {words, limit}, take);
         }
     }
-    // Newest first; of one message what it says before what it thought.
+    // Newest first; within a message its text before its thought.
     std::stable_sort(hits.begin(), hits.end(),
                      [](const SearchHit& a, const SearchHit& b) { return a.message > b.message; });
     hits.resize(std::min<qsizetype>(hits.size(), limit));
@@ -450,7 +450,7 @@ void ConversationStore::addSession(quint64 session) {
 void ConversationStore::removeDeleted() {
     execute(m_database, QStringLiteral("DELETE FROM conversations WHERE deleted_by IS NOT NULL "
                                        "AND NOT EXISTS (SELECT 1 FROM sessions)"));
-    // Nothing was ever said in these.
+    // Conversations without any message.
     execute(m_database, QStringLiteral("DELETE FROM conversations WHERE trim(draft) = '' "
                                        "AND id NOT IN (SELECT conversation FROM messages) "
                                        "AND NOT EXISTS (SELECT 1 FROM sessions)"));

@@ -13,13 +13,14 @@
 
 namespace offstage::ui {
 
-// The history's database file: SQLite with a write-ahead log, so that one program can write while others read, and
-// synchronous=FULL, so that what is committed survives a power cut. Every object has a connection of its own and
-// belongs to the thread that made it; several objects, also of several programs, may have one file open. Functions
-// throw HistoryError.
+// The history's database file: SQLite with a write-ahead log, so that one program can
+// write while others read, and synchronous=FULL, so that committed data survives a power
+// cut. Every object has a separate connection and belongs to the thread that made it;
+// several objects, also of several programs, may have one file open. Functions throw
+// HistoryError.
 class ConversationStore {
   public:
-    // How long a function waits for another program's transaction, unless told otherwise, before it throws.
+    // The default wait of a function for another program's transaction before it throws.
     static constexpr std::chrono::milliseconds kBusyTimeout{5000};
 
     // Creates or migrates the file.
@@ -29,7 +30,7 @@ class ConversationStore {
     ConversationStore& operator=(const ConversationStore&) = delete;
 
     // ---- reading
-    QList<ConversationInfo> conversations();  // those that are not deleted, newest first; no messages
+    QList<ConversationInfo> conversations();  // not deleted ones, newest first; no messages
     StoredConversation load(ConversationId id);
     // Newest first. Every word must occur, as the beginning of a word, in any case and with any accents; words in
     // quotes stand side by side. Nothing in a query is an error; what has no letter or digit is looked for literally.
@@ -39,16 +40,18 @@ class ConversationStore {
     QString faults();
 
     // ---- writing
-    // All of them or, when it throws, none. `session` is noted beside answers that are not complete. Throws too where
-    // the file is no longer there: what was written to it is gone with it.
+    // All of them or, when it throws, none. `session` is noted beside answers that are
+    // not complete. Throws also if the file no longer exists: data written to it would be
+    // lost.
     void commit(const QList<Change>& changes, quint64 session);
 
-    // ---- sessions: which programs have the file open
-    // Answers that a program left incomplete when it went become Stopped, with what was journaled and one of the notes
-    // of message.h. Returns their number.
+    // ---- sessions: the programs that have the file open
+    // Answers that a program left incomplete at its end become Stopped, with their
+    // journaled text and one of the notes of message.h. Returns their number.
     int settle(quint64 deadSession);
-    // What was deleted and can no longer be taken back, and what is empty. Nothing while a program is on the list of
-    // sessions: it may have such a conversation open, and go on with it.
+    // Removes conversations whose deletion can no longer be undone, and empty ones. Does
+    // nothing while a program is on the list of sessions: it may have such a conversation
+    // open, and continue it.
     void removeDeleted();
     QList<quint64> sessions();
     void addSession(quint64 session);
@@ -65,14 +68,14 @@ class ConversationStore {
     void checkIsThere() const;
 
     QString m_file;
-    std::pair<quint64, quint64> m_identity;  // of the file that was opened: its device and its number there
+    std::pair<quint64, quint64> m_identity;  // of the opened file: its device and its number there
     QString m_connection;
     QSqlDatabase m_database;
     QHash<const char*, std::shared_ptr<QSqlQuery>> m_prepared;  // by the literal's address
 };
 
-// What is read of a row of `conversations`, and of a row of `messages`: these columns, in this order. A kind or a state
-// that is not known becomes an answer's, or Stopped.
+// The columns read from a row of `conversations`, and of `messages`, in this order. An
+// unknown kind becomes an answer, an unknown state Stopped.
 inline constexpr char kConversationColumns[] =
     "id, title, title_by_person, pinned, archived, created_ms, changed_ms, model, system_prompt, sampler, active_leaf, "
     "draft";
@@ -80,11 +83,11 @@ ConversationInfo conversationOf(const QSqlQuery& row);
 inline constexpr char kMessageColumns[] = "id, parent, kind, state, text, author, note, figures, created_ms";
 Message messageOf(const QSqlQuery& row);
 
-// Throws HistoryError where something else stands there: reading a pipe could wait for ever. A link counts as what it
-// points to.
+// Throws HistoryError if the path is neither a regular file nor missing: reading a pipe
+// could block forever. A link counts as its target.
 void refuseSpecialFile(const QString& path);
 
-// What the person typed as an FTS5 query; empty when no word is in it.
+// The user's text as an FTS5 query; empty when it has no word.
 QString fullTextQuery(const QString& typed);
 
 }  // namespace offstage::ui

@@ -8,12 +8,14 @@
 
 namespace offstage::ui {
 
-// All messages of one conversation. An edited message or a regenerated answer is a sibling of what it stands for; every
-// message remembers which of its children was looked at last, and the active path follows these from the first message
-// on. Ids grow with time, so a parent's id is below its children's; a stored parent that breaks this is not believed.
+// All messages of one conversation. An edited message or a regenerated answer is a
+// sibling of the original; every message stores which of its children was shown last, and
+// the active path follows these from the first message on. Ids grow with time, so a
+// parent's id is below its children's; a stored parent that breaks this is ignored.
 class ConversationTree {
   public:
-    // Parents before children. A message whose parent is not there follows the message before it.
+    // Parents before children. A message with a missing parent is attached to the message
+    // before it.
     void reset(const QList<Message>& messages, MessageId leaf);
 
     // Becomes part of the active path, which ends with it. The id must be new; the parent is 0 or in the tree.
@@ -30,7 +32,8 @@ class ConversationTree {
     MessageId leaf() const;  // 0: an empty conversation
     // The path goes through this message, and on to where it ended when that was last shown.
     void show(MessageId id);
-    // Of the messages on the path, shows the sibling `step` places further. False: there is none.
+    // For messages on the path, shows the sibling `step` places further. False: there is
+    // none.
     bool switchBranch(MessageId id, int step);
 
     QList<MessageId> children(MessageId id) const;  // of 0: the first messages
@@ -42,7 +45,7 @@ class ConversationTree {
     struct Node {
         Message message;
         QList<MessageId> children;  // ascending
-        MessageId shown = 0;        // of the children; 0: the newest
+        MessageId shown = 0;        // among the children; 0: the newest
     };
 
     const QList<MessageId>& childrenOf(MessageId id) const;

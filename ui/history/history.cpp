@@ -42,7 +42,8 @@ History::~History() {
 }
 
 quint64 History::newId() {
-    // Milliseconds and 20 random bits: two programs that write to one file do not meet, and later is larger.
+    // Milliseconds and 20 random bits: two programs that write to one file get different
+    // ids, and later ids are larger.
     const auto now = static_cast<quint64>(QDateTime::currentMSecsSinceEpoch()) << 20;
     m_lastId = std::max(m_lastId + 1, now | QRandomGenerator::global()->bounded(1u << 20));
     return m_lastId;
@@ -70,7 +71,7 @@ bool History::openFolder(const OpeningPatience& patience) {
     m_lastId = std::max(m_lastId, opened.largestId);
     m_whyNotOpen.clear();
     startWriter(opened.file);
-    // What was said before it could be opened.
+    // Messages from before it could be opened.
     m_unsaved.clear();
     for (const auto& [id, each] : m_entries) {
         writeWhole(each);
@@ -152,7 +153,7 @@ QList<StoredConversation> History::unsaved() {
 }
 
 bool History::close() {
-    m_folder.clear();  // what comes from now on is not to be saved
+    m_folder.clear();  // further changes are not to be saved
     if (!m_writer) {
         return !hasUnsaved();
     }
@@ -462,7 +463,7 @@ void History::removeMessage(ConversationId id, MessageId message) {
     e->tree->remove(message);
     e->info.activeLeaf = e->tree->leaf();
     if (e->tree->size() == 0 && !e->info.titleByPerson) {
-        e->info.title.clear();  // it was made from what is gone; the next prompt gives another
+        e->info.title.clear();  // it came from the deleted messages; the next prompt gives another
     }
     for (auto it = doomed.crbegin(); it != doomed.crend(); ++it) {
         write(id, change::RemoveMessage{*it});

@@ -18,10 +18,10 @@ class ConversationStore;
 class HistoryWriter;
 struct OpeningPatience;
 
-// All conversations: the list of them, and the messages of those that were opened. Lives in memory, and after open() on
-// disk too: reads there are made by this thread, writes by HistoryWriter's. Whatever happens to the disk, the
-// conversations in memory go on; trouble() says why what is said is not saved, noticed() what else went wrong. GUI
-// thread only.
+// All conversations: the list of them, and the messages of the opened ones. Kept in
+// memory, and after open() on disk too: this thread reads, HistoryWriter's writes. On any
+// problem with the disk the conversations in memory continue; trouble() has the reason
+// why they are not saved, noticed() reports other problems. GUI thread only.
 class History : public QObject {
     Q_OBJECT
 
@@ -29,35 +29,38 @@ class History : public QObject {
     explicit History(QObject* parent = nullptr);
     ~History() override;  // close()
 
-    // Opens or creates conversations.sqlite in this folder. After a program that did not close it, the file is checked
-    // and the answers that were being written are completed. A damaged file is set aside, a new one begun, and what can
-    // be read is taken over; but not while another program has it open. A file of a newer version is left as it is.
-    // False: conversations are kept in memory only, until tryAgain(); trouble() says why. Once, before anything else.
+    // Opens or creates conversations.sqlite in this folder. After a program that did not
+    // close it, the file is checked and unfinished answers are completed. A damaged file
+    // is renamed, a new one begun, and the readable data is copied; but not while another
+    // program has it open. A file of a newer version is left unchanged. False:
+    // conversations are kept in memory only, until tryAgain(); trouble() has the reason.
+    // Once, before anything else.
     bool open(const QString& folder);
-    // Tries once more to commit what is left. False: something could not be written.
+    // Tries once more to commit the rest. False: something could not be written.
     bool close();
-    // Waits until what was changed so far is on the disk.
+    // Waits until all changes so far are on the disk.
     bool flush();
-    // The same, in one try of at most three seconds. Where open() failed and something is unsaved, opens first.
-    // False: not everything is on the disk.
+    // The same, in one try of at most three seconds. If open() failed and something is
+    // unsaved, opens first. False: not everything is on the disk.
     bool saveNow();
-    // As saveNow(), but opens also where nothing is unsaved.
+    // As saveNow(), but opens also if nothing is unsaved.
     bool tryAgain();
     bool isOpen() const { return m_writer != nullptr; }
-    // Why what is said is not saved: open() failed, or the disk did not take something in the last try. Empty: it is
-    // saved, or nobody called open().
+    // The reason why conversations are not saved: open() failed, or the last try to write
+    // did. Empty: they are saved, or open() was not called.
     QString trouble() const;
-    // This conversation has changes that the trouble keeps from the disk.
+    // Whether this conversation has changes that the trouble keeps from the disk.
     bool isUnsaved(ConversationId id) const;
     // There is a message or a draft that is not on the disk.
     bool hasUnsaved() const;
     // The conversations with changes that are not on the disk, whole; but those without messages and draft.
     QList<StoredConversation> unsaved();
-    // How long a try to save or to open again waits for another program's transaction: a second, unless told otherwise.
+    // The time that a try to save or to open again waits for another program's
+    // transaction: a second by default.
     void setBusyTimeout(std::chrono::milliseconds timeout);
     // Changes since open() was called, and saved(n): the first n of them are on the disk.
     quint64 changeCount() const { return m_changes; }
-    // What open() has to say to the person, besides trouble().
+    // open()'s messages for the user, besides trouble().
     QList<Problem> notices() const { return m_notices; }
 
     // ---- the list
@@ -77,11 +80,12 @@ class History : public QObject {
     // Can be taken back until the next start.
     void remove(ConversationId id);
     void undoRemove(ConversationId id);
-    // In every conversation; those whose title matches come first, with message 0.
+    // In every conversation; those with a matching title come first, with message 0.
     QList<SearchHit> search(const QString& query);
 
     // ---- messages
-    // Null: the conversation cannot be read (noticed() says why). The pointer stays good.
+    // Null: the conversation cannot be read (noticed() has the reason). The pointer stays
+    // valid.
     const ConversationTree* open(ConversationId id);
     // Gives the message its id, and its time if it has none; becomes the end of the path.
     MessageId add(ConversationId id, Message message);
@@ -102,7 +106,7 @@ class History : public QObject {
     void show(ConversationId id, MessageId message);  // as ConversationTree::show
 
     // ---- whole conversations, for files
-    // None: it cannot be read (noticed() says why).
+    // None: it cannot be read (noticed() has the reason).
     std::optional<StoredConversation> stored(ConversationId id);
     // A new conversation with new ids.
     ConversationId insert(const StoredConversation& conversation);
@@ -142,7 +146,7 @@ class History : public QObject {
     std::unordered_map<ConversationId, Entry> m_entries;
     QHash<ConversationId, quint64> m_unsaved;  // changeCount() at the last change of each that is not on the disk
     quint64 m_changes = 0;
-    QString m_folder;      // empty: nothing is to be saved
+    QString m_folder;      // empty: nothing is saved
     QString m_whyNotOpen;  // empty: it is open, or not to be opened
     std::unique_ptr<ConversationStore> m_store;
     std::unique_ptr<HistoryWriter> m_writer;

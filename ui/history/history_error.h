@@ -6,8 +6,8 @@
 
 namespace offstage::ui {
 
-// What the database of the history can answer with. Thrown by ConversationStore, caught by History and HistoryWriter:
-// it never passes through an event loop.
+// Errors of the history's database. Thrown by ConversationStore, caught by History and
+// HistoryWriter: it never passes through an event loop.
 class HistoryError : public std::runtime_error {
   public:
     enum class Kind {

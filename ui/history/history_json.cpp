@@ -125,8 +125,8 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
     message.attachments = attachmentsFrom(attachments.toArray());
     const QJsonValue edited = json[QLatin1String("edited")];
     message.edited = edited.toInteger() != 0;
-    // An answer that is still written has a thought and no figures, a prompt has files and no figures, and so has an
-    // answer that the person wrote.
+    // An unfinished answer has a thought and no figures, a prompt has files and no
+    // figures, and so has an answer that the user wrote.
     const qsizetype others =
         (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1) + (edited.isUndefined() ? 0 : 1);
     if (others == 0 || json.size() > others) {

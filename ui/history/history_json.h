@@ -21,18 +21,19 @@ std::optional<Message::State> messageState(const QString& name);
 // {"ttft_s", "tokens_per_s", "tokens_in", "tokens_reused", "tokens_out", "emulated"}: numbers; emulated: 1 where the
 // times are those of an emulated device.
 QJsonObject toJson(const AnswerFigures& figures);
-AnswerFigures figuresFrom(const QJsonObject& json);  // what is not a number is 0
+AnswerFigures figuresFrom(const QJsonObject& json);  // values that are not numbers become 0
 
 // {"text", "open", "tokens", "seconds"}; open: 1 where the answer ends within the thought.
 QJsonObject toJson(const Thought& thought);
-Thought thoughtFrom(const QJsonObject& json);  // what is of another type is as if it were missing
+Thought thoughtFrom(const QJsonObject& json);  // values of another type count as missing
 
 // {"name", "bytes", "text"}: a file that went with a prompt.
 QJsonArray toJson(const QList<Attachment>& attachments);
-QList<Attachment> attachmentsFrom(const QJsonArray& json);  // what is of another type is as if it were missing
+QList<Attachment> attachmentsFrom(const QJsonArray& json);  // values of another type count as missing
 
-// The figures of a message, with its thought as "thought", its files as "attachments", and 1 as "edited" where the
-// person wrote an answer: a column of the database. Empty: it has none of them.
+// The figures of a message, with its thought as "thought", its files as "attachments",
+// and 1 as "edited" if the user wrote an answer: a column of the database. Empty: it has
+// none of them.
 QJsonObject figuresColumn(const Message& message);
 void readFiguresColumn(const QJsonObject& json, Message& message);
 
@@ -40,8 +41,8 @@ void readFiguresColumn(const QJsonObject& json, Message& message);
 // "thinking"}: numbers, but the seed, which takes all 64 bits, a text of decimal digits, and thinking, a text, which is
 // there only where something was chosen.
 QJsonObject toJson(const Sampling& sampling);
-// What is missing or out of range becomes the default's; `complaint`, if given, gets the first such field that is
-// there.
+// Missing or out-of-range fields get the default; `complaint`, if given, gets the first
+// field that is out of range.
 Sampling samplingFrom(const QJsonObject& json, QString* complaint = nullptr);
 
 }  // namespace offstage::ui

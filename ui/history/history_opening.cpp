@@ -20,15 +20,15 @@ QString lockOf(quint64 session, const QString& folder) {
     return QDir(folder).filePath(QStringLiteral("session-%1.lock").arg(session));
 }
 
-// Its lock can be had: the program is no longer alive.
+// Whether its lock can be taken: the program is no longer running.
 bool hasEnded(const QString& sessionLock) {
-    refuseSpecialFile(sessionLock);  // QLockFile reads what is there
+    refuseSpecialFile(sessionLock);  // QLockFile reads the file
     QLockFile lock(sessionLock);
     lock.setStaleLockTime(0);
     return lock.tryLock(0);
 }
 
-// Asks the locks: the file's own list of sessions may be what is damaged.
+// Uses the locks, because the file's own list of sessions may be damaged.
 bool isOpenElsewhere(const QString& folder) {
     const QDir dir(folder);
     const QStringList locks = dir.entryList({QStringLiteral("session-*.lock")}, QDir::Files);

@@ -22,15 +22,16 @@ struct OpenedHistory {
     MessageId largestId = 0;
 };
 
-// How long opening waits for other programs before it fails.
+// The time that opening waits for other programs before it fails.
 struct OpeningPatience {
-    std::chrono::milliseconds opening{10'000};     // that are opening the database too
-    std::chrono::milliseconds transaction{5'000};  // that are writing to it
+    std::chrono::milliseconds opening{10'000};     // opening the database too
+    std::chrono::milliseconds transaction{5'000};  // writing to it
 };
 
-// The locks of other programs' sessions, and the damage in the file, are dealt with as History::open() says. `newId`
-// becomes the session's id; `mended` is called when a damaged file was set aside. Throws HistoryError: then nothing is
-// open, and a file that was not damaged is as it was. Blocks for as long as `patience` says, and while it reads.
+// Handles the locks of other programs' sessions, and damage in the file, as described at
+// History::open(). `newId` becomes the session's id; `mended` is called when a damaged
+// file was renamed. Throws HistoryError: then nothing is open, and an undamaged file is
+// unchanged. Blocks as long as `patience` allows, and while it reads.
 OpenedHistory openHistory(const QString& folder, quint64 newId, const OpeningPatience& patience,
                           const std::function<void(const Problem&)>& mended);
 

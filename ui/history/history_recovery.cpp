@@ -50,7 +50,7 @@ void readFromBothEnds(QSqlDatabase& database, const QStringList& key, const QStr
     }
 }
 
-// Of each answer that was being written, what was journaled of it. Where pieces are lost, the text says so.
+// The journaled text of each unfinished answer. Lost pieces are marked in the text.
 QHash<MessageId, QString> readJournal(QSqlDatabase& database) {
     QMap<std::pair<MessageId, int>, QString> pieces;
     readFromBothEnds(database, {QStringLiteral("message"), QStringLiteral("piece")},
@@ -105,7 +105,7 @@ QString setAside(const QString& file) {
     if (!QFile::rename(file, target)) {
         return {};
     }
-    // The log holds what was committed last; the shared-memory file is made anew.
+    // The log holds the last commits; the shared-memory file is created anew.
     QFile::rename(file + QStringLiteral("-wal"), target + QStringLiteral("-wal"));
     QFile::remove(file + QStringLiteral("-shm"));
     return target;

@@ -67,8 +67,8 @@ std::span<const Migration> historyMigrations() {
                             "VALUES ('delete', old.id, old.text); "
                             "INSERT INTO message_text(rowid, text) VALUES (new.id, new.text); END"),
          }},
-        // What models thought is searched too. It stands in messages.figures (history_json.h), of which the index takes
-        // it through a view.
+        // The models' thinking is searched too. It is stored in messages.figures
+        // (history_json.h), from which the index reads it through a view.
         {2,
          {
              QStringLiteral("CREATE VIEW message_thoughts AS SELECT id, %1 AS text FROM messages "

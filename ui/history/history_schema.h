@@ -25,16 +25,22 @@ struct Migration {
     QStringList statements;
 };
 
-// All that this version of the program knows, ascending from 1. A new file goes through all of them.
+// All migrations of this version, ascending from 1. A new file goes through all of them.
 //
-//   conversations  one row each; `sampler` is JSON (history_json.h); `deleted_by` is the session that deleted it and
-//                  could still take that back, NULL for one that is there; a message that another session adds makes it
+//   conversations  one row each; `sampler` is JSON (history_json.h); `deleted_by` is the
+//   session that deleted it and
+//                  could still undo that, NULL if it is not deleted; a message that
+//                  another session adds makes it
 //                  NULL again
-//   messages       one row each, of all branches: `parent` is 0 for a first message; `session` is the running program
+//   messages       one row each, of all branches: `parent` is 0 for a first message;
+//   `session` is the running program
 //                  that is still writing this one, NULL when it is done
-//   journal        pieces of a text that is being streamed, in the order of `piece`; they follow messages.text
-//   sessions       programs that have this file open: one that is no longer alive did not close it
-//   message_text   full-text index (FTS5, external content) of messages.text, kept by triggers
+//   journal        pieces of a text that is being streamed, in the order of `piece`; they
+//   follow messages.text
+//   sessions       programs that have this file open: one that no longer runs did not
+//   close it
+//   message_text   full-text index (FTS5, external content) of messages.text, kept by
+//   triggers
 std::span<const Migration> historyMigrations();
 
 // PRAGMA user_version; reads only. Throws HistoryError: Foreign, Newer (than the last step), Damaged, Unavailable.

@@ -1,5 +1,6 @@
 #pragma once
-// What the history is made of, as plain values: they travel between the window, the writer's thread and the database.
+// The parts of the history, as plain values: exchanged between the window, the writer's
+// thread and the database.
 
 #include <utility>
 #include <variant>
@@ -17,17 +18,17 @@ using ConversationId = quint64;  // 0: none
 // Everything about a conversation but its messages.
 struct ConversationInfo {
     ConversationId id = 0;
-    QString title;               // empty: nothing has been asked yet
+    QString title;               // empty: no prompt yet
     bool titleByPerson = false;  // not to be replaced by a made one
     bool pinned = false;
     bool archived = false;
     qint64 createdMs = 0;  // since 1970, UTC
     qint64 changedMs = 0;  // the last message
-    QString model;         // that answered last
+    QString model;         // of the last answer
     QString systemPrompt;
     Sampling sampling;
-    MessageId activeLeaf = 0;  // where the path that is shown ends; 0: at the newest message
-    QString draft;             // what stands in the input box
+    MessageId activeLeaf = 0;  // the end of the shown path; 0: at the newest message
+    QString draft;             // the input box's text
     QString persona;           // Persona::id; empty: none
 
     bool operator==(const ConversationInfo&) const = default;
@@ -39,12 +40,12 @@ struct StoredConversation {
     int nDamaged = 0;         // messages that could not be read; each has a Message of Kind::Problem in its place
 };
 
-// A message that contains what was searched.
+// A message with a hit of a search.
 struct SearchHit {
     ConversationId conversation = 0;
     MessageId message = 0;
     Message::Kind kind = Message::Kind::Prompt;
-    bool inThought = false;  // in what the model thought before it answered, not in the text
+    bool inThought = false;  // in the model's thinking before its answer, not in the text
     qint64 createdMs = 0;
     QString snippet;                               // a line of the text around the first match
     QList<std::pair<qsizetype, qsizetype>> marks;  // (from, length) of the matches in `snippet`

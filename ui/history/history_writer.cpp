@@ -13,8 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRetryTime{1000};
 
-// One by one, so that a change that breaks a rule takes no other with it. When this throws, `changes` are those that
-// are still to be made.
+// One by one, so that a change that breaks a rule does not affect others. When this
+// throws, `changes` contains the rest.
 QString commitOneByOne(ConversationStore& store, QList<Change>& changes, quint64 session) {
     QString complaint;
     while (!changes.isEmpty()) {
@@ -60,7 +60,7 @@ void HistoryWriter::write(Change change) {
     m_work.notify_one();
 }
 
-// With m_mutex held. What only adds to, or replaces, a change that still waits becomes one with it.
+// With m_mutex held. A change that adds to, or replaces, a waiting one is merged with it.
 void HistoryWriter::gather(Change change) {
     if (auto* more = std::get_if<change::AppendText>(&change); more && !m_waiting.isEmpty()) {
         auto* last = std::get_if<change::AppendText>(&m_waiting.last());

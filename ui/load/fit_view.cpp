@@ -151,8 +151,8 @@ void FitView::build() {
     addRow(tr("Chat &template"), m_template);
     grid->setColumnStretch(1, 1);
 
-    // Room for whatever the verdict will be: what a person is about to press stays where it is. Only what nobody
-    // presses follows below the things that come and go.
+    // Fixed room for every verdict, so that buttons never move under the pointer. Only
+    // parts without buttons follow below those that change.
     const int line = fontMetrics().lineSpacing();
     m_verdict->setMinimumHeight(kVerdictLines * line + 12);
     m_speed->setMinimumHeight(kSpeedLines * line);
@@ -183,7 +183,7 @@ void FitView::build() {
     column->addStretch(1);
 }
 
-// The list grows when the hardware has been looked at; what is chosen stays chosen.
+// The list grows when the hardware has been detected; the choice stays.
 void FitView::fillDevices() {
     const QSignalBlocker quiet(m_device);
     const QString chosen = m_device->currentData().toString();
@@ -197,7 +197,7 @@ void FitView::fillDevices() {
 
 void FitView::choose(const QString& device) {
     int index = m_device->findData(device);
-    if (index < 0) {  // not found here, or a profile of the person's own
+    if (index < 0) {  // not found here, or one of the user's own profiles
         m_device->addItem(device, device);
         index = m_device->count() - 1;
     }
@@ -337,7 +337,7 @@ void FitView::choiceChanged() {
 }
 
 void FitView::ask() {
-    m_isMeasuring = false;  // that was of other choices
+    m_isMeasuring = false;  // that was for other choices
     m_asked = true;
     m_askedModel = m_model;
     m_worker->ask(request(), m_held);
@@ -352,7 +352,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_isMeasuring = false;
     m_filling = true;
     m_quality->setChoices(estimate.expert_formats);
-    // No further than is of use, once that is known; so both rows are in the units that the budgets will be in.
+    // Limited to useful sizes, once they are known; so both rows have the budgets' units.
     const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kBytesPerMiB;
     if (estimate.vram_available > 0) {
         const quint64 needed =
@@ -405,7 +405,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                         .arg(QString::fromStdString(estimate.expert_formats.stored),
                              QString::fromStdString(estimate.dense_types));
         }
-        if (estimate.on_disk > 0) {  // calm words would be taken for a promise
+        if (estimate.on_disk > 0) {  // calm words would look like a promise
             more.prepend(text);
             text = estimate.forecast
                        ? tr("Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).")
@@ -469,12 +469,12 @@ void FitView::forgetEstimate() {
     showSpeed();
 }
 
-// What plan, Budget and What if say of the same choices, or how to find out.
+// The forecast of plan, Budget and What if for the same choices, or how to get one.
 void FitView::showSpeed() {
     const auto* forecast = m_estimate && m_estimate->forecast ? &*m_estimate->forecast : nullptr;
     const bool unknown = m_estimate && m_estimate->fits && forecast == nullptr;
-    // What a busy computer gave is too slow for as long as it is kept. A whole machine
-    // that is emulated is not measured.
+    // A measurement on a busy computer stays too slow as long as it is stored. A fully
+    // emulated machine is not measured.
     const bool again = forecast != nullptr && !m_estimate->device.emulated_host;
     m_measure->setVisible(unknown || again || m_isMeasuring);
     m_measure->setText(m_isMeasuring ? tr("&Cancel") : again ? tr("&Measure again") : tr("&Measure"));

@@ -19,8 +19,9 @@ class QualityEdit;
 class StackedBar;
 class ValueSlider;
 
-// How a model would be loaded - device, budgets, context, formats, cache - and whether it fits so, before any weight is
-// read. GUI thread only; the estimates are made on a thread of their own.
+// How a model would be loaded (device, budgets, context, formats, cache) and whether it
+// fits so, before any weight is read. GUI thread only; a separate thread makes the
+// estimates.
 class FitView : public QWidget {
     Q_OBJECT
 
@@ -33,20 +34,20 @@ class FitView : public QWidget {
     // Begins with the choices of this request.
     void setRequest(const engine::LoadRequest& request);
     void setModel(const QString& model);
-    // What the program gives back before the load.
+    // Memory that the program releases before the load.
     void setHeld(const engine::FitHeld& held);
     // The choices, as a load takes them.
     engine::LoadRequest request() const;
 
     bool isEstimating() const;
-    // The newest; nothing while none is known or the model cannot be used.
+    // The newest; nothing if none is known or the model cannot be used.
     const std::optional<engine::FitEstimate>& estimate() const { return m_estimate; }
     // It is known and fits.
     bool fits() const { return m_estimate && m_estimate->fits && !isEstimating(); }
     QString verdict() const;  // the sentence below the bars
-    QString speed() const;    // what is expected of it, or that this machine was not measured
+    QString speed() const;    // the expected speed, or a note that this machine was not measured
     bool isMeasuring() const { return m_isMeasuring; }
-    // While something else computes nothing is measured: both would be wrong.
+    // During other computations nothing is measured: both would be disturbed.
     void setMayMeasure(bool may);
 
     QComboBox& device() const { return *m_device; }
@@ -64,7 +65,7 @@ class FitView : public QWidget {
     QList<QPushButton*> changeButtons() const;
 
   Q_SIGNALS:
-    void changed();  // choices, or what is known of them
+    void changed();  // the choices, or the estimate for them
 
   private:
     void build();
@@ -88,17 +89,17 @@ class FitView : public QWidget {
 
     QString m_model;
     QString m_chosenTemplate;
-    engine::LoadRequest m_base;  // what the controls do not show
+    engine::LoadRequest m_base;  // fields without controls
     engine::FitHeld m_held;
     std::optional<engine::FitEstimate> m_estimate;
     DeviceChoices m_devices;
     bool m_asked = false;
-    QString m_askedModel;  // what was asked about last
+    QString m_askedModel;  // of the last request
     bool m_filling = false;
     Verdict m_shownVerdict = Verdict::Bad;
     bool m_mayMeasure = true;
     bool m_isMeasuring = false;
-    int m_percent = 0;  // of measuring
+    int m_percent = 0;  // of the measurement
 
     QComboBox* m_device;
     ValueSlider* m_vram;

@@ -7,7 +7,7 @@ namespace offstage::ui {
 
 struct FitWorker::Bench {
     std::atomic<quint64> newest = 0;
-    std::unique_ptr<engine::FitEstimator> estimator;  // of the last model, on the thread only
+    std::unique_ptr<engine::FitEstimator> estimator;  // for the last model, used on the thread only
 };
 
 FitWorker::FitWorker(QObject* parent) : QObject(parent), m_bench(std::make_shared<Bench>()), m_there(new QObject) {
@@ -18,7 +18,7 @@ FitWorker::FitWorker(QObject* parent) : QObject(parent), m_bench(std::make_share
 }
 
 FitWorker::~FitWorker() {
-    m_bench->newest = ~quint64{0};  // nothing that waits counts any more
+    m_bench->newest = ~quint64{0};  // waiting requests are outdated
     m_stop.request_stop();
     m_thread.quit();
     m_thread.wait();

@@ -11,7 +11,8 @@
 
 namespace offstage::ui {
 
-// Estimates on a thread of its own; what is asked for later takes the place of what is still waiting. GUI thread only.
+// Makes estimates on a separate thread; a later request replaces a waiting one. GUI
+// thread only.
 class FitWorker : public QObject {
     Q_OBJECT
 
@@ -23,8 +24,8 @@ class FitWorker : public QObject {
     void ask(const engine::LoadRequest& request, const engine::FitHeld& held) {
         begin(request, held, Measures::kNothing);
     }
-    // The same after what its forecast wants was measured (`anew`: even what was before),
-    // which takes some seconds.
+    // The same after measuring the costs that its forecast needs (`anew`: even known
+    // ones), which takes some seconds.
     void measure(const engine::LoadRequest& request, const engine::FitHeld& held, bool anew) {
         begin(request, held, anew ? Measures::kAnew : Measures::kUnknown);
     }
@@ -38,7 +39,7 @@ class FitWorker : public QObject {
     void measured(double share);  // so far, of one format's costs
 
   private:
-    struct Bench;  // what lives on the thread
+    struct Bench;  // state of the thread
     enum class Measures { kNothing, kUnknown, kAnew };
     void begin(const engine::LoadRequest& request, const engine::FitHeld& held, Measures measures);
 

@@ -181,7 +181,7 @@ LocalModelView::LocalModelView(LocalModels& models, Extent extent, QWidget* pare
     column->addWidget(m_list, 1);
     column->addWidget(m_status);
     column->addWidget(m_button, 0, extent == Extent::All ? Qt::AlignLeft : Qt::AlignHCenter);
-    column->addStretch(0);  // where the list is hidden
+    column->addStretch(0);  // if the list is hidden
 
     const auto path = [](const QModelIndex& index) { return index.data(LocalModels::PathRole).toString(); };
     if (extent == Extent::All) {

@@ -11,9 +11,8 @@ namespace offstage::ui {
 
 class LocalModels;
 
-// The list of models found on this computer: their names, what they are, and whether they
-// fit. A row takes two lines where there is room for the verdict at the right, else
-// three.
+// The list of models found on this computer: names, properties, and whether they fit. A
+// row takes two lines if there is room for the verdict at the right, otherwise three.
 class LocalModelView : public QWidget {
     Q_OBJECT
 

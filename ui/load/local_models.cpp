@@ -21,7 +21,7 @@ QString pathText(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-// As people write it: ~ for their own folder.
+// In the usual form: ~ for the user's home folder.
 QString shortPath(const std::filesystem::path& path) {
     const QString text = pathText(path);
     const QString home = QDir::homePath() + u'/';
@@ -77,7 +77,7 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
         case FitRole:
             return static_cast<int>(model.fit);
         case FactsRole: {
-            QStringList facts;  // what matters most first: the end may be cut
+            QStringList facts;  // most important first: the end may be cut
             if (found.bytes > 0) {
                 facts << bytesText(found.bytes);
             }
@@ -100,7 +100,8 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             return facts.join(QStringLiteral(" · "));
         }
         case VerdictRole: {
-            // Where it is not known, choosing the model says so, and offers to measure it.
+            // If it is not known, choosing the model shows that, and offers to measure
+            // it.
             const QString speed =
                 model.tokensPerSecond > 0 ? speedText(model.tokensPerSecond, SpeedKind::Forecast) : QString();
             switch (model.fit) {
@@ -195,7 +196,7 @@ void LocalModels::sort() {
         const qsizetype at = m_recent.indexOf(model.path());
         return std::tuple(!model.found.supported(), at < 0 ? m_recent.size() : at);
     };
-    // Those that are equal stay in the order of their names.
+    // Equal ones stay in the order of their names.
     std::stable_sort(m_models.begin(), m_models.end(), [](const LocalModel& a, const LocalModel& b) {
         return QString::fromStdString(a.found.name).compare(QString::fromStdString(b.found.name), Qt::CaseInsensitive) <
                0;
@@ -247,7 +248,7 @@ void LocalModels::startEstimates() {
             try {
                 estimate = engine::FitEstimator(model, engine::FitEstimator::Text::kNotNeeded).estimate(request, held);
             } catch (const std::exception&) {
-                continue;  // nothing is said of it here; choosing it says what is wrong
+                continue;  // no message here; choosing the model shows the problem
             }
             QMetaObject::invokeMethod(
                 this,

@@ -12,7 +12,7 @@
 
 namespace offstage::ui {
 
-// A model that was found on this computer, and what is known of loading it.
+// A model found on this computer, and the known facts about loading it.
 struct LocalModel {
     enum class Fit { Unknown, Fits, FitsWithDisk, TooLarge, NotSupported };
     engine::FoundModel found;
@@ -23,9 +23,9 @@ struct LocalModel {
     QString path() const;
 };
 
-// The models in the caches of other programs and in the folders that the person added,
-// those opened last first, then by name, those that cannot be opened last. Files are
-// looked at on a thread of its own. GUI thread only.
+// The models in the caches of other programs and in the folders that the user added,
+// recently opened ones first, then by name, unusable ones last. Files are read on a
+// separate thread. GUI thread only.
 class LocalModels : public QAbstractListModel {
     Q_OBJECT
 
@@ -33,11 +33,11 @@ class LocalModels : public QAbstractListModel {
     enum Role {
         PathRole = Qt::UserRole + 1,  // QString: to open
         FactsRole,                    // QString: "17.3 GiB · 4.8 bits · Hugging Face (unsloth) · ..."
-        VerdictRole,                  // QString: whether it fits and how fast it would be, or why it cannot be opened
+        VerdictRole,                  // QString: whether it fits and its expected speed, or why it cannot be opened
         FitRole,                      // int: LocalModel::Fit
     };
 
-    // `places`: besides the folders that the person added.
+    // `places`: besides the folders that the user added.
     explicit LocalModels(std::vector<engine::ModelPlace> places, QObject* parent = nullptr);
     ~LocalModels() override;
 
@@ -49,13 +49,13 @@ class LocalModels : public QAbstractListModel {
     void search();
     bool isSearching() const { return m_searching; }
     bool wasSearched() const { return m_searched; }
-    // How each model would be loaded: this request with its path. Estimates follow one by
-    // one; those of the request before are given up.
+    // The request for loading each model, with its path filled in. Estimates follow one
+    // by one; those of an earlier request are given up.
     void estimate(const engine::LoadRequest& request, const engine::FitHeld& held);
     // The models opened lately, the latest first.
     void setRecent(const QStringList& recent);
 
-    QString summary() const;  // a sentence about what the rows do not say; where there are none: where was looked
+    QString summary() const;  // a sentence in addition to the rows; without rows: the searched places
 
     // Kept in the settings.
     static QStringList addedFolders();

@@ -20,7 +20,8 @@ struct Memory {
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger,
                           std::span<const engine::FormatRow> formats) {
     StackedBar::Row row;
-    // A small budget in a large memory would be a hair: then the bar is the budget, and what others hold is left out.
+    // A small budget in a large memory would be invisible: then the bar is the budget,
+    // and other programs' share is left out.
     const bool hair = ledger.budget > 0 && ledger.budget < ledger.total / 8;
     row.name = hair ? Memory::tr("%1, budget").arg(name) : name;
     row.total = static_cast<double>(hair ? ledger.budget : ledger.total);

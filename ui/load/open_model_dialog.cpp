@@ -91,7 +91,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_view->setHeld(heldBy(engine));
     m_view->setRequest(request);
     m_path->setText(QString::fromStdString(request.model));
-    // With each letter: what was said of the path before holds no longer.
+    // After each letter the old result does not apply any more.
     connect(m_path, &QLineEdit::textChanged, this, [this](const QString& model) {
         if (model.toStdString() != m_view->request().model) {
             m_view->setModel(model);
@@ -139,7 +139,7 @@ void OpenModelDialog::offer(LocalModels& models) {
                           now.neuron_cache_bytes);
     };
     connect(m_view, &FitView::changed, this, [this, choices, last = choices(), wasMeasuring = false]() mutable {
-        const bool isMeasured = wasMeasuring && !m_view->isMeasuring();  // which may say more of the others too
+        const bool isMeasured = wasMeasuring && !m_view->isMeasuring();  // which may improve the others' estimates too
         wasMeasuring = m_view->isMeasuring();
         if (last != choices() || isMeasured) {
             last = choices();

@@ -18,8 +18,9 @@ class FitView;
 class LocalModelView;
 class LocalModels;
 
-// File > Open with options: a model, how it is to be loaded, and whether it fits so. accepted() leaves request() to be
-// opened by who asked. What the program holds now counts as free: it is given back before the load.
+// File > Open with options: a model, how it is to be loaded, and whether it fits so.
+// After accepted(), the caller opens request(). The program's present memory counts as
+// free: it is released before the load.
 class OpenModelDialog : public QDialog {
     Q_OBJECT
 
@@ -27,8 +28,8 @@ class OpenModelDialog : public QDialog {
     explicit OpenModelDialog(const EngineController& engine, QWidget* parent = nullptr);
 
     void setModel(const QString& model);
-    // Shows what was found on this computer beside the choices, and looks anew. `models`
-    // must outlive the dialog.
+    // Shows the models found on this computer beside the choices, and searches again.
+    // `models` must outlive the dialog.
     void offer(LocalModels& models);
     LocalModelView* offered() const { return m_offered; }  // nullptr: nothing is
     engine::LoadRequest request() const;
@@ -47,14 +48,14 @@ class OpenModelDialog : public QDialog {
     QPushButton* m_open;
     QSplitter* m_parts;
     LocalModelView* m_offered = nullptr;
-    QTimer* m_estimates = nullptr;  // of what is offered, once the choices rest
+    QTimer* m_estimates = nullptr;  // of the listed models, once the choices rest
 };
 
-// Asks for a model: a GGUF file, or a file of a model's folder, which stands for the
-// folder.
+// Lets the user choose a model: a GGUF file, or a file of a model's folder, which stands
+// for the folder.
 void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen);
 
-// What a loaded model holds, by its latest snapshot.
+// A loaded model's memory, by its latest snapshot.
 engine::FitHeld heldBy(const EngineController& engine);
 
 }  // namespace offstage::ui

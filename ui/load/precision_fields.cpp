@@ -80,7 +80,7 @@ std::optional<engine::FormatId> QualityEdit::experts() const {
                : std::optional(static_cast<engine::FormatId>(m_choice->currentData().toInt()));
 }
 
-// A format that the model has no use for stays where it is chosen: the plan says what is wrong with it.
+// A chosen format that does not apply to the model stays: the plan reports the problem.
 void QualityEdit::fillFormats(std::optional<engine::FormatId> kept) {
     while (m_choice->count() > FirstFormat) {
         m_choice->removeItem(FirstFormat);

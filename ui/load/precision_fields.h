@@ -24,16 +24,16 @@ class QualityEdit : public QWidget {
 
     engine::QualityFloor floor() const;
     std::optional<engine::FormatId> experts() const;  // all in this format
-    // What the model's experts can be made into, keeping what is set and telling nobody.
-    // Only where its file has them in blocks is anything ruled out.
+    // Sets the formats that the model's experts can be converted to; keeps the choice and
+    // emits nothing. Formats are excluded only if the file has experts in blocks.
     void setChoices(const engine::ExpertFormats& formats);
-    void set(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts);  // tells nobody
+    void set(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts);  // emits nothing
 
     QComboBox& choice() const { return *m_choice; }
     QDoubleSpinBox& value() const { return *m_value; }  // of the floor
 
   Q_SIGNALS:
-    void changed();  // by the person
+    void changed();  // by the user
 
   private:
     enum Choice { Off, MeanBits, Loss, MeasuredLoss, FirstFormat };
@@ -45,7 +45,7 @@ class QualityEdit : public QWidget {
     engine::ExpertFormats m_formats;
 };
 
-// What keys and values are kept in; the items' data are engine::KvType.
+// The format of keys and values; the items' data are engine::KvType.
 QComboBox* newKvBox();
 engine::KvType kvOf(const QComboBox& box);
 void setKv(QComboBox& box, engine::KvType kv);

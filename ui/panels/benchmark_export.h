@@ -11,16 +11,17 @@
 
 namespace offstage::ui {
 
-// What one answer took, under which plan.
+// The figures of one answer, and its plan.
 struct BenchmarkRun {
-    QString label;  // of a session's answer: the beginning of its text; of a scenario: "512 in, 32 out"
+    QString label;  // a session's answer: the beginning of its text; a scenario: "512 in, 32 out"
     QDateTime time;
     qint64 tokensIn = 0;      // of the prompt
     qint64 tokensReused = 0;  // of these, found in the KV cache
     qint64 tokensOut = 0;
     double ttftSeconds = 0;
     double tokensPerSecond = 0;  // 0: not measured, there was one token
-    // A scenario's answer has fewer tokens than were asked for: its speed is not that of the scenario, and not shown.
+    // A scenario's answer has fewer tokens than requested: its speed does not represent
+    // the scenario, and is not shown.
     bool endedEarly = false;
     std::vector<double> itlSeconds;  // each decode step of the engine, by the device's clock
     double hitRate = 0;
@@ -29,7 +30,7 @@ struct BenchmarkRun {
     QString policy;
     QString finish;
     quint64 seed = 0;
-    QString text;  // of the answer, where runs are compared
+    QString text;  // of the answer, if runs are compared
     BudgetSetting setting;
     qint64 residentExperts = -1;  // -1: not known
     double predictedLoss = -1;    // -1: not known
@@ -44,7 +45,7 @@ struct BenchmarkComparison {
     BenchmarkRun a, b;
 };
 
-// All that an export says.
+// The contents of an export.
 struct BenchmarkReport {
     QString programVersion;
     QDateTime created;
@@ -65,23 +66,29 @@ BenchmarkReport beginReport();
 // UTF-8, one line per run, headings in the first; RFC 4180. Times in seconds.
 QByteArray benchmarkCsv(const BenchmarkReport& report);
 
-// Schema "offstage.benchmark", version 1. Times in seconds, sizes in bytes, shares 0..1; fields that are not known are
-// null; readers ignore keys they do not know.
+// Schema "offstage.benchmark", version 1. Times in seconds, sizes in bytes, shares 0..1;
+// unknown values are null; readers ignore unknown keys.
 //   format "offstage.benchmark", version 1, created (ISO 8601), program {name, version}
-//   hardware {cpu, cores, threads, instruction_set, ram_bytes, device, device_name, emulated, emulated_host}
-//   timing "device clock" | "accounted" (emulated device: worked out from a hardware profile, no measurement)
-//   model {name, source, fingerprint, architecture, n_layers, n_experts, n_active, hidden_dim, ffn_dim, vocab_size,
+//   hardware {cpu, cores, threads, instruction_set, ram_bytes, device, device_name,
+//   emulated, emulated_host}
+//   timing "device clock" | "accounted" (emulated device: computed from a hardware
+//   profile, no measurement)
+//   model {name, source, fingerprint, architecture, n_layers, n_experts, n_active,
+//   hidden_dim, ffn_dim, vocab_size,
 //          weight_type, total_weights, active_weights}
 //   plan {policy, resident_experts, ram_experts, total_experts, mean_bits, popularity}
-//   budgets {vram_bytes, ram_bytes, context, min_mean_bits, max_loss, max_kl, theta, theta_loss,
+//   budgets {vram_bytes, ram_bytes, context, min_mean_bits, max_loss, max_kl, theta,
+//   theta_loss,
 //            accepts_guesses, experts}
 //   answers, scenarios: [run]; comparisons: [{prompt, a: run, b: run}]
-//   run {label, time, tokens_in, tokens_reused, tokens_out, ttft_s, tokens_per_s, itl_p50_s, itl_p95_s, itl_p99_s,
-//        itl_s: [...], ended_early, hit_rate, bytes_copied, mean_bits, policy, finish, seed, budgets, text (comparisons
+//   run {label, time, tokens_in, tokens_reused, tokens_out, ttft_s, tokens_per_s,
+//   itl_p50_s, itl_p95_s, itl_p99_s,
+//        itl_s: [...], ended_early, hit_rate, bytes_copied, mean_bits, policy, finish,
+//        seed, budgets, text (comparisons
 //        only)}
 QByteArray benchmarkJson(const BenchmarkReport& report);
 
-// Tables under headings, for a person.
+// Tables under headings, for people.
 QByteArray benchmarkMarkdown(const BenchmarkReport& report);
 
 // By the ending of the name: .csv, .json, .md. Whole file or none; false with a sentence in `why`.

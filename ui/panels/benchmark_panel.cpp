@@ -50,7 +50,7 @@ QString differenceText(double from, double to) {
     return (percent > 0 ? u'+' : QChar(0x2212)) + BenchmarkPanel::tr("%1 %", "percent").arg(number);
 }
 
-// Of shares: "−84.6 points", for a share of a share says little.
+// For shares: "−84.6 points", because a share of a share is misleading.
 QString pointsText(double from, double to) {
     const double points = std::round(1000 * (to - from)) / 10;
     if (points == 0) {
@@ -396,7 +396,7 @@ void BenchmarkPanel::showHistogram() {
     m_histogram->setValueAxis({tr("steps"), Unit::Count});
 }
 
-// Of the runs of the newest scenario: the last ones of its length and budgets.
+// Of the newest scenario's runs: the last ones with its length and budgets.
 void BenchmarkPanel::showMedian() {
     const std::vector<BenchmarkRun>& runs = m_scenarios->runs();
     std::vector<double> speeds, firsts;

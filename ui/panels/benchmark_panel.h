@@ -19,8 +19,8 @@ namespace offstage::ui {
 
 class BarPlot;
 
-// Runs as rows: what went in and out, TTFT, tokens/s, ITL, hit rate, bytes. Numbers, not their texts, under
-// Qt::UserRole.
+// Runs as rows: tokens in and out, TTFT, tokens/s, ITL, hit rate, bytes. Numbers, not
+// their texts, under Qt::UserRole.
 class BenchmarkTable : public QAbstractTableModel {
     Q_OBJECT
 
@@ -43,8 +43,9 @@ class BenchmarkTable : public QAbstractTableModel {
     std::vector<BenchmarkRun> m_runs;
 };
 
-// What answers of this session took, scenarios, and two plans on one prompt; all of it as files. ITL is each decode
-// step of the engine by the device's clock, not when text arrived in the window. GUI thread only.
+// The figures of this session's answers, scenarios, and two plans on one prompt; all can
+// be saved as files. ITL is each decode step of the engine by the device's clock, not the
+// arrival of text in the window. GUI thread only.
 class BenchmarkPanel : public Panel {
     Q_OBJECT
 
@@ -73,7 +74,7 @@ class BenchmarkPanel : public Panel {
     BenchmarkReport report() const;
 
   Q_SIGNALS:
-    // Pictures of plots are wanted: who knows the panels shows a PictureDialog.
+    // The user wants pictures of plots: the owner of the panels shows a PictureDialog.
     void picturesRequested();
 
   protected:

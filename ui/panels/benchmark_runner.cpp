@@ -60,7 +60,7 @@ BenchmarkRunner::BenchmarkRunner(EngineController& engine, QObject* parent) : QO
             goBack(tr("The run was interrupted."));
         }
     });
-    // Another model: there is no plan to go back to.
+    // Another model: there is no plan to restore.
     connect(&engine, &EngineController::loadStarted, this, [this] {
         m_ownReplans.clear();
         if (isRunning()) {
@@ -117,7 +117,8 @@ void BenchmarkRunner::next() {
             return;
         }
         Q_EMIT progressed(m_done, m_scenario.repeats, tr("Run %1 of %2").arg(m_done + 1).arg(m_scenario.repeats));
-        // As of two plans: what lies in the KV cache, of the same words too, would be a head start.
+        // As for two plans: contents of the KV cache, even from the same words, would be
+        // a head start.
         m_engine.resetConversation();
         start(scenarioRequest());
         return;
@@ -129,7 +130,7 @@ void BenchmarkRunner::next() {
     switch (m_step) {
         case Step::RunA:
             Q_EMIT progressed(0, 4, tr("Plan A answers"));
-            m_engine.resetConversation();  // what lies in the KV cache would be a head start for the second plan
+            m_engine.resetConversation();  // contents of the KV cache would be a head start for the second plan
             start(request);
             break;
         case Step::ToB:
@@ -146,8 +147,8 @@ void BenchmarkRunner::next() {
     }
 }
 
-// A word is one token at least, so these are enough; the engine, which has the tokenizer, cuts what is too much. The
-// words differ from run to run.
+// A word is at least one token, so these are enough; the engine, which has the tokenizer,
+// cuts the rest. The words differ from run to run.
 engine::GenerationRequest BenchmarkRunner::scenarioRequest() const {
     engine::GenerationRequest request;
     quint64 state = m_scenario.seed * 0x9e3779b97f4a7c15ULL + static_cast<quint64>(m_done) + 1;
@@ -226,7 +227,7 @@ void BenchmarkRunner::watchReplan() {
 
 void BenchmarkRunner::onAnswered(const engine::GenerationResult& result) {
     m_request = 0;
-    // Stop ends the run wherever it was pressed: half an answer is no result.
+    // A Stop from any place ends the run: half an answer is no result.
     m_cancelled = m_cancelled || result.finish == engine::FinishReason::kStopped;
     if (m_cancelled) {
         goBack({});

@@ -13,8 +13,9 @@
 
 namespace offstage::ui {
 
-// Runs prompts one after the other through the engine that the window has, while nobody else uses it: a scenario, or
-// one prompt under two plans. Cancel stops the running prompt and puts the plan back. GUI thread only.
+// Runs prompts one after the other through the window's engine, while nothing else uses
+// it: a scenario, or one prompt under two plans. Cancel stops the running prompt and
+// restores the plan. GUI thread only.
 class BenchmarkRunner : public QObject {
     Q_OBJECT
 
@@ -40,7 +41,7 @@ class BenchmarkRunner : public QObject {
     bool runComparison(const Comparison& comparison);
     void cancel();
     bool isRunning() const { return m_kind != Kind::None; }
-    // This answer is the runner's, not the person's.
+    // Whether this answer is the runner's, not the user's.
     bool owns(RequestId id) const { return m_own.contains(id); }
     bool ownsReplan(quint64 id) const { return m_ownReplans.contains(id); }
 
@@ -49,7 +50,7 @@ class BenchmarkRunner : public QObject {
     void progressed(int done, int all, const QString& what);
     void runFinished(const offstage::ui::BenchmarkRun& run);  // one of a scenario
     void compared(const offstage::ui::BenchmarkComparison& comparison);
-    void ended(const QString& problem);  // of all; empty: it went well or was cancelled
+    void ended(const QString& problem);  // the whole run; empty: it succeeded or was cancelled
 
   private:
     enum class Kind { None, Scenario, Comparison };
@@ -66,10 +67,10 @@ class BenchmarkRunner : public QObject {
 
     EngineController& m_engine;
     Kind m_kind = Kind::None;
-    RequestId m_request = 0;  // that is being answered; 0: none
-    QSet<RequestId> m_own;    // all that were asked for here
+    RequestId m_request = 0;  // in progress; 0: none
+    QSet<RequestId> m_own;    // all requests of this object
     quint64 m_replan = 0;
-    QSet<quint64> m_ownReplans;  // of the model that is open
+    QSet<quint64> m_ownReplans;  // of the open model
     QTimer m_timer;
     bool m_cancelled = false;
     QString m_problem;
@@ -83,7 +84,7 @@ class BenchmarkRunner : public QObject {
     bool m_bInForce = false;
 };
 
-// What a result says, as a run.
+// A result as a run.
 BenchmarkRun runOf(const engine::GenerationResult& result);
 
 }  // namespace offstage::ui

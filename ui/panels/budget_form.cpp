@@ -197,7 +197,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     m_vramReason->hide();
 }
 
-// Of one floor for bits and neurons the plan chooses both.
+// With one floor for bits and neurons the plan chooses both.
 void BudgetForm::refreshLeftOut() {
     m_leftOut->setChosenByPlan(m_quality->floor().max_kl > 0);
 }
@@ -234,7 +234,8 @@ void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snap
                           kLeastBytes));
     const double longest = static_cast<double>(std::max(model.max_context, model.context));
     const double least = std::max(1.0, std::min(kLeastContext, longest));
-    // In steps, so that it moves seldom while an answer is written; never beyond what is there.
+    // In steps, so that it seldom moves during an answer; never beyond the context's
+    // size.
     const double used = std::min(kContextStep * std::ceil(static_cast<double>(snapshot.context_used) / kContextStep),
                                  static_cast<double>(std::max(snapshot.context_used, snapshot.context_size)));
     m_context->setRange(std::max(least, used), longest, kContextStep, 0);

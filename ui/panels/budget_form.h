@@ -16,9 +16,9 @@ class LeftOutEdit;
 class QualityEdit;
 class ValueSlider;
 
-// What a person allows a model, whole.
+// A user's whole budget for a model.
 struct BudgetSetting {
-    quint64 vramBytes = 0;  // 0 on a device without memory of its own
+    quint64 vramBytes = 0;  // 0 on a device without separate memory
     quint64 ramBytes = 0;
     qint64 context = 0;
     engine::KvType kv = engine::KvType::kBf16;
@@ -33,25 +33,28 @@ struct BudgetSetting {
 BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request);
 // The setting in force: as loaded, and changed by every re-plan since that was carried out.
 BudgetSetting settingInForce(const EngineController& engine);
-// What has to be asked for to come from one setting to the other; only what differs; theta is for its preview alone, it
-// is no plan's.
+// The request that leads from one setting to the other: only the differences; theta is
+// for its preview only, because no plan contains it.
 engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to);
-// "VRAM 6.0 GiB, RAM 20.0 GiB, context 4,096, at least 4.00 bits"; what is 0 is left out.
+// "VRAM 6.0 GiB, RAM 20.0 GiB, context 4,096, at least 4.00 bits"; fields of 0 are left
+// out.
 QString settingText(const BudgetSetting& setting);
 
-// Sliders with spin boxes for VRAM, RAM, context, quality and the neurons that are left out. Disabled rows say why. GUI
-// thread only.
+// Sliders with spin boxes for VRAM, RAM, context, quality and the neurons that are left
+// out. Disabled rows show the reason. GUI thread only.
 class BudgetForm : public QWidget {
     Q_OBJECT
 
   public:
     explicit BudgetForm(QWidget* parent = nullptr);
 
-    // What the sliders may reach: of the model and of the machine as it is. Keeps the setting.
+    // The sliders' ranges: from the model and the machine's present state. Keeps the
+    // setting.
     void setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot);
-    // With a floor of measured loss `theta` is what the plan last chose (LeftOutEdit::set()).
+    // With a floor of measured loss `theta` is the plan's last choice
+    // (LeftOutEdit::set()).
     BudgetSetting setting() const;
-    void setSetting(const BudgetSetting& setting);  // tells nobody
+    void setSetting(const BudgetSetting& setting);  // emits nothing
 
     ValueSlider& vram() const { return *m_vram; }
     ValueSlider& ram() const { return *m_ram; }
@@ -63,7 +66,7 @@ class BudgetForm : public QWidget {
     QString vramReason() const;
 
   Q_SIGNALS:
-    void changed();  // by the person
+    void changed();  // by the user
 
   private:
     void refreshLeftOut();

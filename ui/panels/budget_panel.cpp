@@ -30,13 +30,13 @@ QString budgetNumber(double value, int decimals) {
 
 constexpr int kBudgetNoticeLines = 3;
 
-// The format that most of a memory's experts are in: whose colour stands for them.
+// The format of most of a memory's experts, whose colour represents them.
 engine::FormatId mainFormat(const engine::MemoryLedger& ledger) {
     const auto most = std::max_element(ledger.experts.begin(), ledger.experts.end());
     return static_cast<engine::FormatId>(most == ledger.experts.end() ? 0 : most - ledger.experts.begin());
 }
 
-// What a plan would put into VRAM, as far as it says.
+// The VRAM's parts under a plan, as far as it contains them.
 engine::MemoryLedger vramAfter(const engine::Plan& plan, const engine::MemoryLedger& now) {
     engine::MemoryLedger after;
     after.dense = plan.dense_bytes;
@@ -47,7 +47,8 @@ engine::MemoryLedger vramAfter(const engine::Plan& plan, const engine::MemoryLed
     return after;
 }
 
-// And into RAM: of that it says the sum alone. What is no expert is taken to stay.
+// The RAM's parts: a plan contains only the sum. Everything but experts is assumed to
+// stay.
 engine::MemoryLedger ramAfter(const engine::Plan& plan, const engine::MemoryLedger& now) {
     engine::MemoryLedger after = now;
     after.experts.clear();
@@ -244,7 +245,7 @@ void BudgetPanel::modelChanged() {
     m_previewTimer.stop();
     m_progressTimer.stop();
     clearPreview();
-    say({});  // what was in force was another model's
+    say({});  // the old one was of another model
     setEmpty(!m_hasModel);
     if (model) {
         m_inForce = settingInForce(engine());
@@ -275,7 +276,8 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
             m_form->setSetting(m_inForce);
         }
     }
-    // The sliders' ends move with what other programs leave, but not under the person's hand.
+    // The sliders' ranges follow other programs' memory, but not while the user operates
+    // them.
     if (!m_hasLimits || (m_form->setting() == m_inForce && !m_form->isAncestorOf(focusWidget()))) {
         m_form->setLimits(*model, snapshot);
         m_form->setSetting(m_inForce);
@@ -284,8 +286,8 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
     askNow();
 }
 
-// What the plan in force gives: once per answer and plan, while the panel can be seen, and not in the
-// place of a preview.
+// Requests the present plan's figures: once per answer and plan, while the panel is
+// visible, and not instead of a preview.
 void BudgetPanel::askNow() {
     const bool isIdle = m_replanId == 0 && m_previewId == 0 && !m_previewTimer.isActive();
     if (!m_asksNow || !m_hasModel || !isVisible() || !isIdle) {
@@ -295,7 +297,7 @@ void BudgetPanel::askNow() {
     m_nowId = engine().requestPreview({});
 }
 
-// What holds each memory now, and beneath it, as a ghost, what would hold it after Apply.
+// Each memory's present parts, and below them, as a ghost, the parts after Apply.
 void BudgetPanel::showBars() {
     const engine::Snapshot& now = snapshot();
     std::vector<StackedBar::Row> rows;
@@ -327,7 +329,7 @@ void BudgetPanel::formChanged() {
         m_previewTimer.stop();
         clearPreview();
     } else {
-        m_previewTimer.start();  // again from the start: what counts is where the slider comes to rest
+        m_previewTimer.start();  // restart: only the slider's final position counts
     }
     refreshButtons();
 }
@@ -336,7 +338,7 @@ void BudgetPanel::askPreview() {
     if (!m_hasModel) {
         return;
     }
-    m_nowId = 0;  // this one tells that, too
+    m_nowId = 0;  // this preview includes it
     engine::ReplanRequest request = changeBetween(m_inForce, m_form->setting());
     request.chooses_theta = m_form->setting().quality.max_kl > 0;
     m_previewId = engine().requestPreview(request);
@@ -371,7 +373,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         return;
     }
     if (m_form->setting().quality.max_kl > 0 && p.plan.theta) {
-        m_form->leftOut().set(*p.plan.theta);  // what Apply will carry out
+        m_form->leftOut().set(*p.plan.theta);  // Apply will carry this out
     }
     m_now = p;
     showNow();
@@ -396,7 +398,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     say({});
     setHint(
         tr("Pale, below the bars: the plan after. Apply carries it out in the background; the conversation goes on."));
-    m_previewed = m_form->setting();  // a change since would have dropped this preview
+    m_previewed = m_form->setting();  // a later change would have dropped this preview
     m_plan = p.plan;
     showBars();
     refreshButtons();
@@ -451,7 +453,7 @@ QString BudgetPanel::leftOutText(const engine::ThetaChoice& theta) const {
     const auto& model = engine().model();
     const engine::ThresholdLoss loss =
         model ? engine::expected_loss(model->thresholds, theta) : engine::ThresholdLoss();
-    // What wrong guesses cost beside the neurons depends on what was guessed.
+    // The cost of wrong guesses, in addition to the neurons', depends on the guesses.
     return loss.known && !theta.accepts_guesses() ? tr("KL %1").arg(QLocale().toString(loss.mean_kl, 'g', 2))
                                                   : tr("not measured");
 }
@@ -535,7 +537,7 @@ void BudgetPanel::follow() {
     finish(*found);
 }
 
-// What was asked for is in force; what was before is where Undo goes.
+// The request has been carried out; Undo leads to the state before it.
 void BudgetPanel::remember() {
     if (m_undoing) {
         m_history.pop_back();
@@ -614,7 +616,7 @@ void BudgetPanel::refreshButtons() {
     m_undo->setEnabled(m_hasModel && !m_history.empty() && !moving);
     m_undo->setToolTip(m_history.empty() ? tr("Go back to the budgets before; there are none yet")
                                          : tr("Go back to %1").arg(settingText(m_history.back())));
-    // Under way it can be cancelled; then what was done can be undone, or moved on from.
+    // A running re-plan can be cancelled; afterwards it can be undone or changed further.
     QList<QWidget*> next{m_cancel};
     if (!moving) {
         next = {m_apply, m_undo};

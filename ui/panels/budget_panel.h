@@ -16,9 +16,9 @@ namespace offstage::ui {
 
 class StackedBar;
 
-// What VRAM and RAM are spent on, and the budgets that a person moves: every change is previewed
-// (what it would cost and bring) before Apply carries it out in the background. Undo goes back to
-// the budgets before. GUI thread only.
+// The uses of VRAM and RAM, and the budgets that the user moves: every change is
+// previewed (its cost and effect) before Apply carries it out in the background. Undo
+// restores the budgets before. GUI thread only.
 class BudgetPanel : public Panel {
     Q_OBJECT
 
@@ -36,14 +36,15 @@ class BudgetPanel : public Panel {
     QPushButton& cancelButton() const { return *m_cancel; }
     QPushButton& resetButton() const { return *m_reset; }
     QProgressBar& progress() const { return *m_progress; }
-    // In force, as far as this panel knows.
+    // The present setting, as far as this panel knows.
     const BudgetSetting& inForce() const { return m_inForce; }
-    // What the preview shows, one figure per line; empty: there is none.
+    // The preview's figures, one per line; empty: there is none.
     QString previewText() const;
-    QString nowText() const;                       // the column "now" alone, shown without a preview too
+    QString nowText() const;                       // the column "now" only, shown without a preview too
     QString problem() const { return m_problem; }  // why there is no preview
 
-    // What a what-if or a benchmark proposes: into the sliders, with a preview; nothing is applied.
+    // A proposal of What if or a benchmark: moves the sliders and previews; applies
+    // nothing.
     void propose(const BudgetSetting& setting);
 
   protected:
@@ -94,15 +95,15 @@ class BudgetPanel : public Panel {
     BudgetSetting m_inForce;
     std::vector<BudgetSetting> m_history;        // settings to go back to, the last on top
     std::optional<engine::ReplanPreview> m_now;  // its figures before are those of now
-    std::optional<BudgetSetting> m_previewed;    // what the preview shows
-    engine::Plan m_plan;                         // that it would lead to
-    bool m_cancelling = false;                   // asked for, not yet there
+    std::optional<BudgetSetting> m_previewed;    // the setting of the preview
+    engine::Plan m_plan;                         // its result
+    bool m_cancelling = false;                   // requested, not yet done
     bool m_undoing = false;
     bool m_hasModel = false;
     bool m_hasLimits = false;
-    bool m_asksNow = false;     // m_now is asked for as soon as nothing else is
-    RequestId m_previewId = 0;  // 0: none is asked for
-    RequestId m_nowId = 0;      // of a preview that changes nothing; 0: none is asked for
+    bool m_asksNow = false;     // m_now is requested as soon as nothing else is
+    RequestId m_previewId = 0;  // 0: none is requested
+    RequestId m_nowId = 0;      // of a preview without changes; 0: none is requested
     quint64 m_replanId = 0;     // 0: none of ours is under way
 };
 

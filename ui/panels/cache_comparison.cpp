@@ -43,7 +43,8 @@ CacheCalls cacheCallsOf(const TokenLog& log, int layers, int experts, std::size_
         return static_cast<int>(step.layers.size()) == layers &&
                std::all_of(step.layers.begin(), step.layers.end(), [&](const engine::LayerEvent& layer) {
                    const auto from = step.assignments.begin() + static_cast<std::ptrdiff_t>(layer.first_assignment);
-                   // Of a piece of a prompt that is not its end the last layer computes nothing.
+                   // For a piece of a prompt before its end the last layer computes
+                   // nothing.
                    const bool mayBeEmpty = layer.is_prefill != 0 && layer.layer + 1 == layers;
                    return (layer.n_assignments > 0 || mayBeEmpty) &&
                           std::all_of(from, from + layer.n_assignments,
@@ -82,7 +83,7 @@ CacheCalls cacheCallsOf(const TokenLog& log, int layers, int experts, std::size_
 // Thrown out of a replay that is to stop; never leaves work().
 struct Stopped {};
 
-// A policy that counts the steps it is asked about, and leaves the replay once told to stop.
+// A policy that counts its steps, and leaves the replay after a stop.
 class CacheComparison::Watched : public engine::CachePolicy {
   public:
     Watched(std::unique_ptr<engine::CachePolicy> policy, Run& run) : m_policy(std::move(policy)), m_run(run) {}

@@ -13,19 +13,20 @@ namespace offstage::ui {
 
 class TokenLog;
 
-// The latest steps of the present model that are wholly known, as a cache sees them; at most about `mostCalls` calls.
+// The latest completely known steps of the present model as calls to a cache; at most
+// about `mostCalls`.
 inline constexpr std::size_t kMostReplayedCalls = std::size_t{1} << 19;
 engine::CacheCalls cacheCallsOf(const TokenLog& log, int layers, int experts,
                                 std::size_t mostCalls = kMostReplayedCalls);
 
-// What one policy would have made of the recorded calls.
+// One policy's result for the recorded calls.
 struct PolicyResult {
     QString name;
     engine::ReplayResult result;
 };
 
-// Replays cache policies on recorded calls, without the model, on a thread of its own of the lowest priority that the
-// system knows. GUI thread only; finished() comes there.
+// Replays cache policies on recorded calls, without the model, on a separate thread of
+// the system's lowest priority. GUI thread only; finished() is emitted there.
 class CacheComparison : public QObject {
     Q_OBJECT
 
@@ -33,7 +34,8 @@ class CacheComparison : public QObject {
     explicit CacheComparison(QObject* parent = nullptr);
     ~CacheComparison() override;  // waits for the thread, which ends at once
 
-    // Nothing while one is running. `popularity` says what each cache begins with; each may keep so many experts.
+    // Does nothing while one is running. `popularity`: the first contents of each cache;
+    // `places`: experts that each may hold.
     void start(engine::CacheCalls calls, engine::Popularity popularity, std::int64_t places);
     void cancel();
     bool isRunning() const { return m_run != nullptr; }

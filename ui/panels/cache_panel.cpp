@@ -36,7 +36,7 @@ constexpr int kRecallLine = 0, kPrecisionLine = 1;
 
 struct StepFigures {
     std::uint64_t tokens = 0, resident = 0, bytes = 0;
-    std::uint64_t missed = 0;  // calls whose expert had no place on the device, guessed in time or not
+    std::uint64_t missed = 0;  // calls without their expert on the device, guessed in time or not
     std::uint64_t guessed = 0, used = 0, admissions = 0;
     std::uint64_t neededNeurons = 0, heldNeurons = 0;
     double hitRate() const {
@@ -44,7 +44,7 @@ struct StepFigures {
     }
 };
 
-// Of one layer, or of all (-1).
+// For one layer, or for all (-1).
 StepFigures figuresOf(const LoggedStep& step, int layer) {
     StepFigures figures;
     for (const engine::LayerEvent& event : step.layers) {
@@ -262,7 +262,7 @@ QWidget* CachePanel::makeComparison() {
     return box;
 }
 
-// All lines are over the engine's steps: what is pointed at in one is pointed at in all.
+// All lines have the engine's steps as x: the crosshair moves in all of them.
 void CachePanel::linkCrosshairs() {
     const std::array plots = {m_hits, m_prefetch, m_bytes, m_exchanges};
     for (LinePlot* plot : plots) {
@@ -377,7 +377,7 @@ void CachePanel::addStep(const LoggedStep& step) {
         if (const int layer = m_layer->currentData().toInt(); layer >= 0) {
             m_hits->append(kLayerLine, x, m_means.layerHits.add(figuresOf(step, layer).hitRate()));
         }
-        // Only where experts are copied without some of their neurons is there anything to tell.
+        // Shown only if experts are copied without some of their neurons.
         if (all.neededNeurons > 0) {
             if (m_neuronLine < 0) {
                 m_neuronLine = m_hits->addSeries(tr("neurons"), LinePlot::Line::Dashed);

@@ -20,8 +20,9 @@ namespace offstage::ui {
 class Selection;
 struct LoggedStep;
 
-// How well the device's experts serve the tokens: hit rate, what prefetching brings, bytes moved and experts exchanged,
-// token by token; and what other cache policies would have made of the same calls.
+// How well the device's experts serve the tokens: hit rate, the effect of prefetching,
+// bytes moved and experts exchanged, token by token; and the results of other cache
+// policies for the same calls.
 class CachePanel : public Panel {
     Q_OBJECT
 
@@ -92,7 +93,7 @@ class CachePanel : public Panel {
     CacheComparison* m_replays;
     QTimer m_progressTimer;
 
-    int m_neuronLine = -1;   // of m_hits; -1: there is none
+    int m_neuronLine = -1;   // in m_hits; -1: there is none
     quint64 m_nextStep = 0;  // StepId of the first step that is not drawn yet
     struct Means {
         RunningMean hits, layerHits, bytes, missed, guessed, used, admissions, neededNeurons, heldNeurons;

@@ -21,7 +21,8 @@ namespace {
 constexpr int kNarrowestDispatch = 420;
 constexpr int kTallestTimeline = 420;
 constexpr int kWhyLines = 4;  // more of them scroll
-// Of the width, beside each other: a token of many layers wants more of it than the bars.
+// Shares of the width, side by side: a token of many layers needs more of it than the
+// bars.
 constexpr int kTimelineShare = 3, kBarsShare = 2;
 
 }  // namespace

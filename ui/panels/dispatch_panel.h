@@ -10,9 +10,9 @@ namespace offstage::ui {
 
 class Selection;
 
-// Where the experts of each layer ran: on the GPU, copied to it, on the CPU; measured beside
-// predicted; of the selected token, or the mean of the latest ones. Beside it one token's timeline. A
-// click on a bar says, below both, why it is there.
+// Where the experts of each layer ran: on the GPU, copied to it, on the CPU; measured
+// beside predicted; for the selected token, or the mean of the latest ones. Beside it one
+// token's timeline. A click on a bar shows the reason below both.
 class DispatchPanel : public Panel {
     Q_OBJECT
 
@@ -22,7 +22,7 @@ class DispatchPanel : public Panel {
 
     enum class Amount { Time, Tokens };
     void setAmount(Amount amount);
-    // The mean of so many of the latest tokens in the bars; 0: the selected token alone.
+    // The bars show the mean of so many of the latest tokens; 0: only the selected token.
     void setMeanOf(int tokens);
     void explain(int layer, std::optional<Side> side);
 

@@ -251,7 +251,7 @@ std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator
         add(kCpuLane, SpanKind::Cpu, begin_us, event.cpu_us, onCpu, false);
         add(kCopyLane, SpanKind::Copy, begin_us, event.copy_us, copied, false);
         add(kGpuLane, SpanKind::Gpu, gpuBegin(event.layer_us, event.gpu_us), event.gpu_us, onGpu, false);
-        if (accelerator) {  // on the CPU alone nothing is chosen, so nothing is predicted
+        if (accelerator) {  // on the CPU alone there is no choice, and so no prediction
             add(kCpuLane, SpanKind::Cpu, begin_us, event.predicted_cpu_us, onCpu, true);
             add(kCopyLane, SpanKind::Copy, begin_us, event.predicted_copy_us, copied, true);
             add(kGpuLane, SpanKind::Gpu, gpuBegin(event.predicted_layer_us, event.predicted_gpu_us),
@@ -343,7 +343,7 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, boo
     }
     for (const AssignmentEvent& a : assignments) {
         const Side where = sideOf(a);
-        // The GPU computes what was copied, too.
+        // The GPU also computes copied experts.
         if (!side || where == *side || (*side == Side::Gpu && where == Side::Copy)) {
             lines << sentenceOf(a, policy, step.formats);
         }

@@ -1,5 +1,6 @@
 #pragma once
-// What the dispatch panel says of steps: bars by layer, the spans of a timeline, and why an expert ran where it ran.
+// The dispatch panel's view of steps: bars by layer, the spans of a timeline, and the
+// reason for an expert's place.
 
 #include <array>
 #include <vector>
@@ -15,7 +16,7 @@ namespace offstage::ui {
 
 // The sides of a layer's work, as indices: of TimelinePlot's lanes turned round, and of the sums below.
 enum class Side { Gpu, Copy, Cpu, Machine };  // Machine: another one, whose time is not in a layer's event
-inline constexpr int kSides = 3;              // that have a time
+inline constexpr int kSides = 3;              // with a time
 
 // Means over steps of one layer.
 struct LayerMeans {
@@ -36,7 +37,7 @@ std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means);
 int layerOfTokenRow(const std::vector<LayerMeans>& means, int row);
 int layerOfTimeRow(const std::vector<LayerMeans>& means, int row);
 
-// A span's id: what it stands for.
+// A span's id: its layer and kind.
 enum class SpanKind { Attention, Gpu, Copy, Cpu };
 inline qint64 spanId(int layer, SpanKind kind) {
     return qint64{layer} * 4 + static_cast<int>(kind);
@@ -54,10 +55,11 @@ QStringList spanCategories();
 // begins within its layer is not, and is drawn at the layer's beginning, the GPU's at its end where it waits for
 // copies.
 std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator);
-// From the first layer's begin to the last one's end.
-// How much of a token's time each side had nothing to do; empty where there is one side only.
+// From the first layer's begin to the last one's end. The share of a token's time in
+// which each side was idle; empty with one side only.
 QString idleText(const LoggedStep& step, bool accelerator);
-// What a theta left out of the token, and what the bus was spared by it; empty without one.
+// The neurons that a theta left out of the token, and the saved bus bytes; empty without
+// one.
 QString leftOutText(const LoggedStep& step);
 double durationOf(const LoggedStep& step);
 

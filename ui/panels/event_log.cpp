@@ -75,7 +75,7 @@ EventLog::EventLog(QObject* parent) : QAbstractTableModel(parent) {}
 
 void EventLog::append(LogKind kind, const QString& text, const QString& detail) {
     if (size() >= kMostRows) {
-        // A tenth at once, so that views are not told of a removal for every line.
+        // A tenth at once, so that views do not get a removal for every line.
         const int n = kMostRows / 10;
         beginRemoveRows({}, 0, n - 1);
         m_entries.erase(m_entries.begin(), m_entries.begin() + n);
@@ -140,7 +140,7 @@ void EventLog::follow(EngineController& engine) {
                 readReports(engine);
                 readDecisions(engine);
             });
-    // Only while a re-plan that was asked for is not over.
+    // Only while a requested re-plan is not finished.
     auto* timer = new QTimer(this);
     timer->setInterval(kReportIntervalMs);
     connect(timer, &QTimer::timeout, &engine, [this, timer, &engine] {

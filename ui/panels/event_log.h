@@ -14,7 +14,7 @@ class EngineController;
 
 enum class LogKind { Load, Replan, Decision, Note, Problem, Connection };
 inline constexpr int kLogKinds = 6;
-QString nameOf(LogKind kind);        // for a person
+QString nameOf(LogKind kind);        // for display
 QString identifierOf(LogKind kind);  // in files: "load", "replan", "decision", "note", "problem", "connection"
 
 struct LogEntry {
@@ -24,8 +24,8 @@ struct LogEntry {
     QString detail;  // may be empty
 };
 
-// What happened since the program began, the newest last; bounded, the oldest go first. Others append to it. GUI thread
-// only.
+// Events since the program began, the newest last; bounded, the oldest are removed. Other
+// parts append to it. GUI thread only.
 class EventLog : public QAbstractTableModel {
     Q_OBJECT
 
@@ -43,10 +43,10 @@ class EventLog : public QAbstractTableModel {
 
     const LogEntry& at(int row) const { return m_entries[static_cast<std::size_t>(row)]; }
     int size() const { return static_cast<int>(m_entries.size()); }
-    int connections() const { return m_connections; }  // ever, also those that have left the list
+    int connections() const { return m_connections; }  // ever, also those removed from the list
     qint64 dropped() const { return m_dropped; }       // entries that have left the list
 
-    // Writes loads, re-plans, live decisions and problems of the engine down as they happen.
+    // Logs loads, re-plans, live decisions and problems of the engine as they happen.
     void follow(EngineController& engine);
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -64,11 +64,11 @@ class EventLog : public QAbstractTableModel {
     std::deque<LogEntry> m_entries;
     int m_connections = 0;
     qint64 m_dropped = 0;
-    std::set<quint64> m_reported;  // re-plans whose end has been written down
-    quint64 m_decisions = 0;       // of those the engine made, that are written down
+    std::set<quint64> m_reported;  // re-plans whose end has been logged
+    quint64 m_decisions = 0;       // logged ones of the engine's
 };
 
-// Shows the kinds and the words that are asked for.
+// Shows the selected kinds and words.
 class LogFilter : public QSortFilterProxyModel {
     Q_OBJECT
 
@@ -76,7 +76,7 @@ class LogFilter : public QSortFilterProxyModel {
     explicit LogFilter(QObject* parent = nullptr);
 
     void setKind(std::optional<LogKind> kind);  // nothing: all
-    void setWords(const QString& words);        // all of them have to be there, in whatever case
+    void setWords(const QString& words);        // all must occur, in any case
 
   protected:
     bool filterAcceptsRow(int row, const QModelIndex& parent) const override;

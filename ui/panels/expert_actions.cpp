@@ -38,7 +38,7 @@ std::vector<Choice> choicesFor(const std::optional<engine::ModelSummary>& model)
     return choices;
 }
 
-// Whether the model's file has experts in it.
+// Whether the format is one of the model's file.
 bool isOfFile(engine::FormatId format) {
     return engine::format_row(format).kind == engine::FormatRow::Kind::kFile;
 }

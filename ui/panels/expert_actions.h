@@ -15,8 +15,8 @@ class QMenu;
 
 namespace offstage::ui {
 
-// What a person can do with experts - pin them, let them go, keep them in another format
-// - and what became of it. GUI thread only.
+// The user's actions on experts (pin, unpin, evict, another format) and their results.
+// GUI thread only.
 class ExpertActions : public QObject {
     Q_OBJECT
 
@@ -35,20 +35,20 @@ class ExpertActions : public QObject {
 
     void change(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts, engine::FormatId format = {});
     bool isWatching() const { return m_watched != 0; }
-    // Since the model was loaded, by (layer, expert): taken off the device by the person and not brought back by them,
-    // and kept in another format than the model's by their choice.
+    // Since the model was loaded, by (layer, expert): evicted from the device by the user
+    // and not brought back, and set by the user to another format than the model's.
     using Experts = std::set<std::pair<int, int>>;
     const Experts& evicted() const { return m_evicted; }
     const Experts& reformatted() const { return m_reformatted; }
 
   Q_SIGNALS:
-    // A sentence about the newest change: asked for, done, or why not.
+    // A sentence about the newest change: requested, done, or why not.
     void said(const QString& text, bool isProblem);
 
   private:
     void look();
     void remember();
-    qsizetype withoutPlace() const;  // of the experts that it is about
+    qsizetype withoutPlace() const;  // of the experts concerned
     // One expert with the model's own number of the layer as %1, its own as %2; of many
     // the number as %1.
     QString named(const QString& one, const QString& many) const;
@@ -57,7 +57,7 @@ class ExpertActions : public QObject {
     QTimer m_timer;
     quint64 m_watched = 0;  // report; 0: none
     QString m_done;
-    std::vector<ExpertId> m_experts;  // that it is about
+    std::vector<ExpertId> m_experts;  // the experts concerned
     bool m_pins = false;
     engine::ExpertChange::Kind m_kind{};
     engine::FormatId m_format{};

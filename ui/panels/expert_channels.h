@@ -1,5 +1,5 @@
 #pragma once
-// What the experts panel can show of each expert, worked out of a snapshot.
+// The data that the experts panel can show for each expert, computed from a snapshot.
 
 #include <cstdint>
 #include <vector>
@@ -37,19 +37,19 @@ struct ExpertCells {
     double top = 1;             // of the values' scale
     double mark = 0;            // worth a line at the scale
     QString markText;           // what it is
-    std::vector<double> known;  // 1, or 0 where there is no value; empty: there is one everywhere
+    std::vector<double> known;  // 1, or 0 for a missing value; empty: none is missing
     std::vector<std::uint8_t> kinds;
     std::vector<HeatMap::Category> categories;
     std::vector<int> counts;  // experts of each category
     bool isEmpty() const { return values.empty() && kinds.empty(); }
 };
 
-// Empty where the snapshot has nothing to show of that channel. `planned` as Session::planned_popularity();
-// `ownMemory`: the accelerator has memory of its own.
+// Empty if the snapshot has nothing for that channel. `planned`:
+// Session::planned_popularity(); `ownMemory`: the accelerator has separate memory.
 ExpertCells expertCells(ExpertChannel channel, const engine::Snapshot& snapshot, const std::vector<float>& planned,
                         bool ownMemory);
 
-// 0..1, (n_layers, n_experts): 1 is called by the last step. Empty where it is not known.
+// 0..1, (n_layers, n_experts): 1 is called by the last step. Empty if it is not known.
 std::vector<double> recencyOf(const engine::Snapshot& snapshot);
 
 QString placeText(std::uint8_t place);  // "on the device"
@@ -61,7 +61,7 @@ QString machinesText(const engine::Snapshot& snapshot, std::size_t at);
 QString expertText(ExpertChannel channel, const engine::Snapshot& snapshot, const std::vector<float>& planned,
                    bool ownMemory, HeatMap::Cell cell, int layerNumber);
 
-// Of many: which, where they lie, in what they are kept.
+// For several experts: which ones, their places, their formats.
 QString expertsText(const engine::Snapshot& snapshot, const HeatMap::Area& area, const HeatMap& map);
 
 }  // namespace offstage::ui

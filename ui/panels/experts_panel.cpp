@@ -23,7 +23,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kReadoutLines = 6;
-constexpr int kPlanIntervalMs = 1000;  // between two looks at what the placement was planned with
+constexpr int kPlanIntervalMs = 1000;  // between two reads of the placement's popularity
 constexpr double kFaintest = 0.3;      // brightness of an expert that was not called lately
 
 }  // namespace
@@ -57,7 +57,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
         tr("Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes "
            "it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column."));
     m_readout->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    auto* readout = new PanelArea(m_readout);  // what is longer scrolls: the map does not shrink under the mouse
+    auto* readout = new PanelArea(m_readout);  // longer text scrolls: the map does not shrink under the mouse
     readout->setFixedHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
     readout->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     keepRoom(*m_legend);
@@ -179,7 +179,7 @@ void ExpertsPanel::refresh() {
     const auto& model = engine().model();
     if (cells.isEmpty() && model && picksToken() && channel() != ExpertChannel::Active &&
         channel() != ExpertChannel::Machine) {
-        // Nothing is counted now, but which experts the picked token called is known.
+        // Nothing is counted now, but the experts of the selected token are known.
         const auto layers = static_cast<int>(model->n_layers), experts = static_cast<int>(model->n_experts);
         m_map->setValueUnit(channelName(channel()), Unit::Share);
         m_map->setValues(layers, experts, std::vector<double>(static_cast<std::size_t>(layers) * experts), 1);
@@ -222,8 +222,8 @@ bool ExpertsPanel::picksToken() const {
            m_selection->log().isOfPresentModel(m_selection->token()->step);
 }
 
-// What the person changed, in whatever channel: experts that are pinned, that were taken off the device, and that are
-// kept in another format than the rest.
+// The user's changes, in every channel: experts that are pinned, that were evicted, and
+// that have another format than the rest.
 void ExpertsPanel::refreshMarks() {
     std::vector<HeatMap::Mark> marks;
     const auto& pinned = snapshot().experts.pinned;
@@ -261,7 +261,7 @@ void ExpertsPanel::refreshRings() {
     refreshReadout();
 }
 
-// What the line says while nothing is pointed at.
+// The line's text while nothing is pointed at.
 QString ExpertsPanel::restText() const {
     QStringList lines{channelExplanation(channel())};
     if (!hasOwnMemory() && (channel() == ExpertChannel::Residency || channel() == ExpertChannel::HitRate)) {
@@ -331,7 +331,7 @@ void ExpertsPanel::click(HeatMap::Cell cell, Qt::MouseButton button) {
     }
 }
 
-// Of the marked area, or of this cell where it lies outside of it.
+// For the marked area, or for this cell if it is outside of it.
 void ExpertsPanel::fillMenu(QMenu& menu, HeatMap::Cell cell) {
     const auto& marked = m_map->area();
     const HeatMap::Area area =

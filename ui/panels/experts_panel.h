@@ -14,16 +14,17 @@ namespace offstage::ui {
 class ExpertActions;
 class Selection;
 
-// Layers x experts: what the router called, where experts lie, in which precision. A click selects an expert, whose
-// tokens the chat then underlines; the selected token's experts are ringed. The context menu (or the menu key, or the
-// button) changes one expert.
+// Layers x experts: the router's calls, the experts' places and formats. A click selects
+// an expert, whose tokens the chat then underlines; the selected token's experts are
+// ringed. The context menu (or the menu key, or the button) changes one expert.
 class ExpertsPanel : public Panel {
     Q_OBJECT
 
   public:
     explicit ExpertsPanel(EngineController& engine, QWidget* parent = nullptr);
 
-    // What is selected here and elsewhere; must outlive the panel. Without it clicks select nothing.
+    // The selection shared with other panels; must outlive the panel. Without it clicks
+    // select nothing.
     void setSelection(Selection& selection);
 
     HeatMap& map() const { return *m_map; }

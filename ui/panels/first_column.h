@@ -6,8 +6,9 @@ class QTableView;
 
 namespace offstage::ui {
 
-// Gives a table's first column what the others leave of its width, and never less than `least` pixels: where there is
-// too little room for all the table scrolls. Lives as long as the table. GUI thread only.
+// Gives a table's first column the width that the others leave, and never less than
+// `least` pixels: if there is too little room the table scrolls. Exists as long as the
+// table. GUI thread only.
 class FirstColumn : public QObject {
     Q_OBJECT
 

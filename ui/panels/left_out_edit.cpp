@@ -147,7 +147,7 @@ void LeftOutEdit::set(const engine::ThetaChoice& choice) {
         fill(choice.loss);
     }
     m_how->setCurrentIndex(choice.loss > 0 ? m_how->findData(choice.loss) : choice.theta > 0 ? OneTheta : None);
-    // As far as was measured, where something was: beyond, nobody knows what it costs.
+    // Limited to the measured range, if there is one: beyond it the loss is unknown.
     const double measured = m_measured.rows.empty() ? kLargestTheta : m_measured.rows.back().theta;
     m_value->setRange(std::min(kLeastTheta, choice.theta > 0 ? choice.theta : kLeastTheta),
                       std::max(measured, choice.theta));

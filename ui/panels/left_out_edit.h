@@ -10,20 +10,21 @@ class QDoubleSpinBox;
 
 namespace offstage::ui {
 
-// Which neurons of the experts are left out: none, those up to one activation, or those up to the thresholds that each
-// expert was given for a loss; and, on a device with memory of its own, whether guesses of neurons are computed with.
-// GUI thread only.
+// The choice of neurons of the experts to leave out: none, those up to one activation, or
+// those up to the thresholds chosen for each expert for a loss; and, on a device with
+// separate memory, whether guessed neurons are accepted. GUI thread only.
 class LeftOutEdit : public QWidget {
     Q_OBJECT
 
   public:
     explicit LeftOutEdit(QWidget* parent = nullptr);
 
-    // What was measured of the model, and whether experts are copied to its device. Keeps the choice and tells nobody.
+    // The measurements of the model, and whether experts are copied to its device. Keeps
+    // the choice and emits nothing.
     void setMeasured(const engine::NeuronThresholds& measured, bool copiesExperts);
     engine::ThetaChoice choice() const;
-    void set(const engine::ThetaChoice& choice);  // tells nobody
-    // Grey, and why: what is shown is the plan's choice.
+    void set(const engine::ThetaChoice& choice);  // emits nothing
+    // Disabled, with the reason: the shown value is the plan's choice.
     void setChosenByPlan(bool chosen);
 
     QComboBox& how() const { return *m_how; }
@@ -31,7 +32,7 @@ class LeftOutEdit : public QWidget {
     QCheckBox& guesses() const { return *m_guesses; }
 
   Q_SIGNALS:
-    void changed();  // by the person
+    void changed();  // by the user
 
   private:
     enum How { None, OneTheta, FirstLoss };
@@ -45,7 +46,7 @@ class LeftOutEdit : public QWidget {
     engine::NeuronThresholds m_measured;
     bool m_copiesExperts = false;
     bool m_isFilled = false;
-    double m_exact = 0;  // what set() was given, while the box shows it rounded
+    double m_exact = 0;  // set()'s value, while the box shows it rounded
     double m_shownExact = -1;
 };
 

@@ -27,7 +27,8 @@ class LogPanel : public QWidget {
     // "No outbound connections", or how many.
     QString connectionsText() const;
 
-    // What the filter shows, as text, or as JSON where the name ends in .json. False with a sentence in `why`.
+    // Saves the filtered lines, as text, or as JSON if the name ends in .json. False with
+    // a sentence in `why`.
     bool save(const QString& path, QString* why = nullptr) const;
     QList<LogEntry> shown() const;
 

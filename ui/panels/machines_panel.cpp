@@ -47,7 +47,8 @@ QString linkText(const engine::MachineFigures& figures) {
         .arg(msText(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
 }
 
-// Of one that turned out to be faster or slower than it was when it was connected; else nothing.
+// For a machine that has become faster or slower since it was connected; otherwise
+// nothing.
 QString measuredAgainText(const engine::MachineFigures& figures) {
     if (!(figures.first_expert_us > 0) || !(figures.expert_us > 0)) {
         return {};
@@ -64,7 +65,7 @@ QString measuredAgainText(const engine::MachineFigures& figures) {
     return {};
 }
 
-// Of a token, as the bars show it.
+// A token's time as parts of a bar.
 std::vector<StackedBar::Part> partsOf(const engine::ShapeTimes& times) {
     return {{MachinesPanel::tr("computing"), times.computing_us, kComputing},
             {MachinesPanel::tr("network"), times.network_us, kNetwork},
@@ -243,7 +244,7 @@ QWidget* MachinesPanel::buildMachines() {
     return page;
 }
 
-// Who makes the steps, and what the others compute.
+// The choices of shape and use.
 QWidget* MachinesPanel::buildChoices() {
     m_shape->addItem(tr("Automatic"), static_cast<int>(engine::NodeShape::kAuto));
     m_shape->addItem(tr("Desktop and helpers"), static_cast<int>(engine::NodeShape::kHelpers));
@@ -511,7 +512,7 @@ QString MachinesPanel::detailsOf(const QString& machine) const {
     return lines.join(u'\n');
 }
 
-// Which it is and by what forecast, what is in the way, and what machines do not do together.
+// The present shape and its forecast, problems, and restrictions.
 QString MachinesPanel::shapeInForce() const {
     namespace messages = engine::messages;
     const engine::MachineUse& use = m_machines.use();

@@ -12,8 +12,9 @@ namespace offstage::ui {
 
 class Machines;
 
-// This machine and those that are paired with it: which are up, what each holds, who makes the steps and what that is
-// forecast to take, and what a token takes where. Adds, tests, uses, drains and removes them.
+// This machine and those paired with it: which are up, the experts of each, the shape and
+// its forecast, and a token's time by machine. Adds, tests, uses, drains and removes
+// them.
 class MachinesPanel : public Panel {
     Q_OBJECT
 
@@ -83,7 +84,7 @@ class MachinesPanel : public Panel {
     QPushButton* m_remove;
 };
 
-// What is in the way of a machine's work, or that it works: "● up".
+// The problem of a machine, or that it works: "● up".
 QString machineStateText(const engine::MachineFigures& figures);
 
 }  // namespace offstage::ui

@@ -26,7 +26,7 @@ class PairDialog : public QDialog {
     QString problem() const;
 
   public Q_SLOTS:
-    // Cancels what is under way; else closes.
+    // Cancels running work; otherwise closes.
     void reject() override;
 
   private:

@@ -31,8 +31,8 @@ constexpr int kLeastNoticeLines = 2;
 constexpr int kBodyPage = 0;
 constexpr int kEmptyPage = 1;
 
-// In a low dock plots shrink to what they need before anything scrolls: a scroll area asks for the height at a width,
-// and a layout answers with the one it would like.
+// In a low dock plots shrink to their minimum before anything scrolls: a scroll area uses
+// the height for a width, and a layout returns its preferred one.
 class BodyContent : public QWidget {
   public:
     int heightForWidth(int width) const override {
@@ -257,7 +257,7 @@ void Panel::refreshBadge() {
     if (!model || !model->emulated) {
         return;
     }
-    // The engine may say so in the name, too.
+    // The engine's name may contain it, too.
     const QString name = QString::fromStdString(model->device_name).remove(QStringLiteral(" (emulated)"));
     m_badge->setText(tr("emulated: %1").arg(name));
     m_badge->setToolTip(
@@ -300,7 +300,7 @@ void Panel::changeEvent(QEvent* event) {
     if (event->type() == QEvent::PaletteChange) {
         restyle();
     } else if (event->type() == QEvent::FontChange) {
-        // What has a style sheet keeps the font it was made with.
+        // A widget with a style sheet keeps its first font.
         m_notice->setFont(font());
         refreshNotice();
         m_badge->setFont(font());

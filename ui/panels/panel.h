@@ -15,10 +15,11 @@ class EngineController;
 class PanelArea;
 class SnapshotPoller;
 
-// What all live panels share: a body that scrolls where it has too little room, a sentence in its
-// place while there is nothing to see, the buttons that act, a line for what went well or wrong, and
-// a footer that says what the panels cost or that the device is emulated. All but the body stays
-// where it is, whatever is said. Looks at the engine only while it can be seen. GUI thread only.
+// The common parts of all live panels: a body that scrolls if it has too little room, a
+// sentence in its place while there is nothing to show, the action buttons, a line for
+// results and problems, and a footer with the panels' cost or the note that the device is
+// emulated. Only the body moves. Reads the engine only while it is visible. GUI thread
+// only.
 class Panel : public QWidget {
     Q_OBJECT
 
@@ -27,15 +28,16 @@ class Panel : public QWidget {
 
     EngineController& engine() const { return m_engine; }
     SnapshotPoller& poller() const { return *m_poller; }
-    // The last one that was shown; all zero before the first.
+    // The last shown one; all zero before the first.
     const engine::Snapshot& snapshot() const { return m_snapshot; }
-    // Takes it as if the engine had sent it.
+    // Shows it as if the engine had sent it.
     void setSnapshot(const engine::Snapshot& snapshot);
 
-    // As a person reads them; empty where nothing is shown.
+    // As shown; empty if nothing is shown.
     QString emptyText() const;  // while it stands in the body's place
     QString badge() const;      // "emulated: RTX 3060"
-    // "panels: 0.2 % of a token"; nothing on emulated devices, whose tokens are not timed.
+    // "panels: 0.2 % of a token"; nothing on emulated devices, whose tokens are not
+    // timed.
     QString cost() const;
     QString notice() const;
 
@@ -46,12 +48,12 @@ class Panel : public QWidget {
 
     // The panel's controls and plots go in here.
     QVBoxLayout& body() const { return *m_body; }
-    // Below the body; neither scrolls nor moves. For the buttons that act.
+    // Below the body; neither scrolls nor moves. For action buttons.
     QVBoxLayout& footer();
-    // Room for so many lines of what is said, kept while nothing is. Without it what is said takes
-    // room of the body.
+    // Reserves room for so many lines of notices, also while there is none. Otherwise a
+    // notice takes room of the body.
     void reserveNotice(int lines);
-    // Stands in that room while nothing else is said.
+    // Shown in that room while there is no notice.
     void setHint(const QString& text);
     // Progress and a way to cancel: stand in that room while something is under way, and are hidden
     // else.
@@ -61,16 +63,18 @@ class Panel : public QWidget {
     // ...".
     void setEmptyText(const QString& text);
     void setEmpty(bool empty);
-    // The colour of what is said while there is nothing to read. Costs nothing where it stays as it
-    // is; a role that is set tells the widget and its children of a new palette.
+    // The colour of notices while there is nothing to read. Does nothing if it is
+    // unchanged, because setting a role sends the widget and its children a new palette.
     static void setMuted(QWidget& label, bool muted);
-    // Only the page that shows asks for room: a low dock need not scroll for the highest one.
+    // Only the visible page counts for the size: a low dock need not scroll for the
+    // highest one.
     static void fitToPage(QTabWidget& tabs);
     // Keeps its place while it is hidden.
     static void keepRoom(QWidget& widget);
-    // Which of these has the keyboard's focus; nullptr: none. Asked before buttons are disabled,
-    // hidden or shown; passFocus() afterwards leaves the focus there if it can stay, and else gives
-    // it to the first of `next` that can take it. Without it Qt would give it to whatever is next.
+    // Which of these has the keyboard's focus; nullptr: none. Call it before buttons are
+    // disabled, hidden or shown; passFocus() afterwards leaves the focus there if it can
+    // stay, and otherwise gives it to the first of `next` that can take it. Without it Qt
+    // would give it to the next widget in the chain.
     static QWidget* focusAmong(const QList<QWidget*>& widgets);
     static void passFocus(QWidget* from, const QList<QWidget*>& next);
     // A line above the footer; an empty text takes it away.
@@ -100,7 +104,7 @@ class Panel : public QWidget {
     QWidget* m_actionsPlace;
     QLabel* m_notice;
     PanelArea* m_noticeArea;
-    QStackedWidget* m_noticePlace;  // of what is said, or of progress
+    QStackedWidget* m_noticePlace;  // of notices, or of progress
     QWidget* m_busy = nullptr;
     int m_noticeLines = 0;  // reserved
     QString m_said, m_hint;

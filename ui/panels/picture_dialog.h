@@ -18,8 +18,8 @@ struct OfferedPlot {
     QString title;
 };
 
-// The plots of these panels that have something to show. Nothing else of a panel is offered: conversations and system
-// prompts are nobody's but the person's.
+// The plots of these panels that have data. Nothing else of a panel is offered:
+// conversations and system prompts are private.
 QList<OfferedPlot> plotsOf(const QList<QDockWidget*>& docks);
 
 // One PNG per plot, drawn at full size below its title and `about`: model, hardware, plan. Returns the paths; a
@@ -27,7 +27,7 @@ QList<OfferedPlot> plotsOf(const QList<QDockWidget*>& docks);
 QStringList savePlots(const QList<OfferedPlot>& plots, const QString& about, const QString& folder,
                       QString* why = nullptr);
 
-// Lets the person pick the plots and a folder. GUI thread only.
+// Lets the user choose the plots and a folder. GUI thread only.
 class PictureDialog : public QDialog {
     Q_OBJECT
 

@@ -102,7 +102,7 @@ QStringList ProfileEditor::own() {
             static_cast<void>(engine::find_hardware_profile(dir.filePath(name).toStdString()));
             paths << dir.filePath(name);
         } catch (const engine::Error&) {
-            // Somebody's unfinished file; the editor writes none like it.
+            // An incomplete file, not written by this editor.
         }
     }
     return paths;

@@ -13,7 +13,7 @@ namespace offstage::ui {
 
 class SizeSpinBox;
 
-// A hardware profile in a form; saved as a new one in the person's own folder. GUI thread only.
+// A hardware profile in a form; saved as a new one in the user's folder. GUI thread only.
 class ProfileEditor : public QDialog {
     Q_OBJECT
 
@@ -36,7 +36,7 @@ class ProfileEditor : public QDialog {
     QString savedPath() const { return m_path; }
 
   public Q_SLOTS:
-    // Checked as any profile is; accepts, or shows what is wrong.
+    // Checks it as any profile; accepts, or shows the error.
     void save();
 
   private:

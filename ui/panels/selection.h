@@ -9,8 +9,8 @@
 
 namespace offstage::ui {
 
-// The token and the expert that a person looks at, in every panel and in the chat: picking one anywhere shows it
-// everywhere. GUI thread only.
+// The selected token and expert, shared by all panels and the chat: a selection in one
+// place shows everywhere. GUI thread only.
 class Selection : public QObject {
     Q_OBJECT
 
@@ -20,9 +20,10 @@ class Selection : public QObject {
     TokenLog& log() const { return m_log; }
     const std::optional<LoggedToken>& token() const { return m_token; }
     const std::optional<ExpertId>& expert() const { return m_expert; }
-    // Experts that the token called, in each layer; none where no token is selected or where it is not known.
+    // Experts that the token called, in each layer; none if no token is selected or they
+    // are not known.
     const std::vector<ExpertId>& expertsOfToken() const { return m_expertsOfToken; }
-    // Where the tokens stand that called the selected expert.
+    // The places of the tokens that called the selected expert.
     const QHash<MessageId, QList<TextRange>>& textOfExpert() const { return m_textOfExpert; }
 
     // False, and nothing changes, where no such token is kept.
@@ -38,9 +39,10 @@ class Selection : public QObject {
   Q_SIGNALS:
     void tokenChanged();
     void expertChanged();
-    // Of a message, or of one that had some before: the chat underlines these; none: it underlines nothing.
+    // For a message, or for one that had some before: the chat underlines these; none: it
+    // underlines nothing.
     void underlined(quint64 message, const QList<offstage::ui::TextRange>& ranges);
-    // The selected token's place in the chat; an empty range: no longer one there.
+    // The selected token's place in the chat; an empty range: none there any more.
     void tokenMarked(quint64 message, const offstage::ui::TextRange& range);
 
   private:

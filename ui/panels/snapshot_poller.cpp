@@ -22,7 +22,7 @@ void SnapshotPoller::setLively(bool lively) {
 
 bool SnapshotPoller::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Show || event->type() == QEvent::Hide) {
-        // After the event: isVisible() tells the new state then.
+        // After the event: isVisible() returns the new state then.
         QMetaObject::invokeMethod(this, &SnapshotPoller::schedule, Qt::QueuedConnection);
     }
     return QObject::eventFilter(watched, event);

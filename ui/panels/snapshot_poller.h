@@ -9,10 +9,12 @@ class QWidget;
 
 namespace offstage::ui {
 
-// Takes a snapshot of the engine for one panel, 4 times a second: numbers and curves that change faster cannot be read,
-// and each look costs a layout and a painting that the engine's threads have to wait for where cores are few. A lively
-// panel, whose picture is watched rather than read, looks 10 times a second while an answer is being written and the
-// window has the focus. Never while the panel is hidden. Says so only when the revision has changed.
+// Takes a snapshot of the engine for one panel, 4 times a second: faster numbers and
+// curves cannot be read, and each snapshot costs a layout and a painting, for which the
+// engine's threads have to wait on machines with few cores. A lively panel, whose picture
+// is watched rather than read, polls 10 times a second while an answer is being written
+// and the window has the focus. Never while the panel is hidden. Emits only when the
+// revision has changed.
 class SnapshotPoller : public QObject {
     Q_OBJECT
 

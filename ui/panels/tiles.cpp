@@ -9,7 +9,8 @@ namespace offstage::ui {
 
 namespace {
 
-// Rows that are as full as they can be: four of which three would fit stand two and two.
+// Rows as full as possible: four tiles, of which three would fit in a row, are arranged
+// two and two.
 int columnsFor(int tiles, int fitting) {
     if (fitting >= tiles || tiles == 0) {
         return std::max(1, tiles);
@@ -82,7 +83,7 @@ void Tiles::arrange() {
     for (int i = 0; i < shown.size(); ++i) {
         m_grid->addWidget(shown[i], i / columns, i % columns);
     }
-    // Where no tile may grow further, what is around them takes the room.
+    // If no tile can grow further, the space around them takes the room.
     int tallest = 0;
     for (const QWidget* tile : std::as_const(shown)) {
         tallest = std::max(tallest, tile->maximumHeight());

@@ -57,7 +57,7 @@ void TokenLog::onStateChanged() {
 }
 
 void TokenLog::poll() {
-    // While a model loads, numbers begin again at a moment that is not known here.
+    // While a model loads, numbers begin again at an unknown moment.
     if (!m_engine.model() || (!m_engine.isAnswering() && m_engine.state() != EngineController::State::Ready)) {
         return;
     }
@@ -175,7 +175,7 @@ void TokenLog::addTokens(MessageId message, int textOffset, const StreamedText& 
         token.index = static_cast<int>(tokens.size());
         token.text = {textOffset + begin, textOffset + mark.end};
         token.step = m_base + mark.step;
-        // Those that had the first bytes of this one's character.
+        // The tokens with the first bytes of this one's character.
         for (auto before = tokens.rbegin(); mark.end > begin && before != tokens.rend(); ++before) {
             if (before->text.begin != before->text.end) {
                 break;

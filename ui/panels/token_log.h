@@ -41,7 +41,7 @@ struct LoggedToken {
     StepId step = 0;
 };
 
-// What the layers did in one step.
+// The layers of one step.
 struct LoggedStep {
     StepId id = 0;
     std::vector<engine::LayerEvent> layers;  // ascending; LayerEvent::first_assignment: place in `assignments`
@@ -62,12 +62,12 @@ struct ExpertId {
     bool operator==(const ExpertId&) const = default;
 };
 
-// Which token of which answer was written by which step, and what the layers did then: kept while the program runs,
-// the latest of it, within a bound of memory. Looks at the engine 4 times a second while an answer is written, and once
-// when it is done. GUI thread only.
+// Which step wrote which token of which answer, and the layers' events of that step: kept
+// while the program runs, the latest within a limit of memory. Reads the engine 4 times a
+// second while an answer is being written, and once when it is done. GUI thread only.
 //
-// A step that computed several tokens at once (a prompt's) does not say which of them called which expert: it belongs
-// to no token's experts.
+// A step that computed several tokens at once (a prompt's) does not record which of them
+// called which expert: it belongs to no token's experts.
 class TokenLog : public QObject {
     Q_OBJECT
 
@@ -79,9 +79,9 @@ class TokenLog : public QObject {
 
     // A piece of an answer, which begins at textOffset in the message's text. Pieces of a message come in order.
     void addTokens(MessageId message, int textOffset, const StreamedText& piece);
-    // Takes over what the engine has written down since the last time.
+    // Takes the engine's new events since the last time.
     void poll();
-    // What poll() does with them; `first` and steps as the engine numbers them.
+    // The work of poll() with them; `first` and steps in the engine's numbering.
     void addEvents(const engine::LayerEvents& events);
     // A model of this shape was loaded: the engine's numbers begin again.
     void beginModel(int layers, int experts, const QList<int>& layerNumbers = {},
@@ -98,19 +98,20 @@ class TokenLog : public QObject {
 
     // Oldest first.
     const std::deque<LoggedStep>& steps() const { return m_steps; }
-    // Null: not taken over yet, or no longer kept.
+    // Null: not taken yet, or no longer kept.
     const LoggedStep* step(StepId id) const;
     bool isOfPresentModel(StepId id) const { return id >= m_base; }
     StepId firstOfPresentModel() const { return m_base; }
 
-    // Experts that this token alone called, by layer; nothing where that is not known.
+    // Experts that this token alone called, by layer; nothing if that is not known.
     std::vector<ExpertId> expertsOf(const LoggedToken& token) const;
-    // Where the tokens stand that called this expert of the present model, touching ranges joined.
+    // The places of the tokens that called this expert of the present model, touching
+    // ranges joined.
     QHash<MessageId, QList<TextRange>> textOf(ExpertId expert) const;
 
     std::size_t memoryBytes() const { return m_bytes; }
     std::size_t limitBytes() const { return m_limitBytes; }
-    quint64 droppedSteps() const { return m_droppedSteps; }  // for the bound of memory
+    quint64 droppedSteps() const { return m_droppedSteps; }  // because of the limit of memory
     quint64 lostEvents() const { return m_lostEvents; }      // overwritten before they were looked at
 
   Q_SIGNALS:
@@ -136,12 +137,13 @@ class TokenLog : public QObject {
     std::deque<LoggedStep> m_steps;
     StepId m_base = 0;    // of the present model's step 0
     StepId m_nextId = 0;  // one past the last step that was seen
-    quint64 m_next = 0;   // running number of the event to ask for
+    quint64 m_next = 0;   // running number of the next event to read
     std::size_t m_bytes = 0;
     quint64 m_droppedSteps = 0;
     quint64 m_lostEvents = 0;
 
-    // For each (layer, expert) of the present model the steps of one token that called it, ascending, from m_base on.
+    // For each (layer, expert) of the present model the single-token steps that called
+    // it, ascending, from m_base on.
     int m_layers = 0;
     int m_experts = 0;
     QList<int> m_layerNumbers;

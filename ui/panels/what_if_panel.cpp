@@ -51,7 +51,7 @@ QString machinesOf(qint64 count, const QString& name) {
     return count > 1 ? WhatIfPanel::tr("%1 × %2").arg(count).arg(name) : name;
 }
 
-// Places in `rows`; what is not possible comes last, in the order of the profiles.
+// Indices into `rows`; impossible ones come last, in the order of the profiles.
 std::vector<int> fastestFirst(const std::vector<engine::WhatIfRow>& rows) {
     std::vector<int> places(rows.size());
     std::iota(places.begin(), places.end(), 0);
@@ -93,7 +93,7 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     return table;
 }
 
-// Where the dock is wide enough; else one below the other.
+// If the dock is wide enough; otherwise one below the other.
 Tiles* sideBySide(QWidget* table, QWidget* plot) {
     auto* tiles = new Tiles(kNarrowestForecast);
     tiles->add(table);
@@ -322,8 +322,8 @@ void WhatIfPanel::fillProfiles() {
     const auto add = [this](const QString& name) {
         try {
             const engine::HardwareProfile profile = engine::find_hardware_profile(name.toStdString());
-            // Two profiles of one GPU differ in the computer around it, which tells them apart; where there is more
-            // than that, the file's name does.
+            // Two profiles of one GPU differ in the computer around it, which is added to
+            // the name; if that is equal too, the file's name is added.
             QString shown = QString::fromStdString(profile.name);
             if (profile.host) {
                 shown = tr("%1, %2", "GPU, computer around it")
@@ -370,7 +370,7 @@ void WhatIfPanel::modelChanged() {
     refreshButtons();
 }
 
-// Before the first forecast nobody has asked for one.
+// Before the first forecast nothing was requested.
 void WhatIfPanel::choiceChanged() {
     if (m_asked) {
         m_worker->giveUp();
@@ -398,7 +398,7 @@ WhatIfChoice WhatIfPanel::choice() const {
         choice.here = QString::fromStdString(device.substr(kEmulated.size()));
         choice.hereBudget = inForce;
     }
-    // Today's budget, where the chosen GPU is the one that runs.
+    // The present budget, if the chosen GPU is the running one.
     if (engine().model()->emulated &&
         "emulated:" + m_profile->currentData().toString().toStdString() == engine().loadRequest().device) {
         choice.budget = inForce;
@@ -469,7 +469,7 @@ QString WhatIfPanel::hereText() const {
     return m_here->text();
 }
 
-// The speed that is known of what runs now beside its forecast, so that the two can be told apart and compared.
+// The known speed of the present run beside its forecast, for comparison.
 void WhatIfPanel::showHere() {
     const auto& model = engine().model();
     if (!model) {
@@ -493,7 +493,8 @@ void WhatIfPanel::showHere() {
         m_here->setText(tr("Here, as it runs now: %1").arg(beside(speed, alone)) + u'.');
         return;
     }
-    // What is measured is of all of them; the panel's own forecasts are of computers that nobody helps.
+    // The measurement includes all machines; the panel's own forecasts are for single
+    // computers.
     const engine::MachineShape& shape = snapshot().machine_shape;
     const QString how = shape.decentralised ? tr("every machine makes each step") : tr("desktop and helpers");
     const double us = shape.in_force().us();

@@ -18,9 +18,9 @@ class BarPlot;
 class LinePlot;
 class SpeedMeter;
 
-// Tokens/s and TTFT of the loaded model on GPUs that are not here, over more VRAM, and on several machines. Always a
-// forecast, and it says so. Worked out on a thread of its own when asked for; from then on whenever the choice changes,
-// until that is cancelled. GUI thread only.
+// Tokens/s and TTFT of the loaded model on other GPUs, over more VRAM, and on several
+// machines. Always labelled as a forecast. Computed on a separate thread on request;
+// after that whenever the choice changes, until that is cancelled. GUI thread only.
 class WhatIfPanel : public Panel {
     Q_OBJECT
 
@@ -44,12 +44,12 @@ class WhatIfPanel : public Panel {
     // At work, or about to be.
     bool isRunning() const { return m_worker->isRunning() || m_delay.isActive(); }
     int measurements() const { return m_worker->measurements(); }
-    QString gainText() const;                  // what 1 GiB more would bring
-    QString machinesText() const;              // what more machines would bring
-    QString claim() const { return m_claim; }  // what the forecasts rest on
-    QString hereText() const;                  // how fast the model is here: as measured, and as forecast
-    // What forecasts are of: the model as it was opened, with the context, the kept context and the
-    // format of the KV cache that are in force now. A model is open.
+    QString gainText() const;                  // the effect of 1 GiB more
+    QString machinesText() const;              // the effect of more machines
+    QString claim() const { return m_claim; }  // the basis of the forecasts
+    QString hereText() const;                  // the model's speed here: measured, and forecast
+    // The basis of forecasts: the model as it was opened, with the present context, kept
+    // context and format of the KV cache. Precondition: a model is open.
     engine::LoadRequest request() const;
 
   protected:

@@ -14,7 +14,7 @@
 
 namespace offstage::ui {
 
-// What a person asks: all profiles on so many machines, and one of them in detail.
+// A question: all profiles on so many machines, and one of them in detail.
 struct WhatIfChoice {
     QStringList profiles;  // as find_hardware_profile() takes them
     QStringList names;     // as they are shown
@@ -26,7 +26,7 @@ struct WhatIfChoice {
     double overheadUs = 0;  // see engine::WhatIf::set_overhead_us
 };
 
-// What a WhatIf told, all at once, of the choice it was asked for.
+// The complete answer to a WhatIfChoice.
 struct WhatIfResult {
     WhatIfChoice choice;
     std::vector<engine::WhatIfRow> rows;      // one per profile
@@ -34,13 +34,14 @@ struct WhatIfResult {
     std::vector<engine::WhatIfRow> machines;  // over machines, of the chosen profile
     std::optional<engine::WhatIfRow> now;     // the chosen profile with the marked budget,
     std::optional<engine::WhatIfRow> more;    // and with 1 GiB more
-    std::optional<engine::WhatIfRow> here;    // what runs now, as it runs
+    std::optional<engine::WhatIfRow> here;    // the present run
     engine::Message problem;
     bool cancelled = false;
 };
 
-// Works forecasts out on a thread of its own, one question at a time. What it measured of this computer for a model is
-// kept until another model, or another context, is asked about. GUI thread only.
+// Computes forecasts on a separate thread, one question at a time. Measurements of this
+// computer for a model are kept until a question about another model, or another context.
+// GUI thread only.
 class WhatIfWorker : public QObject {
     Q_OBJECT
 
@@ -51,12 +52,13 @@ class WhatIfWorker : public QObject {
     explicit WhatIfWorker(QObject* parent = nullptr);
     ~WhatIfWorker() override;
 
-    // The question before is given up, and nothing more is heard of it. model: another number is another model.
+    // Gives up the question before, without an answer to it. model: another number is
+    // another model.
     void ask(const engine::LoadRequest& request, quint64 model, const WhatIfChoice& choice);
-    void cancel();  // answered() says that it was
-    void giveUp();  // nothing more is heard of it
+    void cancel();  // answered() reports it
+    void giveUp();  // without an answer
     bool isRunning() const { return m_running; }
-    int measurements() const { return m_measurements; }  // how often this computer was measured, as far as heard of
+    int measurements() const { return m_measurements; }  // measurements of this computer reported so far
 
   Q_SIGNALS:
     void progressed(const offstage::engine::Message& stage, int done, int total);  // stage: of measuring; empty for forecasts

@@ -146,7 +146,7 @@ std::vector<Tick> Axis::ticks(int most) const {
     most = std::clamp(most, 1, 200);
     const UnitScale scale = unitScaleFor(m_spec.unit, std::max(std::abs(m_lo), std::abs(m_hi)));
     std::vector<Tick> ticks;
-    // Bytes go by powers of 1024: what is nice is nice in the unit that is shown.
+    // Bytes use powers of 1024: ticks are round in the shown unit.
     const double unit = m_spec.unit == Unit::Bytes ? scale.divisor : 1;
     double step = unit * niceStep((m_hi - m_lo) / unit, most);
     if (m_spec.unit == Unit::Count) {

@@ -6,7 +6,7 @@
 
 namespace offstage::ui {
 
-// What a number on an axis is; the value itself is always in the unit named here.
+// The kind of number on an axis; the value itself is always in the unit named here.
 enum class Unit {
     Plain,            // a number without a name
     Count,            // whole things: tokens, experts; no tick between two of them
@@ -23,7 +23,8 @@ struct UnitScale {
 };
 UnitScale unitScaleFor(Unit unit, double largest);
 
-// One value as a person reads it, with its unit: "1.25 GiB", "340 µs", "37.5 tokens/s", "12.5 %". NaN is a dash.
+// One value for display, with its unit: "1.25 GiB", "340 µs", "37.5 tokens/s", "12.5 %".
+// NaN is a dash.
 QString valueText(Unit unit, double value);
 
 struct Tick {
@@ -31,7 +32,7 @@ struct Tick {
     QString label;  // in the axis' UnitScale, without its name
 };
 
-// What an axis measures.
+// The quantity of an axis.
 struct AxisSpec {
     QString title;
     Unit unit = Unit::Plain;
@@ -49,8 +50,9 @@ class Axis {
     double hi() const { return m_hi; }
     double pixelOf(double value) const;
     double valueAt(double pixel) const;
-    // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`; where that
-    // leaves fewer than two, which tell no scale, a few more (whole things have none in between).
+    // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`; if
+    // that leaves fewer than two, which show no scale, a few more (axes of whole numbers
+    // have none in between).
     std::vector<Tick> ticks(int most) const;
     // A value of this axis, with its unit, as exact as one pixel is.
     QString textAt(double value) const;
@@ -66,7 +68,8 @@ class Axis {
 
 // The step of 1, 2 or 5 times a power of ten that cuts `span` into at most `most` pieces.
 double niceStep(double span, int most);
-// The smallest range of whole nice steps around lo..hi; never empty, and finite whatever comes in.
+// The smallest range of whole nice steps around lo..hi; never empty, and finite for any
+// input.
 struct Range {
     double lo = 0, hi = 1;
     bool operator==(const Range&) const = default;
@@ -76,7 +79,7 @@ Range niceRange(double lo, double hi, int steps);
 // The part of a full range that is looked at: zoomed, panned, put back.
 class ZoomRange {
   public:
-    // A view that was whole stays whole; one that reached the end of the full range follows that end.
+    // A whole view stays whole; one at the end of the full range follows that end.
     void setFull(Range full);
     void setSmallestSpan(double span) { m_smallest = span; }
     Range full() const { return m_full; }

@@ -77,7 +77,7 @@ void BarPlot::changed() {
         m_current.reset();
     }
     setReading(m_current ? textOf(*m_current) : QString());
-    if (const QSize hint = sizeHint(); hint != m_hint) {  // else all around it would be laid out anew for each value
+    if (const QSize hint = sizeHint(); hint != m_hint) {  // otherwise each value would cause a new layout around it
         m_hint = hint;
         updateGeometry();
     }
@@ -190,7 +190,8 @@ std::optional<int> BarPlot::barAt(QPoint at) {
     if (!m_area.contains(at)) {
         return std::nullopt;
     }
-    // All of a bar's room counts, also above a low one: a bar of one pixel can be met.
+    // The whole room of a bar counts, also above a low one, so that a bar of one pixel
+    // can be pointed at.
     const double along = m_isHistogram ? at.x() - m_area.left() : at.y() - m_area.top();
     return std::clamp(static_cast<int>(along / room()), 0, barCount() - 1);
 }
@@ -273,7 +274,7 @@ void BarPlot::paintMarks(QPainter& painter) const {
         const int left = x + 4 + wide <= m_area.right() ? x + 4 : x - 4 - wide;
         row = left < freeFrom ? row + 1 : 0;
         freeFrom = std::max(freeFrom, left + wide + 6);
-        // On a ground of its own: it often stands over the highest bar.
+        // With a background, because it is often over the highest bar.
         const QRect place(left, m_area.top() + row * line, wide + 2, line);
         painter.fillRect(place.adjusted(-1, 0, 0, 0), palette().color(QPalette::Window));
         painter.setPen(pen.color());

@@ -26,7 +26,7 @@ class BarPlot : public PlotWidget {
 
   public:
     struct Bars {
-        QString what;  // that the values are of: "hit rate"
+        QString what;  // the values' name: "hit rate"
         QStringList names;
         std::vector<double> values;  // one per name, >= 0
         bool predicted = false;      // drawn as outlines
@@ -64,7 +64,7 @@ class BarPlot : public PlotWidget {
   private:
     void changed();
     double valueOf(int bar) const;
-    // Of one bar, across it.
+    // The width of one bar's room.
     double room() const;
     QString textOf(int bar) const;
     QString nameOf(int bar) const;
@@ -82,7 +82,7 @@ class BarPlot : public PlotWidget {
     Axis m_bins;
     std::vector<Tick> m_ticks;
     int m_widestValue = 0;  // pixels of the longest value's text
-    QSize m_hint;           // as the layout knows it
+    QSize m_hint;           // known to the layout
     QRect m_area;
     std::optional<int> m_current;
 };

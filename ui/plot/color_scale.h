@@ -6,9 +6,10 @@
 
 namespace offstage::ui {
 
-// A sequential scale from blue over teal to yellow. Interpolated in OKLab, so that equal steps look equal; lightness
-// changes in one direction only, so that it reads the same for every kind of colour vision and in grey. On a dark
-// ground 0 is dark, on a light ground 0 is light: what stands out is what is much used.
+// A sequential scale from blue over teal to yellow. Interpolated in OKLab, so that equal
+// steps look equal; lightness changes in one direction only, so that the order is visible
+// for every kind of colour vision and in grey. On a dark ground 0 is dark, on a light
+// ground 0 is light: large values stand out.
 class ColorScale {
   public:
     enum class Ground { Light, Dark };

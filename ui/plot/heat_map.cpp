@@ -400,7 +400,7 @@ QSize HeatMap::minimumSizeHint() const {
 }
 
 void HeatMap::limitHeight() {
-    // No taller than the cells of this width can be: what follows below stays near.
+    // No taller than the cells of this width can be: so the parts below stay near.
     const int labels = kMapMargin * 2 + 2 * fontMetrics().height() + 4 + stripSize();
     setMaximumHeight(m_rows > 0 ? labels + m_rows * tallestCell(cellWidth(m_columns)) : QWIDGETSIZE_MAX);
 }
@@ -538,8 +538,8 @@ void HeatMap::mouseMoveEvent(QMouseEvent* event) {
         return;
     }
     dropPress();
-    // Where a row or column is marked, only the direction across it counts. Outside of
-    // the cells: the nearest cell.
+    // If a row or column is marked, only the direction across it counts. Outside of the
+    // cells: the nearest cell.
     const Geometry g = geometryNow();
     const bool rows = m_anchor->firstColumn == 0 && m_anchor->lastColumn == m_columns - 1 && m_columns > 1;
     const bool columns = m_anchor->firstRow == 0 && m_anchor->lastRow == m_rows - 1 && m_rows > 1;

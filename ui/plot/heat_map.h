@@ -12,13 +12,13 @@ namespace offstage::ui {
 
 // Rows x columns of cells of whole pixels: shares on a colour scale, or categories with
 // colours, hatching and glyphs. One cell may be current: under the mouse, or chosen with
-// the arrow keys; one selected, by a click; any number ringed. Of many columns a part can
-// be looked at: zoomed and panned as other plots; the arrow keys bring what they reach
-// into sight. Beyond the keys of every plot: Home and End go along the row, page keys
-// along the column.
+// the arrow keys; one selected, by a click; any number ringed. With many columns a part
+// can be shown: zoomed and panned as other plots; the arrow keys scroll their target into
+// view. Beyond the keys of every plot: Home and End go along the row, page keys along the
+// column.
 //
-// An area of cells is marked by dragging (with Shift where the map is zoomed in, for
-// there dragging pans), by a click upon the number or the summary of a row or column, or
+// An area of cells is marked by dragging (with Shift if the map is zoomed in, because
+// there dragging pans), by a click on the number or the summary of a row or column, or
 // with Shift and the arrow keys; Shift+Space marks the row, Ctrl+Space the column, Ctrl+A
 // all, Escape none.
 class HeatMap : public PlotWidget {
@@ -66,7 +66,8 @@ class HeatMap : public PlotWidget {
     void setBrightness(std::vector<double> shares);
     // Cells with a ring (the experts of a chosen token); those outside the map are left out.
     void setHighlighted(std::vector<Cell> cells);
-    // Signs in the corners of cells, whatever else is shown there; those outside the map are left out.
+    // Signs in the corners of cells, in every channel; those outside the map are left
+    // out.
     enum class Sign { Filled, Hollow, Dot };
     struct Mark {
         Cell cell;
@@ -75,24 +76,25 @@ class HeatMap : public PlotWidget {
     };
     void setMarks(std::vector<Mark> marks);
     const std::vector<Mark>& marks() const { return m_marks; }
-    // Bars beside rows and below columns: of values as it says, of kinds (unless None)
-    // their shares.
+    // Bars beside rows and below columns: for values of the given kind, for categories
+    // (unless None) their shares.
     void setSummary(HeatMapSummary::Kind kind);
     void clear();
     void setTitles(const QString& rows, const QString& columns);
-    // What rows are called; those behind the end of it: by their place, from 0.
+    // The names of rows; rows beyond its end use their index, from 0.
     void setRowNumbers(std::vector<std::int32_t> numbers);
     int rowNumber(int row) const {
         const auto at = static_cast<size_t>(row);
         return at < m_rowNumbers.size() ? m_rowNumbers[at] : row;
     }
-    // What values are, for numbers under the mouse and in files; Unit::Share unless told.
+    // The name of the values, for numbers under the mouse and in files; Unit::Share by
+    // default.
     void setValueUnit(const QString& name, Unit unit);
 
     int rows() const { return m_rows; }
     int columns() const { return m_columns; }
     bool isCategorical() const { return !m_kinds.empty(); }
-    // Of a categorical map, the index of the category.
+    // In a categorical map, the index of the category.
     double valueAt(Cell cell) const;
     struct Columns {
         int begin = 0, end = 0;
@@ -108,7 +110,7 @@ class HeatMap : public PlotWidget {
     void setSelected(std::optional<Cell> cell);
     const std::optional<Area>& area() const { return m_area; }
     void setArea(std::optional<Area> area);
-    // The row or column whose number or summary is pointed at, and what its summary says.
+    // The row or column whose number or summary is pointed at, and its summary's text.
     const std::optional<Area>& line() const { return m_line; }
     QString lineText(const Area& line) const;
     std::optional<Area> lineAt(QPoint at) const;
@@ -158,7 +160,7 @@ class HeatMap : public PlotWidget {
         int left = 0, top = 0;     // of the first cell
         int cell = 0, height = 0;  // pixels from one cell to the next
         int gap = 0;
-        int strip = 0;  // what the summaries take, right and below
+        int strip = 0;  // the width of the summaries, right and below
         Columns columns;
         int xOf(int column) const { return left + (column - columns.begin) * cell; }
         int width() const { return columns.count() * cell; }

@@ -75,7 +75,8 @@ std::vector<LegendEntry> HeatMapLegend::entries() const {
 }
 
 int HeatMapLegend::heightForWidth(int width) const {
-    // As high whatever it shows, unless there are many kinds: the map above keeps its place when these come and go.
+    // The same height for every content, unless there are many kinds: the map above keeps
+    // its place.
     const int scale = 2 * fontMetrics().height() + kScaleBar + 14;
     return m_categories.empty() ? scale : std::max(scale, legendHeight(fontMetrics(), entries(), width - 2) + 4);
 }

@@ -306,8 +306,9 @@ void LinePlot::paintPoints(QPainter& painter, const Series& series, std::size_t 
 }
 
 void LinePlot::paintColumns(QPainter& painter, const Series& series, std::size_t begin, std::size_t end) const {
-    // Each column of pixels is one stroke from its lowest to its highest value, that reaches to where the one before
-    // it ended: no hole between them, and no line that would have to be smoothed.
+    // Each column of pixels is one stroke from its lowest to its highest value, extended
+    // to the end of the one before it: no hole between them, and no line that would have
+    // to be smoothed.
     const double perUnit = (m_x.pixelOf(m_x.hi()) - m_x.pixelOf(m_x.lo())) / (m_x.hi() - m_x.lo());
     const auto columns = decimate(series.points, begin, end, perUnit, m_area.left() - m_x.lo() * perUnit);
     std::vector<QLineF> strokes;
@@ -336,7 +337,7 @@ void LinePlot::paintColumns(QPainter& painter, const Series& series, std::size_t
 }
 
 void LinePlot::paintMarkers(QPainter& painter, const Series& series, std::size_t begin, std::size_t end) const {
-    // A few marks tell lines apart without their colour; each series has them at other places.
+    // A few marks distinguish lines without colour; each series has them at other places.
     constexpr int kMarks = 5;
     const QColor colour = seriesColour(series.colour, palette());
     const double shift = (1 + series.colour % 4) / 5.0;

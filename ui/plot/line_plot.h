@@ -8,8 +8,8 @@
 
 namespace offstage::ui {
 
-// Several series over time or index. A value that is NaN is a gap. Where there are more points than pixels, each column
-// of pixels shows the lowest and the highest value that fall into it.
+// Several series over time or index. A value that is NaN is a gap. With more points than
+// pixels, each column of pixels shows the lowest and the highest of its values.
 class LinePlot : public PlotWidget {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ class LinePlot : public PlotWidget {
     void removeAllSeries();
     int seriesCount() const { return static_cast<int>(m_series.size()); }
     const PointRing& points(int series) const;
-    // Points kept per series, the latest ones; 100,000 unless told. At least 2.
+    // Points kept per series, the latest ones; 100,000 by default. At least 2.
     void setCapacity(std::size_t points);
 
     // x never decreasing, of the length of y.
@@ -34,7 +34,8 @@ class LinePlot : public PlotWidget {
 
     void setXAxis(const AxisSpec& spec);
     void setYAxis(const AxisSpec& spec);
-    // Shares on a fixed axis from 0 to 100 %; otherwise the range of y follows what is seen, and includes 0.
+    // Shares on a fixed axis from 0 to 100 %; otherwise the range of y follows the
+    // visible values, and includes 0.
     void setPercentMode(const QString& title = {});
     void setEvents(const std::vector<PlotMark>& events);  // values of x
     // Numbers to the left get at least the room of this one: plots one below the other begin in one line.

@@ -1,5 +1,5 @@
 #pragma once
-// Colours, patterns and marks that tell series apart; none of them stands alone.
+// Colours, patterns and marks that distinguish series; none of them is used alone.
 
 #include <vector>
 
@@ -19,7 +19,7 @@ namespace offstage::ui {
 inline constexpr int kSeriesColours = 7;
 QColor seriesColour(int index, const QPalette& palette);
 
-// Black or white, whichever is read better on the colour.
+// Black or white, whichever is more readable on the colour.
 QColor inkOn(const QColor& colour);
 // The contrast ratio of WCAG 2, 1..21.
 double contrastOf(const QColor& a, const QColor& b);
@@ -41,8 +41,8 @@ struct LegendEntry {
     Kind kind = Kind::Area;
     QColor colour;
     Pattern pattern = Pattern::Solid;
-    int marker = -1;  // of a line: shape as drawn by paintMarker, -1 for none
-    QString glyph;    // of an area: a letter upon it
+    int marker = -1;  // for a line: shape as drawn by paintMarker, -1 for none
+    QString glyph;    // for an area: a letter on it
 };
 
 // Entries from left to right, on as many lines as they need.

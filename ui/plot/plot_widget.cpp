@@ -146,7 +146,7 @@ std::vector<PlotWidget::BottomTick> PlotWidget::bottomTicks(const Axis& axis, co
     const QString caption = axis.caption();
     const bool isBeside = !caption.isEmpty() && !captionIsBelow(caption);
     const int end = isBeside ? width() - 4 - metrics.horizontalAdvance(caption) - 4 - 8 : width();
-    // How wide the numbers are is known when they are: two rounds are enough.
+    // The width of the numbers depends on them: two rounds are enough.
     std::vector<Tick> ticks;
     int most = std::max(2, area.width() / 60);
     for (int round = 0; round < 3; ++round) {
@@ -462,7 +462,7 @@ void PlotWidget::leaveEvent(QEvent*) {
 // ---------------------------------------------------------------- keyboard
 
 bool PlotWidget::event(QEvent* event) {
-    // The window has a Copy of its own; here the plot is what is copied.
+    // The window has another Copy; here the plot is copied.
     if (event->type() == QEvent::ShortcutOverride && isOurKey(*static_cast<QKeyEvent*>(event))) {
         event->accept();
         return true;
@@ -547,7 +547,7 @@ void PlotWidget::focusInEvent(QFocusEvent* event) {
 
 void PlotWidget::focusOutEvent(QFocusEvent* event) {
     QWidget::focusOutEvent(event);
-    // A menu over the plot, or another program: what was pointed at is still meant.
+    // A menu over the plot, or another program: the current item stays current.
     if (event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) {
         m_byKey = false;
         pointAt(std::nullopt);
@@ -559,7 +559,8 @@ void PlotWidget::setReading(const QString& text) {
     if (text == m_reading) {
         return;
     }
-    // Only what is reached by key is said aloud: a description that follows the mouse would never be still.
+    // Only items reached by key are announced: a description that follows the mouse would
+    // never be silent.
     const bool aloud = m_byKey && hasFocus();
     if (m_reading.isEmpty() || !m_said) {
         m_description = accessibleDescription();

@@ -20,14 +20,16 @@ struct PlotMark {
     bool operator==(const PlotMark&) const = default;
 };
 
-// What all plots share. Two cached layers - the frame (axes, grid, legend) and the data upon it - are painted again
-// only when marked stale; what follows the mouse (crosshair, rings, the box with numbers) is painted over them. Any
-// number of changes before the next paint event cost one painting.
+// The common parts of all plots. Two cached layers (the frame with axes, grid and legend,
+// and the data on it) are painted again only when marked stale; parts that follow the
+// mouse (crosshair, rings, the box with numbers) are painted over them. Any number of
+// changes before the next paint event cost one painting.
 //
-// Mouse: pointing shows numbers, Ctrl and the wheel zoom (the wheel alone where nothing around scrolls), Shift and the
-// wheel or dragging pan, a double click shows all, the context menu takes the picture or the numbers away. Keyboard:
-// arrows move the crosshair (Shift: ten steps), + and - zoom, Home shows all, Return clicks, Escape puts the crosshair
-// away, Ctrl+C copies the picture, Ctrl+Shift+C the numbers. GUI thread only.
+// Mouse: pointing shows numbers, Ctrl and the wheel zoom (the wheel alone if no parent
+// scrolls), Shift and the wheel or dragging pan, a double click shows all, the context
+// menu copies or saves the picture or the numbers. Keyboard: arrows move the crosshair
+// (Shift: ten steps), + and - zoom, Home shows all, Return clicks, Escape hides the
+// crosshair, Ctrl+C copies the picture, Ctrl+Shift+C the numbers. GUI thread only.
 class PlotWidget : public QWidget {
     Q_OBJECT
 
@@ -39,14 +41,15 @@ class PlotWidget : public QWidget {
 
     // The plot without crosshair and focus, on the window's ground; ratio: pixels per unit of the layout.
     QImage picture(double ratio = 2);
-    // The same as if the plot had this size, whatever the window leaves it.
+    // The same at this size, independent of the window's size.
     QImage pictureOf(QSize size, double ratio = 2);
     bool hasData() const { return !isEmpty(); }
-    // The numbers behind the picture, with a line of headings: all of them, also what is zoomed out of sight.
+    // The numbers of the picture, with a line of headings: all of them, also outside of
+    // the zoomed part.
     virtual QString csv() const = 0;
     void copyPicture();
     void copyCsv();
-    // Whole file or none; on a failure false, and the notice says why.
+    // Whole file or none; on a failure false, and the notice has the reason.
     bool savePicture(const QString& path);
     bool saveCsv(const QString& path);
     // Name without folder and ending that the file dialogs suggest; otherwise the accessible name is taken.
@@ -54,9 +57,9 @@ class PlotWidget : public QWidget {
 
     // The numbers at the crosshair, as text; empty where nothing is pointed at.
     QString reading() const { return m_reading; }
-    // What became of the last copy or file; empty some seconds later.
+    // The result of the last copy or file; empty some seconds later.
     QString notice() const { return m_notice; }
-    // How often the data layer was painted.
+    // The number of paintings of the data layer.
     int renderCount() const { return m_renderCount; }
 
     QSize sizeHint() const override;
@@ -76,11 +79,11 @@ class PlotWidget : public QWidget {
     virtual void layOut() {}
     void ensureLaidOut();
 
-    // Where a drag pans and the wheel zooms; null: neither does.
+    // The range that dragging pans and the wheel zooms; null: neither does.
     virtual ZoomRange* zoomRange() { return nullptr; }
     virtual Axis zoomAxis() const { return {}; }
     virtual void zoomChanged() {}
-    // What + and - keep in its place; nullopt: the middle.
+    // The fixed point of + and -; nullopt: the middle.
     virtual std::optional<double> keyZoomCentre() const { return std::nullopt; }
 
     // The mouse is here; nullopt: it left.
@@ -107,11 +110,11 @@ class PlotWidget : public QWidget {
     // A box with lines of text near a point, inside the widget.
     void paintReading(QPainter& painter, QPoint near, const QString& text) const;
 
-    // Two rings around what is current: one of them stands out on every colour.
+    // Two rings around the current item: one of them stands out on every colour.
     void paintRings(QPainter& painter, const QRectF& around) const;
 
-    static constexpr int kEdge = 6;  // between the widget's edge and what is in it
-    // For an axis upon these pixels, as many as there is room for.
+    static constexpr int kEdge = 6;  // between the widget's edge and its contents
+    // For an axis on these pixels, as many as there is room for.
     std::vector<Tick> leftTicks(const AxisSpec& spec, Range range, int top, int bottom) const;
     // The area of a plot with these numbers to its left.
     QRect areaBeside(const std::vector<Tick>& ticks, int top, int bottom) const;
@@ -119,8 +122,8 @@ class PlotWidget : public QWidget {
     // captionTop on.
     void paintLeftAxis(QPainter& painter, const Axis& axis, const std::vector<Tick>& ticks, const QRect& area,
                        int captionTop) const;
-    // What an axis needs below the area: a line for its numbers, and one more for a caption that
-    // would take too much of that line.
+    // The room of an axis below the area: a line for its numbers, and one more for a
+    // caption that would take too much of that line.
     int bottomAxisHeight(const QString& caption) const;
     struct BottomTick {
         int x = 0;      // of its line

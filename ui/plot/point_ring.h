@@ -35,15 +35,16 @@ class PointRing {
     std::vector<QPointF> m_points;
 };
 
-// What one column of pixels shows of a series: the first, lowest, highest and last value in it.
+// One column of pixels of a series: the first, lowest, highest and last of its values.
 struct Column {
     double x = 0;  // pixel, the column's left edge
     double first = 0, low = 0, high = 0, last = 0;
     bool joined = false;  // no gap between this column and the one before
 };
 
-// Columns of the points begin..end whose x, times `perUnit` plus `offset`, falls into them. Values that are NaN leave
-// gaps. Extremes of every column are kept, so of the whole too.
+// Columns for the points begin..end: a point belongs to the column of x times `perUnit`
+// plus `offset`. Values that are NaN leave gaps. Extremes of every column are kept, and
+// so those of the whole.
 std::vector<Column> decimate(const PointRing& points, std::size_t begin, std::size_t end, double perUnit,
                              double offset);
 

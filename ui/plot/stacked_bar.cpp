@@ -18,7 +18,7 @@ constexpr int kAfterBar = 12;
 constexpr int kThinBar = 12;  // of compact rows: three lanes of four pixels
 constexpr int kAfterThinBar = 4;
 constexpr int kAboveGhost = 2, kGhost = 7;  // within kAfterBar
-constexpr double kSliver = 3;               // the width of what is hardly there
+constexpr double kSliver = 3;               // the width of tiny parts
 
 }  // namespace
 
@@ -47,7 +47,7 @@ void StackedBar::setRows(std::vector<Row> rows) {
         m_current.reset();
     }
     setReading(m_current ? textOf(*m_current) : QString());
-    if (m_rows.size() != rowsBefore || legendTexts() != namesBefore) {  // the height follows from these alone
+    if (m_rows.size() != rowsBefore || legendTexts() != namesBefore) {  // the height depends on these only
         if (m_reservedRows > 0) {
             m_keptRows = std::max(m_keptRows, static_cast<int>(m_rows.size()));
             m_keptLegend = std::max(m_keptLegend, legendHeight(fontMetrics(), legend(), width() - 2 * kEdge));
@@ -158,7 +158,7 @@ void StackedBar::layOut() {
     m_x = Axis({QString(), m_unit}, 0, end(), m_area.left(), m_area.right() + 1);
 }
 
-// Of the parts, from left to right, and last of what is free.
+// Of the parts, from left to right, and last of the free part.
 std::vector<double> StackedBar::widthsOf(int row) const {
     std::vector<double> widths;
     double from = 0;
@@ -224,7 +224,7 @@ std::optional<StackedBar::PartIndex> StackedBar::partAt(QPoint at) {
     double thinnest = 1e9;
     for (int row = 0; row < static_cast<int>(m_rows.size()); ++row) {
         for (int part = kFree; part < static_cast<int>(rowAt(row).parts.size()); ++part) {
-            // A part thinner than the pointer can still be met.
+            // A part thinner than the pointer can still be pointed at.
             const QRectF rect = rectOf({row, part});
             const double grow = rect.isEmpty() ? 0 : std::max(0.0, 4 - rect.width()) / 2;
             const bool hit =
@@ -300,7 +300,7 @@ void StackedBar::paintFrame(QPainter& painter) {
                                     : valueText(m_unit, used(row));
         if (row.budget > 0) {
             const QString budget = tr(" · budget %1").arg(valueText(m_unit, row.budget));
-            // Where that is too long its mark in the bar has to do.
+            // If that is too long, only its mark in the bar is shown.
             if (metrics.horizontalAdvance(row.name + sum + budget) + 10 <= line.width()) {
                 sum += budget;
             }
@@ -361,7 +361,7 @@ void StackedBar::paintData(QPainter& painter) {
             painter.fillRect(QRectF(x - 4, top - 5, 8, 2), colours.text);
         }
         if (row.total > 0 && used(row) > row.total) {
-            // What does not fit is framed.
+            // The part beyond the total is framed.
             const double from = pixelOf(i, row.total);
             const QRectF beyond(from, m_area.top() + i * rowHeight(), pixelOf(i, used(row)) - from, kBar);
             painter.setPen(QPen(colours.problem, 2));
@@ -387,7 +387,7 @@ QRectF StackedBar::ghostRectOf(PartIndex index) {
     return {left, top, std::min(right, m_area.right() + 1.0) - left, kGhost};
 }
 
-// Thinner and paler than what is, and framed: nobody takes it for that.
+// Thinner and paler than the present parts, and framed, to distinguish it.
 void StackedBar::paintGhost(QPainter& painter, int row) {
     const Row& of = rowAt(row);
     for (int part = 0; part < static_cast<int>(of.ghost.size()); ++part) {
@@ -472,7 +472,7 @@ void StackedBar::pointAt(std::optional<QPoint> at) {
 void StackedBar::step(int right, int down) {
     const int lastRow = static_cast<int>(m_rows.size()) - 1;
     const int row = std::clamp((m_current ? m_current->row : 0) + down, 0, lastRow);
-    // Left to right: the parts that can be seen, then what is free.
+    // Left to right: the visible parts, then the free part.
     std::vector<int> parts;
     for (int part = 0; part < static_cast<int>(rowAt(row).parts.size()); ++part) {
         if (rowAt(row).parts[static_cast<size_t>(part)].size > 0) {

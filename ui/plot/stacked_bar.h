@@ -6,34 +6,36 @@
 
 namespace offstage::ui {
 
-// One horizontal bar per row, of named parts with sizes in bytes: what holds a memory. All rows share one scale, unless
-// told.
+// One horizontal bar per row, of named parts with sizes in bytes: the contents of a
+// memory. All rows share one scale by default.
 class StackedBar : public PlotWidget {
     Q_OBJECT
 
   public:
     struct Part {
         QString name;
-        double size = 0;   // >= 0, in the unit of setUnit(), bytes unless told
+        double size = 0;   // >= 0, in the unit of setUnit(), bytes by default
         int category = 0;  // colour and pattern; parts of one category look alike in every row
         bool operator==(const Part&) const = default;
     };
     struct Row {
         QString name;
         std::vector<Part> parts;
-        double total = 0;        // of the memory; what the parts leave is shown as free. 0: not known
+        double total = 0;        // of the memory; the rest is shown as free. 0: not known
         double budget = 0;       // a marker line; 0: none
         bool predicted = false;  // drawn as outlines
-        // The parts are amounts of the same time, not parts of a sum: each has a lane of its own, from 0 on.
+        // The parts are amounts of the same time, not parts of a sum: each has a separate
+        // lane, from 0 on.
         bool sideBySide = false;
-        // What the row would be after a change, drawn as a ghost beneath the bar; empty: nothing is planned.
+        // The row after a planned change, drawn as a ghost below the bar; empty: nothing
+        // is planned.
         std::vector<Part> ghost = {};
         double ghostBudget = 0;
         bool operator==(const Row&) const = default;
     };
     struct PartIndex {
         int row = 0;
-        int part = 0;  // index in Row::parts; kFree for what is free
+        int part = 0;  // index in Row::parts; kFree for the free part
         bool operator==(const PartIndex&) const = default;
     };
     static constexpr int kFree = -1;
@@ -45,18 +47,19 @@ class StackedBar : public PlotWidget {
     void setUnit(Unit unit);
     // Many thin rows, with their names to the left of them and no texts upon them.
     void setCompact(bool compact);
-    // Every row fills the width, whatever its size: for memories of very different sizes. There is no axis then.
+    // Every row fills the width, with its own scale: for memories of very different
+    // sizes. There is no axis then.
     void setOwnScales(bool own);
-    // Room for at least so many rows and lines of the legend; what it once took it keeps, as long as it is not told
-    // anew: what stands below does not move.
+    // Room for at least so many rows and lines of the legend; it never shrinks until the
+    // next call, so that the parts below do not move.
     void setReserve(int rows, int legendLines);
 
     std::optional<PartIndex> partAt(QPoint at);
     // Empty where the part has no size.
     QRectF rectOf(PartIndex part);
-    // Where its name may be written: what the mark of the budget leaves of it.
+    // The room for its name, without the mark of the budget.
     QRectF labelRectOf(PartIndex part);
-    // Of a part of Row::ghost.
+    // For a part of Row::ghost.
     QRectF ghostRectOf(PartIndex part);
     std::optional<PartIndex> current() const { return m_current; }
 

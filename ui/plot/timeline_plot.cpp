@@ -94,7 +94,7 @@ void TimelinePlot::layOut() {
 
 QRectF TimelinePlot::trackRect(int lane, bool predicted) const {
     constexpr double kBetweenLanes = 6;
-    constexpr double kMeasured = 0.7;  // of a lane's height, where there is a prediction beneath
+    constexpr double kMeasured = 0.7;  // of a lane's height, if there is a prediction below
     const double high = static_cast<double>(m_area.height()) / std::max<int>(1, static_cast<int>(m_lanes.size()));
     const double top = m_area.top() + lane * high + kBetweenLanes / 2;
     const double room = std::max(4.0, high - kBetweenLanes);
@@ -245,7 +245,8 @@ void TimelinePlot::paintTrack(QPainter& painter, int lane, bool predicted) {
         painter.fillRect(rect, wide >= kHatchedFrom ? brushes[kind] : QBrush(colours[kind]));
         if (tall && wide >= kLabelledFrom && !span.label.isEmpty()) {
             const QRectF seen = rect & QRectF(m_area);
-            // "layer 3: experts 1, 4": without what follows the colon where there is no room for it, or as "3".
+            // "layer 3: experts 1, 4": without the part after the colon if there is no
+            // room for it, or as "3".
             const int space = static_cast<int>(seen.width()) - 8;
             const auto fits = [&](const QString& words) { return metrics.horizontalAdvance(words) <= space; };
             QString text = span.label;

@@ -27,8 +27,8 @@ class TimelinePlot : public PlotWidget {
 
     void setLanes(const QStringList& names);
     void setCategories(const QStringList& names);
-    // Spans whose lane does not exist are left out. Those of one lane and kind should not overlap; where they do, the
-    // one that begins later lies on top.
+    // Spans of an unknown lane are left out. Those of one lane and kind should not
+    // overlap; if they do, the one that begins later is on top.
     void setSpans(std::vector<Span> spans);
     // By begin.
     const std::vector<Span>& spans() const { return m_spans; }
@@ -62,7 +62,8 @@ class TimelinePlot : public PlotWidget {
     void click(Qt::MouseButton button) override;
 
   private:
-    // Spans of one lane and kind, by begin, with the latest end so far: what makes a search from the left possible.
+    // Spans of one lane and kind, by begin, with the latest end so far, which allows a
+    // search from the left.
     struct Track {
         std::vector<int> spans;
         std::vector<double> latestEnd;

@@ -12,8 +12,8 @@ namespace offstage::ui {
 
 class LocalServerSwitch;
 
-// Switches the local server on and off, and says how other programs reach it. Where it listens is chosen while it is
-// off.
+// Switches the local server on and off, and shows how other programs reach it. Its
+// address can be changed while it is off.
 class LocalServerPage : public QWidget {
     Q_OBJECT
 

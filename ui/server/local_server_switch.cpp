@@ -25,7 +25,7 @@ const QString kAddressKey = QStringLiteral("server/address");
 const QString kPortKey = QStringLiteral("server/port");
 const QString kOriginsKey = QStringLiteral("server/origins");
 const QString kStartsWithProgramKey = QStringLiteral("server/startsWithProgram");
-constexpr int kCountsMs = 500;  // how often the numbers shown are renewed: clients come and go by themselves
+constexpr int kCountsMs = 500;  // interval for updating the shown numbers: clients come and go by themselves
 
 LocalServerChoices readServerChoices() {
     const QSettings settings;

@@ -13,20 +13,21 @@ namespace offstage::ui {
 
 class EngineController;
 
-// What the person chose for the local server; kept in QSettings.
+// The user's settings of the local server; stored in QSettings.
 struct LocalServerChoices {
     static constexpr int kLargestPort = 65535;
 
     QString address = QStringLiteral("127.0.0.1");  // numeric, IPv6 without brackets, or "localhost"
-    int port = 8080;                                // 0: one that is free
+    int port = 8080;                                // 0: a free one
     QStringList origins;                            // of web pages that may use it: "http://localhost:3000"
     bool startsWithProgram = false;
 
     bool operator==(const LocalServerChoices&) const = default;
 };
 
-// The window's local server: off until setOn(true). Requests are answered by the engine's thread, one at a time,
-// whenever the window wants no answer of its own. GUI thread only; the server's own threads never come here.
+// The window's local server: off until setOn(true). The engine's thread answers requests,
+// one at a time, between the window's own answers. GUI thread only; the server's own
+// threads never use this object.
 class LocalServerSwitch : public QObject {
     Q_OBJECT
 
@@ -35,13 +36,14 @@ class LocalServerSwitch : public QObject {
     ~LocalServerSwitch() override;  // switches off
 
     const LocalServerChoices& choices() const { return m_choices; }
-    // Where it listens holds from the next time that it is switched on.
+    // The address applies from the next time that it is switched on.
     void setChoices(const LocalServerChoices& choices);
-    // Whether others than this computer's programs can reach the chosen address.
+    // Whether other computers can reach the chosen address.
     bool isReachedFromOutside() const;
 
     bool isOn() const { return m_server != nullptr; }
-    // What is under way when it is switched off is answered 503. Where it cannot be switched on, problem() says why.
+    // When it is switched off, running requests are answered 503. If it cannot be
+    // switched on, problem() has the reason.
     void setOn(bool on);
     // A whole sentence; empty: none.
     const QString& problem() const { return m_problem; }
@@ -57,10 +59,10 @@ class LocalServerSwitch : public QObject {
     // Meanwhile requests wait.
     void setHeld(bool held);
 
-    // The token that requests bring; empty: none was made yet, or it cannot be read.
+    // The token for requests; empty: none was made yet, or it cannot be read.
     const QString& token() const { return m_token; }
     void readToken();
-    // The one before is refused from then on; what is under way is answered 503.
+    // The old one is refused from then on; running requests are answered 503.
     void renewToken();
     static QString tokenFile();
 

@@ -8,8 +8,9 @@ namespace offstage::ui {
 
 class LocalServerSwitch;
 
-// In the status bar: that the local server is on and where it listens, with a button that stops the answer another
-// program is getting. A click asks for its settings. Hidden while the server is off and nothing is to be said about it.
+// In the status bar: shows that the local server is on and its address, with a button
+// that stops another program's answer. A click opens its settings. Hidden while the
+// server is off and there is no problem.
 class ServerIndicator : public QWidget {
     Q_OBJECT
 

@@ -8,8 +8,9 @@
 
 namespace offstage::ui {
 
-// How the program looks: theme, text size, language. Kept in QSettings and applied to the whole application at once,
-// but for the language, which is that of the next start. GUI thread only.
+// The program's appearance: theme, text size, language. Stored in QSettings and applied
+// to the whole application at once, except the language, which changes at the next start.
+// GUI thread only.
 class Appearance : public QObject {
     Q_OBJECT
 

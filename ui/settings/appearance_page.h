@@ -9,7 +9,8 @@ namespace offstage::ui {
 
 class Appearance;
 
-// Theme, text size and language; each holds as soon as it is chosen, and says where it does not.
+// Theme, text size and language; each applies as soon as it is chosen, with a note if it
+// does not.
 class AppearancePage : public QWidget {
     Q_OBJECT
 

@@ -42,7 +42,7 @@ QString CachePlace::choose(const QString& folder) {
         return {};
     }
     const QString place = QDir(folder).filePath(QStringLiteral("offstage"));
-    // By writing: permissions do not tell it of every file system.
+    // By writing: on some file systems permissions are not reliable.
     QTemporaryFile probe(QDir(place).filePath(QStringLiteral("probe-XXXXXX")));
     if (!QDir().mkpath(place) || !probe.open()) {
         return PlaceText::tr("Nothing can be written to %1. Choose another folder.")

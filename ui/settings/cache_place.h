@@ -4,19 +4,20 @@
 
 namespace offstage::ui {
 
-// The folder that the person chose for what Offstage makes again where it is missing (engine::cache_directory()). Kept
-// in the settings; a start goes by it.
+// The user's folder for files that Offstage can make again (engine::cache_directory()).
+// Stored in the settings; used at the start.
 class CachePlace {
   public:
     static QString chosen();  // empty: the usual one
-    // The folder "offstage" in this one, so that nothing else's files are ever deleted with it. Empty: the usual one
-    // again. Returns a sentence where that cannot be written to; the choice stays as it was then.
+    // Uses the folder "offstage" in this one, so that no other program's files are
+    // deleted with it. Empty: the default again. Returns a sentence if it is not
+    // writable; the choice then stays unchanged.
     static QString choose(const QString& folder);
-    // What is in force in this program; empty: nothing is kept.
+    // The present folder; empty: nothing is stored.
     static QString inForce();
-    // What the next start will go by.
+    // The folder from the next start on.
     static QString next();
-    // Before anything of the engine: the environment's OFFSTAGE_CACHE goes before what was chosen.
+    // Before the engine is used: the environment's OFFSTAGE_CACHE overrides the choice.
     static void apply();
 };
 

@@ -15,7 +15,7 @@ QString keyOf(const QString& id) {
     return QStringLiteral("keys/") + id;
 }
 
-// What text fields do with them themselves.
+// Keys that text fields handle themselves.
 bool belongsToTextFields(const QKeySequence& keys) {
     constexpr QKeySequence::StandardKey kEditing[] = {QKeySequence::Copy, QKeySequence::Cut,       QKeySequence::Paste,
                                                       QKeySequence::Undo, QKeySequence::SelectAll, QKeySequence::Redo};
@@ -41,7 +41,8 @@ KeyBindings::KeyBindings(const QMenuBar& menus, QObject* parent) : QObject(paren
             chosen.append(&command);
         }
     }
-    // What the person chose stands; of two that an edited file gives the same keys, the first.
+    // The user's choice counts; if an edited file gives two commands the same keys, the
+    // first counts.
     for (qsizetype i = 0; i < chosen.size(); ++i) {
         const QKeySequence keys = chosen[i]->action->shortcut();
         for (const Command& other : m_commands) {

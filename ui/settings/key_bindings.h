@@ -10,9 +10,10 @@ class QMenuBar;
 
 namespace offstage::ui {
 
-// The shortcuts of the menu bar's commands: those of the program, and what the person made of them, kept in QSettings
-// as "keys/ID". A command takes part by the objectName of its action, which is its ID; entries that come and go (recent
-// models) have none. No two commands have the same keys. GUI thread only.
+// The shortcuts of the menu bar's commands: the program's defaults, and the user's
+// changes, stored in QSettings as "keys/ID". A command's ID is the objectName of its
+// action; temporary entries (recent models) have none. No two commands have the same
+// keys. GUI thread only.
 class KeyBindings : public QObject {
     Q_OBJECT
 

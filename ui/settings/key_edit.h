@@ -5,8 +5,8 @@
 
 namespace offstage::ui {
 
-// Takes the next key that is pressed, with what is held beside it, and says which it was. Nothing that is pressed here
-// is a shortcut of the window. Tab goes on to the next field, Esc is the dialog's.
+// Takes the next pressed key with its modifiers, and emits it. No key pressed here
+// triggers a shortcut of the window. Tab moves to the next field, Esc closes the dialog.
 class KeyEdit : public QLineEdit {
     Q_OBJECT
 

@@ -141,7 +141,7 @@ void KeysPage::refresh() {
         const KeyBindings::Command* command = m_keys.find(id);
         item->setText(kKeysColumn, command->action->shortcut().toString(QKeySequence::NativeText));
         QFont font = m_list->font();
-        font.setBold(!m_keys.isStandard(id));  // changed by the person
+        font.setBold(!m_keys.isStandard(id));  // changed by the user
         item->setFont(kKeysColumn, font);
     }
     refreshChosen();

@@ -49,7 +49,7 @@ class KeysPage : public QWidget {
     QPushButton* m_resetAll;
     QLabel* m_notice;
     QPushButton* m_take;
-    QKeySequence m_wanted;  // what m_take gives to the chosen command
+    QKeySequence m_wanted;  // the keys that m_take gives to the chosen command
 };
 
 }  // namespace offstage::ui

@@ -11,9 +11,10 @@ namespace offstage::ui {
 
 class EngineController;
 
-// How much of other conversations stays in memory beside the running one, so that going back to one does not read it
-// again: on or off, how many tokens, and what that takes now. What is chosen is carried out while the model is open,
-// and kept for those to come. GUI thread only.
+// How much of other conversations stays in memory beside the running one, so that going
+// back to one does not read it again: on or off, how many tokens, and their present
+// memory. Choices apply to the open model, and are stored for later ones. GUI thread
+// only.
 class MemoryPage : public QWidget {
     Q_OBJECT
 
@@ -22,7 +23,7 @@ class MemoryPage : public QWidget {
 
     QCheckBox& switchBox() const { return *m_on; }
     QSpinBox& tokensBox() const { return *m_tokens; }
-    QString inForce() const;  // the sentence that says what is in force now
+    QString inForce() const;  // the sentence about the present state
 
   protected:
     void showEvent(QShowEvent* event) override;
@@ -39,7 +40,7 @@ class MemoryPage : public QWidget {
     QLabel* m_inForce;
     QTimer m_soon;     // a number that is still being typed is not carried out
     QTimer m_look;     // while the page is seen
-    quint64 m_id = 0;  // of the re-plan that was asked for last; 0: none
+    quint64 m_id = 0;  // of the last requested re-plan; 0: none
 };
 
 }  // namespace offstage::ui

@@ -11,32 +11,32 @@
 
 namespace offstage::ui {
 
-// How a conversation is set up, under a name.
+// The settings of a conversation, under a name.
 struct Persona {
-    QString id;  // what conversations remember; those of the program: "concise"
+    QString id;  // stored with conversations; the program's own: "concise"
     QString name;
     QString systemPrompt;
-    std::optional<Sampling> sampling;  // nothing: whatever is chosen
-    QString model;                     // engine::LoadRequest::model; empty: whatever is open
+    std::optional<Sampling> sampling;  // nothing: the present choice
+    QString model;                     // engine::LoadRequest::model; empty: the open one
     QString modelName;                 // as it is shown
 
     bool operator==(const Persona&) const = default;
 };
 
-// The personas of the program, and the person's own, kept in QSettings as JSON. Texts that earlier versions kept as
-// presets of the system prompt are taken over once. GUI thread only.
+// The program's personas, and the user's own, stored in QSettings as JSON. Presets of the
+// system prompt from earlier versions are converted once. GUI thread only.
 class Personas : public QObject {
     Q_OBJECT
 
   public:
     explicit Personas(QObject* parent = nullptr);
 
-    static QList<Persona> builtIn();                     // Concise, Teacher, Programmer: a system prompt alone
+    static QList<Persona> builtIn();                     // Concise, Teacher, Programmer: only a system prompt
     const QList<Persona>& own() const { return m_own; }  // in the order they were made
     std::optional<Persona> find(const QString& id) const;
 
-    // Adds it, under an id of its own where it has none, or takes the place of the person's own persona of that id or,
-    // without an id, of that name. Returns the id.
+    // Adds it, with a new id if it has none, or replaces the user's own persona of that
+    // id or, without an id, of that name. Returns the id.
     QString put(const Persona& persona);
     void rename(const QString& id, const QString& name);
     void remove(const QString& id);
@@ -44,8 +44,9 @@ class Personas : public QObject {
     // {"format": "offstage.personas", "version": 1, "personas": [{"name", "system_prompt", "sampling", "model",
     // "model_name"}]}; sampling and model where there are any.
     static QByteArray toJson(const QList<Persona>& personas);
-    // Adds what a file holds; one of the same name takes the other's place. Returns how many; `problem`: a whole
-    // sentence where the file cannot be read, and then nothing has changed.
+    // Adds a file's personas; one of the same name is replaced. Returns their number;
+    // `problem`: a whole sentence if the file cannot be read, and then nothing has
+    // changed.
     int addFrom(const QByteArray& json, const QString& fileName, QString& problem);
 
   Q_SIGNALS:

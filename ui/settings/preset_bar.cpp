@@ -18,8 +18,8 @@ namespace offstage::ui {
 
 namespace {
 
-// Without the arrow of a menu: the dots say so. A style sheet could leave it out as well, and would keep the colours of
-// the theme it was set in.
+// Without the arrow of a menu: the dots show it. A style sheet could leave it out as
+// well, but would keep the colours of the theme it was set in.
 class DotsButton : public QToolButton {
   protected:
     void paintEvent(QPaintEvent*) override {

@@ -11,9 +11,10 @@ class QToolButton;
 
 namespace offstage::ui {
 
-// A choice of presets: none, the built-in ones, one's own; and a menu to save, rename and delete
-// one's own. A name is asked for in place: Return takes it, Esc leaves all as it was. Knows names
-// only; what they stand for, and what else its menu has, is the owner's.
+// A choice of presets: none, the built-in ones, the user's own; and a menu to save,
+// rename and delete those. Names are entered in place: Return accepts, Esc leaves all
+// unchanged. Knows only names; the owner knows their contents, and the menu's further
+// entries.
 class PresetBar : public QWidget {
     Q_OBJECT
 
@@ -25,13 +26,13 @@ class PresetBar : public QWidget {
         QString menu;
         QString save;
     };
-    // Where something else than presets is chosen.
+    // For a choice of something other than presets.
     void setTexts(const Texts& texts);
-    // `none`: what is shown when no preset fits; stands first.
+    // `none`: shown when no preset fits; comes first.
     void setNames(const QStringList& builtIn, const QStringList& own, const QString& none);
     void setCurrent(qsizetype index);  // among all names, the built-in ones first; -1: none fits
     qsizetype current() const;
-    // How the current name is shown, with a place for it: "%1, changed"; empty: as it is.
+    // The form of the current name, with a place for it: "%1, changed"; empty: unchanged.
     void setMark(const QString& mark);
     QMenu& menu() const;
     QComboBox& box() const { return *m_box; }

@@ -145,7 +145,7 @@ void SamplingPanel::connectPresets() {
     connect(m_preset, &PresetBar::chosen, this, [this](qsizetype index) {
         const QList<SamplingPreset> presets = allPresets();
         if (index >= 0) {
-            // A preset is about the choice of words: seed and length stay the person's.
+            // A preset concerns the choice of words: the user's seed and length stay.
             Sampling chosen = presets[index].sampling;
             chosen.sampler.seed = sampling().sampler.seed;
             chosen.maxTokens = sampling().maxTokens;

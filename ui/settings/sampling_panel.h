@@ -17,8 +17,9 @@ namespace offstage::ui {
 
 class PresetBar;
 
-// The system prompt and the sampler's settings in plain words, with presets: those of the conversation that is shown,
-// and of the next new one. What the person chose last is kept in QSettings; the next answer uses it.
+// The system prompt and the sampler's settings in plain words, with presets: those of the
+// shown conversation, and of the next new one. The user's last choice is stored in
+// QSettings; the next answer uses it.
 class SamplingPanel : public QWidget {
     Q_OBJECT
 
@@ -27,15 +28,15 @@ class SamplingPanel : public QWidget {
 
     Sampling sampling() const;
     void setSampling(const Sampling& sampling);
-    // What the open model's chat template lets one choose of its thinking; none: nothing is offered, and what was
-    // chosen for another model is kept.
+    // The choices of thinking of the open model's chat template; none: nothing is
+    // offered, and a choice for another model is kept.
     void setThinkingChoices(const QStringList& choices);
     const QStringList& thinkingChoices() const { return m_thinkingChoices; }
-    void chooseThinking(const QString& choice);  // as the person does
+    void chooseThinking(const QString& choice);  // as if by the user
     QComboBox& thinkingBox() const { return *m_thinking; }
     QString systemPrompt() const;
     void setSystemPrompt(const QString& prompt);
-    // As the person does: both are kept, and the signals come.
+    // As if by the user: both are stored, and the signals are emitted.
     void choose(const QString& prompt, const Sampling& sampling);
     PresetBar& samplingPresetBar() const { return *m_preset; }
     QPlainTextEdit& promptEdit() const { return *m_prompt; }
@@ -44,7 +45,7 @@ class SamplingPanel : public QWidget {
     void reset();
 
   Q_SIGNALS:
-    // By the person, not by setSampling() and setSystemPrompt().
+    // By the user, not by setSampling() and setSystemPrompt().
     void samplingChanged(const offstage::ui::Sampling& sampling);
     void systemPromptChanged(const QString& prompt);
 

@@ -19,8 +19,8 @@ class LocalServerSwitch;
 class MemoryPage;
 class StoragePage;
 
-// What can be chosen about the program itself, a page for each subject. Everything holds at once and is kept; there is
-// nothing to confirm. The window stays usable.
+// The program's settings, a page for each subject. Every change applies at once and is
+// stored; there is nothing to confirm. The window stays usable.
 class SettingsDialog : public QDialog {
     Q_OBJECT
 
@@ -33,7 +33,7 @@ class SettingsDialog : public QDialog {
         LocalServerSwitch& server;
         EngineController& engine;
         QString conversations;     // their folder; empty: in memory only
-        QStringList addedModels;   // folders of the person's own where models are looked for
+        QStringList addedModels;   // the user's folders that are searched for models
         QStringList othersModels;  // and those of other programs
     };
 

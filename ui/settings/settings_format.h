@@ -4,12 +4,12 @@
 
 namespace offstage::ui {
 
-// The format of the settings' file: one JSON object, a field for each setting. Bytes are {"base64": "..."}; integers
-// that JSON's numbers do not hold exactly are texts.
+// The format of the settings' file: one JSON object, a field for each setting. Bytes are
+// {"base64": "..."}; integers that JSON's numbers cannot hold exactly are texts.
 //
-// Not Qt's own, because Qt 6.4 puts an empty file over the old one where the disk is full, and says nothing: that an
-// unwritten buffer remains is not noticed. Here a save that did not go well leaves the old file, and
-// QSettings::status() is AccessError.
+// Not Qt's own, because Qt 6.4 silently replaces the old file by an empty one when the
+// disk is full: it does not notice an unwritten buffer. Here a failed save leaves the old
+// file, and QSettings::status() is AccessError.
 QSettings::Format settingsFormat();
 
 // Makes it that of every QSettings from now on. At the first start, settings of Qt's own format are taken over. Once,

@@ -5,15 +5,16 @@
 
 namespace offstage::ui {
 
-// Notices that the program's settings do not reach the disk: QSettings keeps silent about it. While it lives, settings
-// that could not be written are kept in memory and tried again every few seconds. GUI thread only.
+// Notices when the program's settings cannot be written to the disk, which QSettings does
+// not report. While it exists, unwritten settings are kept in memory and tried again
+// every few seconds. GUI thread only.
 class SettingsWatch : public QObject {
     Q_OBJECT
 
   public:
     explicit SettingsWatch(QObject* parent = nullptr);
 
-    // Writes what is not on the disk yet. False: that was not possible.
+    // Writes unsaved settings. False: that was not possible.
     bool save();
 
   Q_SIGNALS:
@@ -21,7 +22,7 @@ class SettingsWatch : public QObject {
     void troubled(const QString& sentence);
 
   private:
-    QSettings m_settings;  // changes that are not written live as long as somebody has the file open
+    QSettings m_settings;  // unwritten changes are kept while an object has the file open
     bool m_inTrouble = false;
 };
 

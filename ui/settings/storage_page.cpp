@@ -59,7 +59,8 @@ StoredThing describe(const engine::CacheFolder& cache) {
     return thing;
 }
 
-// The result of `work`, which is done on another thread, for `then` on this one, while `receiver` lives.
+// Runs `work` on another thread, and `then` with its result on this one, while `receiver`
+// exists.
 template <typename Result, typename Work, typename Then>
 void onAnotherThread(QObject* receiver, Work work, Then then) {
     auto* watcher = new QFutureWatcher<Result>(receiver);
@@ -87,7 +88,7 @@ void showPath(QLabel& label, const QString& path) {
     label.setToolTip(QDir::toNativeSeparators(path));
 }
 
-// Of the widest of such buttons: one width in all parts of the page.
+// The width of the widest such button: one width in all parts of the page.
 int widestButton(const QStringList& texts) {
     int width = 0;
     for (const QString& text : texts) {
@@ -211,7 +212,7 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     if (thing.deletable) {
         row.remove = new QPushButton(tr("Delete…"));
         row.remove->setAutoDefault(false);
-        row.remove->setEnabled(false);  // until it is known that there is something
+        row.remove->setEnabled(false);  // until its size is known
         row.remove->setAccessibleName(tr("Delete %1").arg(thing.name));
         connect(row.remove, &QPushButton::clicked, this, [this, index] { ask(index); });
         grid.addWidget(row.remove, at, kDelete);

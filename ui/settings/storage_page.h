@@ -19,12 +19,12 @@ struct StoredThing {
     QString name;         // "Quantized copies"
     QString explanation;  // a sentence
     QString path;
-    bool deletable = false;  // a folder whose files are made again where they are missing
+    bool deletable = false;  // a folder whose files can be made again
 };
 
-// Conversations, settings, token and caches: where each is and what it takes of the disk, a button that opens the
-// folder, and for caches one that deletes them, after one question. The disk is looked at on another thread.
-// GUI thread only.
+// Conversations, settings, token and caches: the path and disk space of each, a button
+// that opens the folder, and for caches one that deletes them, after one question. The
+// disk is read on another thread. GUI thread only.
 class StoragePage : public QWidget {
     Q_OBJECT
 
@@ -32,14 +32,14 @@ class StoragePage : public QWidget {
     // `conversations`: the folder; empty: they are in memory only.
     explicit StoragePage(const QString& conversations, QWidget* parent = nullptr);
 
-    // Where models are looked for: the person's own folders, which can be removed from the list, and those of other
-    // programs.
+    // The folders that are searched for models: the user's own, which can be removed from
+    // the list, and those of other programs.
     void setModelFolders(const QStringList& added, const QStringList& others);
     QPushButton& addModelsButton() const { return *m_addModels; }
-    QPushButton* removeModelsButton(const QString& folder) const;  // nullptr: not the person's own
+    QPushButton* removeModelsButton(const QString& folder) const;  // nullptr: not one of the user's own
     QPushButton& cacheButton() const { return *m_changeCache; }
     QPushButton& usualCacheButton() const { return *m_usualCache; }
-    QString cacheText() const;  // where caches are kept, and will be from the next start on
+    QString cacheText() const;  // the present folder of caches, and that from the next start on
     // As by cacheButton(): caches are kept in this folder from the next start on; empty: where they usually are.
     void chooseCache(const QString& folder);
 
@@ -54,7 +54,7 @@ class StoragePage : public QWidget {
     void refresh();
 
   Q_SIGNALS:
-    // A folder is to be shown in the desktop's file manager.
+    // Requests to show a folder in the desktop's file manager.
     void folderRequested(const QString& folder);
     void modelFolderAdded(const QString& folder);
     void modelFolderRemoved(const QString& folder);  // from the list; its files stay
@@ -68,7 +68,7 @@ class StoragePage : public QWidget {
         QLabel* size = nullptr;
         QPushButton* open = nullptr;
         QPushButton* remove = nullptr;
-        quint64 bytes = 0;  // of what was looked up last
+        quint64 bytes = 0;  // of the last count
     };
 
     void addHeading(QGridLayout& grid, const QString& text);
@@ -94,7 +94,7 @@ class StoragePage : public QWidget {
     QLabel* m_notice;
     QPushButton* m_confirm;
     QPushButton* m_keep;
-    qsizetype m_asked = -1;  // of m_things; -1: nothing is asked
+    qsizetype m_asked = -1;  // in m_things; -1: no question is open
     bool m_busy = false;     // the other thread is at work
     bool m_again = false;    // and has to look once more
 };

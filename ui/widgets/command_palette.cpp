@@ -163,7 +163,7 @@ int CommandPalette::commonness(const MenuCommand& command) const {
         return kMostRecent + 2 - static_cast<int>(place);
     }
     if (!command.action || command.action->menuRole() == QAction::QuitRole) {
-        return -1;  // nobody looks for the way out here
+        return -1;  // Quit is not listed
     }
     const bool isPanel = qobject_cast<const PanelAction*>(command.action.data()) != nullptr;
     return isPanel ? 2 : command.action->shortcut().isEmpty() ? 0 : 1;

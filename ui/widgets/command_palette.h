@@ -12,12 +12,14 @@ class QMenuBar;
 
 namespace offstage::ui {
 
-// How well `text` answers what was typed: -1 not at all (its letters do not occur in this order), else the larger, the
-// better: letters side by side and at the beginnings of words count more. Case does not matter; nothing typed: 0.
+// How well `text` matches the typed letters: -1 not at all (the letters do not occur in
+// this order), otherwise the larger, the better: letters side by side and at the
+// beginnings of words count more. Case does not matter; nothing typed: 0.
 int matchScore(const QString& typed, const QString& text);
 
-// Every action of the menus in one list, found by typing a part of its name: what was chosen lately first, then panels
-// and what has a shortcut. Return chooses, Escape leaves.
+// Every action of the menus in one list, found by typing a part of its name: recently
+// chosen ones first, then panels and actions with a shortcut. Return chooses, Escape
+// closes.
 class CommandPalette : public QFrame {
     Q_OBJECT
 
@@ -27,7 +29,7 @@ class CommandPalette : public QFrame {
     // Reads the menus anew and shows itself over the window's upper part.
     void open();
     QLineEdit& input() const { return *m_input; }
-    // What is listed now, best first: "View › Theme › Dark".
+    // The present list, best first: "View › Theme › Dark".
     QStringList listed() const;
 
   protected:
@@ -47,7 +49,7 @@ class CommandPalette : public QFrame {
     QListWidget* m_list;
     QList<MenuCommand> m_commands;
     QStringList m_recent;  // paths, the last on top; kept in the settings
-    QList<int> m_shown;    // of m_commands, by row
+    QList<int> m_shown;    // in m_commands, by row
     QPointer<QWidget> m_focusBefore;
 };
 

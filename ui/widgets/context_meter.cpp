@@ -44,8 +44,8 @@ QString ContextMeter::text() const {
 }
 
 QSize ContextMeter::sizeHint() const {
-    // As wide as a full one: numbers that grow move nothing, until files that are attached bring more than there is
-    // room for.
+    // As wide as the full context's text: growing numbers move nothing, until attached
+    // files exceed the room.
     const QString full = QStringLiteral("%1 / %1").arg(QLocale().toString(m_size));
     const int width = std::max(fontMetrics().horizontalAdvance(full), fontMetrics().horizontalAdvance(text()));
     return {width + kMeterGap + kBarWidth + 4, fontMetrics().height() + 4};

@@ -4,7 +4,7 @@
 
 namespace offstage::ui {
 
-// Covers the window while a file is dragged over it, and says what dropping it would do.
+// Covers the window while a file is dragged over it, and shows what dropping it would do.
 class DropHint : public QWidget {
     Q_OBJECT
 

@@ -10,7 +10,7 @@ namespace offstage::ui {
 
 namespace {
 
-// The nearest one that has room beyond the widget's edges.
+// The nearest parent with room beyond the widget's edges.
 QWidget* surroundingsOf(QWidget& widget) {
     QWidget* around = widget.parentWidget();
     while (around != nullptr && !around->isWindow()) {

@@ -14,7 +14,7 @@ HeadRoom::HeadRoom(QTableView& table)
 }
 
 bool HeadRoom::eventFilter(QObject* watched, QEvent* event) {
-    // Shown: what the header asks for beside its text depends on the style, which it has by then.
+    // When shown: the header's margins depend on the style, which it has by then.
     if (event->type() == QEvent::FontChange || event->type() == QEvent::Show) {
         fit();
     }

@@ -21,7 +21,7 @@ class HeadRoom : public QObject {
     void fit();
 
     QTableView& m_table;
-    int m_lineSpacing;  // that the widths are for
+    int m_lineSpacing;  // for which the widths were computed
 };
 
 }  // namespace offstage::ui

@@ -11,7 +11,7 @@ namespace offstage::ui {
 
 namespace {
 
-// What the wheel would change; nullptr: nothing.
+// The widget whose value the wheel would change; nullptr: none.
 QWidget* settingOf(QObject* watched) {
     const bool setting = qobject_cast<QAbstractSpinBox*>(watched) != nullptr ||
                          qobject_cast<QComboBox*>(watched) != nullptr || qobject_cast<QSlider*>(watched) != nullptr;

@@ -6,10 +6,11 @@ class QApplication;
 
 namespace offstage::ui {
 
-// Who turns the wheel over a panel wants to scroll it, not to change what happens to lie under the pointer: a spin box,
-// combo box or slider takes the wheel only while it has the focus, and the wheel does not give it the focus. What it
-// does not take goes to the scroll area around. And Esc in a drop-down closes it and is nobody's shortcut, the window's
-// Stop least of all. In all windows of the application, as long as this lives.
+// The wheel over a panel scrolls it, and does not change the widget under the pointer: a
+// spin box, combo box or slider takes the wheel only while it has the focus, and the
+// wheel does not give it the focus. Other wheel events go to the surrounding scroll area.
+// Esc in a drop-down closes it and triggers no shortcut, in particular not the window's
+// Stop. In all windows of the application, while this object exists.
 class InputGuard : public QObject {
     Q_OBJECT
 

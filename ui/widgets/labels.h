@@ -1,5 +1,5 @@
 #pragma once
-// Labels whose text is shown as it is, never read as HTML. `name`: what a screen reader calls them.
+// Labels whose text is shown unchanged, never read as HTML. `name`: for screen readers.
 
 #include <QLabel>
 
@@ -20,7 +20,7 @@ inline QLabel* textLabel(const QString& name = {}) {
     return label;
 }
 
-// The same in the colour of what is secondary.
+// The same in the colour of secondary text.
 inline QLabel* mutedLabel(const QString& name = {}) {
     QLabel* label = textLabel(name);
     label->setForegroundRole(QPalette::PlaceholderText);

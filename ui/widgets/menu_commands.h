@@ -15,8 +15,8 @@ struct MenuCommand {
     QPointer<QAction> action;
 };
 
-// What the menus offer now, in their order, without separators and hidden entries. Menus that are filled when they open
-// are filled first. GUI thread only.
+// The present entries of the menus, in their order, without separators and hidden
+// entries. Menus that are filled when they open are filled first. GUI thread only.
 QList<MenuCommand> menuCommands(const QMenuBar& menus);
 
 // A menu's text as it is read: without the mark of its mnemonic.

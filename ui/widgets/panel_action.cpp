@@ -13,7 +13,7 @@ PanelAction::PanelAction(QDockWidget& dock) : QAction(dock.windowTitle(), &dock)
         setChecked(visible);
     });
     connect(this, &QAction::triggered, this, [this] {
-        setChecked(m_inFront);  // QAction has turned it over by itself; what happens now may do the same
+        setChecked(m_inFront);  // QAction has toggled it by itself; the code below may do the same
         if (m_inFront) {
             Q_EMIT hideRequested();
         } else {

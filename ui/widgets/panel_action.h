@@ -6,11 +6,10 @@ class QDockWidget;
 
 namespace offstage::ui {
 
-// The button of a panel: brings it to the front where it is hidden or covered by another tab, hides
-// it where it is in front already. Checked while the panel can be seen;
-// QDockWidget::toggleViewAction() is checked for a covered one, too. Chosen by keys - its shortcut,
-// the palette - it gives the keyboard's focus to the panel that it brings to the front. Belongs to
-// the dock.
+// The button of a panel: brings it to the front if it is hidden or covered by another
+// tab, hides it if it is in front already. Checked while the panel is visible;
+// QDockWidget::toggleViewAction() is checked for a covered one, too. Chosen by keys (its
+// shortcut, the palette) it gives the keyboard's focus to the panel. Belongs to the dock.
 class PanelAction : public QAction {
     Q_OBJECT
 
@@ -19,7 +18,7 @@ class PanelAction : public QAction {
 
     static PanelAction& of(const QDockWidget& dock);
 
-    // It can be seen: alone in its place, or in front of the other tabs.
+    // It is visible: alone in its place, or in front of the other tabs.
     bool isInFront() const { return m_inFront; }
     // As its shortcut does.
     void triggerByKeys();

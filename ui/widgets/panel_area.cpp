@@ -9,7 +9,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kLeastLines = 5;
-constexpr int kLeastCharacters = 24;  // of the width of an x
+constexpr int kLeastCharacters = 24;  // in widths of an x
 
 // Takes its room always, and shows itself where there is something to scroll.
 class QuietBar : public QScrollBar {

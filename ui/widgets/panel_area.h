@@ -4,9 +4,10 @@
 
 namespace offstage::ui {
 
-// The scrolled part of a panel. Its content takes the width there is and scrolls where that is too little, in both
-// directions: a dock can be made smaller than what is in it, and nothing is cut. The room of the vertical bar is kept
-// while there is none, so that the content keeps its width.
+// The scrolled part of a panel. Its content takes the available width and scrolls if that
+// is too little, in both directions: a dock can be made smaller than its contents, and
+// nothing is cut. The room of the vertical bar is always kept, so that the content keeps
+// its width.
 class PanelArea : public QScrollArea {
     Q_OBJECT
 
@@ -15,7 +16,7 @@ class PanelArea : public QScrollArea {
     explicit PanelArea(QWidget* content);
 
     QSize sizeHint() const override;         // as wide as the content needs
-    QSize minimumSizeHint() const override;  // enough to see what it is
+    QSize minimumSizeHint() const override;  // enough to recognize it
 };
 
 }  // namespace offstage::ui

@@ -24,7 +24,8 @@ QFont tabFont(QFont font) {
     return font;
 }
 
-// Icon above name. Fusion's own button would show what is chosen by a shade that hardly differs.
+// Icon above name. Fusion's own button would mark the chosen one by a hardly visible
+// shade.
 class RailTab : public QToolButton {
   public:
     explicit RailTab(QAction& action) {

@@ -4,8 +4,9 @@
 
 namespace offstage::ui {
 
-// The inspector's tabs, one above the other at the window's right edge: icon and name of each panel. What an action's
-// tab does is the action's; the tab of a panel that can be seen is marked. GUI thread only.
+// The inspector's tabs, one above the other at the window's right edge: icon and name of
+// each panel. A tab triggers its action; the tab of a visible panel is marked. GUI thread
+// only.
 class PanelRail : public QToolBar {
     Q_OBJECT
 

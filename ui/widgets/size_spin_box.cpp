@@ -15,7 +15,7 @@ namespace {
 
 // So many that a byte of a tebibyte is one of them.
 constexpr int kKeptDecimals = 12;
-constexpr int kMoreShown = 3;  // where fewer would show a number that is a thousandth off
+constexpr int kMoreShown = 3;  // used if fewer would be off by a thousandth
 constexpr int kRefusalMs = 6000;
 
 // As the locale writes numbers, else as programs do: "0.5" is understood in German as well.
@@ -65,7 +65,7 @@ std::optional<double> SizeSpinBox::parsed(const QString& text) const {
     if (!specialValueText().isEmpty() && trimmed == specialValueText().trimmed()) {
         return minimum();
     }
-    // What it says itself is the number that it has, however few decimals it shows.
+    // Its own text means its exact number, even with few decimals.
     if (trimmed == textFromValue(value()).trimmed()) {
         return value();
     }

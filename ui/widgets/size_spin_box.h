@@ -10,9 +10,9 @@ class QLabel;
 
 namespace offstage::ui {
 
-// A number, or a size in bytes that may be typed in any unit: "600MiB", "0,6 GiB", "600 mb". What cannot be understood
-// or lies outside the limits is refused with a sentence beside the box, and the number stays as it was: nothing is
-// changed in silence. GUI thread only.
+// A number, or a size in bytes that may be typed in any unit: "600MiB", "0,6 GiB", "600
+// mb". Invalid input, or a value outside the limits, is refused with a sentence beside
+// the box, and the number stays: nothing is changed silently. GUI thread only.
 class SizeSpinBox : public QDoubleSpinBox {
     Q_OBJECT
 
@@ -21,7 +21,7 @@ class SizeSpinBox : public QDoubleSpinBox {
 
     // The number counts units of so many bytes, shown as `text` behind it; 0: it is a plain number.
     void setUnit(quint64 bytes, const QString& text);
-    // Shown; a number that was typed keeps what it has beyond them.
+    // Shown decimals; a typed number keeps its exact value.
     void setShownDecimals(int decimals);
 
     QValidator::State validate(QString& text, int& position) const override;
@@ -42,7 +42,8 @@ class SizeSpinBox : public QDoubleSpinBox {
     quint64 m_unitBytes = 0;
     QString m_unit;
     int m_shownDecimals = 0;
-    // Lies over what is below the box: nothing moves, and a tool tip would go with the focus.
+    // Overlays the area below the box: nothing moves, and a tool tip would disappear with
+    // the focus.
     QPointer<QLabel> m_note;
     QTimer m_noteTime;
 };

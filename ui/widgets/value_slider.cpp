@@ -79,7 +79,7 @@ void ValueSlider::setLowestText(const QString& text) {
 }
 
 double ValueSlider::value() const {
-    // Rounding for the eye must not make a change of what nobody touched.
+    // Rounding for display must not change a value that the user did not touch.
     const double shown = m_spin->value();
     if (shown == m_shownExact) {
         return m_exact;
@@ -110,7 +110,8 @@ double ValueSlider::highest() const {
 }
 
 int ValueSlider::wantedFieldWidth() const {
-    // Of the longest number that is shown, not of the range: that changes while a person looks for a button.
+    // By the longest shown number, not the range, which changes while the user aims at a
+    // button.
     const int text = std::max(fontMetrics().horizontalAdvance(QStringLiteral("0,000.0 MiB")),
                               fontMetrics().horizontalAdvance(m_spin->specialValueText()));
     return text + kBesideText;

@@ -25,12 +25,13 @@ class ValueSlider : public QWidget {
 
     double value() const;
     quint64 bytes() const;
-    // Tells nobody.
+    // Emits nothing.
     void setValue(double value);
     void setBytes(quint64 bytes);
     double highest() const;
 
-    // What the spin box would like to be, and what it is: sliders one below the other are of one length.
+    // The spin box's preferred width, and its actual one: sliders below each other have
+    // one length.
     int wantedFieldWidth() const;
     void setFieldWidth(int width);
 
@@ -38,7 +39,7 @@ class ValueSlider : public QWidget {
     SizeSpinBox& spin() const { return *m_spin; }
 
   Q_SIGNALS:
-    void changed();  // by the person
+    void changed();  // by the user
 
   private:
     void spinToSlider();
@@ -46,7 +47,7 @@ class ValueSlider : public QWidget {
 
     QSlider* m_slider;
     SizeSpinBox* m_spin;
-    // What the spin box was told last: telling it again would lay its neighbours out anew.
+    // The spin box's last limits: setting them again would lay its neighbours out anew.
     struct Limits {
         double unit = 0, lo = 0, hi = 0, step = 0;
         int decimals = 0;
@@ -54,7 +55,7 @@ class ValueSlider : public QWidget {
     };
     Limits m_limits;
     double m_unit = 1;         // of the spin box, in units of value()
-    double m_exact = 0;        // what setValue() was given, while the spin box shows it rounded
+    double m_exact = 0;        // setValue()'s number, while the spin box shows it rounded
     double m_shownExact = -1;  // the spin box's value that stands for m_exact
 };
 

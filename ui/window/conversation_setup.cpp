@@ -79,7 +79,7 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
                           map.value(QStringLiteral("thetaLoss")).toDouble(),
                           map.value(QStringLiteral("acceptsGuesses")).toBool() ? engine::NeuronGuesses::kAccept
                                                                                : engine::NeuronGuesses::kCorrect};
-    try {  // what another version wrote is as if nothing were kept
+    try {  // values of another version are ignored
         setup.budget.kv = engine::parse_kv_type(map.value(QStringLiteral("kv")).toString().toStdString());
         if (const QString experts = map.value(QStringLiteral("experts")).toString(); !experts.isEmpty()) {
             setup.budget.experts = engine::parse_quant("experts=" + experts.toStdString()).experts;
@@ -88,7 +88,8 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
         return std::nullopt;
     }
     setup.inForce = setup.budget;
-    // Earlier versions kept a sentence in their place: then only what was asked for is known.
+    // Earlier versions stored a sentence instead: then only the requested values are
+    // known.
     if (map.contains(QStringLiteral("ramInForce"))) {
         setup.inForce.vramBytes = map.value(QStringLiteral("vramInForce")).toULongLong();
         setup.inForce.ramBytes = map.value(QStringLiteral("ramInForce")).toULongLong();

@@ -13,13 +13,13 @@ class QPushButton;
 
 namespace offstage::ui {
 
-// What a conversation was answered with: model, device and budgets.
+// The model, device and budgets of a conversation's answers.
 struct ConversationSetup {
     QString model;          // engine::LoadRequest::model
     QString name;           // as it is shown
     QString device;         // engine::LoadRequest::device
-    BudgetSetting budget;   // as asked for: 0 where it was left to the program
-    BudgetSetting inForce;  // as it was then, for the person; 0 where that is not known
+    BudgetSetting budget;   // as requested: 0 if it was left to the program
+    BudgetSetting inForce;  // as it was then, for display; 0 if that is not known
 
     bool operator==(const ConversationSetup&) const = default;
 };
@@ -33,20 +33,20 @@ class ConversationSetups {
     static std::optional<ConversationSetup> of(ConversationId id);
 };
 
-// Says that the conversation shown was answered with another model, device or budget than is open
-// now, and offers that one. GUI thread only.
+// Shows that the conversation was answered with another model, device or budget than the
+// present ones, and offers that one. GUI thread only.
 class SetupBar : public QFrame {
     Q_OBJECT
 
   public:
     explicit SetupBar(QWidget* parent = nullptr);
 
-    // `device`: its name, as people know it. `missing`: the model is not where it was; then nothing
-    // is offered.
+    // `device`: its display name. `missing`: the model no longer exists there; then
+    // nothing is offered.
     void tell(const ConversationSetup& setup, const QString& device, bool missing);
-    // That the conversation's persona has another model.
+    // The conversation's persona has another model.
     void tell(const Persona& persona, bool missing);
-    QString sentence() const;  // empty while nothing is said
+    QString sentence() const;  // empty while the bar is hidden
     QPushButton& openButton() const { return *m_open; }
 
   Q_SIGNALS:

@@ -134,7 +134,8 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
 
 void MainWindow::fitToScreen() {
     const QRect room = screen()->availableGeometry();
-    // The frame is not known before the window manager has seen the window: a title bar's height and a border.
+    // The frame's size is unknown before the window manager has shown the window: assume
+    // a title bar's height and a border.
     const QSize frame(
         2 * style()->pixelMetric(QStyle::PM_MdiSubWindowFrameWidth),
         style()->pixelMetric(QStyle::PM_TitleBarHeight) + 2 * style()->pixelMetric(QStyle::PM_MdiSubWindowFrameWidth));
@@ -175,7 +176,8 @@ void MainWindow::connectTokenChoices() {
     apply();
 }
 
-// Another branch: the answer up to this token, a rival in its place, and what the model makes of that.
+// Another branch: the answer up to this token, an alternative in its place, continued by
+// the model.
 void MainWindow::goOnWith(MessageId answer, int index, engine::TokenId rival) {
     const Message* message = m_conversation.find(answer);
     const ChosenToken* token = m_choices.token(answer, index);
@@ -222,7 +224,7 @@ void MainWindow::connectConversation() {
     });
     connect(&view, &ConversationView::regenerateRequested, this, [this](MessageId id) {
         m_chat.regenerate(id);
-        m_page->input().setFocus();  // what is typed next is a message
+        m_page->input().setFocus();  // the next typed text is a message
     });
     connect(&view, &ConversationView::continueRequested, this, [this](MessageId id) {
         m_chat.continueAnswer(id);
@@ -264,7 +266,8 @@ void MainWindow::connectConversation() {
     connect(m_list, &ConversationList::messageFound, this, [this](MessageId message, const QString& words) {
         const int row = m_conversation.rowOf(message);
         if (row >= 0) {
-            // The search knows other spellings of a word, too; where they are used, the message's beginning is shown.
+            // The search also finds other forms of a word; then the message's beginning
+            // is shown.
             const qsizetype place = m_conversation.messages()[row].text.indexOf(
                 words.simplified().section(QLatin1Char(' '), 0, 0), 0, Qt::CaseInsensitive);
             m_page->view().showSource(message, static_cast<int>(std::max<qsizetype>(0, place)));
@@ -345,7 +348,7 @@ bool MainWindow::sendPrompt(const QString& prompt) {
     return m_chat.send(prompt);
 }
 
-// Where a panel takes its place, in a narrow window.
+// Closes a panel that covers the conversation, in a narrow window.
 void MainWindow::showConversationPage() {
     m_columns->showMiddle();
 }
@@ -383,7 +386,8 @@ void MainWindow::handle(ProblemAction action) {
     }
 }
 
-// Noted as long as a model is being opened: a start that finds the note follows one that ended there.
+// Stored while a model is being opened: a later start that finds it knows that the
+// program ended there.
 void MainWindow::refreshOpening() {
     const QString opening = m_engine.state() == EngineController::State::Loading ? m_loadingModel : QString();
     if (opening == m_notedOpening) {
@@ -429,8 +433,8 @@ void MainWindow::refreshState() {
     const auto& model = m_engine.model();
     const bool loading = m_engine.state() == EngineController::State::Loading;
     refreshHardware();
-    // Beside the demo model too: who opens a model of their own needs no list of them on
-    // the start page any more.
+    // Also beside the demo model: users who open their own model need no list of models
+    // on the start page any more.
     const QString& current = m_openedModel.isEmpty() ? m_loadingModel : m_openedModel;
     m_page->emptyState().setModelsShown(m_engine.state() == EngineController::State::NoModel ||
                                         current == m_options.demoModel);
@@ -440,7 +444,7 @@ void MainWindow::refreshState() {
     setWindowTitle(model ? tr("%1 – Offstage").arg(QString::fromStdString(model->name)) : tr("Offstage"));
 }
 
-// What nobody else wants of the keyboard is the beginning of a message.
+// Keys that no other widget uses begin a message.
 void MainWindow::keyPressEvent(QKeyEvent* event) {
     const QString text = event->text();
     const bool types = !text.isEmpty() && text.front().isPrint() && !text.front().isSpace() &&

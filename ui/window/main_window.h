@@ -59,19 +59,20 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 
   public:
-    // Of the saved layout: an older one had no inspector, and is not taken over.
+    // Version of the saved layout: an older one had no inspector, and is not restored.
     static constexpr int kLayoutVersion = 2;
 
     struct Options {
         QString demoModel;           // empty: none at hand
-        QString historyFolder;       // where conversations are kept; empty: in memory only
+        QString historyFolder;       // of the conversations' files; empty: in memory only
         std::optional<Theme> theme;  // overrides the one kept in the settings
         QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
         quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
         bool looksAtFilesFirst = false;  // before the model that is open makes room for another
-        // Other machines of the person's; nullptr: the program was built without connections to any.
+        // The user's other machines; nullptr: the program was built without connections
+        // to any.
         std::shared_ptr<engine::MachineNetwork> machines;
-        // Where models are looked for, to be offered; nothing: none are.
+        // The places that are searched for models; nothing: none.
         std::optional<std::vector<engine::ModelPlace>> modelPlaces;
     };
 
@@ -118,7 +119,8 @@ class MainWindow : public QMainWindow {
     PersonaBar& personaBar() const { return *m_personaBar; }
     SettingsDialog* settingsDialog() const;  // nullptr: not open
     StatusLine& statusLine() const { return *m_status; }
-    // Shown above the input box where the conversation was answered with something else than what is open.
+    // Shown above the input box if the conversation was answered with another setup than
+    // the present one.
     SetupBar& setupBar() const { return *m_setup; }
     SideColumns& columns() const { return *m_columns; }
     PanelRail& rail() const { return *m_rail; }              // the inspector's tabs; hidden where the window is narrow
@@ -126,23 +128,25 @@ class MainWindow : public QMainWindow {
     QString hardwareText() const;                            // of the tool bar
     // No larger than the screen has room for, and inside it; before it is shown.
     void fitToScreen();
-    // The model that was open last, where it still is; else the demo model. Not one whose opening ended the program.
+    // The model that was open last, if it still exists; otherwise the demo model. Not one
+    // whose opening ended the program.
     QString modelToBeginWith() const;
     RecentModels& recentModels() { return m_recent; }
     LocalModels* localModels() const { return m_local; }  // nullptr: none are looked for
-    // Shown as long as History::trouble() lasts. A question where the window was asked to close and could not save
-    // everything; asked to close a second time, it closes.
+    // Shown while History::trouble() lasts. It becomes a question when the window is
+    // closed and could not save everything; a second close closes it.
     UnsavedBar& unsavedBar() const { return *m_unsaved; }
-    // The conversations that are not on the disk, as ConversationList::exportTo() writes them, and their drafts; then
-    // closes, if that is what was asked.
+    // Saves the unsaved conversations in ConversationList::exportTo()'s format, with
+    // their drafts; then closes, if the window was to be closed.
     void saveUnsavedTo(const QString& file);
 
   public Q_SLOTS:
     void newConversation();
     void chooseModel();
-    void openWithOptions(const QString& model = {});  // empty: the one that is open
+    void openWithOptions(const QString& model = {});  // empty: the open one
     void resetLayout();
-    // The desktop's session ends: saves what it can, and closing asks nothing any more.
+    // The desktop's session ends: saves everything possible, and closing shows no
+    // question any more.
     void endSession();
 
   protected:
@@ -247,7 +251,7 @@ class MainWindow : public QMainWindow {
     FitWorker* m_looker = nullptr;  // made when first needed
     LocalModels* m_local = nullptr;
     engine::LoadRequest m_lookedAt;
-    quint64 m_lastReplanKept = 0;  // of the model that is open
+    quint64 m_lastReplanKept = 0;  // of the open model
     StatusLine* m_status = nullptr;
     LocalServerSwitch* m_server = nullptr;
     ServerIndicator* m_serverIndicator = nullptr;
@@ -261,10 +265,10 @@ class MainWindow : public QMainWindow {
     QToolButton* m_panels = nullptr;
     QAction* m_panelsPlace = nullptr;  // of m_panels in the tool bar
     QToolButton* m_listButton = nullptr;
-    QSet<QDockWidget*> m_roomy;   // that have been seen, at a size of ours or of the person's
-    bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
-    int m_lowerHeight = 0;        // wanted for what stands below; a low window gives it less
-    int m_laidOutHeight = 0;      // of the window, once its docks have followed it; 0: not yet
+    QSet<QDockWidget*> m_roomy;   // shown before, at our size or the user's
+    bool m_hasLayout = false;     // the user's own, or ours has its sizes
+    int m_lowerHeight = 0;        // preferred for the docks below; a low window gives less
+    int m_laidOutHeight = 0;      // of the window when its docks last followed it; 0: not yet
     QTimer* m_settles = nullptr;  // runs until they have
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
@@ -278,11 +282,11 @@ class MainWindow : public QMainWindow {
     DropHint* m_dropHint = nullptr;
     PersonaBar* m_personaBar = nullptr;
     SetupBar* m_setup = nullptr;
-    ConversationId m_goesOnAnyway = 0;  // the person has put the bar away
+    ConversationId m_goesOnAnyway = 0;  // the user has dismissed the bar
     UnsavedBar* m_unsaved = nullptr;
     QTimer* m_reading = nullptr;        // runs while the bar's question is new
-    quint64 m_askedAt = 0;              // changes of the history when it was asked
-    QStringList m_sinceTrouble;         // what was tried since the trouble began, for the bar
+    quint64 m_askedAt = 0;              // changes of the history at the question
+    QStringList m_sinceTrouble;         // the tries since the trouble began, for the bar
     std::optional<quint64> m_inFileAt;  // changes of the history when all that is unsaved was saved as a file
     bool m_closesUnsaved = false;
     bool m_sessionEnds = false;
@@ -290,7 +294,7 @@ class MainWindow : public QMainWindow {
     HelpDesk* m_help = nullptr;
     KeyBindings* m_keys = nullptr;
     QPointer<SettingsDialog> m_settingsDialog;
-    QString m_openedModel;    // the one that works
+    QString m_openedModel;    // the working one
     QString m_loadingModel;   // the one being opened
     QString m_previousModel;  // the one before a load that failed
 };

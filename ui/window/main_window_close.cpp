@@ -1,4 +1,5 @@
-// What is not saved, while the window is open and at its end: nothing is lost unless the person says so.
+// Handles unsaved data while the window is open and at its end: nothing is lost unless
+// the user agrees.
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
@@ -104,7 +105,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (settings.status() == QSettings::AccessError) {
         qWarning("offstage: the settings cannot be saved as %s", qPrintable(settings.fileName()));
     }
-    // Gone for the person at once; the engine obeys the stop within a layer's time.
+    // Hidden at once; the engine obeys the stop within a layer's time.
     hide();
     m_server->setOn(false);
     m_engine.shutdown();

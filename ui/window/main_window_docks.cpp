@@ -66,7 +66,8 @@ void MainWindow::addDock(const PanelEntry& entry, QWidget* panel) {
     m_docks.append(dock);
 }
 
-// What stands at the left is opened from the left; all others have a tab, or a place in the menu of panels.
+// Docks at the left are opened from the left; all others have a tab, or a place in the
+// menu of panels.
 QList<QDockWidget*> MainWindow::tabbedDocks() const {
     QList<QDockWidget*> docks;
     for (const PanelEntry& entry : panelList()) {
@@ -79,7 +80,8 @@ QList<QDockWidget*> MainWindow::tabbedDocks() const {
 
 void MainWindow::createDocks() {
     new InputGuard(*qApp, this);
-    // Its own: else Qt would take the sum of what the panels need, and make the window larger with each that opens.
+    // Set explicitly: otherwise Qt would take the sum of the panels' minimums, and
+    // enlarge the window with each that opens.
     setMinimumSize(kLeastWindow);
     const PanelParts parts{m_chat, m_engine, m_log, m_machines, m_selection};
     for (const PanelEntry& entry : panelList()) {
@@ -100,8 +102,8 @@ void MainWindow::createDocks() {
     resetLayout();
 }
 
-// Conversations at the left, one inspector at the right, what is wide below. Only the two that a first look needs are
-// shown.
+// Conversations at the left, one inspector at the right, wide panels below. Only the two
+// most important ones are shown.
 void MainWindow::resetLayout() {
     for (QDockWidget* each : m_docks) {
         each->setFloating(false);
@@ -177,8 +179,8 @@ void MainWindow::bringToFront(QDockWidget& dock) {
     }
 }
 
-// What a panel needs to be read when it is opened for the first time; from then on its size is the person's. The
-// conversation gives way.
+// Gives a panel enough room to be readable when it is opened for the first time; later
+// its size is the user's. The conversation shrinks.
 void MainWindow::giveRoom(QDockWidget& dock) {
     m_roomy.insert(&dock);
     if (dock.isFloating()) {
@@ -208,8 +210,8 @@ void MainWindow::giveRoom(QDockWidget& dock) {
     }
 }
 
-// What a dock below gets while the window keeps its size is a height that the person chose, or that
-// it was given at first; what a lower window takes from that comes back when the window grows.
+// Records the height of a dock below that the user chose, or its first one; when a low
+// window reduces it, it is restored as the window grows.
 bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
     auto* dock = qobject_cast<QDockWidget*>(watched);
     if (dock != nullptr && event->type() == QEvent::Resize && height() == m_laidOutHeight && !dock->isFloating() &&
@@ -225,14 +227,14 @@ void MainWindow::keepLowerHeight() {
             dock->isVisible() && !dock->isFloating() && dockWidgetArea(dock) == Qt::BottomDockWidgetArea;
         if (isBelow && dock->height() < m_lowerHeight) {
             resizeDocks({dock}, {m_lowerHeight}, Qt::Vertical);
-            break;  // what stands beside it has the same height
+            break;  // its neighbours have the same height
         }
     }
     // The docks are laid out in the next turn.
     QTimer::singleShot(0, this, [this] { m_laidOutHeight = m_settles->isActive() ? 0 : height(); });
 }
 
-// At the right mouse button on a panel's title: what the View menu has.
+// The View menu's entries, for a right click on a panel's title.
 QMenu* MainWindow::createPopupMenu() {
     auto* menu = new QMenu(this);
     for (QDockWidget* dock : m_docks) {

@@ -31,7 +31,7 @@ namespace {
 const QString kDeviceKey = QStringLiteral("device");
 const QString kVramKey = QStringLiteral("vram");
 
-// For the next start.
+// Stores it for the next start.
 void keepDevice(const QString& device, quint64 vramBytes) {
     QSettings settings;
     settings.setValue(kDeviceKey, device);
@@ -47,7 +47,7 @@ engine::LoadRequest MainWindow::requestFor(const QString& model) const {
     request.vram_bytes = m_vramBytes;
     request.kept_context = KeptContext::tokens();
     request.chat_template = KeptBudget::chatTemplate(model).toStdString();
-    if (m_options.device.isEmpty()) {  // what was asked for on the command line stands
+    if (m_options.device.isEmpty()) {  // the command line's choice counts
         KeptBudget::applyTo(request);
     }
     return request;
@@ -57,7 +57,7 @@ void MainWindow::openModel(const QString& model) {
     open(requestFor(model));
 }
 
-// What lies on this computer, on the start page and in the dialog.
+// Lists the models on this computer, on the start page and in the dialog.
 void MainWindow::offerModels() {
     if (!m_options.modelPlaces) {
         return;
@@ -69,7 +69,7 @@ void MainWindow::offerModels() {
     connect(&m_page->emptyState(), &EmptyState::modelChosen, this, [this](const QString& model) {
         const int fit = m_local->index(m_local->rowOf(model)).data(LocalModels::FitRole).toInt();
         if (fit == static_cast<int>(LocalModel::Fit::TooLarge)) {
-            openWithOptions(model);  // which says what would make it fit
+            openWithOptions(model);  // it shows how to make the model fit
         } else {
             openModel(model);
         }
@@ -80,14 +80,14 @@ void MainWindow::offerModels() {
     m_local->search();
 }
 
-// As the models would be opened from the start page.
+// Estimates with the settings of the start page.
 void MainWindow::estimateLocal() {
     if (!m_page->emptyState().offered()->isHidden()) {  // the dialog sees to itself
         m_local->estimate(requestFor({}), heldBy(m_engine));
     }
 }
 
-// The model that is open goes only for one whose files can be read.
+// The open model is closed only for one whose files can be read.
 void MainWindow::open(const engine::LoadRequest& request) {
     if (!m_options.looksAtFilesFirst || !m_engine.model()) {
         load(request);
@@ -177,7 +177,7 @@ void MainWindow::createHardwareMenu() {
         m_vramBytes = m_device == QStringLiteral("cpu") ? 0 : settings.value(kVramKey).toULongLong();
     }
     connect(&m_devices, &DeviceChoices::changed, this, [this] {
-        // The first start on a machine with a GPU: the GPU, without being asked.
+        // The first start on a machine with a GPU uses the GPU without a question.
         if (m_options.device.isEmpty() && !QSettings().contains(kDeviceKey) && m_devices.hasGpu()) {
             useDevice(QStringLiteral("cuda:0"));
         }
@@ -217,7 +217,7 @@ void MainWindow::refreshHardwareMenu() {
         ->setToolTip(tr("24 MiB of GPU memory: the demo model does not fit, and experts come and go"));
 }
 
-// What the person has set of the budget since the model was opened, as it is in force now.
+// Stores the user's budget changes since the model was opened, with their present values.
 void MainWindow::keepBudget() {
     quint64 newest = 0;
     for (const engine::ReplanReport& report : m_engine.replans()) {
@@ -273,7 +273,8 @@ void MainWindow::createSetupBar() {
     });
 }
 
-// After connectConversation(): the conversation has what the panel says before the bar looks at it.
+// After connectConversation(): the conversation has the panel's settings before the bar
+// reads them.
 void MainWindow::createPersonaBar() {
     m_personaBar = new PersonaBar(m_personas, m_chat, *m_sampling, [this] {
         const auto& model = m_engine.model();
@@ -305,7 +306,7 @@ ConversationSetup MainWindow::setupNow() const {
     const engine::ModelSummary& model = *m_engine.model();
     ConversationSetup setup{QString::fromStdString(load.model), QString::fromStdString(model.name),
                             QString::fromStdString(load.device), settingInForce(m_engine), settingInForce(m_engine)};
-    // What was left to the program differs from start to start, as memory is free.
+    // Values left to the program differ from start to start with the free memory.
     if (load.vram_bytes == 0 && setup.budget.vramBytes == model.vram_budget_bytes) {
         setup.budget.vramBytes = 0;
     }
@@ -339,7 +340,7 @@ void MainWindow::refreshSetup() {
         m_setup->setVisible(false);
         return;
     }
-    if (personaWantsAnotherModel()) {  // the person's choice goes before what was used
+    if (personaWantsAnotherModel()) {  // the user's choice comes before the earlier setup
         const Persona persona = *m_personaBar->persona();
         m_setup->tell(persona, RecentModels::isMissing(persona.model));
         return;
@@ -399,7 +400,7 @@ void MainWindow::refreshHardware() {
         text = m_device;
     }
     m_hardware->setText(text);
-    // A person without a GPU sees at once what was found, and how to see a GPU at work all the same.
+    // Users without a GPU see the detected hardware at once, and how to emulate a GPU.
     const bool emulated = m_device.startsWith(QStringLiteral("emulated:"));
     m_page->emptyState().setHardware(emulated ? tr("Runs on %1: its speed is simulated, not measured.").arg(text)
                                               : tr("Runs on %1. Found here: %2.").arg(text, m_devices.found()),

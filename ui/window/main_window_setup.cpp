@@ -40,7 +40,7 @@
 namespace offstage::ui {
 
 void MainWindow::createActions() {
-    // `name`: what its shortcut is kept under (KeyBindings).
+    // `name`: the key of its shortcut (KeyBindings).
     const auto action = [this](const char* name, const QString& text, const QKeySequence& key, auto slot) {
         auto* made = new QAction(text, this);
         made->setObjectName(QLatin1String(name));
@@ -95,14 +95,14 @@ void MainWindow::createActions() {
                [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });
 }
 
-// Off, unless the person chose that it starts with the program.
+// Off, unless the user chose that it starts with the program.
 void MainWindow::createLocalServer() {
     m_server = new LocalServerSwitch(m_engine, this);
     m_serverIndicator = new ServerIndicator(*m_server);
     statusBar()->addPermanentWidget(m_serverIndicator);
     connect(m_serverIndicator, &ServerIndicator::settingsRequested, this,
             [this] { openSettings().showPage(SettingsDialog::Page::Server); });
-    // A benchmark's answers come one soon after the other, with nobody's between them.
+    // A benchmark's answers follow each other, without others in between.
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, m_server, [this] { m_server->setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, m_server, [this] { m_server->setHeld(false); });
     if (m_server->choices().startsWithProgram) {
@@ -117,7 +117,7 @@ void MainWindow::createMenus() {
     file->addAction(m_actions.openWithOptions);
     m_recentMenu = file->addMenu(tr("&Recent models"));
     m_recentMenu->setToolTipsVisible(true);
-    // Asked anew each time: a disk may have come or gone.
+    // Checked anew each time: a disk may have come or gone.
     connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::refreshRecent);
     file->addMenu(m_hardwareMenu);
     file->addAction(m_actions.localServer);
@@ -256,14 +256,14 @@ SettingsDialog& MainWindow::openSettings() {
     return *m_settingsDialog;
 }
 
-// What names keys names those that the person chose.
+// Texts with keys use the user's keys.
 void MainWindow::nameKeys() {
     const QString stop = m_actions.stop->shortcut().toString(QKeySequence::NativeText);
     m_actions.stop->setToolTip(stop.isEmpty() ? tr("Stop the answer") : tr("Stop the answer (%1)").arg(stop));
     m_page->input().setKeys(stop, m_actions.open->shortcut().toString(QKeySequence::NativeText));
 }
 
-// Of the conversation that is shown, or picked in the list.
+// For the shown conversation, or the one selected in the list.
 void MainWindow::createConversationMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Conversation"));
     QList<QAction*> ofOne;
@@ -303,7 +303,7 @@ void MainWindow::createConversationMenu() {
         archived->setChecked(id != 0 && m_history.info(id).archived);
     };
     connect(menu, &QMenu::aboutToShow, this, refresh);
-    // Between two looks at the menu the shortcut finds out by itself.
+    // While the menu is closed its shortcut checks by itself.
     connect(menu, &QMenu::aboutToHide, this, [ofOne] {
         for (QAction* action : ofOne) {
             action->setEnabled(true);
@@ -340,7 +340,8 @@ void MainWindow::createToolBar() {
     auto* space = new QWidget;
     space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     bar->addWidget(space);
-    // What stands at the left is opened from the left; the panels have their tabs, or this where there is no room.
+    // The docks at the left are opened from the left; the panels have their tabs, or this
+    // menu if there is no room.
     QAction* list = &PanelAction::of(*dock(QStringLiteral("conversations")));
     bar->insertAction(bar->actions().constFirst(), list);
     m_listButton = qobject_cast<QToolButton*>(bar->widgetForAction(list));
@@ -355,7 +356,7 @@ void MainWindow::createToolBar() {
         panels->addAction(&PanelAction::of(*each));
     }
     m_panels->setMenu(panels);
-    // Before the names, which may be long: what has no room at the end of the bar is hidden.
+    // Before the names, which may be long: the end of the bar is hidden without room.
     m_panelsPlace = bar->insertWidget(m_actions.newConversation, m_panels);
     createRail();
     refreshRoom();

@@ -14,7 +14,7 @@ class EventLog;
 class Machines;
 class Selection;
 
-// What panels are made of.
+// The objects that panels need.
 struct PanelParts {
     ChatController& chat;
     EngineController& engine;
@@ -23,25 +23,25 @@ struct PanelParts {
     Selection& selection;
 };
 
-// One of the window's panels: all that is known of it outside its own files.
+// One of the window's panels: everything about it outside its own files.
 struct PanelEntry {
     enum class Place {
         Left,       // beside the conversation
         Inspector,  // a tab at the right
-        Below,      // for what is wide
+        Below,      // for wide panels
     };
 
     const char* name;  // of its dock, its shortcut, its page of help, and in View > Reset layout
     const char* icon;  // resources/icons
     Place place;
     int tab;            // among the inspector's, from 0; 0 elsewhere
-    bool shownAtFirst;  // the others are hidden until they are asked for
+    bool shownAtFirst;  // the others are hidden until the user opens them
     QString (*title)();
     QString (*tip)();
     QWidget* (*make)(const PanelParts& parts);
 };
 
-// All panels, in the order of the View menu. Whoever adds one adds a row here.
+// All panels, in the order of the View menu. A new panel needs a row here.
 std::span<const PanelEntry> panelList();
 
 }  // namespace offstage::ui

@@ -72,7 +72,8 @@ void SideColumns::giveWay(const QList<QDockWidget*>& docks) {
 void SideColumns::takeBack() {
     QList<QDockWidget*> back;
     for (const auto area : {Qt::RightDockWidgetArea, Qt::LeftDockWidgetArea}) {
-        // Meanwhile a person may have opened another; and where two columns fit one may stand there already.
+        // The user may have opened another one meanwhile; and with room for two columns
+        // one may be open already.
         if (!shownAt(area).isEmpty() || (m_room == Room::Two && !(shown() + back).isEmpty())) {
             continue;
         }

@@ -8,11 +8,11 @@ class QMainWindow;
 
 namespace offstage::ui {
 
-// What stands beside the conversation - the list of conversations at the left, the inspector at the right - as the
-// window's width allows: the conversation keeps the width that it needs to be read, and the columns give way. Where no
-// column has room beside it, one that is opened all the same takes the conversation's place until it is closed. What
-// gave way comes back when the window grows. Docks that float or stand below are none of these columns. GUI thread
-// only.
+// The columns beside the conversation (the list of conversations at the left, the
+// inspector at the right) as the window's width allows: the conversation keeps a readable
+// width, and the columns close. If no column has room beside it, one that the user opens
+// covers the conversation until it is closed. Closed columns reopen when the window
+// grows. Floating docks and those below are no columns. GUI thread only.
 class SideColumns : public QObject {
     Q_OBJECT
 
@@ -28,14 +28,16 @@ class SideColumns : public QObject {
     Room room() const { return m_room; }
     // The window has got this width.
     void fit(int width);
-    // A person opened this one: what has no room beside it closes. In the inspector one panel shows at a time.
+    // The user opened this one: columns without room beside it close. In the inspector
+    // one panel shows at a time.
     void opened(QDockWidget& dock);
-    // Closes whatever takes the conversation's place.
+    // Closes every column that covers the conversation.
     void showMiddle();
     bool coversMiddle() const;
-    // What gave way is open again: before a layout is saved, which is to be that of a window with room.
+    // Reopens closed columns: before a layout is saved, which must be that of a wide
+    // window.
     void bringBack();
-    // Forgets what gave way, and begins with the docks as they are now.
+    // Forgets the closed columns, and begins with the present docks.
     void reset(int width);
 
   Q_SIGNALS:

@@ -67,8 +67,8 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     refreshTheta();
 }
 
-// With each piece of an answer. A label of fixed size has nothing laid out anew, which would be the whole window: it
-// grows where a text needs more room.
+// Called with each piece of an answer. A label of fixed size causes no layout, which
+// would be the whole window's: it grows only if a text needs more room.
 void StatusLine::refreshSpeed() {
     const QString text = m_meter->text();
     if (text.isEmpty() || m_meter->isSimulated() != m_showsSimulated) {

@@ -14,22 +14,24 @@ namespace offstage::ui {
 class ContextMeter;
 class SpeedMeter;
 
-// Fills the status bar: what the engine does, tokens per second, context used, the model's name.
+// Fills the status bar: the engine's state, tokens per second, context used, the model's
+// name.
 class StatusLine : public QObject {
     Q_OBJECT
 
   public:
     StatusLine(EngineController& engine, QStatusBar& bar);
 
-    // Of the conversation shown, with what is being typed.
+    // For the shown conversation, with its draft.
     void setContextUsed(qint64 tokens);
-    // Whether the answer that is being written belongs to the conversation shown, and fills its context.
+    // Whether the running answer belongs to the shown conversation, and fills its
+    // context.
     void setFollowsAnswer(bool follows) { m_followsAnswer = follows; }
 
     QString stateText() const;
     QString speedText() const;
     QString contextText() const;
-    QString thetaText() const;  // that answers are not the model's own; empty: they are
+    QString thetaText() const;  // a note that answers differ from the model's own; empty: they do not
 
   Q_SIGNALS:
     void speedChanged();
@@ -52,7 +54,7 @@ class StatusLine : public QObject {
     ContextMeter* m_context;
     qint64 m_contextAtFirstToken = 0;
     bool m_first = true;
-    std::optional<bool> m_showsSimulated;  // as the speed's tool tip says
+    std::optional<bool> m_showsSimulated;  // by the speed's tool tip
     bool m_followsAnswer = false;
 };
 

@@ -137,7 +137,8 @@ void UnsavedBar::arrangeButtons() {
             widest = std::max(widest, needed);
         }
     }
-    // Room for what is added to the sentence while the bar is shown: the buttons stay where they are.
+    // Room for additions to the sentence while the bar is shown: the buttons keep their
+    // place.
     const int lines = width() >= kWideBar ? kSentenceLines : kNarrowSentenceLines;
     m_sentence->setMinimumHeight(m_asking ? 0 : lines * m_sentence->fontMetrics().lineSpacing());
     m_sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);

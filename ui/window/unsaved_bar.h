@@ -9,8 +9,8 @@ class QToolButton;
 
 namespace offstage::ui {
 
-// Says that what was written is not on the disk, for as long as that lasts, and what one can do about it. Asked to
-// close, the window makes it a question.
+// Shows that data is not on the disk, while that lasts, and the possible actions. When
+// the window is closed, it becomes a question.
 class UnsavedBar : public QFrame {
     Q_OBJECT
 
