@@ -24,7 +24,8 @@ using offstage::ui::MainWindow;
 
 namespace {
 
-// The small model that comes with Offstage: where the environment says, in the source tree of a build, or installed.
+// The small model that comes with Offstage: in the environment's place, in the source
+// tree of a build, or installed.
 QString findDemoModel() {
     const QDir here(QCoreApplication::applicationDirPath());
     const QStringList places = {qEnvironmentVariable("OFFSTAGE_DEMO_MODEL"),
@@ -109,7 +110,8 @@ CommandLine parse(const QApplication& app) {
     return line;
 }
 
-// Before the parser, whose own texts are to be in it: the value of --language, or of the environment.
+// Before the parser, whose own texts need the language: the value of --language, or of
+// the environment.
 QString namedLanguage(const QStringList& arguments) {
     for (qsizetype i = 1; i < arguments.size(); ++i) {
         if (arguments[i] == QStringLiteral("--language")) {
@@ -175,7 +177,7 @@ int main(int argc, char** argv) {
     }
     window.show();
 
-    // The window first, the model behind it: what is typed meanwhile waits.
+    // The window first, then the model: prompts typed meanwhile wait.
     QTimer::singleShot(0, &window, [&] {
         const QString model = line.model.isEmpty() ? window.modelToBeginWith() : line.model;
         if (!model.isEmpty()) {

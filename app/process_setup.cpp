@@ -10,7 +10,7 @@
 namespace offstage {
 namespace {
 
-// False: there is no /dev/null; errno tells why.
+// False: there is no /dev/null; errno has the reason.
 bool open_closed_streams() {
     // In ascending order: open() takes the smallest number that is free.
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

@@ -1,17 +1,21 @@
 #pragma once
-// What both programs do first, before anything opens a file.
+// The first steps of both programs, before any file is opened.
 
 namespace offstage {
 
-// - Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed. Otherwise the next file that is opened gets
-//   that number, and is read as standard input or written to as standard output. Done before the libraries begin, but
-//   where sanitizers are.
-// - Ignores SIGXFSZ and SIGPIPE: a write beyond `ulimit -f`, or to a pipe that nobody reads, then fails with an error
+// - Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed. Otherwise the
+//   next opened file would get
+//   that number, and would be used as standard input or output. Done before the
+//   libraries' constructors, except
+//   with sanitizers.
+// - Ignores SIGXFSZ and SIGPIPE: a write beyond `ulimit -f`, or to a pipe without a
+//   reader, then fails with an error
 //   that can be reported.
-// - Has the C library load its part of stack unwinding. It does so at the first need otherwise, and ends the program
-//   when it has no memory left for it.
-// One call, at the beginning of main(). Returns false where a descriptor stays closed because there is no /dev/null;
-// errno then tells why.
+// - Lets the C library load its part of stack unwinding now. It would otherwise do so at
+//   the first need, and end the
+//   program if it has no memory left for it.
+// One call, at the beginning of main(). Returns false if a descriptor stays closed
+// because there is no /dev/null; errno then has the reason.
 bool set_up_process();
 
 }  // namespace offstage

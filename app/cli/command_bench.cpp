@@ -82,7 +82,7 @@ int run_bench(const BenchOptions& options) {
                                        {"ttft_s", static_cast<double>(options.prompt) / r.prefill_tokens_per_s},
                                        {"times", how},
                                        {"active_weight_bytes_per_token", r.active_weight_bytes_per_token}};
-        if (cpu) {  // the one rate of decode, and the one of prefill, under names of their own
+        if (cpu) {  // the single rates of decode and of prefill, under separate names
             json["decode_gb_per_s"] = r.decode.front().rate;
             const bool limited = r.decode.front().limit > 0;
             json["read_bandwidth_gb_per_s"] =

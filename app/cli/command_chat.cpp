@@ -84,7 +84,7 @@ class Chat {
                                                       : engine::messages::no_way_of_thinking_here(name, choices()));
     }
 
-    // "/think NAME", from the next message on; "/think" alone: as the template does by itself.
+    // "/think NAME", from the next message on; "/think" alone: the template's default.
     void think(std::string name) {
         name.erase(std::min(name.find_last_not_of(" \t\r") + 1, name.size()));
         try {

@@ -54,7 +54,7 @@ std::int64_t resident_experts(const engine::Snapshot& now) {
     return std::count(now.experts.place.begin(), now.experts.place.end(), static_cast<std::uint8_t>(place));
 }
 
-// now: behind the answer, whatever re-plans have changed since the load.
+// now: the state after the answer, including re-plans since the load.
 nlohmann::ordered_json to_json(const engine::GenerationResult& result, const engine::ModelSummary& model,
                                const engine::Snapshot& now) {
     const engine::DeviceReport& device = result.device;
@@ -121,14 +121,14 @@ void print_answers(const engine::GenerationResult& result, bool beams) {
     std::cout << std::flush;
 }
 
-// What an answer that was stopped left in the trace.
+// A stopped answer's part of the trace.
 std::string kept_trace(const GenerateOptions& options, const engine::GenerationResult& result) {
     if (options.trace.empty()) return {};
     return "; " + options.trace + " holds the routing of the " + std::to_string(result.traced_tokens) +
            " tokens up to then";
 }
 
-constexpr int kInterrupted = 130;  // what a shell shows for a program that Ctrl+C ended
+constexpr int kInterrupted = 130;  // the status that shells show for a program ended by Ctrl+C
 
 }  // namespace
 
@@ -137,8 +137,7 @@ int run_generate(GenerateOptions options) {
     const auto orders =
         options.replan_script.empty() ? std::vector<ReplanOrder>{} : read_replan_script(options.replan_script);
     const auto session = engine::Session::create();
-    // Before the load, so that the memory of its thread is not taken from what the load
-    // finds free.
+    // Before the load, so that its thread's memory is not counted as free by the load.
     std::stop_source stop;
     const InterruptWatch watch(stop);
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
@@ -158,7 +157,7 @@ int run_generate(GenerateOptions options) {
     request.trace_file = options.trace;
 
     const bool several = options.beam.width > 1 || options.n_answers > 1;
-    // Into a file or another program goes the answer alone.
+    // A file or another program gets only the answer.
     ReplyPrinter printer(ReplyPrinter::shown(options.hide_thinking, ReplyPrinter::Thoughts::kHidden));
     engine::TextDeltaFn stream;
     if (!options.model.json && !several) stream = [&](const engine::TextDelta& delta) { printer.print(delta); };
@@ -175,7 +174,7 @@ int run_generate(GenerateOptions options) {
         if (!stream || output_failure) return;
         try {
             stream(delta);
-        } catch (const OutputFailed&) {  // nobody reads the answer; the session ends it, and the trace, in order
+        } catch (const OutputFailed&) {  // the output has no reader; the session ends the answer and the trace in order
             output_failure = std::current_exception();
             stop.request_stop();
         }

@@ -37,7 +37,7 @@ struct Facts {
     std::vector<engine::Message> notes;
     bool tokenizer = false;
     bool chat_template = false;
-    bool thinks = false;  // the template knows thoughts before answers
+    bool thinks = false;  // the template supports thoughts before answers
     std::vector<std::string> thinking_choices;
 };
 
@@ -88,7 +88,7 @@ Facts look_at(const std::string& model) {
     return facts;
 }
 
-// What --compute auto stands for on this machine. Nothing is measured for it.
+// The choice of --compute auto on this machine. Measures nothing.
 struct Products {
     std::string mode;  // empty: the first load will measure it
     std::string origin = "the first model that is loaded measures it once for this machine";
@@ -117,7 +117,7 @@ nlohmann::ordered_json to_json(const Products& products) {
     return json;
 }
 
-// How a device forms products with the blocks that the file has.
+// A device's form of products with the file's blocks.
 struct DeviceFacts {
     std::string name;
     engine::DeviceProducts products;
@@ -208,7 +208,7 @@ nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
 // In bf16.
 struct KvFacts {
     std::uint64_t bytes_per_token = 0;
-    nlohmann::json windows = nlohmann::json::array();  // of layers that keep a window alone
+    nlohmann::json windows = nlohmann::json::array();  // of layers that keep only a window
     std::int64_t n_state_layers = 0;
     std::uint64_t state_bytes = 0;  // of a sequence of any length
 

@@ -21,15 +21,15 @@ std::string decimals(double value) {
     return text;
 }
 
-// Of a load on the CPU with the usual options; nothing where the model cannot be opened.
-// Its forecast is there once costs of such experts were measured on this computer.
+// For a load on the CPU with the default options; nothing if the model cannot be opened.
+// It has a forecast once costs of such experts were measured on this computer.
 std::optional<engine::FitEstimate> fit_of(const engine::FoundModel& model) {
     if (!model.supported()) return std::nullopt;
     engine::LoadRequest request;
     request.model = model.path.string();
     try {
         return engine::FitEstimator(request.model, engine::FitEstimator::Text::kNotNeeded).estimate(request);
-    } catch (const engine::Error&) {  // of weights or memory: a load says it
+    } catch (const engine::Error&) {  // about weights or memory: a load reports it
         return std::nullopt;
     }
 }

@@ -44,18 +44,19 @@ engine::ScenarioRequest scenario_request(const BenchOptions& options) {
     return request;
 }
 
-// `layers` keeps whole layers on the device: another placement, so a load of its own.
+// `layers` keeps whole layers on the device: another placement, so it needs a separate
+// load.
 bool places_layers(const engine::ScenarioPolicy& policy) {
     return policy.settings.decode == engine::PolicyKind::kLayers;
 }
 
-// What other machines did for it is added to `nodes`.
+// Adds the other machines' work to `nodes`.
 engine::ScenarioReport run_on_one_placement(const BenchOptions& options, engine::ScenarioRequest request,
                                             nlohmann::ordered_json& nodes) {
     engine::LoadRequest load = load_request(options.model);
     load.dispatch = request.policies.front().settings;
     load.context = engine::context_of(request);
-    load.learn_placement = false;  // all policies meet the same experts
+    load.learn_placement = false;  // so that all policies have the same experts
     if (request.policies.size() > 1) {
         if (options.model.cache.empty()) load.cache = engine::CacheKind::kStatic;
         if (options.model.prefetch.empty()) load.prefetch = engine::PrefetchMode::kOff;
@@ -69,7 +70,7 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, engine:
     engine::LoadedStepModel steps(model);
     engine::ScenarioReport report;
     report.model = model.summary();
-    // Beside accounted times the speed of this machine's memory says nothing.
+    // Beside accounted times the speed of this machine's memory has no meaning.
     if (!report.model.emulated_host) report.read_gbps = steps.measure_read_gbps();
     const engine::CostTable& costs = model.cost().table();
     if (costs.weight_copy_us > 0) {
@@ -92,7 +93,7 @@ int run_scenario_bench(const BenchOptions& options) {
     const std::string left_out = engine::fit_to_context(request, shape.spec.max_context);
 
     std::vector<engine::ScenarioReport> reports;
-    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();  // of each placement
+    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();  // for each placement
     for (const bool layers : {false, true}) {
         engine::ScenarioRequest part = request;
         std::erase_if(part.policies,

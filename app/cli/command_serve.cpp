@@ -32,7 +32,7 @@ engine::LocalServerSettings settings_of(const ServeOptions& options) {
 
 int run_serve(const ServeOptions& options) {
     const engine::LocalServerSettings settings = settings_of(options);
-    engine::LocalServer server(settings);  // an address in use is known before the model is read
+    engine::LocalServer server(settings);  // fails for an address in use before the model is read
     if (!settings.listen.is_loopback()) {
         std::cerr << "note: " << server.address().text()
                   << " can be reached from other computers. What is asked and answered, and the token, pass the "

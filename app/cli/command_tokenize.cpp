@@ -17,7 +17,7 @@
 namespace offstage::cli {
 namespace {
 
-// A folder with a tokenizer alone has no vocab_size that ids could exceed.
+// A folder with only a tokenizer has no vocab_size as a limit for ids.
 constexpr std::int64_t kAnyVocabulary = 1 << 22;
 
 engine::ChatMessage message(const std::string& role, std::string content) {

@@ -1,7 +1,7 @@
 #pragma once
 // One function per command of offstage-cli. Each returns the exit status and throws
-// engine::Error for what failed. What a command writes to std::cout may throw
-// OutputFailed (standard_output.h), which only main() catches.
+// engine::Error for failures. Writing to std::cout may throw OutputFailed
+// (standard_output.h), which only main() catches.
 
 #include <cstdint>
 #include <iostream>
@@ -18,7 +18,7 @@
 
 namespace offstage::cli {
 
-// What every command that loads a model takes.
+// The options of every command that loads a model.
 struct ModelOptions {
     std::string model;
     std::string compute = "auto";
@@ -68,7 +68,7 @@ struct GenerateOptions {
     bool hide_thinking = false;
     bool raw = false;
     engine::SamplerSettings sampler;
-    // Of its fields and max_tokens, those that were named on the command line.
+    // Its fields and max_tokens that were set on the command line.
     std::set<std::string, std::less<>> chosen;
     engine::BeamSettings beam;
     int n_answers = 1;
@@ -132,7 +132,7 @@ struct ActivationOptions {
     std::vector<double> bounds;
 };
 
-// What is asked of a model, and its files.
+// The tasks for a model, and their files.
 struct ChoiceOptions {
     std::string task;               // one of evaluation_tasks(), or of choice_tasks()
     std::vector<std::string> data;  // files; mmlu: or one folder
@@ -156,7 +156,7 @@ struct SensitivityOptions {
     std::int64_t decode = 64;  // tokens; 0: speed is not measured
     std::string csv, svg;      // files to write; empty: none
     bool keep = false;         // beside the model, for the window
-    ChoiceOptions choices;     // asked of each theta; its task is empty: none
+    ChoiceOptions choices;     // scored for each theta; its task is empty: none
 };
 
 struct PredictOptions {
@@ -183,8 +183,8 @@ struct ReplayOptions {
     engine::CacheSettings settings;
     std::int64_t ahead = 0;  // layers; 0: no speculative loading
     std::int64_t guesses = 2;
-    std::string svg;                   // where a picture of the cache is written; empty: nowhere
-    std::vector<std::int64_t> layers;  // that it shows; empty: first, middle and last
+    std::string svg;                   // the file for a picture of the cache; empty: none
+    std::vector<std::int64_t> layers;  // in the picture; empty: first, middle and last
     std::int64_t from = 0, tokens = 64;
     bool json = false;
 };
@@ -199,7 +199,7 @@ struct ClusterOptions {
     std::string network = "10gbe";
     std::string memory;  // of a machine: "128GiB"; empty: node's
     engine::ClusterNode node;
-    double card_usd = -1;  // of a network card; below 0: as the network has it
+    double card_usd = -1;  // of a network card; below 0: the network's
     std::string measured;  // parse_cluster_measured(); empty: nothing was
     bool helpers = false;  // compare_shapes() with this desktop; its figures are the node's where they are 0
     double desktop_gbps = 0, desktop_tflops = 0;
@@ -208,7 +208,7 @@ struct ClusterOptions {
 
 struct NodesOptions {
     std::string machine;  // name or address
-    std::string name;     // for a machine that is paired
+    std::string name;     // of the paired machine
     bool json = false;
 };
 
@@ -220,7 +220,7 @@ struct FinderOptions {
 struct ServeOptions {
     ModelOptions model;
     std::string listen = "127.0.0.1:8080";
-    std::string token_file;            // empty: a token of this start alone
+    std::string token_file;            // empty: a token for this run only
     std::vector<std::string> origins;  // of web pages that may use the server
     std::int64_t queue = 16;           // requests that may wait
 };
@@ -288,17 +288,17 @@ void write_or_throw(const std::string& path, const std::string& content);
 // A text of at most 64 MiB. Throws Error (kNotFound, kInvalidModel).
 std::string read_long_text(const std::string& path);
 std::string read_standard_input();
-// Of the options, or what they name, without the end of its last line. Throws as
-// read_long_text() does.
+// The prompt in the options, or in the file that they name, without its last line end.
+// Throws as read_long_text() does.
 std::string prompt_of(const GenerateOptions& options);
 engine::LoadRequest load_request(const ModelOptions& options);
-// How to draw answers: as the options say, and where they say nothing, as the model's
-// publisher advises.
+// The sampling of answers: from the options, and if they have none, the recommendation of
+// the model's publisher.
 void apply_defaults(const engine::ModelSummary& model, GenerateOptions& options);
-// For feeding a text: without a --context of its own, windows of at most 2048 tokens.
+// For reading a text: without a --context option, windows of at most 2048 tokens.
 engine::LoadRequest text_request(const ModelOptions& options);
-// What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where
-// the device is emulated.
+// Prints notes for the user about a loaded model to stderr, and a note that times are
+// accounted if the device is emulated.
 void print_notes(const engine::ModelSummary& model);
 void print_notes(const engine::GenerationResult& answer);
 void print_machine_notes(engine::Session& session);  // since the last call
@@ -306,11 +306,12 @@ void print_machine_notes(engine::Session& session);  // since the last call
 bool read_theta(const std::string& text, ModelOptions& options);
 // Loss that "auto" stands for, nats per token.
 inline constexpr double kDefaultThetaLoss = 0.01;
-// ", theta 0.25" behind what is said of results that are not the model's own; else nothing.
+// ", theta 0.25", appended to results that are not the model's own; otherwise nothing.
 std::string theta_label(const engine::ModelSummary& model);
 // Progress on stderr when that is a terminal; early notes always.
 engine::LoadProgressFn progress_on_terminal();
-// One JSON object and a line feed on stdout; text that is no UTF-8 (a path, say) is mended rather than refused.
+// One JSON object and a line feed on stdout; invalid UTF-8 (in a path, say) is replaced
+// rather than refused.
 void print_json(const nlohmann::ordered_json& object);
 // The report as JSON, or as text after its heading.
 template <typename Report>

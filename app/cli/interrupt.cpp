@@ -11,7 +11,7 @@
 namespace offstage::cli {
 namespace {
 
-// Set by a signal handler, which may set nothing else, and read by threads.
+// Set by a signal handler, which may change nothing else, and read by threads.
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -19,10 +19,10 @@ void on_interrupt(int) {
     interrupted = true;
 }
 
-// The handler gets a stack of its own, on the thread that calls this. oneDNN's float32
-// product uses the stack pointer for memory of the heap: a handler that runs on the
-// thread's own stack at that moment writes over what lies below, and the program ends
-// later with "corrupted size vs. prev_size".
+// Gives the handler a separate stack, on the calling thread. oneDNN's float32 product
+// uses the stack pointer for memory of the heap: a handler that runs on the thread's own
+// stack at that moment overwrites the memory below, and the program ends later with
+// "corrupted size vs. prev_size".
 void set_handler_stack() {
     constexpr std::size_t kBytes = std::size_t{64} << 10;  // more than the registers of AVX-512 and AMX take
     alignas(16) static std::byte memory[kBytes];

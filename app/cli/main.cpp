@@ -1,5 +1,6 @@
-// offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage; 130
-// after Ctrl+C in generate, evaluate and sensitivity, 141 where nobody reads the output any more.
+// offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on
+// stderr), 2 wrong usage; 130 after Ctrl+C in generate, evaluate and sensitivity, 141 if
+// the output's reader has ended.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -204,7 +205,7 @@ void add_node_options(CLI::App& command, ModelOptions& options) {
         ->capture_default_str();
 }
 
-// For commands that hold several conversations, one after another.
+// For commands with several conversations, one after another.
 void add_kept_context_option(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--kept-context", options.kept_context,
@@ -214,7 +215,7 @@ void add_kept_context_option(CLI::App& command, ModelOptions& options) {
         ->capture_default_str();
 }
 
-// How experts are kept, moved and guessed while tokens are made.
+// Options for storing, moving and guessing experts during generation.
 void add_expert_options(CLI::App& command, ModelOptions& options) {
     add_quant_option(command, options);
     command
@@ -436,7 +437,7 @@ void add_evaluate_options(CLI::App& command, EvaluateOptions& options) {
     add_json_option(command, options.model.json);
 }
 
-// What to say of a word in the place of a command that is none; empty: there is no such
+// The message for a word in the place of a command that is none; empty: there is no such
 // word.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     const CLI::App* at = &app;
@@ -1085,9 +1086,9 @@ int run(int argc, char** argv) {
     return status;
 }
 
-constexpr int kPipeClosed = 141;  // what a shell shows for a program that SIGPIPE ended
+constexpr int kPipeClosed = 141;  // the status that shells show for a program ended by SIGPIPE
 
-// The exit status, and for 1 the sentence that says why.
+// The exit status, and for 1 the sentence with the reason.
 struct Outcome {
     int status = 1;
     std::string failure;

@@ -59,7 +59,7 @@ void on_terminal_change(int) {
     terminal_changed = true;
 }
 
-// As long as it lives these signals end a read(). Elsewhere they would end a write.
+// While it exists these signals end a read(). At other times they would end a write.
 class TerminalSignals {
   public:
     TerminalSignals() {
@@ -85,18 +85,19 @@ constexpr wchar_t kLineBreak =
     0x1c;  // a line's end among lines that come together; no key gives it, as it is a signal's
 constexpr std::wstring_view kPasteEnd = L"\x1b[201~";
 constexpr int kLookMs = 200;
-constexpr int kTogetherMs = 30;  // between the pieces of what a terminal without bracketed paste is given
+constexpr int kTogetherMs = 30;  // between the pieces of pasted text on a terminal without bracketed paste
 
-// libedit knows no bracketed paste: what ESC [ 200 ~ begins is a key here, whose function
-// reads up to ESC [ 201 ~. Terminals without it (a console, "dumb") give pasted lines as
-// if they were typed: a line's end that more follows at once is part of the message.
+// libedit does not support bracketed paste: its beginning, ESC [ 200 ~, is bound as a key
+// here, whose function reads up to ESC [ 201 ~. Terminals without it (a console, "dumb")
+// send pasted lines like typed ones: a line end with more input right after it is part of
+// the message.
 class TerminalLines final : public MessageInput {
   public:
     TerminalLines() {
-        std::setlocale(LC_CTYPE, "");  // how libedit writes, and how wide characters are
+        std::setlocale(LC_CTYPE, "");  // for libedit's encoding, and the widths of characters
         if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
         tcgetattr(STDIN_FILENO, &before_);
-        // Where standard output is a file, what is typed is not for it.
+        // If standard output is a file, the editing of input must not go there.
         FILE* const screen = isatty(STDOUT_FILENO) != 0 ? stdout : stderr;
         history_ = history_winit();
         HistEventW event{};
@@ -129,7 +130,7 @@ class TerminalLines final : public MessageInput {
 
     std::optional<std::string> next() override {
         std::cout << std::endl;
-        // Lines that were typed ahead are messages of their own.
+        // Lines that were typed ahead are separate messages.
         int waiting = 0;
         ioctl(STDIN_FILENO, FIONREAD, &waiting);
         n_ahead_ = static_cast<std::size_t>(std::max(waiting, 0)) + bytes_.size();
@@ -247,7 +248,7 @@ class TerminalLines final : public MessageInput {
             bytes_.append(chunk.data(), static_cast<std::size_t>(got));
         }
     }
-    // Of the character that this byte begins.
+    // The length of the character that this byte begins.
     static std::size_t wanted_bytes(char first) {
         const auto byte = static_cast<unsigned char>(first);
         return byte < 0xc0 || byte >= 0xf8 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
@@ -257,7 +258,7 @@ class TerminalLines final : public MessageInput {
     HistoryW* history_ = nullptr;
     EditLine* line_ = nullptr;
     bool brackets_ = false;
-    std::string bytes_;        // read, and not yet given
+    std::string bytes_;        // read, and not yet returned
     std::size_t n_ahead_ = 0;  // bytes to come that were there before the prompt
 };
 

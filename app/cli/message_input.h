@@ -14,10 +14,10 @@ class MessageInput {
     virtual std::optional<std::string> next() = 0;
 };
 
-// Of standard input: each line is a message. On a terminal lines are edited, with those
-// before in a history, and lines that are pasted together are one message. There the
-// terminal is left in a mode without echo and without a limit for a line's length between
-// the messages too, for what is typed ahead; one object at a time, on the main thread,
+// Messages from standard input: each line is a message. On a terminal lines are edited,
+// with earlier ones in a history, and lines that are pasted together are one message.
+// There the terminal stays in a mode without echo and without a limit for a line's length
+// between the messages too, for typing ahead; one object at a time, on the main thread,
 // after catch_interrupts().
 std::unique_ptr<MessageInput> open_message_input();
 

@@ -93,7 +93,8 @@ class Joined final : public NodesJoined {
     engine::JoinedNodes nodes_;
 };
 
-// A machine that a plan could use: measured, and with what it would hold as a helper and where it makes the steps.
+// A machine that a plan could use: measured, and with the experts that it would hold as a
+// helper and as a peer.
 struct PlannedNode {
     std::shared_ptr<engine::NodeClient> client;
     std::vector<std::uint8_t> as_helper, as_peer;
@@ -112,7 +113,8 @@ std::vector<engine::ForecastNode> forecast_nodes(const std::vector<PlannedNode>&
     return forecast;
 }
 
-// Connects to each with one expert, which is enough to measure with. Those that cannot be used say why on stderr.
+// Connects to each with one expert, which is enough to measure with. Prints the reasons
+// of unusable ones to stderr.
 std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine::PlanReport& report,
                                        const std::vector<kernels::WeightType>& formats,
                                        std::vector<engine::ForecastLink>& links) {
@@ -158,7 +160,7 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
             if (link.direct) links.push_back({a, b, link.message_us, link.us_per_byte});
         }
     }
-    // What they report from now on is nobody's.
+    // Later reports are not used.
     for (const auto& client : clients) client->stop();
     return nodes;
 }
@@ -297,7 +299,7 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
     std::cout << (settings.shape != engine::NodeShape::kAuto ? "* as --node-shape says\n"
                   : here.insists                             ? "* helpers, as --node-use always asks for\n"
                                                              : "* the faster one, which would be used\n");
-    // Of a token's calls the helpers' part, or who computes which expert.
+    // The helpers' share of a token's calls, or each machine's.
     const engine::ShapeForecast& used = decentralised ? peers : helpers;
     double all_calls = 0;
     for (const double calls : used.calls) all_calls += calls;

@@ -15,21 +15,23 @@ namespace offstage::cli {
 class NodesJoined {
   public:
     virtual ~NodesJoined() = default;
-    // What has happened to them since the last call, on stderr.
+    // Prints notes about them since the last call to stderr.
     virtual void print_notes() = 0;
     virtual nlohmann::ordered_json to_json() const = 0;
-    // Of decode, as JoinedNodes has it; 0: not known.
+    // Of decode, from JoinedNodes; 0: not known.
     virtual double forecast_tokens_per_s(std::int64_t n_past) const = 0;
 };
 
-// nullptr: the options name no machine. forecasts: what forecast_tokens_per_s() needs is
-// measured. Throws Error.
+// nullptr: the options name no machine. forecasts: also measures the costs for
+// forecast_tokens_per_s(). Throws Error.
 std::unique_ptr<NodesJoined> join_nodes(engine::LoadedModel& model, const ModelOptions& options, bool forecasts);
 std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOptions& options);
-// For several answers, between which the session may join the machines anew (JoinedMachines::join_again). Prints notes.
+// For several answers, between which the session may join the machines anew
+// (JoinedMachines::join_again). Prints notes.
 void join_session(engine::Session& session, const ModelOptions& options);
-// What each of the named machines could hold of the model, what it costs, and what a decoded token is forecast to take
-// with them in both shapes (engine/cluster/shape_forecast), on stdout or in the object.
+// Reports, for each of the named machines, the experts that it could hold and its costs,
+// and the forecast of a decoded token with them in both shapes
+// (engine/cluster/shape_forecast), on stdout or in the object.
 void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json);
 
 }  // namespace offstage::cli

@@ -11,11 +11,12 @@
 
 namespace offstage::cli {
 
-// What is changed while an answer is being made, and when. A file of JSON lines, each
+// Changes during an answer, and their times. A file of JSON lines, each
 //   {"at_token": N, ...}   N tokens of the answer were made; ascending
-// with any of "vram", "ram" ("8GiB"), "context" (tokens), "quant" ("experts=hqq3"), "min_bits", "max_loss", "max_kl"
-// (numbers; with the last one what is left out stays as it is), "pin", "unpin", "evict" ([layer, expert]), "cancel"
-// (true: goes back to the plan before).
+// with any of "vram", "ram" ("8GiB"), "context" (tokens), "quant" ("experts=hqq3"),
+// "min_bits", "max_loss", "max_kl" (numbers; with the last one the thresholds of neurons
+// stay), "pin", "unpin", "evict" ([layer, expert]), "cancel" (true: back to the plan
+// before).
 struct ReplanOrder {
     std::int64_t at_token = 0;
     std::optional<engine::ReplanRequest> replan;
@@ -23,7 +24,7 @@ struct ReplanOrder {
     bool cancel = false;
 };
 
-// Throws Error naming file, line, key and what was expected.
+// Throws Error with file, line, key and expected value.
 std::vector<ReplanOrder> read_replan_script(const std::string& file);
 void carry_out(const ReplanOrder& order, engine::Session& session);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kPlain = "\x1b[0m";
 
-// Whether standard output shows dimmed text.
+// Whether standard output can show dimmed text.
 bool is_terminal() {
     const char* const kind = std::getenv("TERM");
     const char* const no_color = std::getenv("NO_COLOR");

@@ -17,7 +17,7 @@ class ReplyPrinter {
     ReplyPrinter(const ReplyPrinter&) = delete;
     ReplyPrinter& operator=(const ReplyPrinter&) = delete;
 
-    // How thoughts are shown on this standard output: `otherwise` where it is no terminal.
+    // The display of thoughts on this standard output: `otherwise` if it is no terminal.
     static Thoughts shown(bool hidden, Thoughts otherwise);
 
     void print(const engine::TextDelta& delta);

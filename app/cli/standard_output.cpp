@@ -16,7 +16,7 @@ bool OutputFailed::pipe_closed() const {
 }
 
 StandardOutput::StandardOutput() : original_(std::cout.rdbuf(this)) {
-    std::cout.exceptions(std::ios::badbit);  // what the functions below throw comes out of std::cout
+    std::cout.exceptions(std::ios::badbit);  // std::cout passes on the exceptions of the functions below
 }
 
 StandardOutput::~StandardOutput() {
@@ -27,7 +27,7 @@ StandardOutput::~StandardOutput() {
 void StandardOutput::finish() {
     errno = 0;
     const bool failed_before = std::ferror(stdout) != 0;
-    // A write that failed is tried again here: what it did not write is still in the buffer.
+    // A failed write is tried again here: unwritten data is still in the buffer.
     if (std::fflush(stdout) != 0 || failed_before) throw OutputFailed(errno != 0 ? errno : EIO);
 }
 

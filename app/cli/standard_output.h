@@ -5,20 +5,21 @@
 
 namespace offstage::cli {
 
-// What is written to standard output could not be: the disk is full, or nobody reads the pipe.
+// Writing to standard output failed: the disk is full, or the pipe has no reader.
 class OutputFailed : public std::runtime_error {
   public:
     explicit OutputFailed(int error);
 
-    // Nobody reads any more, as after `offstage-cli ... | head -1`: no reason to complain.
+    // The reader has ended, as after `offstage-cli ... | head -1`: this is no error.
     bool pipe_closed() const;
 
   private:
     int error_;  // errno
 };
 
-// While it lives, std::cout throws OutputFailed from the operation that could not write. Commands write to std::cout or
-// with std::printf, as they like; both end in stdout's buffer. One object, in main().
+// While it exists, std::cout throws OutputFailed from the failing operation. Commands may
+// write to std::cout or with std::printf; both use stdout's buffer. One object, in
+// main().
 class StandardOutput : private std::streambuf {
   public:
     StandardOutput();

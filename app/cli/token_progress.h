@@ -9,7 +9,7 @@
 
 namespace offstage::cli {
 
-// How many tokens of a text are done, on stderr where that is a terminal.
+// The number of finished tokens of a text, on stderr if that is a terminal.
 class TokenProgress {
   public:
     // what: "Measuring".

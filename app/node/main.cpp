@@ -64,7 +64,7 @@ class EndSignals {
         sigaddset(&set_, SIGINT);
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     }
-    // Whether one has come before that many seconds have passed.
+    // Returns whether one came within that many seconds.
     bool wait(int seconds) {
         const timespec time{seconds, 0};
         int got = 0;
@@ -84,7 +84,7 @@ void print_line(const std::string& line) {
     std::cout << line << std::endl;
 }
 
-// Where the node serves, for the command that pairs.
+// The file with the node's port, for the command that pairs.
 std::filesystem::path port_file(const std::filesystem::path& folder) {
     return folder / "port";
 }

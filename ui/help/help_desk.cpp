@@ -18,7 +18,8 @@ HelpDialog* HelpDesk::dialog() const {
 void HelpDesk::openHere() {
     const QWidget* focus = QApplication::focusWidget();
     QString page = helpPageOf(focus != nullptr ? focus : QApplication::activeWindow());
-    // The message box has the focus most of the time, and says nothing of what one looks at.
+    // The message box has the focus most of the time, so its page is seldom the wanted
+    // one.
     if (page.isEmpty() || page == QStringLiteral("chat")) {
         const QString pointed = helpPageOf(QApplication::widgetAt(QCursor::pos()));
         page = pointed.isEmpty() ? page : pointed;

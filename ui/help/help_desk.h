@@ -10,8 +10,9 @@ namespace offstage::ui {
 
 class HelpDialog;
 
-// Opens the help at the page of what has the keyboard's focus. Where that is the chat, or has none, the page of what is
-// under the pointer goes before it: a panel may have nothing to focus. GUI thread only.
+// Opens the help page of the widget with the keyboard's focus. If that is the chat, or
+// has no page, the page of the widget under the pointer comes first: a panel may have
+// nothing to focus. GUI thread only.
 class HelpDesk : public QObject {
     Q_OBJECT
 
@@ -20,7 +21,7 @@ class HelpDesk : public QObject {
 
     // One at a time; the pages are made anew.
     void open(const QString& page);
-    // Where neither has a page: the first steps.
+    // If neither has a page: the first steps.
     void openHere();
     HelpDialog* dialog() const;  // nullptr: not open
 

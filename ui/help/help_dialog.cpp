@@ -30,7 +30,7 @@ namespace {
 constexpr int kPageRole = Qt::UserRole;
 constexpr char kAllPages[] = "all";  // the link that ends a search without hits
 constexpr QSize kHelpSize{900, 640};
-constexpr QSize kLeastHelpSize{480, 320};  // with less a page would be a column of single words
+constexpr QSize kLeastHelpSize{480, 320};  // below it a page would be a column of single words
 constexpr int kListWidth = 190;
 constexpr int kHelpIndent = 20;
 constexpr int kHelpLineHeight = 120;  // percent
@@ -283,7 +283,7 @@ void HelpDialog::mark() {
     ground.setAlpha(80);
     format.setBackground(ground);
     format.setFontUnderline(true);  // colour is not the only sign
-    // Where nothing was found the words stand there, too, and are no hit.
+    // The page shown when nothing is found contains the words too, which are no hits.
     for (const QString& word : page().isEmpty() ? QStringList() : wordsOf(m_search->text())) {
         for (QTextCursor at = m_view->document()->find(word); !at.isNull(); at = m_view->document()->find(word, at)) {
             marks.append({at, format});
@@ -295,7 +295,8 @@ void HelpDialog::mark() {
     goToMark(false);
 }
 
-// The word may stand below what is seen: the first one, or the next after the one that was gone to.
+// The word may be below the visible part: the first one, or the next after the last
+// visited one.
 void HelpDialog::goToMark(bool next) {
     const QList<QTextEdit::ExtraSelection> marks = m_view->extraSelections();
     if (marks.isEmpty()) {

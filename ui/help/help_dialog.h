@@ -14,10 +14,10 @@ class QUrl;
 
 namespace offstage::ui {
 
-// The pages of the help: a list, a search over all of them, and the page that is chosen with the words found
-// marked; Enter goes from one to the next. A search that finds none says so in the page's place and offers all
-// pages. Links lead to other pages, and Back from there to where one was. The window stays usable beside it. GUI
-// thread only.
+// The pages of the help: a list, a search over all of them, and the chosen page with the
+// found words marked; Enter goes from one to the next. A search without hits shows a
+// message in the page's place and lists all pages. Links lead to other pages, and Back
+// returns to the place before. The window stays usable beside it. GUI thread only.
 class HelpDialog : public QDialog {
     Q_OBJECT
 
@@ -28,7 +28,8 @@ class HelpDialog : public QDialog {
     void setPages(const QList<HelpPage>& pages);
     // Ends a search. False: there is no such page.
     bool showPage(const QString& id);
-    // As a click on a link of the page shown does: "budgets.md#the-planner". False: it leads nowhere here.
+    // Follows a link of the shown page: "budgets.md#the-planner". False: it leads nowhere
+    // here.
     bool follow(const QUrl& link);
     void back();
     QString page() const { return m_page; }  // the id of the one shown; empty: none

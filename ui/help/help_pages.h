@@ -10,21 +10,21 @@ class QWidget;
 namespace offstage::ui {
 
 struct HelpPage {
-    QString id;     // of the file budget.md: "budget"
+    QString id;     // for the file budget.md: "budget"
     QString title;  // its heading
     QString text;   // Markdown, with the heading
 };
 
-// In the order in which the manual's README.md lists them. The table of the page "keys" has the keys that
-// the menus' commands have now.
+// In the order of the manual's README.md. The table of the page "keys" has the present
+// keys of the menus' commands.
 QList<HelpPage> helpPages(const QMenuBar& menus);
 
 // The page of a panel of that name: "whatIf" has "what-if".
 QString helpPageOfPanel(const QString& panel);
 
-// The page that explains a part of a window. A part without one has that of what it lies in.
+// Sets the page about a part of a window. A part without one uses its parent's.
 void setHelpPage(QWidget& part, const QString& id);
-// Of a widget; empty: neither it nor what it lies in has one.
+// A widget's page; empty: neither it nor its parents have one.
 QString helpPageOf(const QWidget* widget);
 
 }  // namespace offstage::ui
