@@ -28,7 +28,7 @@ QStringList pagesIn(const QString& folder) {
     return paths;
 }
 
-// For whoever changes the code.
+// For those who change the code.
 QStringList floorDocuments() {
     return {QStringLiteral("engine/README.md"), QStringLiteral("kernels/README.md"), QStringLiteral("ui/README.md"),
             QStringLiteral("tests/README.md")};
@@ -217,7 +217,7 @@ class TestDocuments : public QObject {
         QVERIFY(!exists(QStringLiteral("engine/no_such_file.h")) && !exists(QStringLiteral("engine/*.nothing")));
     }
 
-    // Types and functions, in the documents for whoever changes the code.
+    // Types and functions, in the documents for those who change the code.
     void namesThatAreUsed_areInTheSource() {
         static const QRegularExpression name(QStringLiteral("^([A-Za-z]\\w*)(::\\w+)?(\\(\\))?$"));
         const QSet<QString> words = wordsOfTheSource();
