@@ -2,8 +2,8 @@
 
 namespace offstage::test {
 
-// Sanitizers slow arithmetic tenfold; what they look for shows in shorter plays as well. Tests that take long otherwise
-// ask this.
+// Sanitizers slow arithmetic tenfold; they find errors in shorter runs as well. Tests
+// that would take too long use this.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else

@@ -1,18 +1,22 @@
-# Several tests compiled as one file and linked as one program. Of what a test's file compiles, two to three seconds are
-# the templates of Qt's and our own headers, which no precompiled header holds ready: each file makes them anew.
+# Several tests compiled as one file and linked as one program. Two to three seconds of a
+# test file's compilation are the templates of Qt's and our own headers, which a
+# precompiled header does not contain: each file instantiates them anew.
 #
-# Each test's file is read within a namespace of its own, behind the headers of all: names of two tests never meet. The
-# program takes the test's name from the name it is started by, so each test has a link to it under its own name, and is
-# run, by hand and by ctest, as if it were a program by itself.
+# Each test's file is included within a separate namespace, after the headers of all:
+# names of two tests never collide. The program takes the test's name from the name it is
+# started by, so each test has a link to it under its own name, and is run, by hand and by
+# ctest, like a separate program.
 set(OFFSTAGE_TESTS_TOGETHER 1 CACHE STRING "Tests that are compiled as one file (1: each by itself)")
 
-# Tests that are compiled by themselves: linked with what others are not, or started again by themselves; those with
-# an operator new of their own, or with names that must be in a namespace of Qt's or ours, are found by their lines.
+# Tests that are compiled separately: linked with other libraries, or started again by
+# themselves; those with their own operator new, or with names that must be in a namespace
+# of Qt's or ours, are found by their lines.
 set(alone_tests engine_peer_steps engine_node_links engine_node_faults engine_node_wire ui_machines_joined ui_history_crash ui_file_faults
   ui_settings_file ui_engine_text)
 set(alone_lines "^(namespace [a-z_:]+ {|int main|extern |template <>|void\\* operator|#define|#undef|Q_DECLARE_METATYPE)")
 
-# `tests` of a floor's files, into `groups`: lists of units that go together, each as "a:b:c"; what stays alone is "a".
+# Divides `tests` of a floor into `groups`: lists of units that are compiled together,
+# each as "a:b:c"; a separate one is "a".
 function(offstage_group_tests floor tests groups)
   set(result)
   foreach(kind common values)

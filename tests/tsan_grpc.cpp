@@ -1,14 +1,16 @@
-// What gRPC hands from one thread to another, for ThreadSanitizer: gRPC's libraries are not instrumented, and much of
-// their synchronisation is atomic operations within them, which are not seen. Linked into programs that use gRPC, this
-// file stands between them and gRPC's functions, and states what gRPC promises:
-// - what was done before an operation is started happens before the function that is called when it has ended;
-// - what was done before a verifier of certificates is given to gRPC happens before it is called;
+// Describes to ThreadSanitizer what gRPC hands from one thread to another: gRPC's
+// libraries are not instrumented, and much of their synchronisation is atomic operations
+// inside, which ThreadSanitizer cannot see. Linked into programs that use gRPC, this file
+// wraps gRPC's functions, and declares gRPC's guarantees:
+// - work before an operation is started happens before the function that is called at its
+//   end;
+// - work before a verifier of certificates is given to gRPC happens before it is called;
 // - calls of a verifier happen before it is destroyed.
-// Nothing else is ordered by it: what two operations that are under way have in common, and two calls of a verifier, is
-// checked as ever.
+// Nothing else is ordered by it: races between two operations under way, and between two
+// calls of a verifier, are still found.
 //
-// Compiled without access control: what is called when an operation has ended is a private function of a class of
-// gRPC's.
+// Compiled without access control: the function called at an operation's end is a private
+// one of a class of gRPC's.
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -67,7 +69,8 @@ void destruct_after_calls(void* verifier) {
 
 extern "C" {
 
-// A tag is an object that begins with the function to be called, or something else of which nothing is known.
+// A tag is an object that begins with the function to be called, or another object about
+// which nothing is known.
 grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* ops, size_t n_ops, void* tag, void* reserved) {
     static auto* const original = of_grpc<decltype(grpc_call_start_batch)>("grpc_call_start_batch");
     auto* const called = static_cast<Tag*>(tag);

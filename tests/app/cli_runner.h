@@ -1,5 +1,5 @@
 #pragma once
-// Runs offstage-cli as a person or a script does.
+// Runs offstage-cli as a user or a script does.
 
 #include <QByteArray>
 #include <QJsonDocument>
@@ -17,8 +17,8 @@ struct CliOutcome {
     QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
 };
 
-// Without what a computer that is busy with other work gives rise to at any time: that a
-// cost which was kept did not hold, or that a token took longer than its forecast.
+// Removes notes that other work on the computer can cause at any time: that a stored cost
+// did not hold, or that a token took longer than its forecast.
 inline QByteArray withoutCostNotes(const QByteArray& err) {
     QByteArray rest;
     for (const QByteArray& line : err.split('\n')) {
@@ -53,7 +53,7 @@ inline CliOutcome runCli(const QStringList& arguments, const QByteArray& input =
     return runProgram(cliProgram(), arguments, input, cacheHome);
 }
 
-// The words of a command line, "%1" standing for the first of `values`: one word, whatever is in it.
+// The words of a command line; "%1" is replaced by the first of `values` as one word.
 inline QStringList words(const QString& line, const QStringList& values = {}) {
     QStringList words = line.split(QLatin1Char(' '), Qt::SkipEmptyParts);
     for (QString& word : words) {

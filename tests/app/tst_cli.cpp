@@ -1,4 +1,4 @@
-// offstage-cli as a person or a script calls it: exit status, stdout, stderr.
+// offstage-cli as called by a user or a script: exit status, stdout, stderr.
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -116,7 +116,7 @@ class TestCli : public QObject {
         QCOMPARE(within.json()[QLatin1String("notes")].toArray().size(), 0);
     }
 
-    // The demo model without its template: what says so, and how one is given to it.
+    // The demo model without its template: the message, and giving it one.
     void modelWithoutAChatTemplate_canBeGivenOne() {
         const QTemporaryDir folder;
         for (const char* name : {"config.json", "model.safetensors", "tokenizer.model", "special_tokens_map.json"}) {
@@ -263,7 +263,7 @@ class TestCli : public QObject {
         QCOMPARE(biases[QLatin1String("tensors")].toInt(), 9);
     }
 
-    // What has a choice on a GPU has none on a device that is emulated on the CPU.
+    // A GPU has a choice of products; a device emulated on the CPU has none.
     void info_ofADevice_saysHowItFormsProducts() {
         const QString file = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/gpt_oss_mxfp4.gguf");
         QVERIFY(!run({QStringLiteral("info"), file}).out.contains("products there"));
@@ -413,7 +413,7 @@ class TestCli : public QObject {
         QVERIFY(texts.size() > 1);
     }
 
-    // The first token of an answer depends on the prompt's logits and the seed alone.
+    // The first token of an answer depends only on the prompt's logits and the seed.
     void answers_ofNeighbouringSeeds_areOthers_andEachHasItsSeed() {
         const auto first = [](const QString& options) {
             const QStringList arguments =
@@ -555,7 +555,7 @@ class TestCli : public QObject {
         QVERIFY(!json.json()[QLatin1String("thought")].toString().isEmpty());
         QVERIFY(json.json()[QLatin1String("thought_is_open")].toBool());
         QCOMPARE(json.json()[QLatin1String("text")].toString(), QString());
-        const Outcome plain = run(generate);  // the answer alone, and there is none
+        const Outcome plain = run(generate);  // only the answer, and there is none
         QCOMPARE(plain.out, QByteArray("\n"));
         QVERIFY2(plain.err.startsWith("Ended within the thought before the answer, after 6 tokens"),
                  plain.err.constData());

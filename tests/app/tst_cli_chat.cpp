@@ -23,8 +23,8 @@ using offstage::test::cliProgram;
 const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
 constexpr auto kPasteBegin = "\x1b[200~", kPasteEnd = "\x1b[201~";
 
-// The program on a terminal of its own. Its chat template refuses every message and says
-// what it was: nothing has to be computed.
+// The program on a separate terminal. Its chat template refuses every message and echoes
+// it: nothing has to be computed.
 class Terminal {
   public:
     explicit Terminal(const char* kind = "xterm") {
@@ -54,8 +54,8 @@ class Terminal {
         close(m_terminal);
     }
 
-    // What it writes up to and with `text`; all that comes in a minute where that does
-    // not.
+    // Its output up to and including `text`; all output of a minute if that does not
+    // come.
     QByteArray until(const QByteArray& text) {
         QElapsedTimer timer;
         timer.start();
@@ -73,7 +73,7 @@ class Terminal {
         m_pending.remove(0, seen.size());
         return seen;
     }
-    // In pieces, as a terminal passes on what is longer than its buffer.
+    // In pieces, as a terminal sends input that is longer than its buffer.
     void send(const QByteArray& keys) {
         for (qsizetype at = 0; at < keys.size(); at += 1024) {
             const QByteArray piece = keys.mid(at, 1024);

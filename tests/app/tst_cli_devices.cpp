@@ -27,7 +27,7 @@ constexpr double kMiB = 1024 * 1024;
 class TestCliDevices : public QObject {
     Q_OBJECT
 
-    QTemporaryDir home_;  // calibrations are kept here, not in the person's cache
+    QTemporaryDir home_;  // calibrations are stored here, not in the user's cache
 
     Outcome run(const QStringList& arguments) const { return offstage::test::runCli(arguments, {}, home_.path()); }
     QJsonObject json(const QStringList& arguments) const {
@@ -35,7 +35,7 @@ class TestCliDevices : public QObject {
         if (outcome.status != 0) qWarning("%s", outcome.err.constData());
         return outcome.json();
     }
-    // One thread: others that wait for a busy machine would be most of the time.
+    // One thread: on a busy machine more threads would mostly wait.
     QStringList generate(const QStringList& more = {}, const char* temperature = "--temperature 0") const {
         return words("generate --max-tokens 24 --context 256 --compute f32 --threads 1 --prompt %1 --model %2",
                      {QStringLiteral("What is an expert?"), kDemo}) +
@@ -154,7 +154,7 @@ class TestCliDevices : public QObject {
         }
     }
 
-    // What is in force behind the answer, not what the model was loaded with.
+    // The state after the answer, not that at the model's load.
     void generate_json_saysWhatIsInForce() {
         QFile script(home_.filePath(QStringLiteral("replan.jsonl")));
         QVERIFY(script.open(QIODevice::WriteOnly));
@@ -264,7 +264,7 @@ class TestCliDevices : public QObject {
             for (const QJsonValue& count : layer.toArray()) sum += count.toDouble();
             QCOMPARE(sum, 2 * tokens);
         }
-        // The device and its budget do not change what is counted.
+        // The device and its budget do not change the counts.
         const QString other = home_.filePath(QStringLiteral("emulated.json"));
         const QJsonObject report = json(words("profile --model %1 --text %2 --out %3", {kDemo, kText, other}) +
                                         words("--device emulated:rtx-3060 --vram 24MiB"));
@@ -347,7 +347,8 @@ class TestCliDevices : public QObject {
         QVERIFY(large[QLatin1String("forecast")][QLatin1String("decode_tokens_per_s")].toDouble() > 0.5);
     }
 
-    // What a theta leaves out of the forecast, and who says how much that is.
+    // The neurons that a theta leaves out of the forecast, and the source of their
+    // number.
     void plan_withATheta_saysWhatItAssumes() {
         const QStringList base = words(
             "plan --policy transfer --model synthetic:mixtral-8x7b --device emulated:corm "
@@ -391,7 +392,8 @@ class TestCliDevices : public QObject {
         QVERIFY(std::abs(plan[QLatin1String("active_share")].toDouble() - 0.32) < 0.02);
     }
 
-    // One floor for bits and neurons, with losses made by hand beside the model: the cheaper way is taken, and said.
+    // One floor for bits and neurons, with losses made by hand beside the model: the
+    // cheaper one is chosen and reported.
     void plan_withAFloorOfNats_tradesBitsAgainstNeurons() {
         const QTemporaryDir folder;
         const QString model = folder.filePath(QStringLiteral("demo"));
@@ -410,7 +412,7 @@ class TestCliDevices : public QObject {
                            .arg(formatKl)
                            .toUtf8());
         };
-        // A machine whose times are accounted: the same on every other one.
+        // A machine with accounted times: the same on every computer.
         const QStringList base = words("plan --device emulated:rtx-3060-desktop --vram 10MiB --model %1", {model});
         const auto plan = [&](const char* more) { return json(base + words(more)); };
         write(1, 0.004);
@@ -426,7 +428,7 @@ class TestCliDevices : public QObject {
         QCOMPARE(said[QLatin1String("formats")].toArray().size(), 1);
         QCOMPARE(said[QLatin1String("formats")].toArray()[0].toObject()[QLatin1String("format")].toString(),
                  QStringLiteral("HQQ4"));
-        // Off unless asked for.
+        // Off by default.
         QVERIFY(plan("")[QLatin1String("format_kl")].isNull());
         const Outcome over = run(base + words("--max-kl 0.01 --theta 0.2"));
         QCOMPARE(over.status, 1);
@@ -434,7 +436,7 @@ class TestCliDevices : public QObject {
         QCOMPARE(run(base + words("--max-kl 0")).status, 2);
     }
 
-    // Neurons known one layer ahead, and what each part of leaving them out gains.
+    // Neurons predicted one layer ahead, and the gain of each part of leaving them out.
     void predictAndAblation_writeJson() {
         QFile file(home_.filePath(QStringLiteral("text.txt")));
         QVERIFY(file.open(QIODevice::WriteOnly));
@@ -499,7 +501,7 @@ class TestCliDevices : public QObject {
             }
             QCOMPARE(row[QLatin1String("repeats")].toInt(), 2);
         }
-        // Static and balanced met the same experts.
+        // Static and balanced used the same experts.
         QCOMPARE(rows[0][QLatin1String("hit_rate")], rows[1][QLatin1String("hit_rate")]);
         const QString markdown = report[QLatin1String("markdown")].toString();
         QVERIFY(markdown.contains(QLatin1String("| 16 | 4 | 1 | static |")));

@@ -1,5 +1,5 @@
-// offstage-cli evaluate, and sensitivity with tasks: results as text and JSON, files of llama.cpp's logits, what is
-// refused, and Ctrl+C.
+// offstage-cli evaluate, and sensitivity with tasks: results as text and JSON, files of
+// llama.cpp's logits, refusals, and Ctrl+C.
 
 #include <csignal>
 #include <cstdlib>
@@ -35,7 +35,7 @@ QByteArray arcLine(const QByteArray& country, const QByteArray& first, const QBy
            R"(."], "label": ["A", "B"]}, "answerKey": ")" + key + "\"}\n";
 }
 
-// One thread: with many small products, threads that wait for a busy machine would be most of the time.
+// One thread: with many small products, threads on a busy machine would mostly wait.
 QStringList evaluate(const QString& more, const QStringList& values = {}) {
     return words(QStringLiteral("evaluate --threads 1 --compute f32 --model ")) + QStringList{kDemo} +
            words(more, values);
@@ -191,7 +191,7 @@ class TestCliEvaluate : public QObject {
         QVERIFY(outcome.out.isEmpty());
     }
 
-    // Each theta is asked the tasks that evaluate asks.
+    // Each theta gets the tasks of evaluate.
     void sensitivity_hasTheTasksScores() {
         const QTemporaryDir folder;
         const QString data = folder.filePath(QStringLiteral("facts.jsonl")),
@@ -218,7 +218,8 @@ class TestCliEvaluate : public QObject {
         QVERIFY2(alone.err.contains("--data"), alone.err.constData());
     }
 
-    // On a terminal there is a line of progress; Ctrl+C ends the run with what was done.
+    // On a terminal there is a line of progress; Ctrl+C ends the run and keeps the
+    // finished part.
     void interrupt_keepsWhatIsDone_data() {
         QTest::addColumn<bool>("of_thetas");
         QTest::newRow("evaluate") << false;

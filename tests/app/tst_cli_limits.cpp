@@ -18,7 +18,7 @@ const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"
 
 class Limited {
   public:
-    // `ulimit`: what the shell's command takes, in KiB: "-v 300000".
+    // `ulimit`: the argument of the shell's command, in KiB: "-v 300000".
     CliOutcome run(const QString& ulimit, const QStringList& arguments) const {
         return runInShell(QStringLiteral("export OMP_NUM_THREADS=1; ulimit %1; exec \"$0\" \"$@\"").arg(ulimit),
                           arguments, {}, m_cache.path());
@@ -69,7 +69,8 @@ class TestCliLimits : public QObject {
 
     // Before anything is read, and in the JSON.
     void generate_nearTheLimit_saysSo() {
-        // Context and experts take what is left of a budget that a longer context would exceed.
+        // Context and experts take the rest of a budget that a longer context would
+        // exceed.
         const auto arguments = [](const char* context) {
             return words("generate --model %1 --threads 1 --context %2 --prompt Hi --max-tokens 2 --seed 1 --json",
                          {kDemo, QString::fromLatin1(context)});
@@ -78,7 +79,8 @@ class TestCliLimits : public QObject {
         QVERIFY2(roomy.status == 0, roomy.err.constData());
         QCOMPARE(roomy.err, QByteArray());
         QCOMPARE(roomy.json()[QStringLiteral("notes")].toArray().size(), 0);
-        // The limit is lowered until the model takes nearly all, or does not fit any more.
+        // The limit is lowered until the model takes nearly all, or does not fit any
+        // more.
         const double needed = roomy.json()[QStringLiteral("ram_high_water_bytes")].toDouble() / 1024;
         QVERIFY(needed > 10'000);
         int said = 0, refused = 0;

@@ -1,4 +1,4 @@
-// Two machines from the first key to the answer, as a person has them: offstage-node,
+// Two machines from the first key to the answer, as users set them up: offstage-node,
 // offstage-node pair, offstage-cli nodes and --node.
 
 #include <csignal>
@@ -27,7 +27,7 @@ class TestCliNodes : public QObject {
                            QStringLiteral("--name"), QStringLiteral("cupboard")} +
                words(line, values);
     }
-    // What the program prints until `end` is among it, or until it ends.
+    // The program's output until `end` occurs in it, or until the program ends.
     static QByteArray read(QProcess& process, const char* end) {
         QByteArray out;
         while (!out.contains(end) && process.waitForReadyRead(60'000)) out += process.readAllStandardOutput();
@@ -128,7 +128,7 @@ class TestCliNodes : public QObject {
         QCOMPARE(node[QStringLiteral("failed_rows")].toInt(), 0);
     }
 
-    // Unless told otherwise it says which shape is forecast to be faster.
+    // By default it reports which shape is forecast to be faster.
     void shape_isChosenAndSaid() {
         const CliOutcome outcome = answer(QStringLiteral("--node cupboard"));
         QVERIFY2(outcome.status == 0, outcome.err.constData());
@@ -173,7 +173,7 @@ class TestCliNodes : public QObject {
         QCOMPARE(joint[QStringLiteral("owners")].toArray().size(), 8);
         QCOMPARE(joint[QStringLiteral("owners")].toArray()[0].toArray().size(), 8);
 
-        // The person may insist.
+        // The user may fix the shape.
         const CliOutcome every = plan(QStringLiteral("--node-shape decentralised"));
         QVERIFY2(every.out.contains("* every machine (--node-shape decentralised)") &&
                      every.out.contains("* as --node-shape says") && every.out.contains("are its own in every step"),

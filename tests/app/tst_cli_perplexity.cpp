@@ -1,4 +1,5 @@
-// offstage-cli perplexity and quantize-report: figures, what is told meanwhile, and what wrong input is answered with.
+// offstage-cli perplexity and quantize-report: figures, progress, and errors for wrong
+// input.
 
 #include <cmath>
 
@@ -33,7 +34,7 @@ bool write(const QString& path, const QByteArray& bytes) {
     return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();
 }
 
-// The demo model's first layer as a model of its own, an eighth of the work.
+// The demo model's first layer as a separate model, an eighth of the work.
 bool writeOneLayer(const QString& folder) {
     for (const char* file : {"tokenizer.model", "tokenizer_config.json", "special_tokens_map.json"}) {
         if (!QFile::copy(kDemo + QLatin1Char('/') + QLatin1String(file),
@@ -47,7 +48,7 @@ bool writeOneLayer(const QString& folder) {
     return write(folder + QStringLiteral("/config.json"), QJsonDocument(config).toJson());
 }
 
-// One thread: with many small products, threads that wait for a busy machine would be most of the time.
+// One thread: with many small products, threads on a busy machine would mostly wait.
 QStringList command(const char* name, const QString& model, const QString& text, const char* more = "") {
     return words("%1 --model %2 --text %3 --threads 1", {QString::fromLatin1(name), model, text}) + words(more);
 }
@@ -117,13 +118,14 @@ class TestCliPerplexity : public QObject {
         }
         QCOMPARE(cells.size(), rows.size());
         QVERIFY(cells.contains(QStringLiteral("16 bf16")) && cells.contains(QStringLiteral("4 hqq2")));
-        // The first is what the others are compared with: no distance to itself.
+        // The first is the reference for the others: no distance to itself.
         QVERIFY(rows[0][QLatin1String("mean_kl")].toDouble() < 1e-6);  // its logits are kept rounded
         QCOMPARE(rows[0][QLatin1String("same_top")].toDouble(), 1.0);
         QCOMPARE(json[QLatin1String("markdown")].toString().count(QLatin1Char('\n')), rows.size() + 2);
         QVERIFY2(outcome.err.count('\n') >= rows.size(), outcome.err.constData());
         QVERIFY2(outcome.err.contains("hqq3"), outcome.err.constData());
-        // What each format of experts costs, all else as in the first row, is kept beside the model.
+        // The loss of each format of experts, all else as in the first row, is stored
+        // beside the model.
         const QByteArray written = bytesOf(model + QStringLiteral("/neuron_thresholds.json"));
         const QJsonObject kept = QJsonDocument::fromJson(written).object();
         QMap<QString, double> losses;

@@ -94,7 +94,7 @@ class TestCliRecall : public QObject {
             QCOMPARE(below.size(), 4);
             for (int b = 1; b < 4; ++b) QVERIFY(below[b].toDouble() >= below[b - 1].toDouble());
             QVERIFY(below[3].toDouble() > 0.5 && below[3].toDouble() <= 1);
-            QCOMPARE(layer[QLatin1String("n_values")].toInt() % (2 * n_tokens), 0);  // of two experts
+            QCOMPARE(layer[QLatin1String("n_values")].toInt() % (2 * n_tokens), 0);  // two experts'
         }
         const CliOutcome table = runCli(command + words("--below 0.25,0.5"), {}, folder.path());
         QVERIFY2(table.out.contains("    < 0.25     < 0.5\n      0 ") && table.out.contains("\n    all "),

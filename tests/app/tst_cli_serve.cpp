@@ -17,7 +17,7 @@ class TestCliServe : public QObject {
 
     const QString m_demo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
 
-    // Starts the program; what it printed when it was ready, or until its end.
+    // Starts the program; returns its output until it is ready, or until its end.
     static QByteArray start(QProcess& process, const QStringList& arguments) {
         process.start(cliProgram(),
                       QStringList{QStringLiteral("serve"), QStringLiteral("--listen"), QStringLiteral("127.0.0.1:0"),
@@ -56,7 +56,7 @@ class TestCliServe : public QObject {
         QCOMPARE(ask(port, token.toStdString()).status, 200);
         QCOMPARE(ask(port, "another").status, 401);
 
-        // A second one on the same address: told at once, before its model is looked for.
+        // A second one on the same address fails at once, before its model is searched.
         const CliOutcome second =
             runCli({QStringLiteral("serve"), QStringLiteral("--model"), QStringLiteral("/no/such"),
                     QStringLiteral("--listen"), QStringLiteral("127.0.0.1:%1").arg(port)});

@@ -1,5 +1,5 @@
-// What offstage-cli and the window do where standard streams are full, closed or cut off, and where a person or the
-// system stops them: real processes.
+// offstage-cli and the window with standard streams that are full, closed or cut off, and
+// when a user or the system stops them: real processes.
 
 #include <csignal>
 #include <unistd.h>
@@ -96,7 +96,7 @@ class TestCliStreams : public QObject {
         QFETCH(QStringList, arguments);
         int ends[2];
         QCOMPARE(pipe(ends), 0);
-        close(ends[0]);  // nobody reads
+        close(ends[0]);  // the reader is closed
         const Outcome outcome = runInto(ends[1], arguments, "Hello\nAgain\n");
         close(ends[1]);
         QCOMPARE(outcome.status, 141);
@@ -128,7 +128,7 @@ class TestCliStreams : public QObject {
         QVERIFY2(closed.err.isEmpty(), closed.err.constData());
     }
 
-    // Otherwise the trace, or what is left of it, gets the answer.
+    // Otherwise the answer would go into the trace's file.
     void generate_closedStreams_leaveTheTraceAlone() {
         const QTemporaryDir folder;
         const QString trace = folder.filePath(QStringLiteral("trace"));
@@ -193,7 +193,7 @@ class TestCliStreams : public QObject {
             QTest::addRow("%d", kilobytes) << kilobytes;
         }
     }
-    // Done, or one line that says why not; never a signal.
+    // Done, or one line with the reason; never a signal.
     void addressLimit_isOneLine() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         QSKIP("sanitizers need more addresses than such limits leave");
@@ -204,7 +204,7 @@ class TestCliStreams : public QObject {
         // Threads need addresses, too; one command shows it, since they wait for a busy machine most of the time.
         const QString two_threads = QStringLiteral("export OFFSTAGE_THREADS=2; ");
         const QString demo = QStringLiteral(" --model ") + kDemo;
-        // What the system's libraries do before main() is not ours.
+        // The system's libraries before main() are not under test.
         const int started = runInShell(script, words(QStringLiteral("--version")), "", cache.path()).status;
         if (started != 0 && started != 1) QSKIP("the system's libraries do not start");
         for (const QString& command :

@@ -86,8 +86,8 @@ class Stage {
         backend_->host_wait(end);
         return backend_->elapsed_us(begin, end);
     }
-    // The more of what large sums reach, which write a third of it, and what a product of one row of inputs does, which
-    // reads: medians.
+    // The larger of two medians: large sums, which write a third of their bytes, and a
+    // product of one row of inputs, which reads.
     double device_gbps() {
         if (device_gbps_ > 0) return device_gbps_;
         constexpr std::int64_t kValues = std::int64_t{1} << 27;
@@ -208,9 +208,10 @@ void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t
     });
 }
 
-// An expert's bf16 weights into `format`, from memory to memory: copied, packed by the GPU, copied back and checked by
-// one thread, as a re-plan does it. "cpu/gpu": how many times as long one thread takes by itself, in the same run.
-// Every group runs the same number of rounds here; what differs from a real model's is how soon they end.
+// An expert's bf16 weights into `format`, from memory to memory: copied, packed by the
+// GPU, copied back and checked by one thread, as in a re-plan. "cpu/gpu": how many times
+// as long one thread takes by itself, in the same run. Every group runs the same number
+// of rounds here; a real model's groups end earlier or later.
 void quantize(benchmark::State& state, Stage& stage, WeightType format) {
     constexpr std::int64_t kRows = 3 * kFfn;
     std::vector<kernels::Bf16> weights(static_cast<std::size_t>(kRows * kHidden));

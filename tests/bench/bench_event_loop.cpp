@@ -1,7 +1,8 @@
-// How long the window's thread is busy at a stretch while an answer of 20,000 tokens with tables and code streams,
-// beside the same window idle: the longest turn of the event loop of each run, by the thread's CPU time and by the wall
-// clock, and the median of the runs. Then how soon Stop answers, and, with --kinds, the same of long texts of one kind.
-// A frame of a 60 Hz screen, the limit to keep to, is 16.7 ms.
+// How long the window's thread is busy without a break while an answer of 20,000 tokens
+// with tables and code streams, beside the same window idle: the longest turn of the
+// event loop of each run, by the thread's CPU time and by the wall clock, and the median
+// of the runs. Then how soon Stop responds, and, with --kinds, the same for long texts of
+// one kind. The limit is a frame of a 60 Hz screen, 16.7 ms.
 //
 //   QT_QPA_PLATFORM=offscreen bench_event_loop [--runs N] [--kinds]
 #include <algorithm>
@@ -41,9 +42,9 @@ double median(const std::vector<double>& values) {
     return share(values, 0.5);
 }
 
-// A timer of 1 ms that notes, at each turn, the time since the last one: by the wall clock, which counts what other
-// programs took from us too, and in this thread's CPU time, which does not, and is 0 while the loop waits. (What a
-// virtual machine's host takes counts in both.)
+// A timer of 1 ms that records, at each turn, the time since the last one: by the wall
+// clock, which includes other programs' time, and in this thread's CPU time, which does
+// not, and is 0 while the loop waits. (A virtual machine's host takes time from both.)
 class LoopProbe {
   public:
     LoopProbe() {
@@ -91,7 +92,7 @@ struct Longest {
     }
 };
 
-// exec(), not processEvents(): the loop sleeps and wakes as it does for a person.
+// exec(), not processEvents(): the loop sleeps and wakes as in normal use.
 void turnFor(int ms) {
     QEventLoop loop;
     QTimer::singleShot(ms, &loop, &QEventLoop::quit);
@@ -121,7 +122,7 @@ void answer(test::WindowFixture& f) {
     f.pressEnter();
     turnUntil(f.window->engine(), EngineController::State::Generating);
     turnUntil(f.window->engine(), EngineController::State::Ready);
-    turnFor(100);  // what came last is shown too
+    turnFor(100);  // so that the last output is shown too
 }
 
 void longAnswer(int runs) {
@@ -182,7 +183,8 @@ void oneKind(const char* name, const QString& head, const QString& piece, int ru
     longest.report(name);
 }
 
-// Of the real engine on the demo model, which would go on for ever at this temperature, or nearly.
+// With the real engine on the demo model, which would hardly ever end at this
+// temperature.
 void stopping(int presses) {
     MainWindow::Options options;
     options.device = QStringLiteral("cpu");

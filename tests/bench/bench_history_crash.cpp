@@ -1,10 +1,11 @@
-// What a crash costs: how old the oldest text was that is lost when a program is ended (SIGKILL) while it streams, over
-// many such ends at moments of chance. The manual promises a second at most. A power cut costs no more: what is
-// committed is on the disk (synchronous=FULL).
+// The cost of a crash: the age of the oldest text that is lost when a program is ended
+// (SIGKILL) while it streams, over many such ends at random moments. The manual promises
+// a second at most. A power cut costs no more: committed text is on the disk
+// (synchronous=FULL).
 //
 //   bench_history_crash [--kills N] [--at-once N]      50 of them, one after the other
 //
-// Exit status 1 where something was lost that was said to be saved.
+// Exit status 1 if text was lost that was reported as saved.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,8 +1,11 @@
-// Every operation on every instruction set of this machine. Beside the figures stand the machine's limits, measured in
-// the same run: decode kernels are to be judged against the read bandwidth, attention and Gemm against the peak.
+// Every operation on every instruction set of this machine. The machine's limits,
+// measured in the same run, are printed with the figures: compare decode kernels with the
+// read bandwidth, attention and Gemm with the peak.
 //
-//   bench_kernels --benchmark_filter=expert_ffn        memory-bound: 1 GiB of weights, so that no cache holds them
-//   bench_kernels --benchmark_filter=expert_ffn/HQQ    what decoding packed weights costs
+//   bench_kernels --benchmark_filter=expert_ffn        memory-bound: 1 GiB of weights, so
+//   that no cache holds them
+//   bench_kernels --benchmark_filter=expert_ffn/HQQ    the cost of decoding packed
+//   weights
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -58,7 +61,8 @@ class BandwidthBeside {
     std::vector<double> gbps_;
 };
 
-// Runs `pass`, which reads n_weights in n_bytes, and counts GB/s beside what a plain read reaches.
+// Runs `pass`, which reads n_weights in n_bytes, and counts GB/s beside those of a plain
+// read.
 template <typename Pass>
 void count_bandwidth(benchmark::State& state, ThreadPool& pool, std::int64_t n_weights, std::size_t n_bytes,
                      const Pass& pass) {
@@ -90,7 +94,7 @@ void matvec(benchmark::State& state, const CpuKernels& kernels, bool byte_inputs
             int n_tokens, bool interleaved) {
     ThreadPool pool(n_threads);
     const auto bytes_of_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim));
-    // Of many tokens the products are what costs, and their outputs take memory.
+    // With many tokens the products are the cost, and their outputs take memory.
     const std::int64_t n_rows = (n_tokens > 8 ? kWeightBytes / 64 : kWeightBytes) / bytes_of_row / 16 * 16;
     const WeightView view{weights(), type, n_rows, kHiddenDim, 0, interleaved};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
@@ -184,7 +188,7 @@ void expert_ffn_pairs(benchmark::State& state, InstructionSet set, int n_threads
     state.counters["Gop/s"] = 2.0 * n_tokens * state.counters["Gweights/s"].value;
 }
 
-// Of pairs: bf16_attention().
+// kPairs: bf16_attention().
 enum class Scores : std::uint8_t { kFloat, kPairs };
 
 void attention(benchmark::State& state, InstructionSet set, KvType type, Scores scores, std::int64_t n_queries,

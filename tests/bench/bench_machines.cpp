@@ -1,19 +1,25 @@
 // Several machines as processes on this one (results/machines.md).
 //
 //   bench_machines equal [--model M]... [--nodes 1,2,3,4] [--namespaces]
-//     Logits of a prompt and of greedy tokens in float32, of one machine and then of one with nodes, in both shapes and
-//     with experts in several places: are all bits the same? --namespaces: each node in a network namespace of its own,
+//     Logits of a prompt and of greedy tokens in float32, of one machine and then of one
+//     with nodes, in both shapes and
+//     with experts in several places: are all bits the same? --namespaces: each node in a
+//     separate network namespace,
 //     behind a bridge (needs root).
 //   bench_machines networks [--model M] [--nodes 1,2] [--node-share P]
-//     Tokens per second, forecast and measured, with a relay of given latency and rate before each node, and between
-//     each two of them. --relay-core N: the relays have that core, this program core 0. --in-program: no relays
-//     (late_messages.h). --no-sleep: cores are never idle. --held-once: each expert on one node alone.
+//     Tokens per second, forecast and measured, with a relay of given latency and rate
+//     before each node, and between
+//     each two of them. --relay-core N: the relays have that core, this program core 0.
+//     --in-program: no relays
+//     (late_messages.h). --no-sleep: cores are never idle. --held-once: each expert on
+//     one node alone.
 //     --slow-node F: the first node computes F times as slowly (slow_node.cpp).
-// --star, of either: no links between the nodes.
+// --star, for either: no links between the nodes.
 //   bench_machines messages [--delay-us 0,100]
-//     What one small message there and one back take and cost, with pauses between them of several kinds.
+//     The time and cost of one small message there and one back, with pauses between them
+//     of several kinds.
 //
-// Exit status: 0, or 1 where a bit differs.
+// Exit status: 0, or 1 if a bit differs.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cmath>
@@ -137,7 +143,7 @@ class CpuShare {
     fs::path folder_;
 };
 
-// Where the programs keep their keys, and what the desktop measures.
+// The folders for the programs' keys and the desktop's measurements.
 class Workplace {
   public:
     Workplace() {
@@ -152,7 +158,8 @@ class Workplace {
         if (!quant.empty()) request.quant = parse_quant(quant);
         return request;
     }
-    // core: the one that it runs on; -1: any. slow_factor: it computes so many times as slowly.
+    // core: the one that it runs on; -1: any. slow_factor: it computes so many times as
+    // slowly.
     std::unique_ptr<NodeProcess> start(const std::string& model, std::uint64_t ram_bytes, const Namespaces* where,
                                        std::size_t i, int core = -1, double slow_factor = 1) {
         QStringList prefix = where ? where->prefix(i) : QStringList();
@@ -206,12 +213,12 @@ std::vector<Placing> placings(std::int64_t n_experts, std::int64_t n_nodes) {
             {"a quarter here, half elsewhere, the rest read", n_experts / 4, share(n_experts / 2)}};
 }
 
-// What one machine's model says, and what it takes.
+// The logits and sizes of a model on one machine.
 struct Whole {
     std::vector<float> logits;
     ExpertGrid grid;
     std::uint64_t expert_bytes = 0;
-    std::uint64_t beside_bytes = 0;  // of RAM, without experts
+    std::uint64_t beside_bytes = 0;  // in RAM, without experts
 };
 
 Whole compute_alone(const LoadRequest& request, int n_tokens) {
@@ -228,7 +235,7 @@ Whole compute_alone(const LoadRequest& request, int n_tokens) {
 bool is_equal(Workplace& place, const std::string& model, const std::string& quant, const Whole& whole, int n_tokens,
               const Placing& placing, NodeShape shape, std::size_t n_nodes, const Namespaces* namespaces, bool star) {
     const auto experts = [&](std::int64_t n) { return static_cast<std::uint64_t>(n) * whole.expert_bytes; };
-    // Room to read what is held nowhere.
+    // Room to read experts that are held nowhere.
     const std::uint64_t reading_bytes = experts(whole.grid.n_active);
     const bool decentralised = shape == NodeShape::kDecentralised;
     std::vector<std::unique_ptr<NodeProcess>> nodes;
@@ -330,9 +337,9 @@ struct NetworkOptions {
     std::vector<int> delays_us = {100, 1000, 5000};  // of one message; -1: no relay
     std::vector<double> gbits = {1, 10};
     int n_tokens = 24;
-    int n_times = 1;           // each, of which medians are taken
+    int n_times = 1;           // of each; their medians are used
     bool apart = false;        // this program on core 0, the nodes on the others
-    int node_percent = 0;      // of a core, for all nodes together; 0: what they get
+    int node_percent = 0;      // of a core, for all nodes together; 0: no limit
     bool here_as_well = true;  // experts; otherwise this machine has none of them in RAM
     bool star = false;         // nodes reach each other by way of this machine
     int relay_core = -1;       // -1: where this program is
@@ -344,7 +351,7 @@ struct NetworkOptions {
 
 struct Speed {
     double forecast = 0;  // tokens/s, before the first token
-    double measured = 0;  // of the second half of the tokens
+    double measured = 0;  // over the second half of the tokens
     double off() const { return 100 * (forecast / measured - 1); }
 };
 Speed median_of(const std::vector<Speed>& speeds) {
@@ -356,8 +363,8 @@ Speed median_of(const std::vector<Speed>& speeds) {
     return {of(&Speed::forecast), of(&Speed::measured)};
 }
 
-// Of decode: the second half of the tokens behind a prompt. Nothing is said where an answer is another one. begins:
-// called before these tokens.
+// For decode: the second half of the tokens after a prompt. No result if an answer
+// differs. begins: called before these tokens.
 double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& expected,
                     const std::function<void()>& begins = {}) {
     std::vector<Clock::time_point> times;
@@ -371,7 +378,7 @@ double tokens_per_s(LoadedModel& model, int n_tokens, const std::vector<float>& 
     return static_cast<double>(times.size() - 1 - first) / took.count();
 }
 
-// This program's threads that begin from now on, and the one that calls.
+// Restricts the calling thread, and threads that begin from now on, to a core.
 void run_on_core(int core) {
     cpu_set_t cores;
     CPU_ZERO(&cores);
@@ -379,8 +386,9 @@ void run_on_core(int core) {
     if (::sched_setaffinity(0, sizeof(cores), &cores) != 0) throw std::runtime_error("no such core");
 }
 
-// Programs that have nothing to do but turn in circles, one on each core, and only while nothing else wants it: a core
-// of a virtual machine that falls asleep takes long to be woken, and so do the threads that messages wake.
+// Programs that only loop, one on each core, and only while no other program needs it: an
+// idle core of a virtual machine takes long to wake, and so do the threads that messages
+// wake.
 class NoSleep {
   public:
     NoSleep() {
@@ -414,7 +422,7 @@ class NoSleep {
     std::vector<pid_t> children_;
 };
 
-// What the programs' threads do, in all.
+// The total work of the programs' threads.
 struct Work {
     ThreadTimes here, there;
 };
@@ -474,7 +482,7 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
         "an expert %.0f here and %.0f there\n",
         times.computing_us / n_layers, times.network_us / n_layers, times.waiting_us / n_layers, here.pause_us,
         here.wake_us, here.cost.cpu_us(1), joined.node(0).costs().expert_us());
-    // Of the tokens that are measured, by their layers.
+    // Per layer of the measured tokens.
     const double n = static_cast<double>(n_tokens - n_tokens / 2) * static_cast<double>(model.spec().experts.n_layers);
     Work before;
     std::vector<JoinedNodes::Figures> figures_before;
@@ -522,8 +530,8 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     return speed;
 }
 
-// Where b becomes as fast as a: the latency of one message at which the times of a token are equal, on the straight
-// line between two that were measured.
+// Where b becomes as fast as a: the latency of one message at which the times of a token
+// are equal, on the straight line between two measured ones.
 std::string crossing(const std::vector<int>& delays_us, const std::vector<double>& a, const std::vector<double>& b) {
     for (std::size_t i = 0; i + 1 < delays_us.size(); ++i) {
         const double first = 1 / a[i] - 1 / b[i], second = 1 / a[i + 1] - 1 / b[i + 1];
@@ -589,7 +597,7 @@ int run_networks(const NetworkOptions& options) {
                         continue;
                     }
                     const std::uint16_t from_here = relay_to(*node);
-                    // Each connection is a line of its own.
+                    // Each connection is a separate line.
                     const std::uint16_t from_nodes = options.star ? std::uint16_t{0} : relay_to(*node);
                     addresses.push_back(node->address(place.desktop(), from_here, from_nodes));
                     if (options.star) addresses.back().for_nodes.clear();

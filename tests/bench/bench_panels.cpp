@@ -1,16 +1,18 @@
-// What the live panels cost: the demo model decodes on an emulated GPU that is paced to
-// about 100 tokens a second, in the real window, in turns with every panel open and with
-// every panel closed. Prints both medians of tokens per second by the wall clock, their
-// ratio, and both medians of how busy that kept the window's thread, which other programs
+// The cost of the live panels: the demo model decodes on an emulated GPU that is paced to
+// about 100 tokens a second, in the real window, alternating with every panel open and
+// with every panel closed. Prints both medians of tokens per second by the wall clock,
+// their ratio, and both medians of the window's thread's load, which other programs
 // disturb less.
 //
 // With --shape the model is a scripted one of so many layers and experts, which writes
-// 100 tokens a second and computes nothing: what its panels cost is that of their size
-// alone.
+// 100 tokens a second and computes nothing: so the cost of its panels depends on their
+// size alone.
 //
-// With --only one panel is opened and closed, by its object's name (a wrong one lists them).
+// With --only one panel is opened and closed, by its object's name (a wrong one lists
+// them).
 //
-//   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N] [--shape 61x256] [--only PANEL]
+//   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N] [--shape 61x256]
+//   [--only PANEL]
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -79,7 +81,7 @@ double threadCpuSeconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
 }
 
-// Of all threads but the window's, from Linux's /proc/self/task/*/schedstat.
+// The times of every thread but the window's, from Linux's /proc/self/task/*/schedstat.
 struct OtherThreads {
     double ran_s = 0, waited_s = 0;  // computing; ready to, while others had the cores
 
@@ -99,7 +101,7 @@ struct OtherThreads {
     }
 };
 
-// Medians of each are what is printed.
+// Printed as medians.
 struct Figures {
     std::vector<double> tokensPerSecond;            // by the wall clock, first token to last
     std::vector<double> busy;                       // share of the wall time that the window's thread worked

@@ -1,6 +1,8 @@
-// What one painting of each plot costs, full of data, at 800 x 400: bench_plot [--pictures FOLDER]
-// Processor time, so that what else the machine does counts little. Run with QT_QPA_PLATFORM=offscreen. "data": the
-// data changed, everything is painted; "hover": only the crosshair moved.
+// The cost of one painting of each plot, full of data, at 800 x 400: bench_plot
+// [--pictures FOLDER]
+// Processor time, so that other work on the machine has little effect. Run with
+// QT_QPA_PLATFORM=offscreen. "data": the data changed, everything is painted; "hover":
+// only the crosshair moved.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

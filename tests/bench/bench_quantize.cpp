@@ -1,8 +1,11 @@
-// What fewer bits cost before a model runs in them: quantizing, and reading copies that were quantized before.
+// The cost of fewer bits before a model runs in them: quantizing, and reading stored
+// copies.
 //
-//   bench_quantize --benchmark_filter=quantize     HQQ and rounding to nearest: weights per second on one core
-//   bench_quantize --benchmark_filter=cache        a kept copy, from the system's cache and from the disk
-//   bench_quantize --benchmark_filter=fingerprint  beside what one core copies, and reads
+//   bench_quantize --benchmark_filter=quantize     HQQ and round to nearest: weights per
+//   second on one core
+//   bench_quantize --benchmark_filter=cache        a stored copy, from the system's cache
+//   and from the disk
+//   bench_quantize --benchmark_filter=fingerprint  beside one core's copying and reading
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -135,8 +138,8 @@ void copy(benchmark::State& state) {
     rate(state, "GB/s", 1e-9 * static_cast<double>(kBytes));
 }
 
-// One thread's work is clocked by what the CPU gave it, which holds on a machine that others use too; waiting, for a
-// disk or for other threads, is real time.
+// One thread's work is timed in CPU time, which is right on a shared machine too; waiting
+// for a disk or for other threads is real time.
 enum class Clock { kCpu, kReal };
 
 template <typename Body>

@@ -1,7 +1,8 @@
-// Experts of which a theta leaves neurons out, beside the same experts whole, both measured in turn in one run: what is
-// gained, and what the bytes alone would allow. Weights are 1 GiB, so that no cache holds them; shaped as the engine
-// has them (experts of 7168 neurons in chunks of 112). Active neurons are drawn at random, each on its own or in groups
-// that lie side by side, as an order by co-activation would at best have them.
+// Experts of which a theta leaves neurons out, beside the same experts whole, both
+// measured alternately in one run: the gain, and the gain that the bytes alone would
+// allow. Weights are 1 GiB, so that no cache holds them; shaped as in the engine (experts
+// of 7168 neurons in chunks of 112). Active neurons are drawn at random, singly or in
+// adjacent groups, as an order by co-activation would at best have them.
 //
 //   bench_sparse --benchmark_filter=BF16
 
@@ -29,7 +30,7 @@ namespace {
 constexpr std::int64_t kWeightBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kHiddenDim = 2048;
 constexpr std::int64_t kChunk = 112;  // neurons
-constexpr int kRounds = 9;            // of both in turn; medians are shown
+constexpr int kRounds = 9;            // of both, alternating; medians are shown
 
 // In large pages, as the engine has them.
 std::span<Bf16> weights() {
@@ -56,7 +57,7 @@ void sparse_expert(benchmark::State& state, bool byte_inputs, WeightType type, i
     const std::int64_t n_chunks = kWeightBytes / neuron_bytes / kChunk;
     const std::int64_t n_neurons = n_chunks * kChunk;
     auto* const bytes = reinterpret_cast<std::byte*>(weights().data());
-    // Bytes that make small numbers of every type; w1 of neurons that are to be left out is zero.
+    // Bytes that make small numbers of every type; w1 of neurons to be left out is zero.
     std::fill(weights().begin(), weights().end(), Bf16{0x3c00});
     std::mt19937 random(1);
     bool active = false;

@@ -1,10 +1,12 @@
 #pragma once
-// A network between this program and a node without a relay: messages from the node are held back in this program, by
-// one thread, for what their way takes and that of this program's messages too. The network takes no processor time
-// but that thread's, so that two programs on two cores have what two machines of one core have.
+// A network between this program and a node without a relay: one thread of this program
+// delays messages from the node by the transfer times of both directions. The network
+// takes no processor time but that thread's, so that two programs on two cores behave
+// like two machines of one core.
 //
-// What is sent to the node is there at once. All that the node does is earlier by a message's time than it would be;
-// whoever of the two waits for the other waits as long as with a message's time in each direction.
+// Messages to the node arrive at once. So all of the node's work is earlier by a
+// message's time than it would be; either side waits for the other as long as with a
+// message's time in each direction.
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +26,7 @@
 
 namespace offstage::test {
 
-// What requests took until their replies were there, microseconds; any thread.
+// Times from requests to their replies, microseconds; any thread.
 class RoundTrips {
   public:
     void add(std::chrono::steady_clock::duration took) {
@@ -154,13 +156,13 @@ class LateMessages final : public engine::NodeChannel {
     const double bytes_per_s_;
     const std::shared_ptr<RoundTrips> round_trips_;
     const engine::NodeChannelEvents events_;
-    PunctualTimer timer_;  // of the thread
-    std::mutex mutex_;     // of what follows
+    PunctualTimer timer_;  // the thread's
+    std::mutex mutex_;     // for the members below
     std::condition_variable changed_;
     std::deque<Piece> late_;
     std::deque<Clock::time_point> asked_;  // requests that have no reply yet
     Clock::time_point out_is_free_{}, in_is_free_{}, last_due_{};
-    Clock::duration out_{};  // what the last message to the node takes the line
+    Clock::duration out_{};  // the line's time for the last message to the node
     bool ends_ = false;
     std::thread thread_;                            // uses all of these
     std::unique_ptr<engine::NodeChannel> channel_;  // last: its events use the others

@@ -1,5 +1,6 @@
 #pragma once
-// What messages between this program and a node cost: time, and processor time and waits of each side's threads.
+// The cost of messages between this program and a node: time, and processor time and
+// waits of each side's threads.
 
 #include <chrono>
 #include <condition_variable>
@@ -16,7 +17,8 @@
 
 namespace offstage::test {
 
-// Of all threads of a process since they began, as the kernel counts them; those that have ended are left out.
+// Over all threads of a process since they began, by the kernel's counters; ended threads
+// are left out.
 struct ThreadTimes {
     double cpu_us = 0;
     double n_waits = 0;  // times that a thread stopped to run because it had nothing to do
@@ -48,7 +50,7 @@ inline void compute_for(std::chrono::microseconds time) {
     }
 }
 
-// Pings over a connection of their own; the one that sends them sleeps until the answer is there.
+// Pings over a separate connection; the sending thread sleeps until the answer is there.
 class Pings {
   public:
     explicit Pings(const engine::NodeAddress& address)

@@ -1,9 +1,8 @@
-// offstage-node (app/node/main.cpp) on a processor that is slower: each kernel of the
-// table that operations on the CPU take theirs from is followed by a busy wait, so that
-// in all it takes OFFSTAGE_SLOW_FACTOR times as long. One expert that is measured is
-// slowed by the same factor as a layer of a step. What is not computed (connections,
-// messages) takes what it does. The linker gives this
-// program's cpu_kernels() to all callers (--wrap).
+// offstage-node (app/node/main.cpp) on a slower processor: each kernel of the table for
+// operations on the CPU is followed by a busy wait, so that in all it takes
+// OFFSTAGE_SLOW_FACTOR times as long. A measured expert is slowed by the same factor as a
+// layer of a step. Other work (connections, messages) is not slowed. The linker gives
+// this program's cpu_kernels() to all callers (--wrap).
 #include <chrono>
 #include <cstdlib>
 

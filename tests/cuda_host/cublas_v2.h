@@ -1,6 +1,6 @@
 #pragma once
-// What Offstage uses of cuBLAS, for the tests' host layer: see cuda_runtime.h. Plain
-// loops on the stream's thread.
+// The part of cuBLAS that Offstage uses, for the tests' host layer: see cuda_runtime.h.
+// Plain loops on the stream's thread.
 
 #include <cstddef>
 

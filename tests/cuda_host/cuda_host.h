@@ -1,5 +1,5 @@
 #pragma once
-// What tests set and ask of the host layer (see cuda_runtime.h). All of it applies to the
+// The tests' interface to the host layer (see cuda_runtime.h). All of it applies to the
 // whole program.
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct Settings {
     bool cublas = true;
     bool memory_pools = true;
     std::size_t pool_page_bytes = 1;     // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
-    std::size_t graph_node_bytes = 512;  // that a graph takes of the GPU's memory, for each node
-    std::uint32_t seed = 1;              // of the order in which blocks and threads run
+    std::size_t graph_node_bytes = 512;  // GPU memory of a graph, for each node
+    std::uint32_t seed = 1;              // for the order in which blocks and threads run
 };
 
 // No device may be open.
@@ -47,16 +47,17 @@ int calls_of_all(std::thread::id thread);  // functions
 void lose_context(bool lost);
 
 // The bytes of each copy from or to host memory that is not page-locked, since reset(): a
-// real runtime stages these, and whoever asks for them waits.
+// real runtime stages these, and the caller waits.
 std::vector<std::size_t> pageable_copies();
 
-// Of the GPU's memory, taken by the program right now, with what its memory pools keep.
+// The GPU memory that the program has allocated now, including blocks kept by its memory
+// pools.
 std::size_t taken_bytes();
 
-// What went wrong that a real GPU might not have shown: writes beside an allocation or
-// beside shared memory, frees of unknown addresses, memory never freed; and kernels that
-// used an address that is not there, after which every call fails as it does after
-// lose_context(). Checks all allocations. Empty: nothing.
+// Errors that a real GPU might not have shown: writes beside an allocation or beside
+// shared memory, frees of unknown addresses, memory never freed; and kernels that used an
+// invalid address, after which every call fails as it does after lose_context(). Checks
+// all allocations. Empty: none.
 std::vector<std::string> problems();
 
 }  // namespace cuda_host

@@ -1,10 +1,9 @@
 #pragma once
-// CUDA on the host, for tests: what Offstage's device code uses of the runtime API, by
-// the names and meanings of NVIDIA's documentation. Found in the toolkit's place when
-// kernels/cuda/*.cu are compiled as C++ (tests/cuda_host/CMakeLists.txt). Kernels run as
-// fibers, streams are threads of their own, device memory is the host's with guards
-// around it. What a GPU does beyond that - real races, its speed, its own rounding - is
-// not shown by tests on it.
+// CUDA on the host, for tests: the part of the runtime API that Offstage's device code
+// uses, with the names and meanings of NVIDIA's documentation. Found in the toolkit's
+// place when kernels/cuda/*.cu are compiled as C++ (tests/cuda_host/CMakeLists.txt).
+// Kernels run as fibers, streams are separate threads, device memory is the host's with
+// guards around it. Tests on it do not show a GPU's real races, speed and rounding.
 
 #include <cmath>
 #include <cstddef>
@@ -134,9 +133,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
-// Nodes that do not depend on each other run in an order drawn from the seed. What an
-// event that a graph records is said to be between the graph's launch and the node's turn
-// is left open by NVIDIA's documentation: here it is as before.
+// Nodes that do not depend on each other run in an order drawn from the seed. NVIDIA's
+// documentation leaves open the state of a graph's event between the graph's launch and
+// the node's turn: here it is unchanged.
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
@@ -151,11 +150,11 @@ namespace cuda_host {
 struct ThisThread {
     dim3 thread, block, block_dim, grid_dim;
 };
-// Lanes ask at every index, so it is a variable.
+// Lanes read it at every index, so it is a variable.
 extern constinit thread_local const ThisThread* this_thread;
 
-// Meets the other lanes of the warp; returns what each of them gave, one after the other:
-// as many words as it did, at most kMostWords.
+// Exchanges values with the other lanes of the warp; returns those of each lane, one
+// after the other: as many words as it gave, at most kMostWords.
 constexpr int kMostWords = 6;
 const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::uint32_t* words, int n_words);
 inline const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t word) {
@@ -163,10 +162,10 @@ inline const std::uint32_t* meet_warp(unsigned mask, const char* function, std::
 }
 void meet_block();
 
-// Of the running block: exactly as large as the launch said.
+// The running block's: exactly the size of the launch.
 void* shared_memory();
 
-// In the place of cudaLaunchKernel, whose arguments have no types.
+// Replaces cudaLaunchKernel, whose arguments have no types.
 cudaError_t start(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t parameter_bytes, cudaStream_t stream,
                   std::function<void()> thread);
 

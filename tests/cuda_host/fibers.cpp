@@ -10,7 +10,7 @@
 #include <ucontext.h>
 #include <vector>
 
-// Said by the build where this file alone is not checked.
+// Defined by builds in which only this file is not checked.
 #if defined(__SANITIZE_ADDRESS__) && !defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
 #define OFFSTAGE_FIBERS_AMONG_CHECKED
 #endif
@@ -43,7 +43,8 @@ constexpr unsigned char kUninitialised = 0xff;  // a NaN as float
     std::abort();
 }
 
-// ---- switching: swapcontext() asks the system twice per switch, which is too slow for thousands of lanes.
+// ---- switching: swapcontext() makes two system calls per switch, which is too slow for
+// thousands of lanes.
 #if defined(__x86_64__)
 struct Place {
     void* stack_pointer = nullptr;
@@ -83,11 +84,11 @@ void switch_places(Place& from, Place& to) {
 
 struct Warp {
     int arrived = 0;
-    int waiting[kLanes] = {};  // which lanes; those that arrived, but the last
+    int waiting[kLanes] = {};  // the arrived lanes, except the last
     const char* function = nullptr;
     unsigned generation = 0;
-    // Two sets: a lane may meet the next time while others still read what the last
-    // meeting brought.
+    // Two sets: a lane may begin the next exchange while others still read the words of
+    // the last one.
     std::uint32_t words[2][kLanes * kMostWords] = {};
 };
 
@@ -127,7 +128,7 @@ struct BlockRunner::State {
     void forget_fibers();
     Fiber& draw();
     void resume(Fiber& fiber);
-    // To a fiber that can go on; without one, or for ever, to run_block().
+    // Switches to a fiber that can run; without one, or finally, to run_block().
     void leave(bool for_ever);
     void arrived();
     void release_barrier() {
@@ -171,7 +172,7 @@ void BlockRunner::State::add_fiber() {
     fibers.push_back(std::move(fiber));
 }
 
-// What they were in the midst of ends there: nothing on their stacks is destroyed.
+// Abandons unfinished fibers: nothing on their stacks is destroyed.
 void BlockRunner::State::forget_fibers() {
     for (const auto& fiber : fibers) munmap(fiber->stack, kStackBytes);
     fibers.clear();
@@ -179,7 +180,7 @@ void BlockRunner::State::forget_fibers() {
     at_barrier.clear();
 }
 
-// Any of those that can go on.
+// Draws one of the fibers that can run.
 Fiber& BlockRunner::State::draw() {
     const std::size_t place = (random() - random.min()) * runnable.size() >> 31;  // random() is below 2^31
     std::swap(runnable[place], runnable.back());
@@ -226,10 +227,10 @@ void BlockRunner::State::leave(bool for_ever) {
     arrived();
 }
 
-// What a fiber does first when it goes on.
+// The first action of a fiber that continues.
 void BlockRunner::State::arrived() {
 #if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
-    const void* stack = nullptr;  // that was left
+    const void* stack = nullptr;  // the stack it left
     std::size_t bytes = 0;
     __sanitizer_finish_switch_fiber(current->fake_stack, &stack, &bytes);
     if (from_scheduler) {
@@ -269,7 +270,7 @@ namespace {
 
 struct sigaction others_action;
 
-// On the stack of the fiber that did it, which is left for ever.
+// Called on the stack of the faulting fiber, which is never resumed.
 [[noreturn]] void leave_faulted() {
     active->faulted = true;
     switch_places(active->current->place, active->scheduler);
@@ -277,7 +278,7 @@ struct sigaction others_action;
 }
 
 void handle_fault(int signal, siginfo_t*, void* context) {
-    if (active == nullptr || active->current == nullptr) {  // no kernel's: as if nobody had listened
+    if (active == nullptr || active->current == nullptr) {  // not a kernel's: behave as without this handler
         sigaction(signal, &others_action, nullptr);
         return;
     }
@@ -287,7 +288,7 @@ void handle_fault(int signal, siginfo_t*, void* context) {
     registers[REG_RIP] = reinterpret_cast<greg_t>(&leave_faulted);
 }
 
-// Of this thread; the handler is everybody's.
+// This thread's; the handler is the process's.
 class FaultStack {
   public:
     FaultStack() {
@@ -332,8 +333,8 @@ BlockRunner::~BlockRunner() {
         __tsan_destroy_fiber(fiber->tsan_fiber);
 #endif
 #if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
-        // Its last functions never returned: what they marked would stay for whatever is
-        // mapped there next.
+        // Its last functions never returned: their marks would remain for later mappings
+        // at these addresses.
         ASAN_UNPOISON_MEMORY_REGION(fiber->stack, kStackBytes);
 #endif
         munmap(fiber->stack, kStackBytes);
@@ -402,7 +403,7 @@ const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::u
         warp.arrived = 0;
         ++warp.generation;
         state.runnable.insert(state.runnable.end(), warp.waiting, warp.waiting + kLanes - 1);
-        state.runnable.push_back(index);  // in the draw like the others
+        state.runnable.push_back(index);  // drawn like the others
     } else {
         warp.waiting[warp.arrived++] = index;
     }

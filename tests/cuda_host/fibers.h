@@ -19,9 +19,9 @@ class BlockRunner {
     ~BlockRunner();
 
     // Runs `thread` once per thread of every block of the grid, blocks and threads in an
-    // order drawn from the seed. `report` is told of writes beside the shared memory.
-    // False: a thread used an address that is not there, and the rest did not run (on
-    // x86-64 and without sanitizers, which end the program then).
+    // order drawn from the seed. `report` gets writes beside the shared memory. False: a
+    // thread used an invalid address, and the rest did not run (on x86-64 and without
+    // sanitizers, which end the program then).
     bool run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread, std::uint32_t seed,
              const std::function<void(const std::string&)>& report);
 

@@ -98,7 +98,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
     return cudaSuccess;
 }
 
-// What was launched of it ends.
+// Waits for the end of its launches.
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
     const std::lock_guard lock(host().mutex);
     (void)begin("cudaGraphExecDestroy");

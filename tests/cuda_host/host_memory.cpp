@@ -187,7 +187,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
     return cudaSuccess;
 }
 
-// As the real one: what is on its way back in some stream stays.
+// As the real one: blocks that a stream has yet to free stay.
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes_to_keep) {
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaMemPoolTrimTo");
@@ -212,7 +212,7 @@ cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_
         place = kept->second;
         pool->kept.erase(kept);
     } else {
-        // Short of memory it gives up what it keeps.
+        // When memory is short it releases its kept blocks.
         if (taken > h.settings.memory_bytes - h.allocated_bytes) trim(*pool, 0);
         if (taken > h.settings.memory_bytes - h.allocated_bytes) return answer(cudaErrorMemoryAllocation);
         place = take_memory(taken);
@@ -235,12 +235,12 @@ cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_
     return cudaSuccess;
 }
 
-// Waits for nothing. From that point of the stream on nobody may use the block.
+// Waits for nothing. After that point of the stream the block must not be used.
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
     Host& h = host();
     std::unique_lock lock(h.mutex);
     const cudaError_t status = begin("cudaFreeAsync");
-    // On a GPU that was lost nothing runs any more; here what was started does.
+    // A real lost GPU runs nothing any more; here started work runs to its end.
     if (h.lost) h.changed.wait(lock, [&] { return all_idle(); });
     const auto found = h.allocations.find(static_cast<std::byte*>(data));
     if (found == h.allocations.end() || found->second.pool == nullptr) {
@@ -305,7 +305,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaMemcpyAsync");
     if (status != cudaSuccess) return status;
-    // Unified addressing: the addresses themselves say where they are.
+    // Unified addressing: the addresses themselves identify their memory.
     const bool to_device = kind == cudaMemcpyDefault ? is_device_memory(to, bytes) : kind == cudaMemcpyHostToDevice;
     if (!is_device_memory(to_device ? to : from, bytes)) return answer(cudaErrorInvalidValue);
     const void* const other = to_device ? from : to;

@@ -1,4 +1,4 @@
-// What tests set and ask of the host layer, and what the runtime says of its device.
+// The tests' interface of the host layer, and the runtime's device properties.
 #include "tests/cuda_host/host_state.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of the runtime on the host share: one state with one lock for all of it.
+// The shared state of the runtime on the host, with one lock for all of it.
 
 #include <chrono>
 #include <condition_variable>
@@ -20,16 +20,16 @@
 #include "tests/cuda_host/cuda_runtime.h"
 #include "tests/cuda_host/fibers.h"
 
-// One recording of an event: whoever waits for it waits for that one, though the event
-// may be recorded elsewhere since.
+// One recording of an event: a waiter waits for this one, though the event may be
+// recorded elsewhere since.
 struct EventState {
     bool happened = false;
     std::chrono::steady_clock::time_point when{};
 };
 struct HostEvent {
-    std::shared_ptr<EventState> state;  // of the last recording; empty: there was none
+    std::shared_ptr<EventState> state;  // the last recording; empty: there was none
 };
-// Blocks that were given back, by what they take; not yet given back to the GPU.
+// Released blocks, by size; not yet returned to the GPU.
 struct HostPool {
     std::multimap<std::size_t, std::byte*> kept;
     std::size_t reserved_bytes = 0;
@@ -47,7 +47,7 @@ struct HostGraph {
 };
 struct HostGraphExec {
     std::vector<HostGraphNode> nodes;  // as they were when it was made
-    std::size_t bytes = 0;             // of the GPU's memory, since it was uploaded
+    std::size_t bytes = 0;             // of GPU memory, since it was uploaded
 };
 struct HostStream {
     std::deque<std::function<void()>> tasks;
@@ -67,7 +67,7 @@ struct Allocation {
 
 struct Host {
     std::mutex mutex;
-    std::condition_variable changed;  // what streams did
+    std::condition_variable changed;  // notified of streams' progress
     cuda_host::Settings settings;
     std::map<std::string, int> fail_in;
     std::map<std::string, int> calls;
@@ -86,19 +86,19 @@ struct Host {
     std::vector<std::string> problems;
     std::vector<std::size_t> pageable_copies;
     std::size_t allocated_bytes = 0;
-    std::mutex copy_engines[2];  // to the GPU, and from it: each makes one copy at a time, whoever asks
+    std::mutex copy_engines[2];  // to the GPU, and from it: each makes one copy at a time
     std::uint32_t launches = 0;
     bool lost = false;
 };
 
 Host& host();
 
-// For the thread's cudaGetLastError().
+// Sets the thread's cudaGetLastError().
 cudaError_t answer(cudaError_t error);
 
-// The lock is held by whoever calls what follows.
+// The caller of the functions below holds the lock.
 
-// Counts the call; what it has to answer before doing anything.
+// Counts the call; returns its immediate result.
 cudaError_t begin(const char* function, cudaError_t injected = cudaErrorUnknown);
 // No write beside an allocation was seen.
 bool guards_intact(std::byte* data, std::size_t bytes);
@@ -106,7 +106,7 @@ bool guards_intact(std::byte* data, std::size_t bytes);
 bool is_idle(const HostStream* stream);
 bool all_idle();
 void enqueue_locked(HostStream* stream, std::function<void()> task);
-// What the runtime says of such a launch.
+// The runtime's error for such a launch.
 cudaError_t refusal_of(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t parameter_bytes);
 void enqueue_kernel_locked(HostStream* stream, dim3 grid, dim3 block, std::size_t shared_bytes,
                            std::function<void()> thread);

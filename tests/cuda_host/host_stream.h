@@ -1,5 +1,5 @@
 #pragma once
-// What the host layer's cuBLAS needs of its runtime.
+// The part of the runtime that the host layer's cuBLAS needs.
 
 #include <functional>
 
@@ -7,7 +7,7 @@
 
 namespace cuda_host {
 
-// Counts a call of a function; cudaSuccess, or the failure that a test asked for.
+// Counts a call of a function; cudaSuccess, or the failure that a test injected.
 cudaError_t enter(const char* function);
 bool has_cublas();
 int compute_major();

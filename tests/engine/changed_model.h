@@ -49,7 +49,7 @@ class ChangedModel {
         std::erase_if(tensors, [&](const Tensor& other) { return other.name == name; });
         return tensor;
     }
-    // Of float32, in the type of the model's other tensors.
+    // Converts float32 values to the type of the model's other tensors.
     void add(const QByteArray& name, const std::vector<float>& values) {
         const QByteArray dtype = tensors.front().dtype;
         Tensor tensor{name, dtype, {std::ssize(values)}, {}};

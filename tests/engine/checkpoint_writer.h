@@ -25,7 +25,7 @@ inline QByteArray safetensors_file(const QByteArray& header, const QByteArray& d
     return little_endian(static_cast<quint64>(header.size())) + header + data;
 }
 
-// A right one, from tensors in the order in which they are added.
+// Writes a valid file, from tensors in the order in which they are added.
 class SafetensorsWriter {
   public:
     template <typename T>

@@ -11,7 +11,8 @@
 
 namespace offstage::tests {
 
-// What `action` throws, or nothing. Another exception than Error ends the test as a failure.
+// The Error that `action` throws, or nothing. Another exception ends the test as a
+// failure.
 template <typename Action>
 std::optional<engine::Error> error_of(Action action) {
     try {
@@ -22,7 +23,8 @@ std::optional<engine::Error> error_of(Action action) {
     return {};
 }
 
-// "" when there is an error of this kind whose sentence holds all `words`, separated by '|'; else what is wrong.
+// "" when there is an error of this kind whose sentence has all `words`, separated by
+// '|'; otherwise the difference.
 inline QString mismatch(const std::optional<engine::Error>& error, engine::ErrorKind kind, const QString& words = {}) {
     if (!error) return "no error";
     const QString sentence = QString::fromUtf8(error->what());

@@ -71,7 +71,7 @@ class GateSession : public engine::Session {
     template <typename Condition>
     void wait(const Condition& condition) {
         std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, std::chrono::seconds(60), condition);  // then the test fails by what it compares
+        changed_.wait_for(lock, std::chrono::seconds(60), condition);  // on a timeout the next comparison fails
     }
 
     std::mutex mutex_;

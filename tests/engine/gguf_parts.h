@@ -58,8 +58,8 @@ struct GgufParts {
             map.bytes().subspan(tensor.offset, static_cast<std::uint64_t>(n) / type.weights * type.bytes);
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
-    // Tensors [first, last), as they are but for what `rename` makes of their names; an
-    // empty name leaves one out.
+    // Tensors [first, last), unchanged except for names that `rename` changes; an empty
+    // name leaves one out.
     using Rename = std::function<std::string(std::string name)>;
     void copy(
         GgufWriter& writer, std::size_t first, std::size_t last,

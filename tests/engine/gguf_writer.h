@@ -13,10 +13,10 @@
 
 namespace offstage::tests {
 
-// Pairs and tensors are written in the order in which they are added; a pair whose key is
-// there already takes the place of the old one. Numbers get the type of the value:
-// integers of 8, 16, 32 or 64 bits with or without sign, float, double, bool, texts, and
-// vectors of them.
+// Pairs and tensors are written in the order in which they are added; a pair with an
+// existing key replaces the old one. Numbers get the type of the value: integers of 8,
+// 16, 32 or 64 bits with or without sign, float, double, bool, texts, and vectors of
+// them.
 class GgufWriter {
   public:
     template <typename T>
@@ -57,7 +57,7 @@ class GgufWriter {
         return add_tensor(name, shape, 0, values);
     }
 
-    // Of the tensors' data; another one than 32 is written as general.alignment.
+    // For the tensors' data; other values than 32 are written as general.alignment.
     GgufWriter& set_alignment(std::uint32_t alignment) {
         alignment_ = alignment;
         return add("general.alignment", alignment);

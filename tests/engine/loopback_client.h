@@ -20,7 +20,7 @@ struct HttpResponse {
     int status = 0;                              // 0: the connection ended before there was one
     std::map<std::string, std::string> headers;  // names in lower case
     std::string body;                            // chunks put together
-    bool whole = false;                          // as long as it says, or up to the last chunk
+    bool whole = false;                          // by its length, or up to the last chunk
 };
 
 class LoopbackClient {
@@ -45,7 +45,7 @@ class LoopbackClient {
     LoopbackClient(const LoopbackClient&) = delete;
     LoopbackClient& operator=(const LoopbackClient&) = delete;
 
-    // False: the other side does not take it any more.
+    // False: the other side accepts no more.
     bool send(std::string_view bytes) {
         while (!bytes.empty()) {
             const ssize_t n = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -54,7 +54,7 @@ class LoopbackClient {
         }
         return true;
     }
-    // What has come when `end` has, or the connection's end.
+    // The received text when `end` has come, or the connection's end.
     const std::string& read_until(std::string_view end) {
         while (received_.find(end) == std::string::npos && read_some()) {
         }

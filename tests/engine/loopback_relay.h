@@ -1,11 +1,12 @@
 #pragma once
 // A relay between two ends on this computer that is as slow as a network: each piece of
-// bytes arrives a fixed time after it was sent, and no faster than a given rate. It can be
-// cut at any moment. The kernel needs no help for that.
+// bytes arrives a fixed time after it was sent, and no faster than a given rate. It can
+// be cut at any moment. Needs no help of the kernel.
 //
-// One thread for all connections, so that it takes little of the processor from the ends. The time counts from when the
-// kernel had the bytes, not from when this thread read them, and timers are set as much earlier as they are late
-// (PunctualTimer); how late pieces were for all that, take_delays_us() says.
+// One thread for all connections, so that it takes little processor time from the ends.
+// The time counts from when the kernel had the bytes, not from when this thread read
+// them, and timers are set earlier by their usual delay (PunctualTimer); take_delays_us()
+// returns the remaining delays of pieces.
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -71,7 +72,7 @@ class LoopbackRelay {
     LoopbackRelay& operator=(const LoopbackRelay&) = delete;
 
     std::uint16_t port() const { return port_; }
-    // All connections that there are end, with whatever is on its way.
+    // Ends all connections, with their bytes in transit.
     void cut() {
         const std::scoped_lock lock(mutex_);
         for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
@@ -82,7 +83,7 @@ class LoopbackRelay {
         const std::scoped_lock lock(moment_mutex_);
         moment_ = {bytes_ + more_bytes, is_cut, std::move(call)};
     }
-    // Whether that was still to come; it comes no more.
+    // Returns whether that was still to come; it is cancelled.
     bool forget_moment() {
         const std::scoped_lock lock(moment_mutex_);
         return std::exchange(moment_.at, kNever) != kNever;
@@ -93,8 +94,8 @@ class LoopbackRelay {
     void refuse(bool refuses) { refuses_ = refuses; }
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t n_connections() const { return n_connections_; }
-    // What pieces really took from one end to the other, beside the time for their bytes, since this was last asked
-    // for; microseconds.
+    // Measured times of pieces from one end to the other, without the time for their
+    // bytes, since the last call; microseconds.
     std::vector<double> take_delays_us() {
         const std::scoped_lock lock(mutex_);
         return std::exchange(delays_us_, {});
@@ -142,7 +143,7 @@ class LoopbackRelay {
         std::deque<Piece> on_way;
         Clock::time_point line_is_free{};
         bool ended = false;    // nothing more comes in
-        bool is_full = false;  // the other end takes no more for now
+        bool is_full = false;  // the other end accepts no more for now
     };
 
     void run() {
@@ -205,7 +206,7 @@ class LoopbackRelay {
         pipes_.back().to = from;
     }
 
-    // When the kernel had what has just been read; now, where it does not say so.
+    // The time when the kernel received the data; now, if it does not report that.
     static Clock::time_point arrival(msghdr& message) {
         const auto now = Clock::now();
         timespec real{};
@@ -250,7 +251,7 @@ class LoopbackRelay {
             ::shutdown(pipe.to, SHUT_RDWR);
         }
     }
-    // What has been on its way for long enough.
+    // Delivers pieces whose time has come.
     void deliver(Pipe& pipe) {
         while (!pipe.on_way.empty() && !pipe.is_full && timer_.is_time(pipe.on_way.front().arrives)) {
             Pipe::Piece& piece = pipe.on_way.front();
@@ -281,10 +282,10 @@ class LoopbackRelay {
     std::atomic<std::uint64_t> bytes_ = 0, n_connections_ = 0;
     std::mutex moment_mutex_;
     Moment moment_;
-    std::mutex mutex_;  // of these two
+    std::mutex mutex_;  // for these two
     std::vector<int> sockets_;
     std::vector<double> delays_us_;
-    // Of the thread.
+    // The thread's.
     PunctualTimer timer_;
     std::list<Pipe> pipes_;
     std::string chunk_ = std::string(64 << 10, '\0');

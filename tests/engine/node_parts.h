@@ -25,7 +25,7 @@
 
 namespace offstage::test {
 
-// A channel of a test: what it is sent lies there until a thread of its own takes it.
+// A test's channel: messages wait in it until its thread takes them.
 class QueuedChannel : public engine::NodeChannel {
   public:
     void send(engine::ToNode message) override {
@@ -59,7 +59,7 @@ class QueuedChannel : public engine::NodeChannel {
     bool cut_ = false;
 };
 
-// Those that there are.
+// The existing channels.
 class QueuedChannels {
   public:
     void add(QueuedChannel& channel) {
@@ -80,21 +80,23 @@ class QueuedChannels {
     std::vector<QueuedChannel*> channels_;
 };
 
-// One node and whatever is connected to it.
+// One node and all its connections.
 class NodeInProcess {
   public:
-    // What the channel does to what passes it; called with the message's number on this
-    // channel, from 0. Any thread.
+    // Faults that the channel adds to its connection and messages. It may call these
+    // functions on any thread.
     struct Faults {
         std::function<bool(engine::FromNode& message)> passes_back;  // false: it is lost
         std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
-        std::function<bool()> connects;                           // false: nobody answers
-        std::function<void(const engine::ToNode& message)> sees;  // what a desktop has sent
+        std::function<bool()> connects;                           // false: no answer
+        std::function<void(const engine::ToNode& message)> sees;  // a desktop's messages
         // It computes so many times as slowly: the thread that has computed waits for the rest.
         std::atomic<double> slow_factor = 1;
-        // It is an older one: what it does not know of these messages it neither reads nor sends.
+        // It is of an earlier version: it neither reads nor sends message fields that are
+        // new.
         bool is_of_before = false;
-        // What it says that experts took: those of a request together, each of a share of a layer; 0: what they did.
+        // The reported time of experts: those of a request together, each of a share of a
+        // layer; 0: the real time.
         double computes_us = 0;
     };
 
@@ -192,8 +194,8 @@ class NodeNetwork {
   public:
     // false: it is lost on its way, in either direction. Any thread.
     std::function<bool(const engine::NodeOutputs& outputs)> passes;
-    std::function<bool()> connects;  // false: nobody answers
-    // Of each message to a node, one after the other.
+    std::function<bool()> connects;  // false: no answer
+    // The time of each message to a node, one after the other.
     std::atomic<std::chrono::milliseconds> takes{std::chrono::milliseconds(0)};
 
     // And of the pings to a node behind the first n of a link.
@@ -210,7 +212,7 @@ class NodeNetwork {
         const std::scoped_lock lock(mutex_);
         nodes_[address_of(i)] = &node;
     }
-    // As the desktop is told of it.
+    // As reported to the desktop.
     engine::NodeAddress address(std::size_t i, NodeInProcess& node, std::string name) const {
         engine::NodeAddress address = node.address(std::move(name));
         address.fingerprint = key_of(i);
@@ -298,7 +300,7 @@ class NodeNetwork {
     std::atomic<int> n_connections_ = 0;
 };
 
-// A machine whose one node it is.
+// A machine with one node.
 struct OneNode {
     explicit OneNode(const engine::LoadRequest& request, engine::NodeExpertsSettings settings = {"cupboard", 2, 0})
         : host(request), node(host, std::move(settings)) {}
@@ -317,7 +319,7 @@ inline engine::JoinSettings quickToReturn(double least_answer_s = 10) {
     settings.patience.deal_anew_factor = 0;
     return settings;
 }
-// Whatever a node holds it computes.
+// Experts that a node holds are always computed there.
 inline engine::JoinSettings insisting(double least_answer_s = 10) {
     engine::JoinSettings settings = quickToReturn(least_answer_s);
     settings.use = engine::NodeUse::kAlways;

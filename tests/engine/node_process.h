@@ -1,5 +1,5 @@
 #pragma once
-// offstage-node as a process of its own, as tests start, break and end it.
+// offstage-node as a separate process, which tests start, break and end.
 
 #include <csignal>
 #include <filesystem>
@@ -19,9 +19,9 @@
 
 namespace offstage::test {
 
-// offstage-node, paired with the desktop of a folder. prefix: what it is started by, as
-// `ip netns exec NAME`; host: the IP address that it listens at; program: offstage-node,
-// or another one that does the same.
+// offstage-node, paired with the desktop of a folder. prefix: the command that starts it,
+// as `ip netns exec NAME`; host: the IP address that it listens at; program:
+// offstage-node, or another one with the same function.
 class NodeProcess {
   public:
     NodeProcess(const QString& state, const std::filesystem::path& desktop, const QStringList& arguments,
@@ -84,7 +84,8 @@ class NodeProcess {
     }
 
   private:
-    // By the process that there was, which may have been killed: its exit status does not tell.
+    // Checks the last process, which may have been killed: its exit status does not show
+    // races.
     void failIfRacesWereSeen() {
 #if defined(__SANITIZE_THREAD__)
         if (m_process && said().contains("ThreadSanitizer")) QTest::qFail(m_out.constData(), __FILE__, __LINE__);

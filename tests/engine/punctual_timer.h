@@ -7,21 +7,21 @@
 
 namespace offstage::test {
 
-// For a thread that has to do something at given times. A timer wakes it late, by some tens of microseconds where the
-// processor was idle: it is asked for as much earlier as it was late before, and what is left is waited for with the
-// processor busy. One thread.
+// For a thread that must act at given times. A timer wakes it late, by some tens of
+// microseconds if the processor was idle: so it is set earlier by its last delay, and the
+// thread waits actively for the rest. One thread.
 class PunctualTimer {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Of the thread that calls: no slack of timers, and before all threads without this priority, where the system
-    // allows that.
+    // For the calling thread: no slack of timers, and before all threads without this
+    // priority, if the system allows that.
     static void make_prompt() {
         ::prctl(PR_SET_TIMERSLACK, 1);  // nanoseconds; 50,000 unless it is set
         const sched_param lowest{::sched_get_priority_min(SCHED_FIFO)};
         ::sched_setscheduler(0, SCHED_FIFO, &lowest);
     }
-    // What the system's timer should be set to.
+    // The time to set the system's timer to.
     Clock::time_point wake_at(Clock::time_point due) const { return due == kNever ? due : due - lead_; }
     // It has woken the thread.
     void woken(Clock::time_point wake_at) {

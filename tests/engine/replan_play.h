@@ -1,5 +1,6 @@
 #pragma once
-// One conversation, token by token, on a model whose plan changes meanwhile: what tests of re-planning share.
+// One conversation, token by token, on a model whose plan changes meanwhile: shared by
+// tests of re-planning.
 
 #include <algorithm>
 #include <functional>
@@ -22,7 +23,7 @@ inline engine::TokenId best(std::span<const float> logits) {
     return static_cast<engine::TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-// A model, what moves its experts, and one conversation.
+// A model, the objects that move its experts, and one conversation.
 struct Play {
     explicit Play(const engine::LoadRequest& request)
         : model(request, engine::LoadedModel::Text::kWanted, {}, {}), replanner(model), sequence(model.new_sequence()) {
@@ -51,8 +52,9 @@ struct Play {
         QVERIFY2(vram.high_water_bytes <= vram.budget_bytes && ram.high_water_bytes <= ram.budget_bytes,
                  "a budget was passed");
     }
-    // No step, with all that a re-plan did before and in it, longer than three times the median and the copy of one
-    // expert in the master's format. For devices whose clock is accounted altogether: there it is no matter of chance.
+    // No step, including a re-plan's work before and in it, may be longer than three
+    // times the median plus the copy of one expert in the master's format. For fully
+    // accounted devices, where times are deterministic.
     void checkSteps() {
         const auto& device = dynamic_cast<const engine::EmulatedAccelerator&>(model.device());
         QVERIFY(device.info().emulated_host && !steps_us.empty());
@@ -77,7 +79,7 @@ struct Play {
     std::function<void()> before_step;  // when places and formats of the step are settled
 };
 
-// The demo model and the budgets it needs, with caches of its own.
+// The demo model and its budgets, with separate caches.
 struct ReplanSetup {
     engine::LoadRequest on(const std::string& device, const std::string& model = demoModel()) const {
         engine::LoadRequest request;
@@ -94,7 +96,7 @@ struct ReplanSetup {
         const Play play(on("emulated:rtx-3060-desktop"));
         const engine::Plan& plan = play.model.plan();
         expert_bytes_ = play.model.demand().expert_bytes;
-        // Of steps of 512 tokens, as where not all experts fit.
+        // For steps of 512 tokens, as if not all experts fit.
         const std::int64_t longer = std::max<std::int64_t>(0, plan.max_step - 512);
         fixed_bytes_ = plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes -
                        static_cast<std::uint64_t>(longer) * play.model.demand().workspace_bytes_per_token;

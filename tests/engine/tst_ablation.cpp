@@ -1,4 +1,4 @@
-// What each part of leaving neurons out gains, on a device whose times are accounted.
+// The gain of each part of leaving neurons out, on a device with accounted times.
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -31,7 +31,7 @@ class TestAblation : public QObject {
         QCOMPARE(demand.copy_bytes_saved_per_token, 0.0);
         QCOMPARE(demand.active_share, 1.0);
         QVERIFY(std::abs(sparse.active_share - 0.45) < 0.01);
-        // As many experts, without what is left out.
+        // As many experts, without the neurons left out.
         QVERIFY(std::abs(sparse.copied_bytes_per_token / demand.copied_bytes_per_token - 0.45) < 0.01);
         QVERIFY(std::abs((sparse.copied_bytes_per_token + sparse.copy_bytes_saved_per_token) /
                              demand.copied_bytes_per_token -

@@ -1,5 +1,5 @@
-// How near to zero neurons are: against sums formed here, from what the experts were
-// given and their weights.
+// How near to zero neurons are: against sums computed here, from the experts' inputs and
+// their weights.
 
 #include <cmath>
 
@@ -28,7 +28,7 @@ std::unique_ptr<LoadedModel> open(const QString& name, const char* device = "cpu
     return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
 }
 
-// One longer than what is computed in one pass, and a single token.
+// One longer than the tokens computed in one pass, and a single token.
 std::vector<std::vector<TokenId>> someTokens(const LoadedModel& model) {
     std::vector<std::vector<TokenId>> sequences(2);
     const auto token = [&](int i) { return static_cast<TokenId>(3 + i * 7 % (model.spec().vocab_size - 3)); };
@@ -52,7 +52,7 @@ double activationOf(const kernels::ExpertSpec& spec, double gate) {
     return 0;
 }
 
-// Of a model on the CPU, whose activations are in this memory: |value| of every neuron,
+// For a model on the CPU, whose activations are in this memory: |value| of every neuron,
 // by layer.
 class DirectSums final : public StepProbe {
   public:

@@ -168,7 +168,7 @@ void TestArena::block_moves_with_its_memory() {
     const DeviceBlock b = std::move(a);
     QCOMPARE(b.data(), data);
     QCOMPARE(b.size(), std::size_t{100});
-    QVERIFY(!a);  // NOLINT(bugprone-use-after-move): what is left is promised to be empty
+    QVERIFY(!a);  // NOLINT(bugprone-use-after-move): the moved-from object must be empty
     QCOMPARE(arena.usage().used_bytes, 256u);
 }
 

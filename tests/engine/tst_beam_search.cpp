@@ -190,7 +190,7 @@ class TestBeamSearch : public QObject {
     // With as many beams as there are sequences nothing is pruned: the answers are the best of all sequences.
     void widthOfAllSequences_findsTheBestOfAll() {
         const Toy toy{11, 4, {0}, 0.5f};
-        const std::int64_t length = 3;  // tokens 1 .. 3 go on, 0 ends: 3 + 9 live beams at most
+        const std::int64_t length = 3;  // tokens 1 .. 3 continue, 0 ends: 3 + 9 live beams at most
         std::vector<BeamAnswer> all;
         const std::function<void(std::vector<TokenId>, double)> visit = [&](std::vector<TokenId> tokens, double sum) {
             std::vector<TokenId> input = {1};
@@ -258,7 +258,7 @@ class TestBeamSearch : public QObject {
         QCOMPARE(branches.size(), std::size_t{2});
         QCOMPARE(branches[0].token, 4);
         QCOMPARE(branches[1].token, 3);
-        // None at all: what was found so far is the answer.
+        // None at all: the tokens so far are the answer.
         const std::vector<float> nothing(10, nan);
         QVERIFY(search.advance(nothing, 5).empty());
         QVERIFY(search.done());

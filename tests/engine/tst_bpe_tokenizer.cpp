@@ -145,8 +145,8 @@ class BpeTokenizerTest : public QObject {
         QVERIFY(n_broken > static_cast<int>(n_lines / 20));
     }
 
-    // What a text has at least, by its size: never more than it has, whatever a
-    // normalizer does to it, and enough to refuse a long word.
+    // The lower bound of a text's tokens: never above the real number, whatever a
+    // normalizer does to it, and high enough to refuse a long word.
     void token_bound_is_never_above_the_tokens_data() { ten_thousand_lines_equal_python_data(); }
     void token_bound_is_never_above_the_tokens() {
         QFETCH(QString, layout);
@@ -263,11 +263,11 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(ids({"c", "=c"}), (Ids{2, 2}));
         QCOMPARE(ids({"=c", "c"}), (Ids{2, 2}));
         QCOMPARE(ids({"ccb"}), Ids{23});
-        QCOMPARE(ids({"cc", "=b"}), (Ids{20, 1}));  // what the template wrote stays a token
+        QCOMPARE(ids({"cc", "=b"}), (Ids{20, 1}));  // the template's text stays a token
         QCOMPARE(ids({"=c", "cc"}), (Ids{2, 20}));
         QCOMPARE(ids({"=cc", "cc", "=cc"}), (Ids{2, 2, 20, 2, 2}));
         QCOMPARE(ids({"a", "=bc"}), Ids{4});  // a word reaches across
-        // Tokens that are not special: those that the template writes mark something.
+        // Tokens that are not special: those that the template writes are markers.
         QCOMPARE(ids({"bb", "=bb", "=aa"}), (Ids{21, 1, 1, 22}));
         QCOMPARE(tokenizer->encode_prompt(prompt_of({"=bb"}), nullptr), Ids{21});
         QCOMPARE(tokenizer->encode_after(4, "bbaacc", chat.get()), (Ids{1, 1, 22, 2, 2}));
@@ -295,7 +295,7 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(ids({"=\u00e9x", "x", "=e\u0301"}), (Ids{2, 2, 20}));  // longer and shorter by the normal form
     }
 
-    // ---------------------------------------------------------------- what the files say
+    // ---------------------------------------------------------------- the files' fields
     void special_tokens_and_ends_are_read() {
         Folder folder;
         folder.write("tokenizer.json", small().dump());
@@ -345,7 +345,7 @@ class BpeTokenizerTest : public QObject {
     }
 
     // GLM-4.5 puts two tokens before a text; the library puts all of a template there,
-    // whatever the fields name.
+    // independent of the fields.
     void template_isPutAroundATextAsAWhole() {
         Folder folder;
         json file = small();
@@ -410,7 +410,7 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(folder.open()->encode("ab"), std::vector<TokenId>{3});
     }
 
-    // AutoTokenizer of transformers 5 takes tokenizer.json, whatever "legacy" is; the
+    // AutoTokenizer of transformers 5 uses tokenizer.json, for any "legacy"; the
     // tokenizer.model beside it would put a blank after each special token.
     void json_counts_where_pieces_lie_beside_it() {
         const std::string pieces = bytes_of(OFFSTAGE_SOURCE_DIR "/resources/demo-model/tokenizer.model");
@@ -607,7 +607,7 @@ class BpeTokenizerTest : public QObject {
         row("[\\w-]+", "e\u0301-x y", {"e\u0301-x", "y"});
         row("\\W", "a. b", {".", " "});
         row("\\h+", "x0fAg", {"0fA"});
-        row("\\p{Han}+", "\u6f14\u5458\u3002\u3001\u3042", {"\u6f14\u5458"});  // not what the script shares
+        row("\\p{Han}+", "\u6f14\u5458\u3002\u3001\u3042", {"\u6f14\u5458"});  // not the script's extensions
         row("[\\p{L}&&[^\\p{Han}]]+", "ab\u6f14c1", {"ab", "c"});
         row("[^\\p{L}&&[^a]]+", "ab1", {"a", "1"});
         row("[a-c[x-z]]+", "axd", {"ax"});

@@ -121,7 +121,8 @@ class TestCachePolicy : public QObject {
         QCOMPARE(chosen(*policy, {0, 2}, residents), (ExpertKey{0, 1}));
     }
 
-    // 2^(half-lives) uses in a row, then another expert's: counts that never halve would keep the first for longer.
+    // 2^(half-lives) uses in a row, then another expert's: counts that never halve would
+    // keep the first for longer.
     void lfu_countsHalve() {
         const auto policy = make(CacheKind::kLfu);
         for (int i = 0; i < 1000; ++i) step(*policy, {{0, 0}});
@@ -145,8 +146,8 @@ class TestCachePolicy : public QObject {
         QCOMPARE(chosen(*policy, {0, 2}, Keys{{0, 3}, {0, 0}}), (ExpertKey{0, 3}));
     }
 
-    // A prompt that uses one expert with all its tokens, then an answer that uses another: the prompt's count is that
-    // of a long use, not of thousands of half-lives.
+    // A prompt that uses one expert with all its tokens, then an answer that uses
+    // another: the prompt's count is that of a long use, not of thousands of half-lives.
     void heat_ofALongPrompt_isBounded() {
         const auto policy = make(CacheKind::kLfu);
         step(*policy, {{0, 0}}, 100000);
@@ -176,7 +177,7 @@ class TestCachePolicy : public QObject {
         QCOMPARE(chosen(*policy, {0, 3}, Keys{{0, 0}}), (ExpertKey{0, 0}));
         policy->forget();
         QCOMPARE(chosen(*policy, {0, 3}, Keys{{0, 0}}), kNobody);
-        // Without counts nothing is known: the one that was used is worth more.
+        // Without counts nothing is known: the used one is worth more.
         const auto fresh = make(static_cast<CacheKind>(kind));
         step(*fresh, {{0, 3}});
         QCOMPARE(chosen(*fresh, {0, 3}, Keys{{0, 0}}), (ExpertKey{0, 0}));
@@ -206,7 +207,8 @@ class TestCachePolicy : public QObject {
         QVERIFY(!holds(in_lru, {0, 0}) && !holds(in_lru, {0, 1}));
     }
 
-    // More experts in turn than there are slots: least recently used always gives up the one that is wanted next.
+    // More experts in turn than there are slots: least recently used always evicts the
+    // one that is needed next.
     void slru_hitsWhereLruThrashes() {
         std::vector<Keys> steps;
         for (int i = 0; i < 400; ++i) {
@@ -223,7 +225,8 @@ class TestCachePolicy : public QObject {
         QVERIFY2(hits > 1000, qPrintable(QString::number(hits)));  // of 1600; with three slots 1200 at most
     }
 
-    // Hotter by a hair is not enough: two experts that take turns would change places for ever.
+    // A minimal lead is not enough: two alternating experts would replace each other
+    // without end.
     void slru_givesWay_byAClearMarginOnly() {
         const auto policy = make(CacheKind::kSlru);
         for (int i = 0; i < 50; ++i) step(*policy, {{0, i % 2}});
@@ -233,7 +236,7 @@ class TestCachePolicy : public QObject {
         QCOMPARE(chosen(*policy, {0, 1}, Keys{{0, 0}}), (ExpertKey{0, 0}));
     }
 
-    // The order that is kept against one that is found anew each time.
+    // The maintained order against a new search each time.
     void residentOrder_findsWhatAScanFinds() {
         constexpr std::uint32_t kNumbers = 60;
         std::mt19937 random(3);
@@ -272,7 +275,7 @@ class TestCachePolicy : public QObject {
         QVERIFY(n_passed_over > 1000);
     }
 
-    // Who may not go is passed over, and who has lost its place is not asked about.
+    // Residents that may not go are skipped, and experts without a place are not checked.
     void victim_mayGo_andHasAPlace_data() {
         QTest::addColumn<int>("kind");
         for (const CacheKind kind : kCacheKinds) QTest::newRow(name_of(kind).data()) << static_cast<int>(kind);
@@ -294,7 +297,7 @@ class TestCachePolicy : public QObject {
         policy->left(chosen_first);
         QVERIFY(!(policy->victim({1, 5}, notFirst).value_or(kNobody) == chosen_first));
         policy->entered(chosen_first);
-        // A place that is taken again is one like any other.
+        // A place that is taken again is a normal one.
         policy->entered({1, 1});
         QCOMPARE(policy->least_useful([](ExpertKey key) { return key.expert == 1; }).value_or(kNobody),
                  (ExpertKey{1, 1}));

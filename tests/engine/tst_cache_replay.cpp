@@ -78,7 +78,7 @@ class TestCacheReplay : public QObject {
         QVERIFY(svg.contains(QStringLiteral("layer 0: 60 % of what was used")));
         QVERIFY(svg.endsWith(QStringLiteral("</svg>\n")));
 
-        // The cache meets the tokens before those that are drawn.
+        // The cache processes the tokens before the drawn ones.
         const CachePictureRequest last{CacheKind::kLru, 2, {}, {0}, 4, 1};
         QVERIFY(QString::fromStdString(cache_picture(trace, nothingKnown(trace), last))
                     .contains(QStringLiteral("layer 0: 100 %")));
@@ -192,7 +192,7 @@ class TestCacheReplay : public QObject {
         QCOMPARE(keys(3, true), (List{{0, 3}, {0, 2}, {1, 0}}));
     }
 
-    // A guess that is right serves the call without being a hit; one that is wrong costs a copy and nothing else.
+    // A right guess serves the call without being a hit; a wrong one only costs a copy.
     void guesses_serveMisses_andEvictNothing() {
         const RoutingTrace trace = clustered(9);
         const Popularity popularity = nothingKnown(trace);

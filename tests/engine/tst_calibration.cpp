@@ -101,8 +101,8 @@ struct Fixture {
     CalibrationRequest request;
 };
 
-// Carries a schedule out as a dispatcher would, and says what the layer took by the device's clock. Every assignment's
-// tokens are its own rows.
+// Carries a schedule out as a dispatcher would, and returns the layer's time by the
+// device's clock. Every assignment's tokens are its own rows.
 double executed_us(Fixture& f, const Schedule& schedule) {
     using Queue = DeviceEvent::Queue;
     constexpr std::size_t kSlots = 2;
@@ -238,7 +238,7 @@ struct FormatRequest {
     int n_packed = 0;
 };
 
-// Remembers what was read of it, and whether that was cold.
+// Records the reads, and whether they were cold.
 class Disk final : public WeightSource, public ColdExperts {
   public:
     kernels::WeightType expert_type() const override { return kernels::WeightType::kBf16; }
@@ -308,7 +308,7 @@ class TestCalibration : public QObject {
         }
     }
 
-    // What the emulated device accounts is what comes out: the profile's own figures.
+    // The result is what the emulated device accounts: the profile's own figures.
     void calibration_ofAnEmulatedDevice_findsTheProfile_data() {
         QTest::addColumn<QString>("id");
         for (const char* id : {"", "fiddler-env1", "fiddler-env2"}) QTest::newRow(id[0] != 0 ? id : "a slow one") << id;
@@ -343,14 +343,14 @@ class TestCalibration : public QObject {
             QVERIFY(isNear(point.us, 2 * p.copy_us(static_cast<double>(point.n_tokens) * kHidden * 4), 0.01));
         }
         const double wanted_gbps = host.read_gbps + p.bus_gbps * p.bus_efficiency;
-        // Of an accounted host the bytes alone decide.
+        // For an accounted host the bytes alone decide.
         const CostModel model(t);
         QVERIFY(isNear(model.sparse_factor(model.master(), 0.4), 0.6));
         QVERIFY(isNear(t.cpu_slowdown, std::max(1.0, wanted_gbps / host.dram_gbps)));
         QVERIFY(isNear(t.copy_slowdown, std::max(1.0, wanted_gbps / host.dram_gbps)));
     }
 
-    // The whole chain: what was calibrated predicts what a layer then takes, with all sides at once.
+    // The whole chain: the calibration predicts a layer's time, with all sides at once.
     void prediction_ofALayer_isWhatTheDeviceAccounts() {
         Fixture f;
         const CostModel cost(f.run());
@@ -412,7 +412,7 @@ class TestCalibration : public QObject {
         for (const double us : {104.0, 2500.0, 103.0}) time.add(us);
         QVERIFY(time.is_settled());
         QCOMPARE(time.us(), 102.0);
-        // One that is much too short says nothing either.
+        // One that is much too short does not count either.
         time.add(1);
         QCOMPARE(time.us(), 102.0);
         RepeatedTime quiet;
@@ -606,14 +606,14 @@ class TestCalibration : public QObject {
         QVERIFY(same(table(2, measured), two) && !measured);
         QCOMPARE(table(4, measured).cpu_expert.size(), std::size_t{3});
         QVERIFY(measured);
-        // What was measured with everything serves as well.
+        // A measurement with everything serves as well.
         CostTable full = two;
         full.cpu_expert = {{1, 5}, {2, 6}, {1024, 900}};
         cache.store(CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false), full);
         QVERIFY(same(table(2, measured), full) && !measured);
     }
 
-    // What is kept is timed again, and measured anew where that shows something else.
+    // Stored costs are timed again, and measured anew if they have changed.
     void format_thatIsKept_isChecked_data() {
         QTest::addColumn<double>("kept");  // times as much as it takes
         QTest::addColumn<int>("days");     // old
@@ -661,7 +661,7 @@ class TestCalibration : public QObject {
         QCOMPARE(cache.notes().size(), std::size_t{noted});
         if (noted)
             QVERIFY(cache.notes().front().english().find("an expert on the CPU took 0.050 ms") != std::string::npos);
-        // What was measured again holds, and where that answered a doubt no other is
+        // Costs that were measured again hold, and if that followed a doubt no other is
         // raised.
         table();
         QVERIFY(!measured);
@@ -739,7 +739,7 @@ class TestCalibration : public QObject {
         QVERIFY(!cache.load("a", found) && cache.load("a", table));
     }
 
-    // One that was kept before one of its parts was measured is measured anew.
+    // Costs that were stored before one of their parts was measured are measured anew.
     void diskReads_areKeptWithTheirParts() {
         const QTemporaryDir folder;
         const CalibrationCache cache(folder.path().toStdString());
@@ -803,13 +803,14 @@ class TestCalibration : public QObject {
         Disk small;
         QVERIFY(measure_disk_read_us(small, 1, 2, 1000, pool, {}) > 0);
         QVERIFY(small.read.size() <= 2 && small.all_cold);
-        // Where the cache keeps them: all are read once more, and none is made cold.
+        // If the cache keeps them: all are read once more, and none is made cold.
         Disk cached;
         QVERIFY(measure_disk_read_us(cached, 4, 10, 1000, pool, {}, false) > 0);
         const std::size_t once = cached.read.size() / 2;
         QVERIFY(once > 0 && cached.read.size() == 2 * once && cached.n_cold == 0);
         for (std::size_t i = 0; i < once; ++i) QCOMPARE(cached.read[i], cached.read[once + i]);
-        // Weights that are drawn have no disk; RAM without room for an expert leaves it unknown.
+        // Drawn weights have no disk; RAM without room for an expert leaves the cost
+        // unknown.
         Disk none;
         none.there = false;
         QCOMPARE(measure_disk_read_us(none, 4, 10, 1000, pool, {}), 0.0);

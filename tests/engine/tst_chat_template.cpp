@@ -78,7 +78,7 @@ void compare_with_golden(const nlohmann::json& expected, const std::string& jinj
     }
 }
 
-// What a template makes of these messages, with {} around what is data.
+// A template's output for these messages, with {} around data.
 std::string shown(const std::string& jinja, const std::vector<ChatMessage>& messages) {
     const PromptText text = ChatTemplate::parse(jinja, "test")->render(messages, kTokens, true);
     std::string out;
@@ -235,7 +235,7 @@ class ChatTemplateTest : public QObject {
 
     void generation_tag_is_transparent() { QCOMPARE(render("{% generation %}x{% endgeneration %}"), std::string("x")); }
 
-    // Each of these would take for ever, all memory or the whole stack.
+    // Each of these would take unlimited time, all memory or the whole stack.
     void bound_ends_rendering_data() {
         QTest::addColumn<QString>("jinja");
         const auto row = [](const char* name, const std::string& jinja) {
@@ -311,12 +311,12 @@ class ChatTemplateTest : public QObject {
                 ChatTemplate::parse(shape["template"].get<std::string>(), "long")->render(messages, kTokens, true);
             QVERIFY(text.size() > 4'000'000);
         }
-        // Chains as long as people write them.
+        // Chains of a length that occurs in practice.
         QCOMPARE(render("{{ ''" + repeated(" + 'x'", 100) + " }}").size(), std::size_t{100});
         QVERIFY(!error_of("{% if 0 %}" + repeated("{% elif 0 %}", 2000) + "{% endif %}").has_value());
     }
 
-    // A template that looks for the parts of a content alone gets them.
+    // A template that reads only the parts of a content gets them.
     void contents_are_parts_where_a_text_would_be_lost() {
         const std::vector<ChatMessage> messages = {
             {Role::kSystem, "S"}, {Role::kUser, "U"}, {Role::kAssistant, "A"}, {Role::kUser, "V"}};
@@ -339,7 +339,7 @@ class ChatTemplateTest : public QObject {
         QCOMPARE(shown("{{ messages | length }}", messages), "4");  // which shows no text at all
     }
 
-    // Text of a message is known as such whatever a template does with it.
+    // Text of a message is marked as such whatever a template does with it.
     void text_of_messages_stays_data_data() {
         QTest::addColumn<QString>("jinja");
         QTest::addColumn<QString>("expected");
@@ -410,7 +410,7 @@ class ChatTemplateTest : public QObject {
 
     // An agent's conversation: the model called a tool and got its result.
     void tool_calls_are_given_as_the_template_takes_them_data() {
-        QTest::addColumn<QByteArray>("call");  // what the template writes of a message with calls
+        QTest::addColumn<QByteArray>("call");  // the template's output for a message with calls
         QTest::addColumn<QString>("expected");
         QTest::newRow("arguments in an object")
             << QByteArray("{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}")
@@ -563,7 +563,7 @@ class ChatTemplateTest : public QObject {
         QCOMPARE(render(jinja_of_go_template(go, "test", ""), messages), std::string("[S\n\nT][a\n\nb]S\n\nT"));
     }
 
-    // What the tokenizer puts before a text, once.
+    // The tokenizer's text before a prompt, once.
     void go_templates_begin_with_the_bos_token() {
         const std::vector<ChatMessage> messages = {{Role::kUser, "hi"}};
         QCOMPARE(render(jinja_of_go_template("{{ .Prompt }}", "test", "<s>"), messages), std::string("<s>hi"));

@@ -38,7 +38,8 @@ std::vector<T> values_of(const TensorView& tensor) {
     return values;
 }
 
-// Is this page in the process's page table? Nothing when the system does not tell.
+// Whether this page is in the process's page table. Nothing if the system does not report
+// it.
 std::optional<bool> is_mapped_in(const std::byte* at) {
     const int fd = ::open("/proc/self/pagemap", O_RDONLY);
     if (fd < 0) return {};
@@ -148,7 +149,7 @@ class TestCheckpoint : public QObject {
 
     void dtype_takes_its_bytes_data() {
         QTest::addColumn<QByteArray>("dtype");
-        QTest::addColumn<int>("bytes");  // of 4 elements
+        QTest::addColumn<int>("bytes");  // for 4 elements
         const std::pair<const char*, int> rows[] = {
             {"F64", 32},        {"I64", 32},    {"U64", 32},    {"C64", 32},    {"F32", 16},    {"I32", 16},
             {"U32", 16},        {"F16", 8},     {"BF16", 8},    {"I16", 8},     {"U16", 8},     {"I8", 4},

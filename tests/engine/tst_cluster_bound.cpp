@@ -46,9 +46,9 @@ class TestClusterBound : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // As printed. 6 machines: the paper prints 0.031 s for the load, which does not go
-    // with the time and the speed of its own row (0.031 + 0.040 + 0.002 is not 0.072);
-    // 0.030 does.
+    // As printed. 6 machines: the paper prints 0.031 s for the load, which does not fit
+    // the time and the speed of its own row (0.031 + 0.040 + 0.002 is not 0.072); 0.030
+    // does.
     void dbrx_hasTheRowsOfTable6_data() {
         QTest::addColumn<double>("load");
         QTest::addColumn<double>("load_tolerance");
@@ -92,8 +92,9 @@ class TestClusterBound : public QObject {
         QVERIFY(std::abs(fast.rows[1].tokens_per_s() - 16.3) <= 0.05);
     }
 
-    // Table 4's speeds on three and four machines from what table 4 says of two. Its own communication grows with the
-    // machines, which the equation does not know: the fourth row is off by that.
+    // Table 4's speeds on three and four machines from its values for two. Its own
+    // communication grows with the machines, which the equation does not include: the
+    // fourth row is off by that.
     void measuredOnTwo_saysWhatToExpectOfMore() {
         ClusterBounds bounds = boundsOf("synthetic:dbrx", 4);
         expect(bounds, parse_cluster_measured("2:0.081,0.038,0.047"));
@@ -143,8 +144,9 @@ class TestClusterBound : public QObject {
         QCOMPARE(price_usd(1, 1000, find_network("infiniband")), 1000.0);  // a single one needs no card
     }
 
-    // Machines that are alike: a message less is always better. A desktop that is fast where the others are slow is
-    // better with helpers, as long as a message costs less than what it saves: at that latency both are the same.
+    // Equal machines: one message less is always better. A desktop that is fast where the
+    // others are slow is better with helpers, as long as a message costs less than it
+    // saves: at that latency both are the same.
     void shapes_crossWhereTheDesktopsGainIsTheMessages() {
         const ModelShape shape = read_model_shape("synthetic:dbrx");
         ClusterBounds alike = cluster_bounds(shape, {}, find_network("10gbe"), 4);

@@ -167,7 +167,7 @@ class TestClusterForecast : public QObject {
         const ClusterPlan plan = make_cluster_plan(d, budgetOf(kMacBytes), p, PlacementKind::kPopular, 2);
         QCOMPARE(plan.n_resident(), std::int64_t{40 * 16});
         QVERIFY(plan.n_copies() < 4);
-        const double exchange_bytes = 6144 * 4 * 2;  // what four experts put out, 16 bits each
+        const double exchange_bytes = 6144 * 4 * 2;  // the outputs of four experts, 16 bits each
         const ClusterForecast f =
             forecast_cluster(plan, d, p, CostModel(macStudio(d)), find_network(network.toStdString()), exchange_bytes,
                              PolicyKind::kBalanced, PolicyKind::kBalanced, 128);
@@ -220,7 +220,7 @@ class TestClusterForecast : public QObject {
         const double token_us = static_cast<double>(d.dense_bytes) / 8e5 +
                                 40 * f.busiest_experts * static_cast<double>(d.expert_bytes) / 8e5 + 40'000 + 1573;
         QVERIFY(isNear(f.whole.decode_tokens_per_s, 1e6 / token_us, 0.01));
-        // A prompt's steps are shared out as well: one owner each would be the slower.
+        // A prompt's steps are balanced as well: one owner each would be slower.
         const ClusterPlan alone = make_cluster_plan(d, budgetOf(0), p, PlacementKind::kPopular, machines);
         QCOMPARE(alone.n_copies(), std::int64_t{0});
         qInfo("%d machines: %.2f experts on the busiest (paper: %.2f), %.1f tokens/s", machines, f.busiest_experts,
@@ -359,7 +359,8 @@ class TestClusterForecast : public QObject {
         }
     }
 
-    // Each goes to whoever has less to do: 5 + 2 against 4 + 3, not 5 + 3 against 4 + 2.
+    // Each goes to the machine with less load: 5 + 2 against 4 + 3, not 5 + 3 against 4 +
+    // 2.
     void popularExperts_goApart() {
         const ModelDemand d = demandOf(2, 4, 1);
         Popularity p = Popularity::uniform(2, 4, 1);
@@ -396,7 +397,8 @@ class TestClusterForecast : public QObject {
         QVERIFY(hit_rate <= 1 + 1e-9);
     }
 
-    // RAM is short, too: what one machine must read from disk, four keep in theirs.
+    // RAM is short, too: experts that one machine must read from disk, four keep in
+    // theirs.
     void machines_needLessRamEach() {
         const ModelDemand d = demandOf(6, 8, 2);
         const Popularity p = skewed(d);
@@ -414,7 +416,7 @@ class TestClusterForecast : public QObject {
         QVERIFY(on_disk(1) > 0);
         QVERIFY(on_disk(2) < on_disk(1));
         QCOMPARE(on_disk(4), std::int64_t{0});
-        // Room for those that come from disk: no more than a machine can be asked for at once.
+        // Room for those that come from disk: no more than a machine can need at once.
         budget.ram_bytes = 8 * kExpertBytes;
         const ModelDemand busy = demandOf(6, 8, 4);
         for (const Plan& machine : make_cluster_plan(busy, budget, p, PlacementKind::kPopular, 4).machines)

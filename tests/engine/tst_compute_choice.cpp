@@ -1,4 +1,4 @@
-// How products are formed where nobody asked: chosen once per machine, and by nothing that noise could change.
+// The form of products by default: chosen once per machine, and not by noise.
 
 #include <filesystem>
 #include <fstream>
@@ -277,7 +277,7 @@ class TestComputeChoice : public QObject {
         QCOMPARE(device->info().fingerprint, fingerprint);  // it rounds nothing now
     }
 
-    // On this machine, whatever it is.
+    // On this machine, with any result.
     void realProducts_areMeasuredOnce() {
         const QTemporaryDir caches;
         const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};

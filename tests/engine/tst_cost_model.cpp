@@ -75,7 +75,7 @@ class TestCostModel : public QObject {
         QVERIFY(std::abs(costs.copy_us - (0.5 + 0.4 * 99.5)) < 1e-12 && std::abs(costs.gpu_us - 4) < 1e-12);
         QVERIFY(std::abs(costs.preparing_us - (50.0 / 3 + 0.4 * 2 * 50)) < 1e-9);
         QVERIFY(std::abs(model.cross_over(model.master()) - 99.5 / 199.5) < 1e-12);
-        // What was counted takes the guess's place, layer by layer, and the older the less.
+        // Counts replace the guess, layer by layer, and older ones count less.
         model.add_active(3, 1000, 200);
         QVERIFY(model.counted_active());
         QCOMPARE(model.active_share(3, 1), 0.2);
@@ -87,7 +87,7 @@ class TestCostModel : public QObject {
         QCOMPARE(model.expert_costs({}, 9, model.master()).cpu_us, model.cpu_us(9));
         QCOMPARE(model.expert_costs({2, true}, 1, model.master()).copy_us, 100.0);
         QVERIFY(!model.copies_sparse(2, 1, kernels::WeightType::kQ4K));
-        // So does an expert whose neurons take longer to be found than its copy takes.
+        // So is an expert whose neurons take longer to find than its copy takes.
         for (int i = 0; i < 100; ++i) model.correct_choosing(1, 8);
         QVERIFY(!model.copies_sparse(2, 1, model.master()));
         QCOMPARE(model.expert_costs({2, false}, 1, model.master()).preparing_us, 0.0);
@@ -99,7 +99,8 @@ class TestCostModel : public QObject {
         model.set_theta(0.1, SparseLoading::kOff, 0);
         QCOMPARE(model.active_share(3, 1), kUnknownActiveShare);
         QCOMPARE(model.expert_costs({}, 1, model.master()).copy_us, 100.0);
-        // What is there already is not copied; and layers of which more is known have shares of their own.
+        // Neurons that are present are not copied; and layers with counts have separate
+        // shares.
         const std::vector<double> of_layers = {0.2, 0.6};
         model.set_theta(0.3, SparseLoading::kAlways, 0.4, of_layers);
         QCOMPARE(model.active_share(0, 1), 0.2);
@@ -120,8 +121,8 @@ class TestCostModel : public QObject {
         QCOMPARE(model.active_share(3, 1), 1.0);
     }
 
-    // As it was measured with some shares of the neurons, between them and beyond; of
-    // each format by itself.
+    // As measured with some shares of the neurons, between them and beyond; for each
+    // format separately.
     void costs_ofActiveNeurons_areTheMeasuredOnes() {
         using offstage::kernels::WeightType;
         CostTable t = table();
@@ -134,7 +135,7 @@ class TestCostModel : public QObject {
         const auto near = [](double a, double b) { return std::abs(a - b) < 1e-12; };
         QVERIFY(near(factor(0.2, model.master()), 0.8));
         QVERIFY(near(factor(0.4, model.master()), 0.9));
-        QVERIFY(near(factor(0.8, model.master()), 1.1));  // where it costs, it costs
+        QVERIFY(near(factor(0.8, model.master()), 1.1));  // a loss is shown as a loss
         QVERIFY(near(factor(0.1, model.master()), 0.75));
         model.set_table(WeightType::kHqq4, table());
         QCOMPARE(factor(0.2, WeightType::kHqq4), 1.0);
@@ -144,7 +145,8 @@ class TestCostModel : public QObject {
         QCOMPARE(model.expert_costs({}, 9, WeightType::kHqq4).cpu_us, model.cpu_us(9, WeightType::kHqq4));
     }
 
-    // What really takes twice as long is predicted so after some layers, for its group of token counts alone.
+    // Work that takes twice as long is predicted so after some layers, for its group of
+    // token counts only.
     void correction_ofASteadyError_learnsIt_data() {
         QTest::addColumn<double>("factor");
         for (const double factor : {0.5, 2.0, 7.0}) QTest::addRow("%g", factor) << factor;
@@ -206,8 +208,8 @@ class TestCostModel : public QObject {
         model.set_table(WeightType::kHqq4, own);
         QVERIFY(model.has_table(WeightType::kHqq4));
         QCOMPARE(model.cpu_us(2, WeightType::kHqq4), 33.0);
-        QCOMPARE(model.disk_read(WeightType::kHqq4).us, 140.0);  // nobody read that format: by its bytes
-        // A correction is the side's, whatever the format.
+        QCOMPARE(model.disk_read(WeightType::kHqq4).us, 140.0);  // not measured for that format: by its bytes
+        // A correction applies to the side, for every format.
         for (int i = 0; i < 100; ++i) model.correct(CostModel::Side::kCpu, 1, 50, 100);
         QCOMPARE(model.cpu_us(1, WeightType::kHqq4) / 33, model.cpu_us(1) / 50);
     }

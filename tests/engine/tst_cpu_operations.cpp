@@ -1,4 +1,5 @@
-// What CpuOperations promises beyond Backend's contract: the same bits on any number of threads.
+// Tests what CpuOperations guarantees beyond Backend's contract: the same bits on any
+// number of threads.
 
 #include <algorithm>
 #include <cmath>
@@ -153,7 +154,8 @@ void TestCpuOperations::experts_of_few_and_many_rows_agree_data() {
     }
 }
 
-// The one-pass kernel and the batched product read the same packed expert: a row's result differs by rounding alone.
+// The one-pass kernel and the batched product read the same packed expert: a row's result
+// differs by rounding alone.
 void TestCpuOperations::experts_of_few_and_many_rows_agree() {
     QFETCH(int, type);
     const auto format = static_cast<WeightType>(type);
@@ -234,8 +236,8 @@ void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company_d
     add(WeightType::kQ5_1, WeightType::kQ4_0, WeightType::kIq4Nl);
 }
 
-// Products of many tokens with a file's blocks are those of each alone: of a matrix, of
-// one by heads, and of experts, on any number of threads and in both orders of sums.
+// Products of many tokens with a file's blocks equal those of each alone: for a matrix,
+// for one by heads, and for experts, on any number of threads and in both orders of sums.
 void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company() {
     QFETCH(int, gate);
     QFETCH(int, up);
@@ -369,8 +371,8 @@ void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() 
     }
 }
 
-// Of a cache in bf16, and where products of prompts are in bf16: there queries are rounded, and a little of the result
-// with them; alone or few they are not, nor with another cache.
+// With a cache in bf16, and prompts' products in bf16: queries are rounded there, and a
+// little of the result with them; single or few ones are not, nor with another cache.
 void TestCpuOperations::attention_is_rounded_in_bf16_for_many_queries_alone() {
     if (kernels::bf16_attention(kernels::cpu_kernels().instruction_set) == nullptr) {
         QSKIP("This processor has no dot product of bf16.");

@@ -1,5 +1,5 @@
-// The CUDA backend on a real GPU: the checks that every device passes, and what a CPU cannot show. Skipped, with the
-// reason, where there is none.
+// The CUDA backend on a real GPU: the checks for every device, and those that a CPU
+// cannot run. Skipped, with the reason, if there is none.
 
 #include <cmath>
 #include <memory>

@@ -1,6 +1,6 @@
 // Models whose weights are in the blocks of their files, through the CUDA backend on a
-// CUDA that runs on the host (tests/cuda_host): wherever the experts are, and while plans
-// move them, the logits are the CPU's. No GPU is tested.
+// CUDA that runs on the host (tests/cuda_host): for every place of the experts, and while
+// plans move them, the logits are the CPU's. No GPU is tested.
 
 #include <map>
 #include <set>
@@ -159,7 +159,7 @@ class TestCudaBlocksOnHost : public QObject {
     void reset(bool cublas) {
         cuda_host::Settings settings;
         settings.cublas = cublas;
-        if (cublas != cublas_) plans_.clear();  // cuBLAS takes memory of its own
+        if (cublas != cublas_) plans_.clear();  // cuBLAS takes additional memory
         cublas_ = cublas;
         cuda_host::reset(settings);
     }
@@ -203,7 +203,7 @@ class TestCudaBlocksOnHost : public QObject {
                plan.expert_bytes * static_cast<std::uint64_t>(percent) / 100 +
                (percent < 100 ? staged * plan.slot_bytes : 0);
     }
-    // What the CPU says to a prompt, greedily.
+    // The CPU's greedy answer to a prompt.
     ExpectedAnswer answered(const QString& name) {
         ExpectedAnswer& answer = answers_[name];
         if (!answer.logits.empty()) return answer;

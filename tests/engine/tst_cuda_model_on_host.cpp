@@ -1,5 +1,6 @@
-// A whole model through the CUDA backend, on a CUDA that runs on the host (tests/cuda_host): its streams are
-// asynchronous, so what is copied, awaited and computed in the wrong order shows here, without a GPU. No GPU is tested.
+// A whole model through the CUDA backend, on a CUDA that runs on the host
+// (tests/cuda_host): its streams are asynchronous, so copies, waits and computations in
+// the wrong order show here, without a GPU. No GPU is tested.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +28,7 @@ namespace {
 
 // Every CUDA thread is a fiber here, and sanitizers slow it tenfold once more: they see a shorter play.
 constexpr int kTokens = test::kSanitized ? 2 : 6;
-// Of RAM, so that experts on the device keep no copy there, and others stay on disk.
+// RAM, so that experts on the device keep no copy there, and others stay on disk.
 constexpr std::uint64_t kRamWithDisk = std::uint64_t{8} << 20;
 constexpr int kPrompts = test::kSanitized ? 1 : 2;
 
@@ -134,7 +135,8 @@ class TestCudaModelOnHost : public QObject {
             std::make_unique<LoadedModel>(on_gpu, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
         const Greedy got = greedy(*gpu, prompts_[0]);
         QCOMPARE(got.tokens, expected.tokens);
-        // What is rounded another way moves a neuron across the theta now and then; most tokens meet none of those.
+        // Different rounding sometimes moves a neuron across the theta; most tokens have
+        // none of those.
         std::vector<double> errors;
         for (std::size_t t = 0; t < got.logits.size(); ++t) {
             errors.push_back(relativeError(got.logits[t], expected.logits[t]));
@@ -157,8 +159,8 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // Layers with a state; layers that differ in heads and positions, with norms of their
-    // own: in one step and in several, and sequences that part.
+    // Layers with a state; layers with different heads, positions and norms: in one step
+    // and in several, and sequences that part.
     void layersOfOtherKinds_answerAsTheCpu_data() {
         QTest::addColumn<QString>("name");
         for (const char* const name : {"qwen3_5_moe_odd_f32", "gemma4_odd_f32", "deepseek_v3_plain_f32"}) {
@@ -199,7 +201,8 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // The GPU packs what a re-plan asks for, and the answers are those of a CPU that packed by itself.
+    // The GPU packs the experts of a re-plan, and the answers are those of a CPU that
+    // packed by itself.
     void replannedFormats_arePackedByTheGpu() {
         const auto in_int8 = [&](LoadedModel& model) {
             Replanner replanner(model);
@@ -238,8 +241,8 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // While tokens are made, memory comes and goes beside them: the device is not waited for, and what is unlocked is
-    // so on another thread.
+    // While tokens are generated, memory is allocated and released beside them: the
+    // device is not waited for, and another thread unlocks memory.
     void replanBetweenLayers_takesAndGivesBackWithoutWaiting() {
         auto model = std::make_unique<LoadedModel>(onHostLayer(QStringLiteral("static"), 80),
                                                    LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
@@ -273,7 +276,7 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // Whatever a copy of an expert comes from is page-locked, so that nobody waits for it.
+    // The sources of experts' copies are page-locked, so that no thread waits for them.
     void copies_comeFromPageLockedMemory() {
         LoadRequest request = onHostLayer(QStringLiteral("transfer"), 45);
         request.ram_bytes = kRamWithDisk;
@@ -281,7 +284,7 @@ class TestCudaModelOnHost : public QObject {
             std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
         QVERIFY(model->experts().disk_slots().size() > 0);
         const std::vector<std::size_t> loading = cuda_host::pageable_copies();
-        constexpr std::size_t kPiece = 262'144;  // of an expert, as OFFSTAGE_COPY_BYTES says
+        constexpr std::size_t kPiece = 262'144;  // of an expert, as in OFFSTAGE_COPY_BYTES
         QVERIFY(model->experts().bytes(0) > kPiece);
         QCOMPARE(std::count(loading.begin(), loading.end(), kPiece), 0);
         const Greedy got = greedy(*model, prompts_[0]);
@@ -292,8 +295,9 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // Where all experts are resident, a token's layers wait for nothing; one that loses an expert, or has them in two
-    // formats, waits for its choice again. Whatever fails or is stopped between, nothing else differs.
+    // If all experts are resident, a token's layers wait for nothing; one that loses an
+    // expert, or has them in two formats, waits for its choice again. Failures and stops
+    // in between change nothing else.
     void choiceLeftOnTheDevice_changesNothingElse() {
         const Answer awaited = answerThroughChanges(true);
         if (QTest::currentTestFailed()) return;
@@ -305,7 +309,8 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(left.events == awaited.events);
         QVERIFY(left.uses == awaited.uses);
         QVERIFY(left.habits == awaited.habits);
-        // Of the step as a whole, and of the layers whose choice is needed at once; the CPU waits for its inputs.
+        // For the step as a whole, and for the layers whose choice is needed at once; the
+        // CPU waits for its inputs.
         QCOMPARE(left.waits[0], 1);
         QCOMPARE(left.waits[1], 1);
         QCOMPARE(left.waits[2], 2);
@@ -313,9 +318,11 @@ class TestCudaModelOnHost : public QObject {
         for (const int waits : awaited.waits) QVERIFY(waits >= 9);
     }
 
-    // What a token's layers start is replayed as CUDA graphs: over a number of keys that takes more splits, in another
-    // conversation, when experts change their format or leave the device, where building or starting a graph fails,
-    // over keys in another type, and with room for more of them. No bit differs from starting each kernel by itself.
+    // The launches of a token's layers are replayed as CUDA graphs: over a number of keys
+    // that takes more splits, in another conversation, when experts change their format
+    // or leave the device, if building or starting a graph fails, over keys in another
+    // type, and with room for more of them. No bit differs from starting each kernel by
+    // itself.
     void graphs_changeNothing_data() {
         QTest::addColumn<bool>("resident");
         QTest::newRow("all resident") << true;
@@ -342,12 +349,12 @@ class TestCudaModelOnHost : public QObject {
                                         .arg(each.calls[i])
                                         .toUtf8();
             QCOMPARE(each.replays[i], 0);
-            // Where there is room for more keys: graphs of what got the same place again
-            // go on.
+            // With room for more keys: graphs whose memory got the same place again
+            // continue.
             const bool goes_on = i == kMoreKeysStep && graphs.replays[i] > expected[i];
             QVERIFY2(graphs.replays[i] == expected[i] || goes_on, step);
-            // Whatever the number of kernels: the inputs and the logits are copied, and of each layer that the CPU has
-            // a share of the rows that it computed. No kernel is started by itself.
+            // For any number of kernels: the inputs and the logits are copied, and the
+            // rows that the CPU computed of each layer. No kernel is started by itself.
             const bool all_replayed = expected[i] == (!resident ? 5 : i < kWholeSteps ? 1 : 3);
             if (all_replayed) QVERIFY2(graphs.launches[i] == 0, step);
             const int n_shared_layers = !resident ? 2 : i < kWholeSteps ? 0 : 1;
@@ -358,8 +365,8 @@ class TestCudaModelOnHost : public QObject {
         }
     }
 
-    // Of a token's layers experts are streamed, and some stay in the place of others: what the device has is looked up
-    // there all the same.
+    // Experts of a token's layers are streamed, and some stay in the place of others:
+    // resident ones are still looked up on the device.
     void graphs_changeNothingWhereExpertsMove() {
         Greedy answers[2];
         for (const bool graphs : {false, true}) {
@@ -375,7 +382,7 @@ class TestCudaModelOnHost : public QObject {
             // From the third token on what each of the layers looks up.
             const int n_looked_up = (kTokens - 2) * 8;
             if (graphs) QVERIFY2(n_replayed >= n_looked_up, qPrintable(QString::number(n_replayed)));
-            // What plans set aside for them is enough, by this layer's 512 bytes a node.
+            // Plans reserve enough for them, by this host layer's 512 bytes a node.
             const auto nodes = static_cast<int>(model->device().replays().bytes / 512);
             QVERIFY2(nodes <= 8 * 32 + 16, qPrintable(QString::number(nodes)));
             model.reset();
@@ -386,9 +393,9 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(answers[0].logits == answers[1].logits);
     }
 
-    // Over keys of which most lie in RAM: a layer's are copied while the one before computes,
-    // also for a step that is stopped before they are asked for; tokens are replayed as graphs
-    // behind them.
+    // Over keys of which most lie in RAM: a layer's are copied while the one before
+    // computes, also for a step that is stopped before they are needed; tokens are
+    // replayed as graphs behind them.
     void keysInRam_changeNothing() {
         std::vector<std::vector<float>> logits[2];
         int n_copies[2], n_begun[2];
@@ -472,7 +479,7 @@ class TestCudaModelOnHost : public QObject {
         std::vector<std::vector<std::uint64_t>> events;
         std::vector<std::vector<std::uint64_t>> uses;
         std::vector<double> habits;
-        // Of each step: graphs that were started, calls of the runtime, kernels that were started by themselves.
+        // For each step: started graphs, calls of the runtime, single kernels.
         std::vector<int> replays, calls, launches;
     };
 
@@ -493,8 +500,9 @@ class TestCudaModelOnHost : public QObject {
         void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
     };
 
-    // One token a step. Before the third one layer's experts change their format, and one of another layer; in the
-    // fourth an expert leaves the device. A step that fails and one that is stopped follow, each made again.
+    // One token a step. Before the third one layer's experts change their format, and one
+    // of another layer; in the fourth an expert leaves the device. A step that fails and
+    // one that is stopped follow, each made again.
     Answer answerThroughChanges(bool awaited) {
         LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
         request.learn_placement = false;
@@ -558,7 +566,7 @@ class TestCudaModelOnHost : public QObject {
         forward.set_between_layers({});
 
         [&] {
-            // What the third layer's experts are called by does not reach the device.
+            // The launch with the third layer's experts does not reach the device.
             in_int8(of_layer(2));
             model.device().fail_copy(4);
             QVERIFY(step() == Forward::Outcome::kFailed);
@@ -578,9 +586,10 @@ class TestCudaModelOnHost : public QObject {
         return answer;
     }
 
-    // Graphs that each step of answerInGraphs() starts. Where all experts are resident there is one of the whole step,
-    // in the first kWholeSteps; then an expert leaves one layer. Of each layer that the CPU has a share of there is one
-    // of what the device looks up, and one of what follows; and one of what is before the first of these.
+    // Graphs that each step of answerInGraphs() starts. If all experts are resident there
+    // is one of the whole step, in the first kWholeSteps; then an expert leaves one
+    // layer. Each layer that the CPU has a share of has one for the looked-up experts,
+    // and one for the rest; and there is one for the part before the first of these.
     using Counts = std::array<int, 29>;
     static constexpr Counts kReplays = {0, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 0, 1, 0,
                                         3, 3, 0, 0, 0, 0, 3, 3, 2, 3, 3, 1, 3, 3};
@@ -589,7 +598,8 @@ class TestCudaModelOnHost : public QObject {
     static constexpr std::size_t kWholeSteps = 14, kMoreKeysStep = 26;
     static constexpr int kMostCalls = 11, kMostSharedCalls = 14;  // of a step, and of such a layer
 
-    // Steps of one token in two conversations, the first of which has read 60 tokens before.
+    // Steps of one token in two conversations, the first of which has read 60 tokens
+    // before.
     Answer answerInGraphs(bool resident, bool graphs) {
         LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
         request.model = tinyModel("grouped_bf16");
@@ -616,8 +626,8 @@ class TestCudaModelOnHost : public QObject {
             const Segment segment{&sequence, tokens};
             const std::uint64_t begin = recorder.n_events();
             const std::uint64_t replayed = device.replays().n_replayed;
-            // Times are read when the step has ended, three of each layer, and are not counted; nor how often somebody
-            // asks whether it has.
+            // Times are read when the step has ended, three of each layer, and are not
+            // counted; nor are queries of whether it has ended.
             const auto calls = [&] {
                 return cuda_host::calls_of_all(here) - 2 * cuda_host::calls_of("cudaEventElapsedTime", here) -
                        cuda_host::calls_of("cudaEventQuery", here);

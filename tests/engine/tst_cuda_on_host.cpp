@@ -1,5 +1,4 @@
-// The CUDA backend's operations on the host. What real hardware does with them is for
-// tst_cuda_backend.cpp.
+// The CUDA backend's operations on the host. tst_cuda_backend.cpp tests real hardware.
 
 #include <memory>
 
@@ -104,7 +103,8 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
         const bool of_blocks = QString(name).contains("_blocks") && !QString(name).startsWith("embed");
         if (of_blocks) QTest::addRow("inputs of 8 bits: %s", name) << 8 << 6 << false << 4 << check << true;
         if (test::kSanitized) continue;  // every lane is a fiber: minutes
-        // Without cuBLAS, and on older GPUs, products alone differ: cuBLAS has no bfloat16 for these.
+        // Without cuBLAS, and on older GPUs, only products differ: cuBLAS has no bfloat16
+        // for these.
         if (!QString(name).startsWith("multiply") && !QString(name).startsWith("experts")) continue;
         QTest::addRow("host layer as 8.6 without cuBLAS: %s", name) << 8 << 6 << false << 3 << check << false;
         QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check << false;
@@ -151,12 +151,13 @@ void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu() {
     QFETCH(int, n_kv_heads);
     QFETCH(int, head_dim);
     QFETCH(int, sliding_window);
-    // No heads of the cache of their own: latent attention.
+    // The cache has no separate heads: latent attention.
     const kernels::AttentionShape shape =
         n_kv_heads == 0 ? parity::latent_attention(n_heads, head_dim, head_dim / 10 * 2, sliding_window)
                         : parity::grouped_attention(n_heads, n_kv_heads, head_dim, sliding_window);
     const std::unique_ptr<Backend> backend = open_on_host();
-    // More keys than the splits hold at their least; more segments than a launch takes; both ways in one step.
+    // More keys than the splits hold at their least; more segments than a launch takes;
+    // both kinds in one step.
     std::vector<std::vector<parity::TestSequences::Length>> steps = {{{4500, 1}, {4096, 2}},
                                                                      {{70, 45}, {5, 3}, {0, 9}}};
     steps.emplace_back();
@@ -265,8 +266,8 @@ void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
     QVERIFY2(backend->ok(), backend->failure().english().c_str());
 }
 
-// Whether inputs are rounded for experts of many rows is asked of a choice of its own
-// where they are small; then all of them are five launches.
+// For small experts, rounding of inputs for many rows is a separate choice; all of them
+// are five launches then.
 void TestCudaOnHost::small_experts_of_many_rows_are_chosen_for_apart() {
     using kernels::ByteInputTypes;
     using kernels::WeightType;
@@ -306,8 +307,8 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once_data() {
     QTest::addRow("in a window") << 64 << 2 << 1900 << 3;
 }
 
-// Copied to the device a few blocks at a time, as its memory allows, and by a copy queue; the
-// first of them before they are asked for, what is written meanwhile only then. No bit
+// Copied to the device a few blocks at a time, as its memory allows, and by a copy queue;
+// the first of them ahead of use, blocks that change meanwhile only at use. No bit
 // differs.
 void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     QFETCH(int, key_dim);
@@ -365,7 +366,8 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     }
     QVERIFY(std::isfinite(runs[0].result[0]));
     QVERIFY(runs[0].fetches == 0 && runs[0].copies == 0 && runs[1].fetches == 0);
-    // A table, then pieces of the prompt's keys, each put into it by one launch and met by another.
+    // A table, then pieces of the prompt's keys, each entered by one launch and read by
+    // another.
     const QString said = QStringLiteral("%1 and %2 launches, %3 copies, %4 and %5 with keys that were fetched")
                              .arg(runs[0].launches)
                              .arg(runs[1].launches)
@@ -378,8 +380,8 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     }
 }
 
-// A range's keys are on their way before attention meets those of the range before; and the
-// next layer's before its products, which go on when nobody asks for them.
+// A range's keys are being copied before the attention of the range before; and the next
+// layer's before its products, which continue if they are not used.
 void TestCudaOnHost::keys_are_copied_beside_the_work() {
     const kernels::AttentionShape shape = parity::grouped_attention(2, 2, 64);
     const std::unique_ptr<Backend> backend = open_on_host();
@@ -404,7 +406,8 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     QVERIFY(!backend->ok());
     backend->clear_failure();
     QVERIFY2(two_ranges >= 4 && two_ranges < all, qPrintable(QStringLiteral("%1 of %2").arg(two_ranges).arg(all)));
-    // The second range's first copy fails: it was asked for before the first one's attention.
+    // The second range's first copy fails: it was requested before the first one's
+    // attention.
     const int launched = cuda_host::calls_of("cudaLaunchKernel");
     cuda_host::fail_call("cudaMemcpyAsync", two_ranges / 2 + 1);
     attend();
@@ -412,7 +415,8 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     QVERIFY(!backend->ok());
     backend->clear_failure();
     QCOMPARE(cuda_host::calls_of("cudaLaunchKernel") - launched, 1);
-    // As many are fetched; again, since nobody knows what was written meanwhile; and then met.
+    // As many are fetched; again, since the keys may have changed meanwhile; and then
+    // used.
     const auto fetch = [&] { backend->fetch_keys(1, shape, segments, sequences.shape()); };
     const int fetched = copies();
     fetch();
@@ -423,7 +427,7 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     QCOMPARE(copies() - fetched, two_ranges + all);
     attend();
     QCOMPARE(copies() - fetched, two_ranges + 2 * all);
-    // Given up: the compute queue goes on after what was begun.
+    // Given up: the compute queue continues behind the begun copies.
     fetch();
     const int waits = cuda_host::calls_of("cudaStreamWaitEvent");
     backend->forget_keys();
@@ -431,7 +435,7 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     QCOMPARE(cuda_host::calls_of("cudaStreamWaitEvent") - waits, 2);
     parity::finish(*backend);
     QVERIFY(backend->ok());
-    // Without room nothing is fetched, and attention says so.
+    // Without room nothing is fetched, and attention reports it.
     const std::unique_ptr<Backend> other = open_on_host();
     const parity::TestSequences theirs(*other, shape, std::vector<parity::TestSequences::Length>{{2000, 9}}, 2);
     const int unreserved = copies();
@@ -442,8 +446,8 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     QVERIFY(QString::fromStdString(other->failure().english()).contains("scratch"));
 }
 
-// Where a token's keys are counted on the device, as many splits are launched for many numbers of keys, and no bit
-// differs.
+// If a token's keys are counted on the device, one number of splits serves many numbers
+// of keys, and no bit differs.
 void TestCudaOnHost::one_tokens_place_may_be_the_devices_to_read() {
     struct Case {
         kernels::AttentionShape shape;
@@ -459,7 +463,7 @@ void TestCudaOnHost::one_tokens_place_may_be_the_devices_to_read() {
     for (const Case& each : cases) {
         Backend::StepShape step = parity::largest_step();
         step.attention = each.shape;
-        step.context = each.past + 1;  // no more scratch memory than so many keys need
+        step.context = each.past + 1;  // no more scratch memory than for so many keys
         backend->reserve(step);
         const std::vector<parity::TestSequences::Length> lengths = {{each.past, 1}};
         const std::int64_t stride = parity::query_stride(each.shape);
@@ -503,7 +507,7 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const parity::OnDevice<float> y(*backend, parity::filled(9 * 8, 0.0f));
     backend->multiply(weight.view, inputs.data(), 9, y.data());
     QVERIFY(lacks_scratch());
-    // What is reserved for one token is enough for it, whatever the step before took.
+    // Memory reserved for one token is enough for it, after any larger step.
     Backend::StepShape shape;
     shape.hidden_dim = 64;
     shape.ffn_dim = 64;

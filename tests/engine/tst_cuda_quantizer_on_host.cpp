@@ -132,7 +132,7 @@ void TestCudaQuantizerOnHost::what_cannot_be_quantized_is_refused() {
     QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
     QVERIFY(backend->ok());
     QVERIFY(cpu_.row_quantizer() == nullptr);
-    // A model whose rows no format takes gives no memory away for it.
+    // A model whose rows suit no format reserves no memory for it.
     Backend::StepShape odd = parity::largest_step();
     odd.hidden_dim = 72;
     const std::unique_ptr<Backend> other = open_on_host();
@@ -140,7 +140,8 @@ void TestCudaQuantizerOnHost::what_cannot_be_quantized_is_refused() {
     QVERIFY(other->row_quantizer() == nullptr);
 }
 
-// By way of the program's own quantizer: many pieces in turn, and what the device cannot do is done by the threads.
+// With the program's own quantizer: many pieces in turn, and the threads do the work that
+// the device cannot.
 void TestCudaQuantizerOnHost::quantizing_fails_over_to_the_cpu() {
     using kernels::WeightType;
     constexpr std::int64_t kCols = 64 * 256, kRows = 200;  // 64 rows a piece
@@ -160,7 +161,8 @@ void TestCudaQuantizerOnHost::quantizing_fails_over_to_the_cpu() {
         std::unique_ptr<Backend> backend = open_for_quantizing(kCols);
         QCOMPARE(backend->row_quantizer()->rows_per_piece(kCols, WeightType::kF32, WeightType::kInt8), 64);
         same(*backend, kRows);
-        // The third piece fails: two are there, or one where that of the second is not known.
+        // The third piece fails: two are done, or one if the second's result is not
+        // known.
         cuda_host::fail_call(function, function[4] == 'M' ? 5 : 3);
         std::vector<std::byte> out(want.size());
         Quantizer quantizer(pool_, QuantMethod::kHqq, backend->row_quantizer());

@@ -1,5 +1,4 @@
-// The CUDA backend on the host: how it opens, its queues, memory and graphs, and whatever
-// fails.
+// The CUDA backend on the host: opening, queues, memory and graphs, and failures.
 
 #include <algorithm>
 #include <functional>
@@ -71,7 +70,7 @@ bool run_a_step(Backend& backend) {
         const ExpertCall calls[] = {{expert, 0, 3}, {expert, 3, kRows - 3}};
         backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
         backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden}, x.as<float>(), kRows, y.as<float>());
-        // Whatever fails, the packed bytes are there: the processor makes them then.
+        // After any failure the packed bytes are there: the processor makes them then.
         kernels::ThreadPool one(1);
         Quantizer(one, QuantMethod::kHqq, backend.ok() ? backend.row_quantizer() : nullptr)
             .quantize(plain, kernels::WeightType::kHqq3, fewer.data());
@@ -260,7 +259,8 @@ void TestCudaQueuesOnHost::sequences_that_come_again_are_replayed() {
     repeated.run(0, 3.0f);
     QVERIFY(counts() == Counts(3, 6));
     QVERIFY(repeated.right());
-    // What comes between goes after what was kept: nothing is replayed then, and nothing lost.
+    // Other work in between comes after the recorded work: nothing is replayed then, and
+    // nothing lost.
     for (int what = 0; what < 4; ++what) {
         backend->begin_repeated(0);
         repeated.run(0, 3.0f);  // goes on, and ends it
@@ -302,7 +302,8 @@ void TestCudaQueuesOnHost::sequences_that_come_again_are_replayed() {
     QVERIFY(backend->ok() && backend->take_note().empty());
 }
 
-// What they take is counted as soon as they are there, and where there is no room for it they go.
+// Their memory is counted as soon as they exist, and without room for it they are
+// destroyed.
 void TestCudaQueuesOnHost::graphs_are_of_the_budget() {
     const std::unique_ptr<Backend> backend = open_on_host();
     Repeated repeated(*backend);
@@ -316,7 +317,7 @@ void TestCudaQueuesOnHost::graphs_are_of_the_budget() {
     QCOMPARE(backend->replays().bytes, kGraph);
     QCOMPARE(workspace() - before, kGraph);
     QCOMPARE(backend->others_bytes(), others);
-    // Another one in its place takes what it left.
+    // Another one in its place reuses its memory.
     repeated.run(0, 0.25f, 3);
     QCOMPARE(backend->replays().n_graphs, std::uint64_t{2});
     QCOMPARE(workspace() - before, kGraph);
@@ -334,7 +335,7 @@ void TestCudaQueuesOnHost::graphs_are_of_the_budget() {
     const std::uint64_t n_replayed = backend->replays().n_replayed;
     repeated.run(1, 0.5f, 3);
     QCOMPARE(backend->replays().n_replayed, n_replayed);
-    // With room they come back when they are asked for.
+    // With room they are built again on demand.
     memory.set_budget(budget);
     backend->set_graphs(true);
     repeated.run(1, 0.5f, 3);
@@ -377,7 +378,8 @@ void TestCudaQueuesOnHost::a_graph_that_fails_changes_nothing() {
         repeated->run(0, 3.0f, 2);
         const bool injected = cuda_host::calls_of(name) - called >= n;
         cuda_host::fail_call(name, 0);
-        // Graphs are given up, which is said once; the rest fails, as it would without them.
+        // Graphs are given up, which is reported once; other failures stay failures, as
+        // without graphs.
         QCOMPARE(backend->ok(), of_graphs || !injected);
         QCOMPARE(backend->take_note().empty(), !(of_graphs && injected));
         QVERIFY(backend->take_note().empty());
@@ -399,7 +401,8 @@ void TestCudaQueuesOnHost::a_graph_that_fails_changes_nothing() {
     QVERIFY(n_injected > 0);
 }
 
-// Memory is taken and given back while the device works: nothing waits for it, and nobody gets what another still uses.
+// Memory is allocated and released while the device works: nothing waits for it, and no
+// block has two users.
 void TestCudaQueuesOnHost::memory_comes_and_goes_beside_the_work() {
     constexpr std::size_t kBytes = std::size_t{1} << 20;
     const std::unique_ptr<Backend> backend = open_on_host();
@@ -430,7 +433,7 @@ void TestCudaQueuesOnHost::memory_comes_and_goes_beside_the_work() {
     parity::finish(*backend);
     QVERIFY(backend->ok());
     QVERIFY(got == sent);
-    // What was given back is kept while the budget has room for it, and no longer.
+    // Released blocks are kept while the budget has room for them, and no longer.
     results.clear();
     QVERIFY(cuda_host::taken_bytes() > taken);
     memory.set_budget(memory.usage().used_bytes);
@@ -444,7 +447,7 @@ void TestCudaQueuesOnHost::lost_context_stays_a_failure() {
     QVERIFY(!run_a_step(*backend));
     backend->clear_failure();
     QVERIFY(!backend->ok());
-    QVERIFY(backend->has_happened(backend->record(DeviceEvent::Queue::kCompute)));  // nobody waits for ever
+    QVERIFY(backend->has_happened(backend->record(DeviceEvent::Queue::kCompute)));  // no wait lasts forever
     cuda_host::lose_context(false);
     backend->clear_failure();
     QVERIFY(backend->ok());

@@ -1,5 +1,5 @@
-// Reads straight from the disk: the same bytes through io_uring and through threads, what
-// comes short, what fails, and files that are not what they were.
+// Reads directly from the disk: the same bytes through io_uring and through threads,
+// short reads, failures, and files that have changed.
 
 #include <cerrno>
 #include <cstring>
@@ -67,7 +67,7 @@ class TestDirectReads : public QObject {
         };
         row("the best way", DirectReads::Kind::kBest, m_folder.path());
         row("threads", DirectReads::Kind::kThreads, m_folder.path());
-        // Where the file system keeps its files in memory.
+        // A file system that keeps its files in memory.
         if (std::filesystem::is_directory("/dev/shm")) {
             row("the best way, in memory", DirectReads::Kind::kBest, QStringLiteral("/dev/shm"));
             row("threads, in memory", DirectReads::Kind::kThreads, QStringLiteral("/dev/shm"));
@@ -157,7 +157,7 @@ class TestDirectReads : public QObject {
         direct.give_up_direct();
         QVERIFY(!read.advance(17));
         QCOMPARE(read.offset(), kPage + at + 17);
-        // All that is wanted is there, though not all that was asked for.
+        // All needed bytes are there, though not all requested ones.
         const auto done = read.advance(static_cast<std::int64_t>(3 * kPage + 5 - at - 17));
         QVERIFY(done && done->id == 9 && done->problem.empty());
     }

@@ -43,7 +43,7 @@ struct Neighbour final : ExecutorCost {
     bool preferred = false;
 };
 
-// CPU 100 + 10 n, GPU 20 whatever n, copy 300; no other cost.
+// CPU 100 + 10 n, GPU 20 for any n, copy 300; no other cost.
 CostTable plainTable() {
     CostTable t;
     t.weight_copy_us = 300;
@@ -215,15 +215,16 @@ class TestDispatchPolicy : public QObject {
         t.copy_slowdown = 2;
         t.cpu_slowdown = 1.5;
         const CostModel cost(t);
-        // CPU: 110 alone, 165 beside the copy, which gets 82.5 done until then and needs 217.5 more, then the GPU 20.
+        // CPU: 110 alone, 165 beside the copy, which gets 82.5 done until then and needs
+        // 217.5 more, then the GPU 20.
         const std::vector<Assignment> both = {{0, 1, Way::kCopy}, {1, 1, Way::kCpu}};
         QCOMPARE(makespan_us(both, cost, 2), 165 + 217.5 + 20);
         // Three on the CPU: the copy takes 600, in which the CPU does 330 in 495.
         const std::vector<Assignment> more = {
             {0, 1, Way::kCopy}, {1, 1, Way::kCpu}, {2, 1, Way::kCpu}, {3, 1, Way::kCpu}};
         QCOMPARE(makespan_us(more, cost, 2), 495 + 52.5 + 20);
-        // One that computes for long reads little: at 1100 for the weights of 110 both ask for (110 + 30) / (110 + 300)
-        // of what disturbed them, which disturbs nobody.
+        // One that computes for long reads little: at 1100 for the weights of 110 both
+        // cause (110 + 30) / (110 + 300) of the slow-down, which is none.
         const std::vector<Assignment> longer = {{0, 1, Way::kCopy}, {1, 100, Way::kCpu}};
         QCOMPARE(cost.cpu_us(100), 1100.0);
         QCOMPARE(makespan_us(longer, cost, 2), 1100.0);
@@ -263,7 +264,8 @@ class TestDispatchPolicy : public QObject {
         for (const PolicyKind kind : kAll) QCOMPARE(ways(decided(kind, loads, cost)), "RRRR");
     }
 
-    // Each alone is faster on the CPU (110 against 320), but eight of them are not: threshold cannot see it.
+    // Each alone is faster on the CPU (110 against 320), but eight of them are not:
+    // threshold cannot see it.
     void balanced_ofManySmallMisses_usesBothSides() {
         const CostModel cost(plainTable());
         const auto loads = misses({1, 1, 1, 1, 1, 1, 1, 1});
@@ -432,8 +434,9 @@ class TestDispatchPolicy : public QObject {
         QCOMPARE(ways(schedule), std::string("GGGG"));
     }
 
-    // Dear machines that the person insists on: what they hold and the accelerator does not is theirs in all policies,
-    // which decide about the rest as if that were the layer.
+    // Expensive machines that the user prefers: experts that they hold and the
+    // accelerator does not are theirs in all policies, which decide about the rest as if
+    // that were the layer.
     void preferredExecutors_takeWhatTheyHold_inAnyPolicy_data() {
         QTest::addColumn<int>("policy");
         QTest::addColumn<std::string>("as_decided");
@@ -454,7 +457,7 @@ class TestDispatchPolicy : public QObject {
         const std::array<const ExecutorCost*, 2> elsewhere = {&neighbours[0], &neighbours[1]};
         std::vector<ExpertLoad> loads = misses({1, 1, 1, 1, 1});
         loads[0].place = loads[3].place = Place::kDevice;
-        for (ExpertLoad& load : loads) load.elsewhere = 3;  // also what is here
+        for (ExpertLoad& load : loads) load.elsewhere = 3;  // also experts that are here
         Schedule schedule;
         const auto kind = static_cast<PolicyKind>(policy);
         decide(kind, loads, cost, 2, schedule, elsewhere);
@@ -468,7 +471,8 @@ class TestDispatchPolicy : public QObject {
         loads.push_back({5, 1, Place::kRam});
         decide(kind, loads, cost, 2, schedule, elsewhere);
         QCOMPARE(ways(schedule), with_another);
-        // One of the two is not insisted on: what it alone has is the policy's to decide about.
+        // One of the two is not preferred: the policy decides about experts that only it
+        // has.
         neighbours[1].preferred = false;
         loads[1].elsewhere = 2;
         decide(kind, loads, cost, 2, schedule, elsewhere);
@@ -498,7 +502,7 @@ class TestDispatchPolicy : public QObject {
         QCOMPARE(allocations, before);
     }
 
-    // No assertion on time: the figure is for whoever reads the log.
+    // No assertion on time: the figure is for readers of the log.
     void decision_timeIsReported_data() {
         QTest::addColumn<int>("experts");
         QTest::addColumn<int>("tokens");
@@ -563,7 +567,7 @@ class TestDispatchPolicy : public QObject {
         QCOMPARE(makespan_us(copied.assignments, cost, 2), copied.makespan_us);
     }
 
-    // The CPU computes with what is there while the disk reads the others.
+    // The CPU computes present experts while the disk reads the others.
     void makespan_withReadsBesideTheCpu_waitsForTheLonger() {
         CostTable t = plainTable();  // an expert of one token: 110 us
         t.expert_bytes = 1000;
@@ -578,10 +582,10 @@ class TestDispatchPolicy : public QObject {
             return schedule.makespan_us;
         };
         QCOMPARE(us(loads, 10), 330.0);             // there is always something to compute with
-        QCOMPARE(us(from_disk, 100), 100.0 + 220);  // but for the time of the first read
+        QCOMPARE(us(from_disk, 100), 100.0 + 220);  // except for the time of the first read
         QCOMPARE(us(from_disk, 150), 300.0 + 110);  // it waits for each of them
         QCOMPARE(us(loads, 1000), 2000.0 + 110);
-        // What reading takes from the CPU makes its work longer, and not the reads.
+        // The CPU's time for reading makes its own work longer, not the reads.
         t.disk.cpu_us = 20;
         QCOMPARE(us(loads, 10), 330.0 + 2 * 20);
         QCOMPARE(us(from_disk, 100), 100.0 + 220 + 2 * 20);

@@ -1,4 +1,5 @@
-// Which policies are tried on live tokens, in which order and for how long. Costs and times are scripted.
+// Which policies are tried on live tokens, in which order and for how long. Costs and
+// times are scripted.
 
 #include <map>
 #include <vector>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kTrial = 2 * LiveComparison::kWindow * LiveComparison::kPairs;
 
-// GPU 20; the CPU and a copy cost what is given.
+// GPU 20; the given costs of CPU and copy.
 CostTable table(double cpu_us, double copy_us) {
     CostTable t;
     t.weight_copy_us = copy_us;
@@ -126,7 +127,7 @@ class TestDispatcher : public QObject {
         QCOMPARE(dispatcher.n_decisions(), std::uint64_t{0});
     }
 
-    // What the choice was between is recorded as it was when it was made.
+    // The compared costs are recorded as of the decision.
     void event_hasTheCostsOfItsDecision() {
         CostModel cost(table(100, 90));
         Dispatcher dispatcher(cost, parse_dispatch("balanced"));

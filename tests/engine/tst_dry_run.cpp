@@ -1,4 +1,5 @@
-// A dry run accounts exactly what a real run on the same emulated machine does, and computes nothing.
+// A dry run accounts exactly the times of a real run on the same emulated machine, and
+// computes nothing.
 
 #include <algorithm>
 
@@ -21,14 +22,14 @@ namespace {
 
 LoadRequest request(bool dry, const QString& policy, const QTemporaryDir& cache) {
     LoadRequest wanted;
-    // Every expert is active, so that both runs meet the same routing.
+    // Every expert is active, so that both runs have the same routing.
     wanted.model = "synthetic:fine?layers=2&active=64";
     wanted.device = "emulated:fiddler-env2";
     wanted.vram_bytes = std::uint64_t{512} << 20;
     wanted.context = 512;
     wanted.dispatch = parse_dispatch(policy.toStdString());
     wanted.cache_directory = cache.filePath(dry ? QStringLiteral("dry") : QStringLiteral("real")).toStdString();
-    wanted.compute = ComputeMode::kF32;  // "auto" measures which is faster, and may find otherwise the next time
+    wanted.compute = ComputeMode::kF32;  // "auto" measures which is faster, and may choose another the next time
     wanted.dry = dry;
     return wanted;
 }

@@ -1,4 +1,5 @@
-// The clock of the emulated accelerator, worked out by hand, and that it computes what the host does.
+// The clock of the emulated accelerator, computed by hand, and that its results are the
+// host's.
 
 #include <chrono>
 #include <cstring>
@@ -45,8 +46,8 @@ HardwareProfile profile_without_host() {
     return profile;
 }
 
-// The CPU reads 30,000 bytes a microsecond alone, and computes 1e6 operations; CPU and bus want 40 GB/s of 20 there
-// are.
+// The CPU reads 30,000 bytes a microsecond alone, and computes 1e6 operations; CPU and
+// bus need 40 GB/s of the available 20.
 HardwareProfile profile_with_host() {
     HardwareProfile profile = profile_without_host();
     profile.host = HostProfile{"Round CPU", 30, 20, 1000};
@@ -136,7 +137,7 @@ void TestEmulatedAccelerator::operation_takes_launch_and_roofline() {
     std::vector<float> x = random_floats(100 * kCols, 2);
     std::vector<float> y(100 * kRows);
     gpu.multiply(weight, x.data(), 1, y.data());
-    QCOMPARE(gpu.now_us(), kLaunch);  // what the host spends
+    QCOMPARE(gpu.now_us(), kLaunch);  // the host's time
     const DeviceEvent first = gpu.record(Queue::kCompute);
     gpu.host_wait(first);
     QCOMPARE(gpu.now_us(), kLaunch + kLaunch + 1'006'000 / 50'000.0 + kSync);
@@ -196,8 +197,9 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
     expect_us(1000 * (2 * 11 * 20 + 120 + 120) * 4 / kBytesPerUs, [&] {
         gpu.rotate_and_store_latent(0, shape, {&segment, 1}, nullptr, nullptr, nullptr, 30, nullptr, nullptr, kv);
     });
-    // A query meets a key with 120 products, and 100 more for its value; values are no further bytes. All rows: bound
-    // by what is calculated; one row: by the 1280 keys that come over the bus.
+    // A query needs 120 products for a key, and 100 more for its value; values are no
+    // further bytes. All rows: bound by arithmetic; one row: by the 1280 keys that cross
+    // the bus.
     const double pairs = 1000 * 3000 + 1000 * 1001 / 2;
     expect_us(2 * pairs * 10 * 220 / kFlopsPerUs, [&] {
         gpu.attend(0, shape, {&segment, 1}, nullptr, 1200, kv, nullptr);
@@ -256,7 +258,7 @@ void TestEmulatedAccelerator::copy_runs_beside_compute() {
     const double polled = gpu.now_us() - 2 * kLaunch;
     gpu.host_wait(added);
     QCOMPARE(gpu.now_us(), 8 + 4 + 24 + kSync);
-    QVERIFY(polled > 0);  // asking took time, but not beyond the end
+    QVERIFY(polled > 0);  // polling took time, but not beyond the end
     QVERIFY(!gpu.has_happened(*copied));
     gpu.host_wait(*copied);
     QCOMPARE(gpu.now_us(), kLaunch + kLatency + 100 + kSync);
@@ -306,7 +308,7 @@ void TestEmulatedAccelerator::host_work_and_copy_share_memory() {
     const std::vector<std::byte> host(1'000'000);
     const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
     const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});  // 108 us alone, from 4 on
-    // 900,000 bytes: 30 us alone. 30 + 10 GB/s of 20 there are: half the speed.
+    // 900,000 bytes: 30 us alone. 30 + 10 GB/s of the available 20: half the speed.
     QCOMPARE(gpu.run_on_host({900'000, 0}, [] {}), 60.0);
     gpu.host_wait(*copied);
     QCOMPARE(gpu.now_us(), kLaunch + 60 + (108 - 30) + kSync);

@@ -130,7 +130,8 @@ class TestEvaluate : public QObject {
             QCOMPARE(alone.n_read, alone.n_alone);
             QCOMPARE(shared.n_alone, alone.n_alone);
             QVERIFY(shared.n_read < alone.n_read);
-            // Of five solved questions and four letters: the questions once, and no letter.
+            // The prompt has five solved questions and each task four letters. The shared
+            // run reads the questions once and no letter.
             if (set.format == ChoiceFormat::kMmlu) QVERIFY(shared.n_read * 8 < alone.n_read);
         }
     }

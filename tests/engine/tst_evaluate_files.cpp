@@ -1,5 +1,5 @@
-// The files of offstage-cli evaluate, and what is computed from them without a model: prompts, scored tokens, choices,
-// logit files, and figures by hand.
+// The files of offstage-cli evaluate, and computations with them without a model:
+// prompts, scored tokens, choices, logit files, and figures by hand.
 
 #include <cmath>
 #include <cstring>
@@ -54,7 +54,7 @@ std::string answer_bytes(const std::vector<std::string>& texts, const std::vecto
     return bytes;
 }
 
-// A token per byte, and <s> (1) before a text where it is wanted.
+// A token per byte, and <s> (1) before a text if requested.
 class ByteTokenizer final : public Tokenizer {
   public:
     explicit ByteTokenizer(bool adds_bos) : adds_bos_(adds_bos) {}
@@ -320,7 +320,7 @@ class TestEvaluateFiles : public QObject {
         QCOMPARE(tokens.choices[0].tokens.front(), TokenId{1});
         QCOMPARE(tokens.choices[0].first, std::size_t{7});
         QCOMPARE(tokens_of(ChoiceRule::kSum, task, 1000, false).choices[0].first, std::size_t{6});
-        // "<s>Is it? yes" are 11 tokens, the last of which is not fed.
+        // "<s>Is it? yes" are 11 tokens, the last of which is no input.
         const TaskTokens cut = tokens_of(ChoiceRule::kSum, task, 8);
         QCOMPARE(cut.n_cut, std::int64_t{2});
         QCOMPARE(scored(cut), (std::vector<std::string>{" yes", " no"}));
@@ -488,8 +488,8 @@ class TestEvaluateFiles : public QObject {
         sums.add(std::vector<float>{0, 5, 0, 0}, decode_logit_row(words, 4), 1);
         QVERIFY(near(sums.same_top(), 2.0 / 3));
         QVERIFY(near(sums.same_top_error(), std::sqrt(2.0 / 9 / 2)));
-        QCOMPARE(sums.covariance(), 0.0);  // too few tokens to say
-        // What the base holds for less probable than e^-16 counts for nothing.
+        QCOMPARE(sums.covariance(), 0.0);  // too few tokens for a result
+        // Tokens that are less probable than e^-16 in the base count for nothing.
         KlDivergence rare;
         std::vector<std::uint16_t> cut(6);
         encode_logit_row(std::vector<float>{0, -50}, cut);

@@ -1,5 +1,5 @@
-// A model's experts on a machine of their own, without attention, KV cache and tokenizer:
-// the policy gives that machine its share of a whole model's steps, and no bit changes.
+// A model's experts on a separate machine, without attention, KV cache and tokenizer: the
+// policy gives that machine its share of a whole model's steps, and no bit changes.
 
 #include <algorithm>
 #include <numeric>

@@ -130,7 +130,7 @@ ModelSpec specOf(const Family& family, bool biases, std::int64_t hidden, std::in
     return spec;
 }
 
-// All tensors that the family names, an expert's weights at the places that it says.
+// All tensors that the family names, an expert's weights at the family's places.
 struct TestCheckpoint {
     struct Tensor {
         std::vector<std::int64_t> shape;
@@ -170,7 +170,7 @@ struct TestCheckpoint {
             for (std::int64_t h = 0; h < n_hidden; ++h) {
                 const std::int64_t place = part.first + j * part.neuron_stride + h * part.hidden_stride;
                 float& value = tensor.values.at(static_cast<std::size_t>(place));
-                QVERIFY(std::isnan(value));  // nobody else's
+                QVERIFY(std::isnan(value));  // outside of every expert
                 value = valueOf(l, e, static_cast<std::int64_t>(m), j + from_j, h + from_h);
             }
         }
@@ -249,7 +249,7 @@ class TestExpertParts : public QObject {
         }
     }
 
-    // Two experts of one tensor are told apart; the same one is the same.
+    // Two experts of one tensor have different fingerprints; the same one has the same.
     void fingerprints_tellExpertsOfOneTensorApart() {
         kernels::ThreadPool pool(2);
         for (const Family* family : {&kGptOss, &kDbrx, &kGranite}) {

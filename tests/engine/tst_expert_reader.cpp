@@ -130,7 +130,7 @@ class TestExpertReader : public QObject {
     }
 
     void strips_readNoByteTwice() {
-        // Gate and up lie by turns: what is read for the one is read for the other.
+        // Gate and up rows alternate: bytes read for the one serve the other.
         Opened opened(tinyModel(QStringLiteral("gpt_oss_bf16")));
         const auto& files = dynamic_cast<const FileExperts&>(*opened.source);
         std::uint64_t bytes = 0;
@@ -159,7 +159,7 @@ class TestExpertReader : public QObject {
     }
 
     void buffers_areUsedInTurn() {
-        // What a CPU copied from last is written to last.
+        // The buffer that a CPU copied from last is written last.
         Opened opened(gguf("qwen3_moe_bf16.gguf"));
         const ReadBuffers buffers{std::uint64_t{1} << 20, std::uint64_t{1} << 18, 8};
         opened.use(buffers);
@@ -189,7 +189,7 @@ class TestExpertReader : public QObject {
         const ReadBuffers large = read_buffers_for(3 * kMiB, 16);
         QVERIFY(large.n > 2 * kMostReadsAtOnce);
         QVERIFY(large.bytes() > 31 * kMiB && large.bytes() <= 33 * kMiB);
-        // Of little, no more than is read at once.
+        // For little data, no more than is read at once.
         QCOMPARE(read_buffers_for(3 * kMiB, 4).n, kMostReadsAtOnce);
         QCOMPARE(read_buffers_for(kMiB / 8, 16).n, kMostReadsAtOnce);
         QCOMPARE(read_buffers_for(kMiB / 8, 1).n, 4);
@@ -265,7 +265,7 @@ class TestExpertReader : public QObject {
         QCOMPARE(counts.guessed, std::uint64_t{2});
         QCOMPARE(counts.used_guesses, std::uint64_t{1});
         QVERIFY(counts.cancelled <= 1);  // it may have been whole
-        // What is under way is finished with before the reader goes.
+        // Reads under way are finished before the reader is destroyed.
         static_cast<void>(opened.reader->start({0, 3}, blocks[3].data(), kNeeded));
         opened.reader.reset();
     }
@@ -329,7 +329,8 @@ class TestExpertReader : public QObject {
             std::set<std::size_t> once;
             for (const auto& [expert, guess] : begun) QVERIFY(!guess && once.insert(expert).second);
             QCOMPARE(once, (std::set<std::size_t>{8, 9, 10, 11, 3}));
-            // What is not whole is given up when slots change; nothing writes to them then.
+            // Unfinished reads are cancelled when slots change; nothing writes to them
+            // then.
             disk_slots.expect(list({20, 21, 22}), list({23}));
             disk_slots.resize(2, 2 * bytes, true);
             disk_slots.shrink(2, bytes, true);

@@ -1,5 +1,6 @@
-// Which machine holds and computes which expert: spare copies spread, chosen experts balanced over their holders as
-// well as that can be, and what it brings on a routing that a model really had.
+// Which machine holds and computes which expert: spare copies spread, chosen experts
+// balanced over their holders as well as possible, and the effect on a real model's
+// routing.
 
 #include <random>
 #include <set>
@@ -126,7 +127,8 @@ class TestExpertShares : public QObject {
         QCOMPARE(to, (std::vector<std::int32_t>{0, 0, 1, 1}));
     }
 
-    // More ways to share out than it tries: of eight experts a layer on four machines, half with a second holder.
+    // More distributions than it tries: of eight experts a layer on four machines, half
+    // with a second holder.
     void dispatcher_balancesManyExperts() {
         std::mt19937 random(9);
         const CostModel slow_here = slowHere();

@@ -47,7 +47,8 @@ std::vector<std::byte> packed(ExpertSource& source, std::int32_t layer, std::int
     return block;
 }
 
-// A master that cannot tell its fingerprint without packing, as any other kind of source might be, and that counts.
+// A master without a fingerprint unless it packs, as other kinds of sources may be, and
+// that counts.
 class Plain final : public WeightSource {
   public:
     explicit Plain(WeightSource& source) : source_(source) {}
@@ -95,8 +96,8 @@ class TestExpertSource : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // Beside an answer on a thread of its own; while somebody waits, with all that the
-    // caller has.
+    // Beside an answer on a separate thread; while the caller waits, with all of the
+    // caller's threads.
     void packerThatIsWaitedFor_usesTheCallersThreads() {
         Model model(test::demoModel());
         Plain master(*model.master);
@@ -110,7 +111,7 @@ class TestExpertSource : public QObject {
             master.pool_of_last = nullptr;
             packer.start(LayerIndex{1}, ExpertIndex{3}, format, block, layout, nullptr);
             std::optional<ExpertPacker::Result> result = packer.poll();
-            QVERIFY(!result.has_value());  // nobody has begun it
+            QVERIFY(!result.has_value());  // it has not begun
             if (!waited) packer.begin();
             if (waited) packer.wait(model.pool);
             QTRY_VERIFY(result.has_value() || (result = packer.poll()).has_value());
@@ -119,7 +120,7 @@ class TestExpertSource : public QObject {
             QVERIFY(layout.interleaved || block == expected);
             QVERIFY(!packer.busy());
         }
-        // One that was never begun is given up at once.
+        // One that never began is cancelled at once.
         std::vector<std::byte> block(source.expert_bytes(format));
         packer.start(LayerIndex{1}, ExpertIndex{3}, format, block, layout, nullptr);
         QVERIFY(packer.cancel().has_value() && !packer.busy());
@@ -222,8 +223,8 @@ class TestExpertSource : public QObject {
         }
     }
 
-    // What is read again and again, as experts on disk are, costs its packed bytes: the checkpoint, which is gone here,
-    // is not looked at.
+    // Repeated reads, as of experts on disk, cost only the packed bytes: the checkpoint,
+    // which is gone here, is not read.
     void aKeptCopy_readAgain_leavesTheCheckpointAlone() {
         const QTemporaryDir folder;
         for (const QFileInfo& file : QDir(QString::fromStdString(test::demoModel())).entryInfoList(QDir::Files)) {
@@ -268,7 +269,7 @@ class TestExpertSource : public QObject {
         }
         std::sort(seen.begin(), seen.end());
         QVERIFY(std::unique(seen.begin(), seen.end()) == seen.end());
-        // Rounding changes what is packed: another fingerprint of the same file.
+        // Rounding changes the packed bytes: another fingerprint of the same file.
         Model wide(test::tinyModel("grouped_f32"));
         const auto rounded = open_weights(Checkpoint::open(test::tinyModel("grouped_f32")), wide.spec, true, wide.pool);
         QVERIFY(wide.master->expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, wide.pool) !=

@@ -87,8 +87,9 @@ Greedy greedy(LoadedModel& model, std::span<const TokenId> prompt, int n, std::s
     return result;
 }
 
-// The largest number up to `high` for which `holds` is true, or up to 511 less; it is for small ones, and for large
-// ones not. From `low` on, where it is true there: each try opens a model.
+// The largest number up to `high` for which `holds` is true, or up to 511 less; it is
+// true for small ones, and false for large ones. From `low` on, if it is true there: each
+// try opens a model.
 template <typename Condition>
 std::uint64_t largest(std::uint64_t low, std::uint64_t high, const Condition& holds) {
     if (holds(high)) return high;
@@ -392,8 +393,8 @@ class TestFamilies : public QObject {
     }
 
     // Beams whose sequences share blocks and part inside them, on the device with some of
-    // the experts: the answers of beams that are read anew from their first token for
-    // every step.
+    // the experts: their answers equal those of beams that are read anew from their first
+    // token for every step.
     void beams_areThoseOfSequencesReadAnew_data() { eachFamily(); }
     void beams_areThoseOfSequencesReadAnew() {
         QFETCH(QString, name);
@@ -499,7 +500,7 @@ class TestFamilies : public QObject {
     }
 
   private:
-    // Rows of the golden case whose experts are not those that the model's last step took.
+    // Rows of the golden case whose experts differ from those of the model's last step.
     static std::set<int> turnedRows(const QJsonValue& one, LoadedModel& model) {
         const ExpertGrid& grid = model.spec().experts;
         const auto routing = model.forward().routing();

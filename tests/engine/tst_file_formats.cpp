@@ -1,5 +1,5 @@
-// Weights that stay in the blocks that a file has them in: layouts of each layer, packing
-// and unpacking, other formats made from them, dense tensors, and what is refused.
+// Weights that stay in a file's blocks: layouts of each layer, packing and unpacking,
+// other formats made from them, dense tensors, and refusals.
 
 #include <cmath>
 #include <cstring>
@@ -36,7 +36,7 @@ namespace {
 
 constexpr std::int64_t kHidden = 256, kFfn = 512, kExperts = 2, kHeads = 2, kHeadDim = 128;
 
-// Tensors in memory: types as asked for, random rows of them.
+// Tensors in memory: of the requested types, with random rows.
 class MemoryCheckpoint final : public Checkpoint {
   public:
     void add(const std::string& name, std::vector<std::int64_t> shape, WeightType type) {
@@ -91,7 +91,7 @@ std::vector<TensorPart> parts(const ModelSpec& spec, const DenseTensor& tensor) 
     return {{name, {tensor.n_rows, tensor.n_cols}}};
 }
 
-// Of all experts in one tensor each, as GGUF has them.
+// All experts in one tensor each, as in GGUF.
 ExpertParts expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
     const ExpertGrid& g = spec.experts;
     const std::int64_t n = g.ffn_dim * g.hidden_dim;
@@ -278,7 +278,7 @@ class TestFileFormats : public QObject {
         QCOMPARE(names[static_cast<std::size_t>(WeightType::kFile2)].bits, 4);  // 4.5
         QCOMPARE(model.packed(1, 0).size(), grid.expert_bytes(WeightType::kFile2));
 
-        // Opened again, the spec says the same.
+        // Opened again, the spec is the same.
         ModelSpec again = model.spec;
         kernels::ThreadPool pool(1);
         auto copy = std::make_unique<MemoryCheckpoint>();

@@ -1,4 +1,5 @@
-// What a path names decides how it is written: regular files are replaced whole, links followed, all else written to.
+// The path's target decides how it is written: regular files are replaced whole, links
+// followed, all else written to.
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -182,7 +183,7 @@ class TestFileWriter : public QObject {
         std::thread reader([&] { got = read(folder / "fifo"); });
         const std::string text(std::size_t{300} << 10, 'x');
         const std::string failure = write_file(folder / "fifo", text);
-        if (!fs::is_fifo(folder / "fifo")) {  // replaced: nothing comes to the reader any more
+        if (!fs::is_fifo(folder / "fifo")) {  // replaced: the reader gets nothing any more
             reader.detach();
             QFAIL("the FIFO is gone");
         }

@@ -1,4 +1,4 @@
-// The estimate before a load against what the load then takes, and against what it refuses.
+// The estimate before a load against the load's memory and its refusals.
 
 #include <QElapsedTimer>
 #include <QTemporaryDir>
@@ -28,7 +28,7 @@ QString errorOf(const LoadRequest& request) {
     return {};
 }
 
-// What a load says to the same request; empty: it works.
+// A load's refusal of the same request; empty: it works.
 QString refusalOf(const LoadRequest& request) {
     try {
         const LoadedModel model(request, LoadedModel::Text::kWanted, {}, {});
@@ -155,7 +155,8 @@ class TestFitEstimate : public QObject {
         QVERIFY(std::abs(estimate.expected_hit_rate - model.summary().expected_hit_rate) < 1e-9);
     }
 
-    // "Fits" never approves what a load refuses, nor the reverse, at the edges and between them.
+    // "Fits" never approves a request that a load refuses, nor the reverse, at the edges
+    // and between them.
     void fits_agreesWithTheLoad_data() {
         QTest::addColumn<QString>("device");
         QTest::newRow("accelerator") << "emulated:rtx-3060-desktop";
@@ -235,7 +236,7 @@ class TestFitEstimate : public QObject {
         QVERIFY(fewer.fits && !fewer.formats_assumed && !plain.formats_assumed);  // a profile has all costs
         QVERIFY(fewer.mean_bits >= 4 && fewer.mean_bits < plain.mean_bits);
         LoadRequest own_cpu = request;
-        own_cpu.device = "emulated:rtx-3060";  // what its formats cost this CPU was not measured
+        own_cpu.device = "emulated:rtx-3060";  // the costs of its formats on this CPU were not measured
         const FitEstimate assumed = estimator.estimate(own_cpu);
         QVERIFY(assumed.fits && assumed.formats_assumed && !assumed.forecast);
         QVERIFY(fewer.resident > plain.resident);

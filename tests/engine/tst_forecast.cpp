@@ -109,8 +109,9 @@ class TestForecast : public QObject {
         QVERIFY(isNear(prefill(4096).ttft_s, (8 * 20 * 4 + 40960) / 1e6, 1e-9));
     }
 
-    // On the CPU a token costs 100 us per expert, however they are spread: the draw keeps the number of tokens.
-    // Of a prompt in steps of 40, 40 and 20 tokens, the last layer's experts are computed for the last token.
+    // On the CPU a token costs 100 us per expert, for any distribution: the draw keeps
+    // the number of tokens. For a prompt in steps of 40, 40 and 20 tokens, the last
+    // layer's experts are computed for the last token.
     void prefill_leavesOutOfTheLastLayer_whatNobodyAsksFor() {
         ModelDemand d = demand(8, 8);  // all are called
         CostTable t = table();
@@ -166,7 +167,7 @@ class TestForecast : public QObject {
         t.disk_beside = true;
         Plan plan = planOf(d, 0);
         plan.places.assign(plan.places.size(), Place::kDisk);
-        plan.host_staging_slots = 4;  // half of what a token calls: none is there when it is called again
+        plan.host_staging_slots = 4;  // half of a token's calls: none is there at its next call
         Popularity uniform = Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
         const auto token_us = [&] {
             return 1e6 / forecast(plan, d, uniform, CostModel(t), PolicyKind::kStatic, PolicyKind::kStatic, 1)
@@ -181,7 +182,7 @@ class TestForecast : public QObject {
         uniform.habits = {{}, 200, 100, {}};
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * (0.25 * 20 + 0.5 * (100 + 10) + 0.25 * needed_us), 0.015));
         uniform.habits = {};
-        // Where one is missing, its layer begins with an idle disk.
+        // If one is missing, its layer begins with an idle disk.
         t.disk.latency_us = 200;
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us + 200 * (1 + 3 * 0.36), 0.015));
         // Without time between the layers nothing is read ahead but while the CPU computes.
@@ -191,8 +192,8 @@ class TestForecast : public QObject {
         QVERIFY(token_us() > 4 * needed_us - 3 * 2 * 20);
     }
 
-    // Where copies stay, the experts used last are on the device, whatever was put there at first; and what a prompt
-    // never called needs no copy.
+    // If copies stay, the recently used experts are on the device, independent of the
+    // first placement; and experts that a prompt never called need no copy.
     void habits_makeForecastsFaster() {
         const ModelDemand still = demand();
         ModelDemand moving = still;
@@ -216,7 +217,7 @@ class TestForecast : public QObject {
                 popularity.habits.calls[static_cast<std::size_t>(layer * still.n_experts + e)] = 1000;
         }
         QVERIFY(of(still).ttft_s < plain.ttft_s);
-        popularity.n_tokens = 1;  // somebody counted: that stands
+        popularity.n_tokens = 1;  // counts were given: they stay
         QCOMPARE(of(still).ttft_s, plain.ttft_s);
     }
 

@@ -1,4 +1,4 @@
-// What is forecast against what then runs, where times are accounted and so the same on
+// Forecasts against the runs after them, with accounted times, which are the same on
 // every machine.
 
 #include <QtTest>
@@ -133,7 +133,7 @@ class ForecastAccountedTest : public QObject {
         QVERIFY2(std::abs(told_gain / gain - 1) < 0.1, qPrintable(QString::number(told_gain / gain)));
         QCOMPARE(dense.copy_bytes_saved_per_token, 0.0);
         if (policy == QStringLiteral("transfer")) {
-            // Where gathering pays, the bytes that are told are those that go over the bus.
+            // If gathering pays, the reported bytes are those that cross the bus.
             const double bytes = sparse.forecast.bytes_per_token / sparse.copied_bytes_per_token;
             QVERIFY2(std::abs(bytes - 1) < 0.1, qPrintable(QString::number(bytes)));
         }

@@ -146,7 +146,8 @@ std::string failure(const ModelDemand& d, const Budget& budget, const PlanCosts&
     return "no error";
 }
 
-// What all experts in a format, and thresholds that leave this share active, were measured to cost.
+// The measured loss of all experts in a format, and of thresholds that leave this share
+// active.
 struct HandMade {
     double format_kl = 0, neuron_kl = 0, active = 0.3;
     WeightType format = WeightType::kHqq4;
@@ -283,7 +284,7 @@ class TestFormatSearch : public QObject {
         QVERIFY(mixed > 20);
     }
 
-    // What people set by hand: n layers on the CPU, all experts in one format.
+    // Plans that users set by hand: n layers on the CPU, all experts in one format.
     void forecast_isNeverSlowerThanOfOneFormatOrOfWholeLayers() {
         std::mt19937_64 random(22);
         double best_gain = 1;
@@ -467,8 +468,8 @@ class TestFormatSearch : public QObject {
         }
     }
 
-    // Of two ways to spend one floor of loss the cheaper one is taken, both where both fit; and what is chosen is what
-    // a person would get who sets the same by hand.
+    // Two settings reduce the same loss: the search takes the cheaper one, or both if
+    // both fit. Its choice equals the same settings made by hand.
     void trade_flips_whenOneOfTheTwoBecomesCheaper() {
         const ModelDemand d = model(8, 8, 2, 1024, 2048);
         const Popularity p = popularity(d, 5, 2);
@@ -496,7 +497,8 @@ class TestFormatSearch : public QObject {
         QVERIFY2(said.find("0.004 for the formats and 0.005 for the neurons, 0.009 in sum") != std::string::npos &&
                      said.find("an estimate") != std::string::npos,
                  said.c_str());
-        // What fits of dear bits goes to the least used experts; dear neurons are left out whole or not at all.
+        // The affordable part of expensive bits goes to the least used experts; expensive
+        // neurons are left out whole or not at all.
         const Plan of_dear = plan_with(dear);
         QVERIFY(of_dear.theta == ThetaChoice() && of_dear.format_kl <= 0.01);
 
@@ -512,8 +514,8 @@ class TestFormatSearch : public QObject {
         QVERIFY(decodeUs(of_both, d, p, with_theta) <= decodeUs(of_bits, d, p, cost));
     }
 
-    // On the CPU alone: what was measured with a theta decides, and not the bytes that it
-    // leaves unread.
+    // On the CPU alone: measurements with a theta decide, not the bytes that it leaves
+    // unread.
     void trade_leavesNeuronsOut_onlyWhereThatWasMeasuredToGain_data() {
         QTest::addColumn<double>("factor");  // of an expert's time, with half of the neurons
         QTest::addColumn<bool>("left_out");
@@ -571,7 +573,8 @@ class TestFormatSearch : public QObject {
                 const Plan plan = make_plan(d, budget, p, PlacementKind::kPopular,
                                             {&cost, &s, PolicyKind::kBalanced, &measured, SparseLoading::kAuto});
                 QVERIFY(plan.theta.has_value() && !plan.theta->accepts_guesses());
-                // By the definitions: what was measured of the neurons, and each expert's part of its format's loss.
+                // By the definitions: the measured loss of the neurons, and each expert's
+                // part of its format's loss.
                 const ThresholdLoss neurons = expected_loss(measured, *plan.theta);
                 QVERIFY(neurons.known);
                 QCOMPARE(plan.neuron_kl, neurons.mean_kl);
@@ -593,7 +596,7 @@ class TestFormatSearch : public QObject {
                 CostModel with_theta = cost;
                 leave_out(with_theta, *plan.theta, measured, SparseLoading::kAuto);
                 const double us = decodeUs(plan, d, p, with_theta);
-                // A looser floor is never slower, but for a gain that is too small to
+                // A looser floor is never slower, except for a gain that is too small to
                 // leave neurons out for.
                 QVERIFY(us <= before_us * 1.1 * (1 + 1e-9));
                 before_us = us;
@@ -615,7 +618,7 @@ class TestFormatSearch : public QObject {
         QVERIFY(allIn(none, WeightType::kBf16) && none.theta == ThetaChoice());
         QVERIFY(QString::fromStdString(none.note.english()).contains(QLatin1String("quantize-report --keep")));
         QVERIFY(QString::fromStdString(none.note.english()).contains(QLatin1String("sensitivity --keep")));
-        // A theta that the person has chosen stays, and the formats have the rest.
+        // A theta that the user has chosen stays, and the formats get the rest.
         NeuronThresholds measured = HandMade{0.004, 0.005}.measured(d);
         measured.rows = {{0.1, 0.9, 1, 0.008, 1}};
         PlanCosts by{&cost, &s, PolicyKind::kBalanced, &measured, SparseLoading::kAuto, ThetaChoice(0.1)};

@@ -1,6 +1,6 @@
 // GGUF files: the container, models of all families made by llama.cpp's converter
 // (tests/golden/make_gguf_golden.py) against Hugging Face transformers, names and keys of
-// other converters, split files, and what is wrong with bad ones.
+// other converters, split files, and errors in bad ones.
 
 #include <algorithm>
 #include <fstream>
@@ -78,7 +78,7 @@ class TestGguf : public QObject {
             }
         }
     }
-    // Of a file's tensors with these pairs, and what tensors the writer has already.
+    // For a file's tensors with these pairs, and the writer's present tensors.
     ModelSpec specOf(const GgufParts& parts, GgufWriter writer) const {
         parts.copy(writer, 0, parts.n());
         return specOf(writer);
@@ -140,7 +140,7 @@ class TestGguf : public QObject {
         compareToGolden(*on_device, golden);
     }
 
-    // What the checkpoint says of the model, the file says too.
+    // The file has the checkpoint's data about the model, too.
     void converted_hasTheSameSpec_data() { converted_computesAsTransformers_data(); }
     void converted_hasTheSameSpec() {
         QFETCH(QString, name);
@@ -169,7 +169,7 @@ class TestGguf : public QObject {
         QCOMPARE(given.amplitude, 1.5);
     }
 
-    // gpt-oss has YaRN where the configuration says nothing; a file says what there is.
+    // gpt-oss has YaRN by default in a configuration; a file has explicit keys.
     void gptOss_withoutScalingHasNone() {
         const GgufParts gpt_oss(QStringLiteral("gpt_oss_mxfp4"));
         for (const char* type : {"none", ""}) {
@@ -189,7 +189,7 @@ class TestGguf : public QObject {
         QCOMPARE(of(qwen.pairs().add(scaling + "type", "linear").add(scaling + "factor", 4.0f)).frequency_scale,
                  quarter);
         QCOMPARE(of(qwen.pairs().add(scaling + "factor", 4.0f)).frequency_scale,
-                 quarter);  // the type goes without saying
+                 quarter);  // the type is optional
         QCOMPARE(of(qwen.pairs().add(rope + "scale_linear", 4.0f)).frequency_scale, quarter);
         // The newer key counts.
         QCOMPARE(of(qwen.pairs().add(rope + "scale_linear", 8.0f).add(scaling + "factor", 4.0f)).frequency_scale,
@@ -215,7 +215,7 @@ class TestGguf : public QObject {
         }
     }
 
-    // A factor of cos and sin, whatever the type.
+    // A factor of cos and sin, for any type.
     void attentionFactor_isOfEveryType() {
         const GgufParts qwen(QStringLiteral("qwen3_moe_bf16"));
         const std::string scaling = "qwen3moe.rope.scaling.";
@@ -244,7 +244,7 @@ class TestGguf : public QObject {
         QCOMPARE(rope.long_amplitude, 1.243163121016122);
     }
 
-    // Such an id is no token's: the model has no end of its own then.
+    // Such an id is outside of the vocabulary: the model has no such token then.
     void specialIdsBeyondTheTokens_areNone() {
         const GgufParts mixtral(QStringLiteral("grouped_bf16"));
         GgufWriter writer = mixtral.pairs();
@@ -274,7 +274,7 @@ class TestGguf : public QObject {
                  qPrintable(error));
     }
 
-    // Older files do not say that DeepSeek-V3 and V2 choose among groups of experts.
+    // Older files lack the keys for DeepSeek-V3's and V2's groups of experts.
     void groupsOfExperts_areKnownWhereTheFileIsOlder_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<quint32>("n_experts");
@@ -291,7 +291,7 @@ class TestGguf : public QObject {
         const GgufParts parts(name);
         GgufWriter writer = parts.pairs().add("deepseek2.expert_count", n_experts);
         const auto router = [&] { return specOf(parts, writer).layers.back().moe()->router; };
-        QCOMPARE(router().n_groups, name == QLatin1String("deepseek_v3_bf16") ? 4 : 1);  // as the file says
+        QCOMPARE(router().n_groups, name == QLatin1String("deepseek_v3_bf16") ? 4 : 1);  // as in the file
         writer.remove("deepseek2.expert_group_count").remove("deepseek2.expert_group_used_count");
         QTEST(router().n_groups, "n_groups");
         QTEST(router().n_groups_used, "n_used");
@@ -424,7 +424,7 @@ class TestGguf : public QObject {
                                       .arg(QString::fromStdString(key))
                                       .arg(*number)
                                       .arg(*number + 1);
-            // What nothing reads may be anything.
+            // Unread values may be anything.
             if (!key.ends_with("value_length")) QVERIFY2(error.contains(words), qPrintable(error));
         }
         QVERIFY(n_keys >= 9);
@@ -432,8 +432,8 @@ class TestGguf : public QObject {
 
     // ------------------------------------ tensors that only some files have
 
-    // A factor of each expert's output: powers of two, so that the file whose experts
-    // have it in their weights computes the very same.
+    // A factor of each expert's output: powers of two, so that the file with the factors
+    // in its weights computes exactly the same.
     void factorsOfExperts_areRead() {
         const GgufParts parts(QStringLiteral("qwen3_moe_bf16"));
         GgufWriter scaled = parts.pairs(), multiplied = parts.pairs();
@@ -463,8 +463,8 @@ class TestGguf : public QObject {
         QVERIFY(expected != logitsOf(ggufModel(QStringLiteral("qwen3_moe_bf16"))));
     }
 
-    // Layers behind the model's, by the tensors that they have and by the key that counts
-    // them: wherever one is without the other, all layers of the model stay.
+    // Layers behind the model's, by their tensors and by the key that counts them: if one
+    // is without the other, all layers of the model stay.
     void predictionLayers_areCounted_data() {
         QTest::addColumn<int>("said");  // -1: no key
         QTest::addColumn<int>("there");
@@ -514,7 +514,7 @@ class TestGguf : public QObject {
             QVERIFY2(QString::fromStdString(notes[0].english()).contains(note), notes[0].english().c_str());
     }
 
-    // What the model would need to compute what it is meant to, and nothing here reads.
+    // Tensors that the model's computation needs and that are not supported here.
     void tensorThatNothingReads_isRefused_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QByteArray>("tensor");
@@ -551,7 +551,8 @@ class TestGguf : public QObject {
                                     .arg(QString::fromLatin1(tensor))),
                  qPrintable(error));
     }
-    // What the program computes itself, has in another form, or leaves out with a note.
+    // Tensors that the program computes itself, has in another form, or leaves out with a
+    // note.
     void tensorThatChangesNothing_isNotRefused_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QByteArray>("tensor");
@@ -655,7 +656,7 @@ class TestGguf : public QObject {
         QVERIFY(contains(parse(GgufWriter().add_tensor("t", {1, 1, 1, 1, 1}, 0, "").bytes()), "has 5 dimensions"));
     }
 
-    // Files after those that other programs were attacked with; the fuzzer starts with them too.
+    // Files like those that attacked other programs; the fuzzer starts with them too.
     void attack_isRefused_data() {
         QTest::addColumn<QString>("words");
         const auto row = [](const char* file, const char* words) { QTest::newRow(file) << QString::fromLatin1(words); };
@@ -670,12 +671,13 @@ class TestGguf : public QObject {
         row("list-of-texts-too-long", "the length of the metadata \"a\" is 1152921504606846977; expected no more");
         row("list-of-no-type", "the metadata \"a\", the type of its items, is 13; expected a type from 0 to 12");
         row("lists-in-lists", "the metadata \"a\" is a list of lists of lists; expected fewer levels");
-        // CVE-2024-23496: a text whose length and one more are none
+        // CVE-2024-23496: a text whose length plus one is 0
         row("text-of-all-bytes", "a metadata key needs 18446744073709551615 bytes, but the file ends after 64");
         row("value-of-all-bytes", "the metadata \"a\" needs 18446744073709551615 bytes, but the file ends after 96");
-        // CVE-2025-49847: a token whose length is no 32-bit number
+        // CVE-2025-49847: a token whose length does not fit 32 bits
         row("token-of-2-GiB", "the metadata \"tokenizer.ggml.tokens\" needs 2147483649 bytes, but the file ends");
-        // CVE-2024-32878: reading ends in the middle, and what was never set is given back
+        // CVE-2024-32878: reading ends in the middle, and memory that was never set is
+        // freed
         row("key-twice", "the metadata \"general.architecture\" is there twice; expected each once");
         row("ends-in-a-pair", "expected a whole file; this one was cut short or is damaged: fetch it again");
         // CVE-2025-53630: every tensor could be, the sum of their sizes wraps

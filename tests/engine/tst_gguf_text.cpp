@@ -70,7 +70,7 @@ std::optional<Error> error_of(const GgufWriter& writer, std::int64_t vocab_size 
     return std::nullopt;
 }
 
-// A tokenizer.json without what a GGUF file cannot say of added tokens.
+// A tokenizer.json without the flags of added tokens that a GGUF file cannot hold.
 json without_flags(json file) {
     for (json& token : file["added_tokens"]) {
         for (const char* flag : {"lstrip", "rstrip", "single_word", "normalized"}) token[flag] = false;
@@ -99,7 +99,7 @@ GgufWriter gguf_of(const json& file, const std::string& pre) {
     return writer.add("tokenizer.ggml.pre", pre).add("tokenizer.ggml.merges", merges);
 }
 
-// Of a tiktoken file: each token's merge is the last of those that make it.
+// From a tiktoken file: each token's merge is the last of those that make it.
 GgufWriter gguf_of(const Tokenizer& tiktoken, std::size_t n_ranks, const std::string& pre) {
     Tokens tokens;
     std::map<std::string, std::size_t> ranks;
@@ -135,7 +135,7 @@ GgufWriter gguf_of(const Tokenizer& tiktoken, std::size_t n_ranks, const std::st
     return tokens.writer("gpt2").add("tokenizer.ggml.pre", pre).add("tokenizer.ggml.merges", merges);
 }
 
-// DeepSeekMoE's small tokenizer knows the first of the letters with two cases only.
+// DeepSeekMoE's small tokenizer has only the first of the letters with two cases.
 bool has_letters_of_no_layout(const std::string& text) {
     static constexpr std::pair<char32_t, char32_t> kKnown[] = {{0, 0x7F},      {0xB5, 0xB5},    {0xC0, 0xD6},
                                                                {0xD8, 0xF6},   {0xF8, 0x1BA},   {0x370, 0x373},
@@ -338,7 +338,8 @@ class GgufTextTest : public QObject {
         row("bailingmoe bailingmoe2", "It's 12\n\nx", {"It", "'s", " ", "1", "2", "\n\n", "x"});
         row("superbpe", "by 1234567 x", {"by ", "1", "234", "567", " x"});
     }
-    // Each word is one token of the vocabulary, whose merges go on across the words' ends.
+    // Each word is one token of the vocabulary, whose merges continue across the words'
+    // ends.
     void each_name_cuts_as_its_models_do() {
         QFETCH(QString, names);
         QFETCH(QString, text);
@@ -435,7 +436,7 @@ class GgufTextTest : public QObject {
         QVERIFY(open(GgufWriter(spm).add("tokenizer.ggml.add_eos_token", true))->adds_eos());
     }
 
-    // Its files say "add_bos_token": false.
+    // Its files have "add_bos_token": false.
     void texts_of_glm_begin_with_two_tokens() {
         Tokens more;
         more.add("[gMASK]", kControl).add("<sop>", kControl);
@@ -492,8 +493,8 @@ class GgufTextTest : public QObject {
         QCOMPARE(tokenizer->piece_bytes(258), std::string("</s>"));
     }
 
-    // ---- files as people have them
-    // Ollama's converter says llama, and gives each token its id as its score.
+    // ---- files in use
+    // Ollama's converter writes llama, and gives each token its id as its score.
     void gemma4_is_no_sentencepiece_whatever_its_model_is_called() {
         const json file = without_flags(json::parse(bytes_of(kLayouts / "gemma" / "tokenizer.json")));
         const auto expected = open(gguf_of(file, "gemma4"));
@@ -591,8 +592,8 @@ class GgufTextTest : public QObject {
         QCOMPARE(tokenizer->notes().size(), std::size_t{1});
     }
 
-    // As llama.cpp does it: the letters merge, what they make may merge on, and a word
-    // that ends so is its bytes.
+    // As llama.cpp: the letters merge, their result may merge further, and a word that
+    // ends so becomes its bytes.
     void a_merge_whose_result_is_no_token_leaves_bytes_or_a_longer_token() {
         Tokens more;
         more.add("zy").add("qzxx");  // 258, 259
@@ -864,7 +865,7 @@ class GgufTextTest : public QObject {
             Tokenizer::open(header.metadata, kVocabSize);
             QFAIL("it was opened");
         } catch (const Error& error) {
-            // A list of models says the same, but for a model without a tokenizer.
+            // The list of models shows the same, except for a model without a tokenizer.
             try {
                 Tokenizer::check(header.metadata, kVocabSize);
                 QVERIFY(!Tokenizer::is_in(header.metadata));

@@ -1,5 +1,5 @@
-// Machines that join a model which is loaded, and leave it: what is shown of them, and what
-// a loss costs, by times that the test makes up.
+// Machines that join a loaded model, and leave it: the display, and the cost of a loss,
+// with times invented by the test.
 
 #include <QtTest>
 
@@ -62,7 +62,7 @@ class TestJoinedNodes : public QObject {
         QVERIFY(now.revision > first);
         QVERIFY(now.machines[0].rows > 0 && now.machines[0].bytes > 0);
         QVERIFY(now.machines[0].held_bytes > 0 && now.machines[0].n_threads > 0);
-        QCOMPARE(now.machine_tokens, std::int64_t{12});  // of the prompt nothing but its last token was new
+        QCOMPARE(now.machine_tokens, std::int64_t{12});  // only the prompt's last token was new
         QVERIFY(now.elsewhere == std::vector<std::uint16_t>(64, 1));
         QVERIFY(textOf(session.take_machine_notes()).contains(QStringLiteral("it holds 64 of 64 experts")));
 
@@ -137,7 +137,8 @@ class TestJoinedNodes : public QObject {
         QVERIFY(session.snapshot().machines[0].rows > 0);
     }
 
-    // A window waits for nobody: the choice is made by the machines that can be measured at once, with one expert each.
+    // A window does not wait: the choice is made by the machines that can be measured at
+    // once, with one expert each.
     void shape_isChosenWithoutWaiting_andShown() {
         ExpertHost host(request()), other(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0}), attic(other, {"attic", 2, 0});
@@ -156,7 +157,8 @@ class TestJoinedNodes : public QObject {
         settings.use = NodeUse::kMeasured;
         settings.shape = NodeShape::kAuto;
         settings.forecasts = true;
-        // So slow that nothing is computed there, in either shape: messages alone cost something.
+        // So slow that nothing is computed there, in either shape: only messages cost
+        // something.
         node_us = 5e6;
         session.join(joining({cupboard.address("cupboard"), attic.address("attic")}, settings), {});
         Snapshot now = session.snapshot();
@@ -195,8 +197,9 @@ class TestJoinedNodes : public QObject {
         QVERIFY(!ShapeSwitch::is_better(0, 100) && !ShapeSwitch::is_better(100, 0));
     }
 
-    // Experts are dear here. While the machine's are dearer, it has nothing to do as a helper and would only be in the
-    // way of steps that are made together; when they are cheap and requests are slow to come back, shares are better.
+    // Experts are expensive here. While the machine's are more expensive, it has nothing
+    // to do as a helper and would only delay steps that are made together; when they are
+    // cheap and requests are slow to return, shares are better.
     void shape_isChosenAgain_betweenAnswers() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
@@ -291,7 +294,7 @@ class TestJoinedNodes : public QObject {
         now = session.snapshot();
         QVERIFY(now.machine_shape.automatic && now.expert_owners.empty());
 
-        // Whoever chooses is not overruled.
+        // An explicit choice of the shape is not overruled.
         node_us = 0.1;
         slow_pings = false;
         slow_replies = true;
@@ -323,7 +326,7 @@ class TestJoinedNodes : public QObject {
             session.join(joining({cupboard.address("cupboard")}, settings), {});
             if (!isUp(session, 1)) return false;
             for (int i = 0; i < 20; ++i) {
-                session.reset_conversation();  // or the machine would have to catch up first
+                session.reset_conversation();  // otherwise the machine would have to catch up first
                 answer(session);
                 if (session.snapshot().machines[0].n_owned > 0) break;
                 becomesTrue([&] { return false; }, 1);
@@ -341,7 +344,8 @@ class TestJoinedNodes : public QObject {
         QCOMPARE(now.expert_owners.size(), std::size_t{64});
         QCOMPARE(std::count(now.expert_owners.begin(), now.expert_owners.end(), 1), now.machines[0].n_owned);
         QVERIFY(now.machines[0].n_owned > 0 && now.machines[0].rows > 0);
-        // Both ways: each of its rows was sent here, and at least as many of this machine's there.
+        // Both directions: each of its rows was sent here, and at least as many of this
+        // machine's there.
         const double rows_of_token = 8 * 2, row_bytes = static_cast<double>(host.spec().experts.hidden_dim) * 4;
         QCOMPARE(now.machines[0].bytes, rows_of_token * row_bytes);
 
@@ -409,7 +413,8 @@ class TestJoinedNodes : public QObject {
                  qPrintable(notes));
     }
 
-    // Shares say nothing of their way: it is measured after an answer. What experts take stays as it was learnt.
+    // Shares do not show the link's cost: it is measured after an answer. The learnt cost
+    // of experts stays.
     void linkThatBecomesSlow_isMeasuredAgain_whereSharesAreExchanged() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
@@ -448,7 +453,8 @@ class TestJoinedNodes : public QObject {
         QVERIFY(machine().latency_us > 4000 && machine().expert_us < 1);
     }
 
-    // Of the same answer: it takes its part until its experts become slow, gets less and less, and the person is told.
+    // Within one answer: the helper takes its part until its experts become slow, gets
+    // less and less, and a note reports it.
     void helperThatBecomesSlow_getsLess_fromTheNextLayersOn() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
@@ -486,16 +492,16 @@ class TestJoinedNodes : public QObject {
         n_rows = 0;
         becomes_slow = true;
         QVERIFY(answer(session) == alone);
-        // Of what is left there would be 144.
+        // For the rest there would be 144.
         QVERIFY2(n_rows_when_slow > 0 && n_rows_when_slow < 60, qPrintable(QString::number(n_rows_when_slow)));
         const QString notes = textOf(session.take_machine_notes());
         QVERIFY2(notes.contains(QStringLiteral("cupboard has become slower in use: an expert takes ")),
                  qPrintable(notes));
     }
 
-    // What a request takes between layers, and a layer after a wait for its answer, is
-    // measured with the machine's own answers there, and what is measured is in the
-    // forecast. The first answers, of the link by itself, come at once.
+    // The time of a request between layers, and of a layer after a wait for its reply, is
+    // measured with the machine's own replies, and is part of the forecast. The first
+    // replies, for the link by itself, come at once.
     void forecast_isOfWhatWasMeasuredHere() {
         constexpr std::chrono::microseconds kLate{2000};
         ExpertHost host(request());
@@ -542,8 +548,8 @@ class TestJoinedNodes : public QObject {
         QVERIFY(std::abs(us - joined->forecast_times(kShapePast).us()) < 1e-6 * us);
     }
 
-    // Behind a large message a connection lets some bytes through that cost nothing: as
-    // many go and come back as it had, before it is measured what a small one takes.
+    // After a large message a connection accepts some bytes that cost nothing: as many go
+    // and come back before a small message is measured.
     void smallMessages_areMeasured_whenAsMuchAsTheLargeOneHasPassed() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
@@ -563,7 +569,7 @@ class TestJoinedNodes : public QObject {
         QVERIFY2(before_experts >= largest, qPrintable(QString::number(before_experts)));
     }
 
-    // What two take that are measured at once is each other's doing.
+    // Two that are measured at the same time slow each other down.
     void machinesThatConnectTogether_areMeasuredOneAfterTheOther() {
         ExpertHost first(request()), second(request());
         NodeInProcess cupboard(first, {"cupboard", 2, 0}), attic(second, {"attic", 2, 0});
@@ -573,8 +579,8 @@ class TestJoinedNodes : public QObject {
             auto has_begun = std::make_shared<std::atomic<bool>>(false);
             node.faults.sees = [&, which, has_begun](const ToNode& message) {
                 if (!std::holds_alternative<NodePing>(message) && !std::holds_alternative<NodeCompute>(message)) return;
-                // Long enough for the other one to begin, and far from what is waited for
-                // a turn.
+                // Long enough for the other one to begin, and much shorter than the wait
+                // for a turn.
                 if (!has_begun->exchange(true)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
                 const std::scoped_lock lock(mutex);
                 if (order.empty() || order.back() != which) order.push_back(which);
@@ -589,7 +595,7 @@ class TestJoinedNodes : public QObject {
         QCOMPARE(order.size(), std::size_t{2});
     }
 
-    // One that is silent when it is measured keeps no other one from being used.
+    // One that is silent while it is measured does not keep others from being used.
     void measuringTurn_isNotWaitedForWithoutEnd() {
         MeasuringTurn turn;
         {
@@ -603,8 +609,9 @@ class TestJoinedNodes : public QObject {
         QVERIFY(MeasuringTurn::Guard(turn, 10, {}).has_it());
     }
 
-    // A machine whose computing takes 100 times as long is found to be slow, and a token is forecast to take longer by
-    // what it does there, in both shapes; where every machine makes the steps it is dealt less.
+    // A machine whose computing takes 100 times as long is found to be slow, and the
+    // forecast of a token includes its work there, in both shapes; if every machine makes
+    // the steps it gets fewer experts.
     void forecast_followsAMachineThatIsSlow() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});

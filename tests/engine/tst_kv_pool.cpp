@@ -40,7 +40,8 @@ HardwareProfile someGpu() {
     return profile;
 }
 
-// A pool of an emulated accelerator, whose memory is not the RAM, though the host reads both.
+// A pool of an emulated accelerator, whose memory is not the RAM, though the host reads
+// both.
 struct Fixture {
     kernels::ThreadPool threads{1};
     CpuOperations operations{threads, kernels::GemmMode::kF32};
@@ -98,7 +99,7 @@ struct Fixture {
     }
 };
 
-// What resize() throws; kInternal: nothing.
+// The error of resize(); kInternal: none.
 ErrorKind refusal(KvPool& pool, KvRoom room, QString* text = nullptr) {
     try {
         pool.resize(room);
@@ -159,7 +160,7 @@ class TestKvPool : public QObject {
                 QCOMPARE(f.at(b, l, 1, 0, t), 1.0f + static_cast<float>(l * 4 + 2));
             }
         }
-        // The one who stayed alone with the old block keeps it: nothing was copied for it.
+        // The remaining sequence keeps the old block: nothing was copied for it.
         QCOMPARE(f.pool.n_free(), f.pool.n_blocks() - 3);
     }
 
@@ -187,7 +188,7 @@ class TestKvPool : public QObject {
         QCOMPARE(f.at(b, 0, 0, 0, kKvBlockTokens / 2 - 1), 1.0f);
     }
 
-    // What is left of a step depends on the tokens that it had behind it, and so these are kept.
+    // The rest of a cut step depends on the tokens after it, and so these are kept.
     void cutSteps_keepTheirRest() {
         Fixture f(64);
         KvSequence a(f.cache, 4096);
@@ -224,7 +225,8 @@ class TestKvPool : public QObject {
         KvSequence moved = std::move(b);
         moved.truncate(23);
         QVERIFY((cuts(moved) == Cuts{{23, {103, 104, 105}}}));
-        // Of steps of which any part is the same, and of those that nobody can make again, nothing.
+        // For steps of which any part gives the same, and for those that cannot be
+        // repeated, nothing is kept.
         write(a, 300, 70, WrittenToken::kInAnyStep, 4);
         a.truncate(50);
         write(a, 400, 6, WrittenToken::kBesideOthers, 5);
@@ -287,7 +289,7 @@ class TestKvPool : public QObject {
         QCOMPARE(nInHost(a), 0);
         QCOMPARE(nInHost(b), 3);
         for (std::int64_t t = 0; t < 3 * kKvBlockTokens; ++t) QVERIFY(f.holds(a, t, 1.0f) && f.holds(b, t, 50.0f));
-        // What one that runs shares stays where it is read fast.
+        // Blocks that a running sequence shares stay in the fast memory.
         KvSequence c = a.fork();
         a.set_idle(true);
         KvSequence d(f.cache, 1000);
@@ -331,8 +333,8 @@ class TestKvPool : public QObject {
 
     // ---- windows
 
-    // What the plan counts is enough for any steps, with a checkpoint at the last
-    // prompt's end, which is never lost.
+    // The plan's count is enough for any steps, with a checkpoint at the last prompt's
+    // end, which is never lost.
     void window_takesNoMoreBlocksThanPlanned_data() {
         QTest::addColumn<int>("window");
         QTest::addColumn<int>("max_step");
@@ -397,7 +399,7 @@ class TestKvPool : public QObject {
             if (i % 5 == 0) a.checkpoint();
         }
         QCOMPARE(f.pool.n_free(), 1);
-        QVERIFY(a.prepare(192, f.device));  // what the older one holds alone has to go
+        QVERIFY(a.prepare(192, f.device));  // blocks that only the older one holds must go
         a.commit(192);
         QCOMPARE(a.truncate(640), 640);
         QCOMPARE(a.truncate(400), 0);
@@ -486,7 +488,7 @@ class TestKvPool : public QObject {
         QVERIFY(!f.inHost(a, 0) && f.inHost(a, 1) && !f.inHost(b, 0) && !f.inHost(b, 1));
         f.pool.resize({2, 3});
         QVERIFY(f.inHost(a, 0) && f.inHost(a, 1) && !f.inHost(b, 0) && !f.inHost(b, 1));
-        // What is shared is exchanged for what is not, where it lies in RAM.
+        // Shared blocks in RAM are exchanged for unshared ones.
         KvSequence d = a.fork();
         KvSequence e = a.fork();
         f.pool.resize(f.pool.room());
@@ -534,7 +536,7 @@ class TestKvPool : public QObject {
         QCOMPARE(a.capacity(), 2 * kKvBlockTokens);
     }
 
-    // Whatever fails on the way, everything is as it was, and the same works afterwards.
+    // After any failure, everything is unchanged, and the same call works afterwards.
     void resizeFails_leavesEverythingAsItWas_data() {
         QTest::addColumn<QString>("what");
         QTest::newRow("device memory") << QStringLiteral("device");
@@ -654,7 +656,7 @@ class TestKvPool : public QObject {
             cache.drop_prepared();
             QCOMPARE(blocks_in_ram(), static_cast<std::uint64_t>(pool.room().host_blocks));
             reach({2, 5});
-            // What the system refuses changes nothing.
+            // A refusal by the system changes nothing.
             cuda_host::fail_call("cudaHostRegister", 2);
             ErrorKind refused = ErrorKind::kInternal;
             try {
@@ -817,8 +819,8 @@ class TestKvPool : public QObject {
         }
     }
 
-    // Whatever RAM a change of the type takes is locked on another thread: before the change,
-    // as far as there is room for it beside the old blocks, and the rest during it.
+    // RAM for a change of the type is locked on another thread: before the change, as far
+    // as there is room for it beside the old blocks, and the rest during it.
     void retype_locksPagesOnAnotherThread_data() {
         QTest::addColumn<int>("room");  // for blocks in RAM, beside those that are held there
         QTest::addColumn<bool>("prepared");
@@ -854,7 +856,7 @@ class TestKvPool : public QObject {
             ram.set_budget(ram.usage().used_bytes + static_cast<std::uint64_t>(room * kSmall.block_bytes() / 2));
             int locked = calls("cudaHostRegister");
             if (prepared) {
-                // What another plan had locked goes.
+                // Memory locked for another plan is released.
                 (void)prepare();
                 cache.drop_prepared();
                 cache.wait_for_memory();
@@ -875,7 +877,7 @@ class TestKvPool : public QObject {
                 kernels::load_kv_row(pool.block(held[static_cast<std::size_t>(i)]).data, 4, KvType::kBf16, row.data());
                 QVERIFY(row == std::vector<float>(4, static_cast<float>(10 + i)));
             }
-            // What the system refuses leaves nothing behind.
+            // A refusal by the system leaves nothing behind.
             cuda_host::fail_call("cudaHostRegister", 2);
             QVERIFY_THROWS_EXCEPTION(Error,
                                      while (!cache.prepare_retype(KvType::kF32, {&next, 1})) cache.wait_for_memory());

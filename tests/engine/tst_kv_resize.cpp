@@ -22,7 +22,7 @@ namespace {
 // Every CUDA thread is a fiber on the host layer, and sanitizers slow it tenfold once more.
 constexpr int kTokensOnHostLayer = test::kSanitized ? 6 : 10;
 constexpr int kTokens = 300;
-constexpr std::int64_t kContext = 512;  // longer than the tiny models say: positions go on all the same
+constexpr std::int64_t kContext = 512;  // beyond the tiny models' limit: positions continue anyway
 
 std::vector<TokenId> somePrompt(std::int64_t n) {
     std::vector<TokenId> tokens;
@@ -108,7 +108,8 @@ class TestKvResize : public QObject {
         const auto resize = [&] {
             n_spilled += pool.n_held_in_host() > 0;
             if (n_calls++ % 2 != 0) return;
-            // What the next step needs stays: up to three blocks for the prompt, one more for a token.
+            // Blocks for the next step stay: up to three blocks for the prompt, one more
+            // for a token.
             const std::int64_t least = std::max<std::int64_t>(3, pool.n_blocks() - pool.n_free() + 1);
             const auto on_device = static_cast<std::int64_t>(random()) % least;
             const auto in_host = std::max<std::int64_t>(0, least - on_device) + static_cast<std::int64_t>(random() % 4);

@@ -1,5 +1,5 @@
-// Layers that see a window keep it alone: nothing that is computed changes, whatever was
-// given back, and memory is really there for others.
+// Layers with a window keep only that: no result changes, whatever was released, and the
+// memory is really available to others.
 
 #include <algorithm>
 #include <random>
@@ -307,7 +307,7 @@ class TestKvWindow : public QObject {
         answer();
         QCOMPARE(reused, 0);
 
-        // Stopped in the middle, and asked again.
+        // Stopped in the middle, and repeated.
         std::stop_source stop;
         const TextDeltaFn stops = [&](const TextDelta& delta) {
             if (delta.n_tokens == 20) stop.request_stop();
@@ -330,7 +330,7 @@ class TestKvWindow : public QObject {
         QCOMPARE(states.n_blocks(), planned);
     }
 
-    // What a person does at random: sequences part, end and go back, and every state comes
+    // Random actions of a user: sequences part, end and go back, and every state comes
     // back with them.
     void statesOfForksAndCheckpoints_areGivenBack() {
         const auto model = open(requestFor(tinyModel(QStringLiteral("qwen3_5_moe_odd_f32")), "cpu"));

@@ -23,8 +23,8 @@ LiveComparison comparison() {
 
 using StepTime = std::function<double(std::size_t way)>;
 
-// Steps that take what their way takes; a comparison that is due begins with these challengers. Returns the ways that
-// were used.
+// Steps with the time of their alternative; a comparison that is due begins with these
+// challengers. Returns the alternatives used.
 std::vector<std::size_t> run(LiveComparison& live, int steps, const std::vector<std::size_t>& challengers,
                              const StepTime& step_us) {
     std::vector<std::size_t> ways;
@@ -85,7 +85,7 @@ class TestLiveComparison : public QObject {
         QTest::newRow("a tie") << 5000.0 << 5000.0 << true
                                << "balanced is used, as static is not clearly faster: 5.00 ms per token against 5.00 "
                                   "(32 tokens each)";
-        // What was decided by one part in 400: "0.86 against 0.86".
+        // A case that differed by one part in 400: "0.86 against 0.86".
         QTest::newRow("less than the margin")
             << 862.0 << 860.0 << true
             << "balanced is used, as static is not clearly faster: 0.86 ms per token against 0.86 (32 tokens each)";
@@ -112,7 +112,7 @@ class TestLiveComparison : public QObject {
         QVERIFY(live.is_due());
     }
 
-    // Equal ways under noise: the forecast's choice stays, whatever the noise.
+    // Equal alternatives under noise: the forecast's choice stays.
     void noise_doesNotDecide_data() {
         QTest::addColumn<double>("deviation");
         QTest::newRow("2 %") << 0.02;
@@ -170,7 +170,8 @@ class TestLiveComparison : public QObject {
         QCOMPARE(count(rest, kTransfer), static_cast<std::int64_t>(rest.size()));
     }
 
-    // What was slower may be faster later: the decision is taken back, and also where nothing is clear any more.
+    // A slower one may be faster later: the decision is reversed, also if there is no
+    // clear winner any more.
     void winner_hasToWinAgain() {
         LiveComparison live = comparison();
         run(live, kTrial, {kStatic}, constant({1000, 500, 1}));

@@ -1,4 +1,5 @@
-// What loading a model measures, and when it does not: disks, quantizing, formats on a CPU.
+// The measurements of a load, and when they are skipped: disks, quantizing, formats on a
+// CPU.
 
 #include <algorithm>
 #include <filesystem>
@@ -34,7 +35,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
     void initTestCase() {
         measureModel();
         const LoadedModel model(on("cpu"), LoadedModel::Text::kNotNeeded, {}, {});
-        // Of steps of 512 tokens, as where not all experts fit.
+        // For steps of 512 tokens, as if not all experts fit.
         const std::int64_t longer = std::max<std::int64_t>(0, model.plan().max_step - 512);
         cpu_fixed_bytes_ = model.plan().ram_bytes - 64 * expert_bytes_ -
                            static_cast<std::uint64_t>(longer) * model.demand().workspace_bytes_per_token;
@@ -62,7 +63,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         request.vram_bytes = vramFor(8);
         const auto whole = std::make_unique<Play>(request);
         QCOMPARE(count(whole->model.plan(), Place::kDisk), 0);
-        QCOMPARE(whole->model.cost().table().disk.us, 0.0);  // nobody has to wait for one
+        QCOMPARE(whole->model.cost().table().disk.us, 0.0);  // no expert is on disk
         request.ram_bytes = host_fixed_bytes_ + dense_bytes_ + 24 * expert_bytes_;
         Play play(request);
         CostModel& cost = play.model.cost();
@@ -70,12 +71,12 @@ class TestLoadCosts : public QObject, ReplanSetup {
         const double read_us = cost.disk_read(WeightType::kBf16).us;
         QVERIFY(read_us > 0);
         QVERIFY(cost.disk_read(WeightType::kHqq4).us > 0 && cost.disk_read(WeightType::kHqq4).us < read_us / 2);
-        // Kept on this machine, so that nobody waits for them again.
+        // Stored on this machine, so that they are not measured again.
         const CalibrationCache kept{std::filesystem::path(request.cache_directory)};
         const QuantizingSpeeds speeds = quantizing_speeds(play.model.spec().hidden_dim, kept, {});
         QVERIFY(quantizing_speeds(play.model.spec().hidden_dim, kept, {}) == speeds);
 
-        // They are what a preview says: experts fetched from disk, or quantized and fetched.
+        // They are in a preview: experts read from disk, or quantized and read.
         ReplanRequest replan;
         replan.ram_bytes = host_fixed_bytes_ + dense_bytes_ + 64 * expert_bytes_;
         const ReplanPreview more = play.replanner.preview(replan);
@@ -86,7 +87,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         const ReplanPreview fewer = play.replanner.preview(replan);
         const double n_weights = static_cast<double>(expert_bytes_) / 2 * 64;
         QVERIFY(fewer.seconds >= 0.99 * n_weights / speeds[static_cast<std::size_t>(WeightType::kHqq2)]);
-        // Who waits for a disk is slower, and the forecast knows it.
+        // Waiting for a disk is slower, and the forecast includes it.
         QVERIFY(more.tokens_per_s_after > more.tokens_per_s_before);
     }
 
@@ -100,8 +101,9 @@ class TestLoadCosts : public QObject, ReplanSetup {
         LoadRequest request = on("cpu");
         request.quality.min_mean_bits = 4;
         request.ram_bytes = cpu_fixed_bytes_ + static_cast<std::uint64_t>(n_experts) * expert_bytes_;
-        // What is measured here differs from machine to machine, and under sanitizers arithmetic is slower than a disk:
-        // the speeds that a load finds kept are those of a processor that no disk can keep up with.
+        // Measured values differ from machine to machine, and under sanitizers arithmetic
+        // is slower than a disk: the stored speeds here are those of a processor that is
+        // always faster than a disk.
         const QTemporaryDir kept;
         request.cache_directory = kept.path().toStdString();
         {
@@ -135,7 +137,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         const bool all_in_ram = count(plan, Place::kRam) == 64;
         QCOMPARE(all_in_ram, n_experts > 20);
         if (!all_in_ram) {
-            // What is left of the budget would not hold one more.
+            // The rest of the budget would not hold one more.
             QVERIFY(count(plan, Place::kDisk) > 0 && count(plan, Place::kRam) > 0);
             std::uint64_t largest = 0;
             for (std::size_t i = 0; i < plan.places.size(); ++i) {
@@ -162,7 +164,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
     // As a machine had them that was busy when they were measured.
     void load_measuresAgain_whatDoesNotHold() {
         const QTemporaryDir kept;
-        LoadRequest request = on("emulated:rtx-3060");  // whose CPU is this one
+        LoadRequest request = on("emulated:rtx-3060");  // with this CPU
         request.compute = ComputeMode::kF32;
         request.cache_directory = kept.path().toStdString();
         const auto us_of_load = [&](std::vector<Message>* notes = nullptr) {
@@ -186,8 +188,8 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QCOMPARE(us_of_load(), us);  // kept
     }
 
-    // What a run shows and the check of one expert does not: then all of it is measured
-    // again, once.
+    // A problem that a run shows and the check of one expert does not: then all of it is
+    // measured again, once.
     void run_farFromItsForecast_raisesADoubt() {
         const QTemporaryDir kept;
         LoadRequest request = on("cpu");
@@ -238,7 +240,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         for (const CostPoint& point : first.past) {
             QVERIFY(std::abs(point.us - static_cast<double>(point.n_tokens) / 100) < 2);
         }
-        // As long as steps take what they took, it is kept; noise is no reason.
+        // While steps keep their times, the stored costs stay; noise changes nothing.
         const auto is_kept = [&] { return costs().measured_at == first.measured_at && cache.notes().empty(); };
         QVERIFY(is_kept());
         speed = 1.2;
@@ -252,7 +254,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
     }
 
   private:
-    // Of on(), with products in float32.
+    // For on(), with products in float32.
     static std::string key() {
         const CostPlace here{cpu_info(), 1, offstage::kernels::GemmMode::kF32};
         return CalibrationCache::key(here, WeightType::kBf16, read_model_shape(demoModel()).spec.experts, false);

@@ -1,4 +1,4 @@
-// What a load says and refuses before it reads anything.
+// Notes and refusals of a load before it reads anything.
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -51,8 +51,8 @@ class TestLoadPlan : public QObject {
         }
     }
 
-    // Whatever the budgets, experts of a file's blocks are quantized a second time only where fewer bits were asked
-    // for.
+    // Under any budgets, experts of a file's blocks are quantized a second time only if
+    // fewer bits were requested.
     void blocksOfAFile_areKeptUnlessFewerBitsAreAskedFor() {
         const QTemporaryDir folder;
         LoadRequest request;
@@ -118,7 +118,7 @@ class TestLoadPlan : public QObject {
         QCOMPARE(memory_note(1000 * kMib, kMachine).english(),
                  std::string("The model takes 1000.0 MiB of RAM and 1000.0 MiB are free: little is left for anything "
                              "else."));
-        QVERIFY(memory_note(1001 * kMib, kLimited).empty());  // that is refused
+        QVERIFY(memory_note(1001 * kMib, kLimited).empty());  // this is refused
     }
 
     void aBudgetBeyondWhatIsFree_isRefused_withTheLimit() {
@@ -143,7 +143,7 @@ class TestLoadPlan : public QObject {
         QCOMPARE(refusal(0, kLimited, ErrorKind::kOutOfMemory),
                  std::string("It does not fit. Free memory: 1000.0 MiB (RLIMIT_AS: 2.0 GiB)."));
         QCOMPARE(refusal(0, kMachine, ErrorKind::kOutOfMemory), std::string("It does not fit."));
-        // A budget that a person named is the reason then.
+        // Then the reason is a budget that the user set.
         QCOMPARE(refusal(5, kLimited, ErrorKind::kOutOfMemory), std::string("It does not fit."));
         QCOMPARE(refusal(0, kLimited, ErrorKind::kInvalidInput), std::string("It does not fit."));
     }
@@ -165,11 +165,11 @@ class TestLoadPlan : public QObject {
         const std::string direct = "direct", from_cache = "from cache";
         QCOMPARE(reads(DiskReads::kAuto, 1000 * kMib), from_cache);
         QCOMPARE(reads(DiskReads::kAuto, 1000 * kMib - 10), direct);
-        QCOMPARE(reads(DiskReads::kAuto, 0, 0), from_cache);  // nobody knows
+        QCOMPARE(reads(DiskReads::kAuto, 0, 0), from_cache);  // unknown
         QCOMPARE(reads(DiskReads::kCached, 1000 * kMib), from_cache);
         QCOMPARE(reads(DiskReads::kCached, 999 * kMib), std::string());
         QCOMPARE(reads(DiskReads::kDirect, 1000 * kMib), direct);
-        // Nothing is read of what is only accounted, or has no file.
+        // Accounted models, or those without a file, have no reads.
         request.dry = true;
         QCOMPARE(reads(DiskReads::kDirect, 999 * kMib), std::string());
         request.dry = false;

@@ -30,7 +30,7 @@ DispatchTotals totals(std::uint64_t routed, std::uint64_t resident) {
     return sum;
 }
 
-// Whether a is b but for rounding.
+// Whether a equals b except for rounding.
 bool near(double a, double b) {
     return std::abs(a - b) < 1e-9 * std::max(1.0, std::abs(b));
 }
@@ -51,7 +51,7 @@ class TestMeasuredForecast : public QObject {
         QCOMPARE(now.hit_rate, 0.4);  // none was measured
     }
 
-    // Faster than was forecast: what is forecast to be faster still is.
+    // Faster than the forecast: the plan with the faster forecast stays the faster one.
     void correct_ofATooSlowForecast_keepsTheOrder() {
         Forecast now = told(400, 0.4), then = told(350, 1);
         correct(now, then, measured(200));
@@ -107,7 +107,7 @@ class TestMeasuredForecast : public QObject {
         meter.pass(totals(1000, 10));  // a prompt
         for (std::uint64_t i = 1; i <= 40; ++i) {
             QCOMPARE(meter.figures(true).n_steps, i > 16 ? static_cast<std::int64_t>(i) - 1 : 0);
-            // One hiccup, which tells nothing of the others.
+            // One outlier, which has no meaning for the others.
             meter.add(i == 7 ? 1e6 : 500, totals(1000 + 16 * i, 10 + 12 * i));
         }
         const MeasuredDecode figures = meter.figures(true);

@@ -1,4 +1,4 @@
-// What is estimated before a load against what is in use after it and after an answer:
+// The estimate before a load against the memory in use after it and after an answer:
 // never less, and not much more.
 
 #include <QTemporaryDir>
@@ -59,7 +59,7 @@ class TestMemoryEstimate : public QObject {
         QTest::addColumn<QString>("format");
         const auto rows = [](const char* model, int vram, int ram) {
             for (const char* const format : {"", "hqq4"}) {
-                // A window changes the KV cache alone, whatever the weights' format.
+                // A window changes only the KV cache, for every format of the weights.
                 const bool windowed = QString(model).contains(QStringLiteral("window"));
                 if ((offstage::test::kSanitized || windowed) && *format == 0)
                     continue;  // which all do that the others do, and pack as well

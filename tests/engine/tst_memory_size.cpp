@@ -44,7 +44,7 @@ Files group(int version, const std::string& folder, const std::string& limit) {
                 {folder + "/memory.current", "3221225472\n"},
                 {folder + "/memory.stat", "anon 1\ninactive_file 536870912\nactive_file 536870912\n"}};
     }
-    // What is not of the groups below as well ("active_file") does not count.
+    // Memory that excludes the groups below ("active_file") does not count.
     return {{folder + "/memory.limit_in_bytes", limit},
             {folder + "/memory.usage_in_bytes", "3221225472\n"},
             {folder + "/memory.stat",

@@ -1,6 +1,6 @@
 // Folders and files of a few KB that claim models of any size: each is refused, or
-// listed, with work that follows from what is there, not from what is claimed. Work is
-// counted in allocations and in their bytes.
+// listed, with work in proportion to the real bytes, not to the claims. Work is counted
+// in allocations and in their bytes.
 
 #include <atomic>
 #include <cstdlib>
@@ -56,7 +56,7 @@ void operator delete(void* p, std::size_t) noexcept {
 
 namespace {
 
-// An allocation and what is done with it take about 0.1 us.
+// An allocation and its use take about 0.1 us.
 constexpr std::int64_t kMostAllocations = 500'000;
 constexpr std::int64_t kMostBytes = 512 << 20;
 
@@ -83,7 +83,7 @@ QJsonArray repeated(const QJsonValue& value, qsizetype n) {
     return list;
 }
 
-// Qwen3-MoE whose experts lie in three tensors of a layer, which are there.
+// Qwen3-MoE whose experts lie in three tensors of a layer, which exist.
 GgufWriter fused(std::uint32_t layers, std::uint32_t experts) {
     constexpr std::uint64_t kVocab = 3, kHidden = 4, kDim = 2;
     GgufWriter writer;
@@ -219,7 +219,8 @@ class TestModelClaims : public QObject {
         QCOMPARE(refusedEverywhere(model, words), QString());
     }
 
-    // Objects in objects: what looks for the language model's part stays on its stack.
+    // Nested objects: the search for the language model's part must not overflow the
+    // stack.
     void nestedConfig_isRefused() {
         const fs::path model = root("m");
         fs::create_directory(model);
@@ -231,7 +232,7 @@ class TestModelClaims : public QObject {
         QCOMPARE(refusedEverywhere(model, QStringLiteral("nested deeper than 64 levels")), QString());
     }
 
-    // Each spelling of a file's name would have its header read once more.
+    // Each spelling of a file's name would otherwise read its header once more.
     void shardOfManySpellings_isReadOnce() {
         const QString from = QString::fromStdString(tinyModel(QStringLiteral("qwen3_moe_bf16"))) + QStringLiteral("/");
         const fs::path model = root("m");

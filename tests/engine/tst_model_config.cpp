@@ -44,7 +44,7 @@ Keys changed(Keys keys, const Keys& changes) {
     return keys;
 }
 
-// What a small model needs, and nothing else.
+// The keys that a small model needs, and nothing else.
 const Keys kSmall = {{"architectures", R"(["MixtralForCausalLM"])"},
                      {"vocab_size", "100"},
                      {"hidden_size", "16"},
@@ -443,7 +443,7 @@ class TestModelConfig : public QObject {
         QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, words), "");
     }
 
-    // Qwen3.5-35B-A3B as it is published, but for what is not read.
+    // Qwen3.5-35B-A3B as published, without unread fields.
     void qwen35_is_read_from_text_config() {
         const ModelSpec c = engine::parse_model_spec(R"({"architectures": ["Qwen3_5MoeForConditionalGeneration"],
             "model_type": "qwen3_5_moe", "tie_word_embeddings": false, "vision_config": {"depth": 27}, "text_config": {
@@ -468,7 +468,7 @@ class TestModelConfig : public QObject {
         QVERIFY(c.layers[3].moe()->router.renormalise);
     }
 
-    // Gemma-4-26B-A4B as it is published, but for what is not read.
+    // Gemma-4-26B-A4B as published, without unread fields.
     void gemma4_layers_differ() {
         const ModelSpec c = engine::parse_model_spec(R"({"architectures": ["Gemma4ForConditionalGeneration"],
             "model_type": "gemma4", "vision_config": {"hidden_size": 1152}, "audio_config": null, "text_config": {

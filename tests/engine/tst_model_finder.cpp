@@ -1,5 +1,5 @@
-// The caches of other programs, invented in a folder of their own: what is found there, by
-// what name, and what of it can be opened.
+// The caches of other programs, imitated in a separate folder: the found models, their
+// names, and which can be opened.
 
 #include <cstdlib>
 #include <fstream>
@@ -55,7 +55,7 @@ void linkTo(const fs::path& target, const fs::path& from) {
     fs::create_symlink(target, from);
 }
 
-// A header alone is all that a search reads of a model that is not supported.
+// A search reads only the header of a model that is not supported.
 GgufWriter header(const std::string& architecture, std::uint32_t experts) {
     GgufWriter writer;
     writer.add("general.architecture", architecture).add(architecture + ".block_count", std::uint32_t{48});
@@ -210,7 +210,7 @@ class TestModelFinder : public QObject {
         QCOMPARE(found.models.front().path, repository / "snapshots" / "old");
     }
 
-    // The link has the name; what it leads to is called after its contents.
+    // The link has the name; its target is named after its contents.
     void hub_ggufFiles_keepTheirNames() {
         const fs::path repository = root("models--unsloth--Tiny-GGUF");
         copyTo(tinyGguf(), repository / "blobs" / kDigest);
@@ -262,7 +262,7 @@ class TestModelFinder : public QObject {
         QVERIFY(found.problems.empty());
     }
 
-    // ORG_REPOSITORY_FILE: what it fetched says of itself who made it.
+    // ORG_REPOSITORY_FILE: the file's own name contains its publisher.
     void llamaCpp_namesWhatItFetched() {
         copyTo(tinyGguf(), root("ann_Tiny-MoE-GGUF_Tiny-MoE-Q4_K_M.gguf"));
         copyTo(tinyGguf(), root("own_Q8_0.gguf"));
@@ -354,8 +354,8 @@ class TestModelFinder : public QObject {
         QVERIFY(QString::fromStdString(found.problems[1].english()).contains(QStringLiteral("broken/a")));
     }
 
-    // What Ollama keeps beside a model is used where the file and the user say nothing
-    // else.
+    // Ollama's data beside a model is used if neither the file nor the user has other
+    // values.
     void ollama_layers_areTemplateParamsAndSystem() {
         const fs::path blob = root("blobs") / "sha256-aa", manifests = root("manifests");
         fs::create_directories(blob.parent_path());
@@ -412,7 +412,7 @@ class TestModelFinder : public QObject {
         const std::vector<TokenId> ends = text.end_tokens();
         QVERIFY(std::find(ends.begin(), ends.end(), 1) != ends.end());  // <s>
 
-        // What is chosen comes first; so does the file's own.
+        // The user's choice comes first; then the file's own.
         request.chat_template = "phi";
         QVERIFY(choose_chat_template(blob, "phi", *model.tokenizer()).note.empty());
         QVERIFY(choose_chat_template(blob, "", *model.tokenizer()).chat != nullptr);
@@ -434,8 +434,8 @@ class TestModelFinder : public QObject {
         }
     }
 
-    // The same of other files: what a folder's generation_config.json and a GGUF file
-    // advise.
+    // The same for other files: the recommendations of a folder's generation_config.json
+    // and of a GGUF file.
     void samplingThatIsAdvised_isRead() {
         writeText(root() / "generation_config.json",
                   R"({"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20, "repetition_penalty": 1.05})");
@@ -542,7 +542,7 @@ class TestModelFinder : public QObject {
                  QString());
     }
 
-    // Names of files have up to 255 bytes; what is kept beside a model is named after it.
+    // File names have up to 255 bytes; files stored beside a model are named after it.
     void longName_opens() {
         const std::string stem(250, 'n');
         const fs::path file = root() / (stem + ".gguf");
@@ -550,7 +550,7 @@ class TestModelFinder : public QObject {
         for (const auto& beside : {popularity_file(file), neuron_thresholds_file(file)}) {
             QVERIFY2(beside.filename().string().size() <= 255, beside.c_str());
             QVERIFY(std::ofstream(beside).is_open());
-            // Of another model that begins alike, another file.
+            // Another model with the same beginning has another file.
             QVERIFY(beside.filename() != popularity_file(root() / (std::string(249, 'n') + "m.gguf")).filename());
         }
         fs::remove(popularity_file(file));
@@ -564,7 +564,7 @@ class TestModelFinder : public QObject {
         QCOMPARE(popularity_file(root() / "short.gguf").filename(), "short.expert_popularity.json");
     }
 
-    // What `generate` would refuse is known before anything is loaded.
+    // Models that `generate` would refuse are recognized before anything is loaded.
     void folder_whoseTextFilesAreRefused_saysSo() {
         const fs::path folder = root("tiny");
         for (const char* name : {"config.json", "model.safetensors"}) copyTo(tinyFolder() / name, folder / name);
@@ -630,7 +630,7 @@ class TestModelFinder : public QObject {
         fs::permissions(root("locked"), fs::perms::owner_all);
         QCOMPARE(namesOf(found), (QStringList{"good", "bad (not)", "broken (not)", "empty (not)", "m (not)"}));
         QVERIFY(found.complete);
-        if (geteuid() != 0) {  // who may read everything meets no locked folder
+        if (geteuid() != 0) {  // root can read locked folders
             QCOMPARE(found.problems.size(), std::size_t{1});
             QVERIFY(QString::fromStdString(found.problems[0].english())
                         .contains(QStringLiteral("locked: cannot be listed")));

@@ -1,6 +1,6 @@
-// Models as people have them beside the published form: positions of other types, biases,
-// a head of its own, experts as transformers 5 saves them. What each computes is compared
-// with transformers (tests/golden/make_variant_golden.py).
+// Variants of published models: positions of other types, biases, a separate head,
+// experts as transformers 5 saves them. The results of each are compared with
+// transformers (tests/golden/make_variant_golden.py).
 
 #include <algorithm>
 #include <filesystem>
@@ -41,7 +41,7 @@ void fuse_experts(ChangedModel& model) {
     };
     const QString family = model.config[QLatin1String("model_type")].toString();
     const bool is_granite = family.startsWith(QStringLiteral("granite"));
-    // Of each expert gate before up, experts by their numbers.
+    // For each expert gate before up, experts by their numbers.
     static const QRegularExpression expert(QStringLiteral(R"(^(.*\.experts\.)(\d+)\.(\w+)\.weight$)"));
     const auto order = [](const Tensor& tensor) {
         const QRegularExpressionMatch match = expert.match(QString::fromUtf8(tensor.name));
@@ -179,7 +179,7 @@ class TestModelVariants : public QObject {
         QCOMPARE(differenceFromGolden(name), QString());
     }
 
-    // Kimi-K2's config.json: DeepseekV3ForCausalLM, but a model_type of its own.
+    // Kimi-K2's config.json: DeepseekV3ForCausalLM, but a different model_type.
     void kimi_isADeepseek() {
         const QString name = QStringLiteral("deepseek_v3_bf16");
         ChangedModel model(tinyModel(name));
@@ -209,8 +209,8 @@ class TestModelVariants : public QObject {
         QCOMPARE(differenceFromGolden(name), QString());
     }
 
-    // A tied model that has a head as well: of other values it is the head, and a note
-    // says so.
+    // A tied model that has a head as well: with other values it is the head, and a note
+    // reports it.
     void headOfATiedModel_isNamed() {
         ChangedModel model(tinyModel(QStringLiteral("qwen3_moe_dense_layers_tied_bf16")));
         ChangedModel::Tensor head = *model.find("model.embed_tokens.weight");
@@ -238,7 +238,7 @@ class TestModelVariants : public QObject {
             QVERIFY(!is_noted(equal->summary().notes));
             QVERIFY(!is_noted(notes_of()));
         }
-        // One value alone, between the places that an estimate compares: a load compares
+        // A single value, between the places that an estimate compares: a load compares
         // every value.
         const std::size_t place = head.bytes.size() / 64;
         QVERIFY(place > 70);

@@ -1,6 +1,7 @@
-// Two nodes that die, hang, lose their links in the middle of a message or become slow, at moments that nobody chose:
-// the answer is the same, in time, nothing is left over, and the next prompt works. OFFSTAGE_FAULT_MOMENTS: how many
-// such moments (10 unless set), OFFSTAGE_FAULT_SEED: which ones.
+// Two nodes that die, hang, lose their links in the middle of a message or become slow,
+// at random moments: the answer is the same, in time, nothing is left over, and the next
+// prompt works. OFFSTAGE_FAULT_MOMENTS: how many such moments (10 by default),
+// OFFSTAGE_FAULT_SEED: which ones.
 
 #include <random>
 
@@ -95,7 +96,8 @@ class TestNodeFaults : public QObject {
             std::make_unique<JoinedNodes>(*model, std::move(addresses), settings, LoadProgressFn{}, std::stop_token{});
         const auto ready = [&] {
             return becomesTrue([&] {
-                // Two whose link has ended are asked again before a step.
+                // Two nodes whose direct link has ended try to connect again before a
+                // step.
                 if (decentralised && joined->link(0, 1).by_way) nodeLogits(*model, 1);
                 return joined->node(0).is_up() && joined->node(1).is_up() && joined->node(0).n_held() == 64 &&
                        joined->node(1).n_held() == 64 &&
@@ -103,7 +105,7 @@ class TestNodeFaults : public QObject {
                         (joined->node(0).follows() && joined->node(1).follows() && joined->link(0, 1).direct));
             });
         };
-        // Of a failure: who is not ready, and what was said of it.
+        // For a failure message: the machine that is not ready, and its notes.
         const auto situation = [&] {
             QString told;
             for (const std::size_t i : {0, 1}) {
@@ -149,7 +151,7 @@ class TestNodeFaults : public QObject {
         int n_come = 0;
         std::uint64_t losses = 0, failed_rows = 0;
         for (int moment = 0; moment < n_moments; ++moment) {
-            // Of what went by the links for an answer without faults, any byte.
+            // Any byte of the links' traffic in an answer without faults.
             std::uint64_t byte = random() % (sent[0] + sent[1] + sent[2]);
             std::size_t link = 0;
             while (byte >= sent[link]) byte -= sent[link++];

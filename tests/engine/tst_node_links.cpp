@@ -1,5 +1,5 @@
-// Nodes as processes of their own on this computer, over TLS: the same answers, whatever
-// happens to them, and nothing for who is not paired.
+// Nodes as separate processes on this computer, over TLS: the same answers, after any
+// fault, and nothing for unpaired machines.
 
 #include <thread>
 
@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Experts take as long on each machine, as far as its share of them is decided by that: what is measured on a busy
-// machine may give all to one side.
+// Sets equal costs of experts on each machine, for the division into shares: measurements
+// on a busy machine may give all to one side.
 void makeAlikeInCost(LoadedModel& model, JoinedNodes& joined) {
     const offstage::kernels::WeightType format = model.basis().master;
     CostTable table;
@@ -125,7 +125,7 @@ class TestNodeLinks : public QObject {
         }
         const auto all = nodeRows(*loaded);
         QVERIFY(rows <= all);
-        QCOMPARE(rows == all, !decentralised && ram.isEmpty());  // where all make the steps, this machine has a share
+        QCOMPARE(rows == all, !decentralised && ram.isEmpty());  // if all make the steps, this machine has a share
     }
 
     void activationsInBf16_areHalfTheBytes_andNearly() {
@@ -146,7 +146,8 @@ class TestNodeLinks : public QObject {
         QVERIFY2(error > 0 && error < 0.02, qPrintable(QString::number(error)));
     }
 
-    // Both say of it what they do, and one that takes no links is served by the desktop as before.
+    // Both report their link, and a node without links is served by the desktop as
+    // before.
     void nodes_areConnectedToEachOther_whereBothTakeIt_data() {
         QTest::addColumn<bool>("takes");
         QTest::newRow("both") << true;
@@ -187,7 +188,7 @@ class TestNodeLinks : public QObject {
         const auto node = startNode();
         QVERIFY(node != nullptr);
         const NodeIdentity other = read_or_make_identity(m_folder.filePath(QStringLiteral("other")).toStdString());
-        // What comes of a connection.
+        // The messages of a connection.
         struct Conversation {
             std::mutex mutex;
             std::vector<FromNode> got;
@@ -244,7 +245,8 @@ class TestNodeLinks : public QObject {
             });
         };
         QVERIFY(names(7));
-        // Nothing for who says anything else first; another link is none.
+        // Nothing for a connection that begins with another message; an unknown link is
+        // refused.
         QVERIFY(isRefused(NodePing{1, "?"}, false));
         QVERIFY(isRefused(hello_of(*model, "other"), false));
         QVERIFY(isRefused(NodePeerHello{kNodeProtocol, 6, 1}, true));
@@ -316,7 +318,8 @@ class TestNodeLinks : public QObject {
                 }) == expected(demoModel()));
         const QString notes = textOf(joined.take_notes());
         QVERIFY2(back, qPrintable(notes));
-        // One that makes steps has those before to make first; it takes part in this answer or in one of the next.
+        // A node that makes steps must make the earlier ones first; it takes part in this
+        // answer or in one of the next.
         if (decentralised) {
             QVERIFY(becomesTrue([&] {
                 return joined.figures()[0].totals.rows > before || nodeLogits(*model) != expected(demoModel());
@@ -352,7 +355,7 @@ class TestNodeLinks : public QObject {
         const auto node = startNode();
         QVERIFY(node != nullptr);
         const fs::path stranger = m_folder.filePath(QStringLiteral("stranger")).toStdString();
-        // The node's certificate is known to it; its own is not known to the node.
+        // It has the node's certificate; the node does not have its own.
         QVERIFY_THROWS_EXCEPTION(Error, test_link(node->address(stranger)));
         // A desktop that expects another node.
         const auto other = startNode();
@@ -362,7 +365,8 @@ class TestNodeLinks : public QObject {
         QVERIFY2(!node->said().contains("connected"), node->said().constData());
     }
 
-    // While it is connected, and computes: no answer comes from there any more, and it is told why.
+    // While it is connected, and computes: no answer comes from there any more, and it
+    // gets the reason.
     void removedDesktop_losesItsLinkAtOnce() {
         const auto node = startNode();
         QVERIFY(node != nullptr);
@@ -386,7 +390,7 @@ class TestNodeLinks : public QObject {
                  node->said().constData());
     }
 
-    // Both at once, each on a thread of its own; the node's figures are of both together.
+    // Both at once, on separate threads; the node's figures include both.
     void twoDesktops_getTheirOwnAnswers() {
         const auto node = startNode();
         QVERIFY(node != nullptr);

@@ -1,5 +1,5 @@
-// Experts on other machines, without a network: what is sent is checked, a node's share
-// changes no bit, and whatever happens to the node the answer is the same.
+// Experts on other machines, without a network: messages are checked, a node's share
+// changes no bit, and after any fault of the node the answer is the same.
 
 #include <random>
 #include <set>
@@ -179,7 +179,7 @@ class TestNodeParts : public QObject {
         QVERIFY(std::abs(costs.message_us() - 25) < 1);  // half of a request's way, and as much shorter
         costs.set({100, 0.001, 4000, {{1, 50}, {16, 200}}, 1e6, 60});
         QCOMPARE(costs.message_us(), 60.0);
-        // A share of a layer says what computing takes, and nothing of messages.
+        // A share of a layer shows the time of computing, not of messages.
         const std::uint64_t n = costs.n_corrections();
         for (int i = 0; i < 100; ++i) costs.correct_computing(costs.expert_us(1e6, 1), 5000);
         QVERIFY(std::abs(costs.expert_us(1e6, 1) - 64 * 50) < 1);  // and no more than that
@@ -204,13 +204,13 @@ class TestNodeParts : public QObject {
         QVERIFY(costs.expert_us() > 2675);
         const LinkCosts::Measured idle{100, 0.003, 4000, {{1, 9}, {16, 90}}, 1e6, 95, 4};
         costs.set_again(LinkCosts::least_of(idle, busy));
-        QCOMPARE(costs.expert_us(1e6, 1), 9.0);  // of what use had taught nothing is left
+        QCOMPARE(costs.expert_us(1e6, 1), 9.0);  // nothing learnt from use remains
         QCOMPARE(costs.expert_us(), 9.0);
         QCOMPARE(costs.first_expert_us(), 2675.0);
         const LinkCosts::Measured now = costs.measured();
         QVERIFY(now.latency_us == 100 && now.us_per_byte == 0.002 && now.exchange_us == 90 && now.send_us == 4);
         QCOMPARE(now.expert[1].us, 90.0);
-        // Of experts in another format, by their bytes.
+        // Experts in another format count by their bytes.
         const LinkCosts::Measured small{100, 0.003, 4000, {{1, 3}, {16, 10}}, 0.25e6, 95, 4};
         QCOMPARE(LinkCosts::least_of(idle, small).expert[0].us, 9.0);
         QCOMPARE(LinkCosts::least_of(idle, small).expert[1].us, 40.0);
@@ -241,7 +241,7 @@ class TestNodeParts : public QObject {
         schedule.measured(at(90), 10, 0);
         schedule.measured(at(200), 10, 0);  // no longer than
         QVERIFY(!schedule.is_due(at(229), at(210), 0) && schedule.is_due(at(230), at(210), 0));
-        // Use says it better; where that ends, it is the first time again.
+        // Use is more exact; when it ends, the first interval applies again.
         QVERIFY(!schedule.is_due(at(300), at(299), 7));
         QVERIFY(!schedule.is_due(at(310), at(299), 7));
         QVERIFY(schedule.is_due(at(310), at(301), 7));
@@ -322,8 +322,8 @@ class TestNodeParts : public QObject {
         if (room == 0) QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("has no room for an expert")));
     }
 
-    // All that the machine holds and the accelerator does not is computed there: whatever the policy is, and with
-    // copies by guess and ahead of a prompt.
+    // All experts that the machine holds and the accelerator does not are computed there:
+    // under every policy, and with guessed copies and copies ahead of a prompt.
     void machinesInsistedOn_areUsed_inAnyPolicy_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<bool>("guesses");
@@ -369,8 +369,8 @@ class TestNodeParts : public QObject {
     }
 
     void measuredCosts_decide() {
-        // Over a channel in one process the node is as good as the CPU of this one, and both
-        // work; but one that says it takes seconds is never asked.
+        // Over a channel in one process the node is as good as this CPU, and both work;
+        // but one that reports seconds is never used.
         OneNode machine(request());
         machine.node.faults.passes_back = [](FromNode& message) {
             if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = 5e6;
@@ -384,7 +384,8 @@ class TestNodeParts : public QObject {
         QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
     }
 
-    // By measured costs alone, too: what this machine would have to read from a slow disk.
+    // Also by measured costs alone: experts that this machine would have to read from a
+    // slow disk.
     void expertsThatDoNotFitHere_areComputedThere() {
         LoadRequest small = request();
         {
@@ -409,8 +410,8 @@ class TestNodeParts : public QObject {
         QVERIFY(totals.expert_calls > totals.cpu_calls && totals.cpu_calls > 0);
     }
 
-    // What it takes is more than reading from a disk, as it says while it is busy: it is not asked. What it holds is
-    // measured once more when nothing is computed here.
+    // While it is busy it reports more time than reading from a disk takes, so it is not
+    // used. Its experts are measured again when nothing is computed here.
     void machineThatWasBusyWhenItJoined_isMeasuredAgain_andAsked() {
         LoadRequest small = request();
         {
@@ -459,7 +460,7 @@ class TestNodeParts : public QObject {
         const auto row = [](const char* name, const char* note, const Fault& fault) {
             QTest::newRow(name) << fault << QString::fromLatin1(note);
         };
-        // Twenty times what it is expected to take, but no less than that.
+        // Twenty times the predicted time, but no less than that.
         row("silent", kSanitized ? "no answer for " : "no answer for 0.2 s", [](FromNode&) { return false; });
         row("fewer rows", "the number of rows is", [](FromNode& message) {
             --std::get<NodeReply>(message).n_rows;
@@ -507,8 +508,8 @@ class TestNodeParts : public QObject {
         QVERIFY2(notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note), qPrintable(notes));
     }
 
-    // In mid-answer, over the connection that there is: a node lets go of some experts, takes others, and its replies
-    // to what it was asked before still count.
+    // During an answer, over the same connection: a node releases some experts, takes
+    // others, and its replies to earlier requests still count.
     void wantedAnew_inMidAnswer_changesNoBit() {
         OneNode machine(request());
         const auto model = openModel(request());
@@ -538,8 +539,9 @@ class TestNodeParts : public QObject {
         QVERIFY(model->dispatcher().totals().cpu_calls > 0);
     }
 
-    // Three machines with room for a third of the experts each; one goes for good: the others hold its experts instead
-    // of copies, and nothing is computed here any more that has a place there.
+    // Three machines with room for a third of the experts each; one is lost for good: the
+    // others hold its experts instead of copies, and this machine computes no expert any
+    // more that fits there.
     void machineThatStaysAway_leavesItsExpertsToTheOthers() {
         LoadRequest node_request = request();
         const auto model = openModel(request());
@@ -579,7 +581,8 @@ class TestNodeParts : public QObject {
         QCOMPARE(static_cast<std::int64_t>(model->dispatcher().totals().cpu_calls), on_cpu);
     }
 
-    // Within the layer in which the first one fails, and from then on: the CPU of this machine has nothing to do.
+    // From the layer in which the first one fails on: this machine's CPU has nothing to
+    // do.
     void anotherNodesCopy_takesOver() {
         OneNode first(request()), second(request());
         std::atomic<bool> fails = false;
@@ -587,7 +590,7 @@ class TestNodeParts : public QObject {
             if (auto* reply = std::get_if<NodeReply>(&message); reply != nullptr && fails) reply->n_rows = 77;
             return true;
         };
-        // The first one is asked before this one.
+        // The first one gets requests before this one.
         second.node.faults.passes_back = [&](FromNode& message) {
             if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us *= 100;
             return true;
@@ -624,8 +627,8 @@ class TestNodeParts : public QObject {
                  qPrintable(notes));
     }
 
-    // Wherever the link is cut - before the first expert, in a prompt, between two layers -
-    // the answer is the same.
+    // For a cut of the link at any place (before the first expert, in a prompt, between
+    // two layers) the answer is the same.
     void cutLink_atAnyMoment_changesNoBit() {
         std::mt19937 random(7);
         OneNode machine(request());
@@ -700,7 +703,7 @@ class TestNodeParts : public QObject {
         QVERIFY(nodeLogits(*model) == m_expected);
     }
 
-    // ---------------------------------------------------------------- what a node holds
+    // ---------------------------------------------------------------- a node's experts
     void node_freesWhatNobodyWants_andServesTwo() {
         OneNode machine(request());
         NodeExperts& experts = machine.node.experts();
@@ -751,7 +754,8 @@ class TestNodeParts : public QObject {
         QCOMPARE(experts.state().ram_used_bytes, std::uint64_t{0});
     }
 
-    // What another desktop left behind, and this one wants least, makes room for what it wants most.
+    // Experts that another desktop left, and that matter least to this one, make room for
+    // its most important ones.
     void node_holdsWhatMattersMost_whateverIsThere() {
         LoadRequest node_request = request();
         std::uint64_t bytes = 0;
@@ -800,7 +804,8 @@ class TestNodeParts : public QObject {
         }
     }
 
-    // After a re-plan that keeps experts in another format; but not where another desktop computes with what is there.
+    // After a re-plan that needs experts in another format; but not while another desktop
+    // uses the old one.
     void node_packsAnew_whatIsWantedInAnotherFormat() {
         LoadRequest node_request = request();
         QTemporaryDir kept;
@@ -848,7 +853,7 @@ class TestNodeParts : public QObject {
         QVERIFY(!experts.compute(one, request).refusal.empty());
         request.experts = {{2, 1, format}};
         QCOMPARE(experts.compute(two, request).refusal, std::string());
-        // When the other one has gone it is packed as it is wanted.
+        // When the other one has gone it is packed in the new format.
         experts.close(two);
         QVERIFY(experts.want(one, {{{0, 2, kInt8}}}).empty());
         QVERIFY(completed(1, 3));
@@ -856,7 +861,7 @@ class TestNodeParts : public QObject {
         QCOMPARE(experts.compute(one, request).refusal, std::string());
     }
 
-    // What is held and not computed is read again and again; what is computed meanwhile is not.
+    // Held but unused experts are read again and again; those in use are not.
     void idleExperts_areKeptWarm_whereThatIsAskedFor() {
         OneNode machine(request(), {"cupboard", 2, 0, 0.02});
         NodeExperts& experts = machine.node.experts();
@@ -875,10 +880,10 @@ class TestNodeParts : public QObject {
         QVERIFY(experts.n_warmed() - before <= 2);
     }
 
-    // Who asks first is served first, and who has just been served asks anew behind the others.
+    // The first request is served first, and a served one queues again behind the others.
     void turns_areInTheOrderOfAsking() {
         TurnLock turn;
-        std::vector<int> order;  // of the lock's
+        std::vector<int> order;  // of the lock's grants
         std::vector<std::jthread> desktops;
         turn.lock();
         for (int i = 0; i < 12; ++i) {

@@ -188,8 +188,8 @@ class TestNodeWire : public QObject {
         QVERIFY(!from_wire(node::ToNode()) && !from_wire(node::FromNode()));
     }
 
-    // Every kind of message is among them, one at least that is as it should be, and where anything is checked one that
-    // is not.
+    // Every kind of message is among them, at least one valid, and if anything is checked
+    // one invalid.
     void storedInputs_keepThePromises() {
         QDirIterator files(QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/node_message"), QDir::Files);
         std::array<std::array<int, 2>, std::variant_size_v<ToNode>> to_node{};  // refused, accepted
@@ -221,8 +221,8 @@ class TestNodeWire : public QObject {
         }
     }
 
-    // Messages byte by byte, as programs of before and of later write them: what is not there is 0, and what is not
-    // known is passed over.
+    // Messages byte by byte, as earlier and later programs write them: missing fields are
+    // 0, and unknown ones are skipped.
     void olderAndNewerPeerMessages_areRead() {
         using namespace std::string_literals;
         const auto within = [](char field, const std::string& message) {  // of ToNode or FromNode, less than 128 bytes
@@ -251,7 +251,7 @@ class TestNodeWire : public QObject {
         }
         QCOMPARE(report_of(doubles(7, 180.25) + doubles(8, 201.5)).between_layers_us, 201.5);
         QCOMPARE(report_of(doubles(8, 201.5) + doubles(15, 7)).between_layers_us, 201.5);
-        // Taken for what an older node sees: a field that it does not know, in a message that it does.
+        // As an older node sees it: an unknown field in a known message.
         const std::string peer = "\x08\x09\x10\x01\x18\x02"s + within(4, "attic") + within(5, NodeNetwork::key_of(1)) +
                                  within(6, "attic:7420");
         for (const auto& [bytes, asks] :
@@ -264,7 +264,7 @@ class TestNodeWire : public QObject {
         }
     }
 
-    // What a node is told of another one: where it listens, and nothing that could be taken for something else.
+    // A message about another node: where it listens, and nothing that could be misread.
     void peer_isCheckedFieldByField() {
         const NodePeer good{9, 1, 2, "attic", NodeNetwork::key_of(1), "attic.lan:7420"};
         QVERIFY(check(good).empty());
@@ -363,8 +363,8 @@ class TestNodeWire : public QObject {
         QVERIFY(!client.is_up());
     }
 
-    // A channel waits for its events when it is destroyed, so who merely sends must never be the one that does it: an
-    // event may send, with a lock that another event waits for.
+    // A channel waits for its events when it is destroyed, so a merely sending thread
+    // must never destroy it: an event may send, with a lock that another event waits for.
     void channelIsNotDestroyed_byWhoSends() {
         struct Sent {
             std::atomic<bool> has_begun = false, may_end = false;
@@ -453,7 +453,8 @@ class TestNodeWire : public QObject {
             if (!message) continue;
             ++n_read;
             if (auto* list = std::get_if<NodeWant>(&*message)) {
-                // What is wanted stays what it is for the others' sake: only what is refused is of interest.
+                // Valid lists are not applied, for the sake of the other messages: only
+                // refusals matter.
                 if (!check(*list, experts.grid()).empty()) {
                     QVERIFY(!experts.want(desktop, std::move(*list)).empty());
                     ++n_refused;
@@ -474,11 +475,12 @@ class TestNodeWire : public QObject {
         QCOMPARE(experts.state().n_held, std::uint64_t{2});
     }
 
-    // The same of a node that makes steps: whatever it was sent, it follows a desktop that begins anew.
+    // The same for a node that makes steps: after any message it follows a desktop that
+    // begins anew.
     void damagedSteps_harmNothing() {
         QTemporaryDir cache;
         LoadRequest request = nodeRequest(demoModel(), cache.path().toStdString());
-        request.ram_bytes = std::uint64_t{256} << 20;  // whatever context is asked for
+        request.ram_bytes = std::uint64_t{256} << 20;  // for any requested context
         ExpertHost host(request);
         NodeInProcess machine(host, {"cupboard", 2, 0});
         NodeExperts& experts = machine.experts();
@@ -502,7 +504,7 @@ class TestNodeWire : public QObject {
         for (std::size_t i = 0; i < owners.size(); i += 2) owners[i] = '\0';
         const NodeShares shares{1, owners, formats};
         const NodeStep step{1, 3, 0, 0, 0, {5, 42, 79}};
-        // What it waits for in the first layer.
+        // Awaited in the first layer.
         NodeOutputs others;
         others.step = 1;
         others.experts = {{0, 1, kBf16}};
@@ -528,7 +530,7 @@ class TestNodeWire : public QObject {
         }
         QVERIFY2(n_read > 1000 && n_refused > 200 && n_read - n_refused > 200,
                  qPrintable(QStringLiteral("%1 read, %2 refused").arg(n_read).arg(n_refused)));
-        // As if nothing had been.
+        // As at the beginning.
         QVERIFY(experts.follow(desktop, follow).empty());
         {
             const std::scoped_lock lock(mutex);
@@ -544,8 +546,8 @@ class TestNodeWire : public QObject {
         experts.close(desktop);
     }
 
-    // Shares of layers that come damaged: the machine is one that sends nonsense, or rows that do not fit are computed
-    // here. The answer comes, and the next one is right.
+    // Damaged shares of layers: the machine counts as sending nonsense, or rows that do
+    // not fit are computed here. The answer comes, and the next one is right.
     void damagedShares_harmNoDesktop() {
         QTemporaryDir cache;
         const LoadRequest request = nodeRequest(demoModel(), cache.path().toStdString());
@@ -554,7 +556,7 @@ class TestNodeWire : public QObject {
         NodeInProcess machine(host, {"cupboard", 2, 0});
         std::atomic<bool> damages = false;
         std::atomic<int> n_damaged = 0;
-        std::mt19937 random(9);  // of the node's thread that makes steps
+        std::mt19937 random(9);  // for the node's thread that makes steps
         machine.faults.passes_back = [&](FromNode& message) {
             const bool of_steps =
                 std::holds_alternative<NodeOutputs>(message) || std::holds_alternative<NodeStepped>(message);
@@ -580,14 +582,14 @@ class TestNodeWire : public QObject {
         }
         QVERIFY(n_damaged > 5);
         damages = false;
-        // What it was sent before may still be on its way.
+        // Earlier messages to it may still be on their way.
         joined.node(0).give_up(messages::node_link_ended);
         QVERIFY(becomesTrue(follows));
         joined.take_notes();
         const auto n_rows = [&] { return joined.figures()[0].totals.rows; };
         const std::uint64_t before = n_rows();
-        // Beside other programs the machine's threads may be late by more than what it is given here, and then it is
-        // away for the rest of an answer as short as this one.
+        // Beside other programs the machine's threads may be later than the wait allowed
+        // here, and then it is away for the rest of an answer as short as this one.
         for (int i = 0; i < 10 && n_rows() == before; ++i) {
             QVERIFY(becomesTrue(follows));
             QVERIFY(nodeLogits(*model, 4) == expected);

@@ -60,8 +60,7 @@ class TestOneForecast : public QObject {
         request.ram_bytes = static_cast<std::uint64_t>(ram) * kMiB;
         request.context = 1024;
         request.n_threads = 1;
-        request.checks_costs =
-            false;  // on a busy machine they may not hold, and would differ from what was said before
+        request.checks_costs = false;  // on a busy machine they may not hold, and would change the forecast
         request.cache_directory = m_cache.path().toStdString();
         request.quant_cache_directory = m_cache.path().toStdString();
         return request;
@@ -125,12 +124,12 @@ class TestOneForecast : public QObject {
             agree = agree && same({row.tokens_per_s, row.ttft_s}, plan);
         }
         QVERIFY2(agree, qPrintable(text));
-        // And who asks after that need not measure.
+        // A request after that need not measure.
         const FitEstimate after = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
         QVERIFY(after.forecast && same(figures_of(*after.forecast), plan));
     }
 
-    // Also when the model has run, and its routing's habits are known.
+    // Also after the model has run, when its routing's habits are known.
     void habits_areEverybodys() {
         const QTemporaryDir folder;
         LoadRequest request = requestFor(demoModel(), QStringLiteral("emulated:fiddler-env1"), 20, 256);

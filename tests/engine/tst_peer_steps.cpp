@@ -1,5 +1,6 @@
-// Machines that all make every step and each compute a share of the experts, without a network: no bit is another than
-// one machine's, whatever happens to one of them, and one that comes back catches up.
+// Machines that all make every step and each compute a share of the experts, without a
+// network: every bit equals one machine's, after any fault of one of them, and one that
+// returns catches up.
 
 #include <set>
 
@@ -20,8 +21,8 @@ namespace kernels = offstage::kernels;
 
 namespace {
 
-// Shares are dealt by what experts take. There they take what they take here, so that each machine has some, however
-// busy it is while it is measured.
+// Shares follow the costs of experts. There they have this machine's costs, so that each
+// machine has some, even if it is busy while it is measured.
 struct PeerNode : OneNode {
     explicit PeerNode(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
         : OneNode(request, std::move(settings)) {
@@ -45,9 +46,10 @@ NodeOutputs outputsOf(std::uint64_t step, std::int32_t layer, std::uint32_t mach
     return outputs;
 }
 
-// The steps that a node is sent and makes. Without the last answer to one it has not said anything.
+// The steps that a node gets and makes. Without the last answer to one it has reported
+// nothing.
 struct StepWatch {
-    // What it says of its steps passes if `passes` does.
+    // Its reports on steps are passed on if `passes` returns true.
     void put_on(NodeInProcess& node, const std::function<bool()>& passes = {}) {
         node.faults.sees = [this](const ToNode& message) {
             const std::scoped_lock lock(mutex);
@@ -94,7 +96,7 @@ struct LinkedNodes {
             if (!none) settings.connect_peer = network.connecting(at);
             machines.push_back(std::make_unique<PeerNode>(request, std::move(settings)));
             network.place(at, machines.back()->node);
-            // What others computed, and this one has from the desktop.
+            // The others' outputs, received from the desktop.
             machines.back()->node.faults.sees = [this](const ToNode& message) {
                 const auto* outputs = std::get_if<NodeOutputs>(&message);
                 if (outputs != nullptr && outputs->machine > 0 && !outputs->lost) ++n_by_desktop;
@@ -154,7 +156,7 @@ class TestPeerSteps : public QObject {
         owners =
             deal_owners(grid, even, 2, [](std::uint32_t machine, std::size_t) { return machine == 0 ? 2.0 : 1.0; });
         QCOMPARE(count(owners, 0), 4);
-        // What the second has not is the first one's.
+        // The first one owns the experts that the second does not have.
         owners = deal_owners(grid, even, 2, [](std::uint32_t machine, std::size_t i) {
             return machine == 0 ? 100.0 : i == 3 ? -1.0 : 1.0;
         });
@@ -183,7 +185,7 @@ class TestPeerSteps : public QObject {
         QCOMPARE(inbox.take(1, 1, soon())->outputs.outputs.size(), std::size_t{200});
         QVERIFY(inbox.put(second));
         QVERIFY(!inbox.take(1, 1, soon()));
-        // Lost machines and steps are waited for by nobody; what had come before counts.
+        // Lost machines and steps are not waited for; earlier messages count.
         QVERIFY(inbox.put(outputsOf(5, 2, 1, 100)));
         inbox.lose(1);
         QVERIFY(inbox.take(2, 1, {}));
@@ -191,7 +193,7 @@ class TestPeerSteps : public QObject {
         inbox.begin_step(6);
         QCOMPARE(inbox.take(0, 1, {})->outputs.outputs.size(), std::size_t{300});
         QCOMPARE(inbox.n_bytes(), std::size_t{0});
-        // Of a step that has not begun yet, and what had come counts here as well.
+        // For a step that has not begun yet; earlier messages count here as well.
         QVERIFY(inbox.put(outputsOf(7, 0, 2, 100)));
         NodeOutputs lost = outputsOf(7, 1, 2, 0);
         lost.lost = true;
@@ -257,7 +259,7 @@ class TestPeerSteps : public QObject {
         here.pause_us = 5;
         compare(forecast_as_peers(here, nodes), 70, 5, 0);
         compare(forecast_as_helpers(here, nodes), 60 + 2 * 5, 40, 40);
-        here.insists = false;  // where it is sooner here, there is nothing to wait for
+        here.insists = false;  // if it is sooner here, there is nothing to wait for
         link.set(measured(1e5));
         compare(forecast_as_helpers(here, nodes), 60 + 4 * 100, 0, 0);
         here.insists = true;
@@ -274,7 +276,8 @@ class TestPeerSteps : public QObject {
         // A row for each of two: the second request leaves when the first is sent.
         const std::vector<ForecastNode> both = {{&link, all}, {&link, all}};
         compare(forecast_as_helpers(here, both), 60, 2 * (20 + 4), 2 * 10);
-        // A slow one does nothing; what it has not, it cannot do.
+        // A slow one computes nothing, and experts that it does not have it cannot
+        // compute.
         here.insists = false;
         link.set(measured(1e5));
         compare(forecast_as_helpers(here, nodes), 60 + 4 * 100, 0, 0);
@@ -282,20 +285,21 @@ class TestPeerSteps : public QObject {
         link.set(measured(10));
         const std::vector<ForecastNode> empty = {{&link, std::vector<std::uint8_t>(8, 0)}};
         compare(forecast_as_helpers(here, empty), 60 + 4 * 100, 0, 0);
-        // One that was not measured counts as none.
+        // One that was not measured does not count.
         compare(forecast_as_peers(here, std::vector<ForecastNode>{{&other, all}, {&link, all}}), 60, 10, 0);
         // Two thirds of this machine's 30 us a layer are the head's, which the node has nothing of; the rest it does as
         // much faster as an expert.
         here.head_share = 2.0 / 3;
         here.on_processor = true;
         compare(forecast_as_peers(here, nodes), 60, 2 * 10, 2 * (1 + 20 - 10));
-        // But for what a wait adds.
+        // Except for the time added by a wait.
         here.pause_us = 5;
         compare(forecast_as_peers(here, nodes), 60 + 2 * 5, 2 * 10, 2 * (1 + 5 + 20 - 15));
         here.pause_us = 0;
         here.head_share = 0;
         here.on_processor = false;
-        // What two nodes send each other takes two messages of 10 us, or one of their own link.
+        // Messages between two nodes are two messages of 10 us, or one over their own
+        // link.
         link.set(measured(40));
         const std::vector<ForecastNode> two = {{&link, all}, {&link, all}};
         const ShapeForecast star = forecast_as_peers(here, two);
@@ -310,7 +314,7 @@ class TestPeerSteps : public QObject {
         QVERIFY(network_us(20) > 0 && network_us(20) < star.times.network_us);
         QCOMPARE(network_us(40), star.times.network_us);
         QVERIFY(network_us(400) > star.times.network_us);
-        // Of two messages of a layer the second leaves later.
+        // A layer sends two messages; the second leaves later.
         LinkCosts::Measured sends = measured(1);
         link.set(sends);
         const double at_once_us = forecast_as_peers(here, two).times.us();
@@ -331,8 +335,9 @@ class TestPeerSteps : public QObject {
         QCOMPARE(room_beside_steps(0, 90, 20), std::uint64_t{0});
     }
 
-    // Layers of 10 us on two machines whose messages take 3: every second layer the desktop waits for a message. Where
-    // one takes twice as long as the other, the messages pass while it computes; longer ones delay by what is left.
+    // Layers of 10 us on two machines whose messages take 3: every second layer the
+    // desktop waits for a message. If one takes twice as long as the other, the messages
+    // pass while it computes; longer ones delay by the rest.
     void timeline_countsMessagesThatAreWaitedFor() {
         const auto afterLayers = [](PeerTimeline timeline, int n_layers, const std::vector<double>& work,
                                     const std::vector<double>& bytes) {
@@ -346,7 +351,7 @@ class TestPeerSteps : public QObject {
         QCOMPARE(afterLayers(two, 4, {10, 10}, {0, 4}), 56.0);
         QCOMPARE(afterLayers(two, 4, {20, 10}, {0, 0}), 80.0);
         QCOMPARE(afterLayers(PeerTimeline({{}, {8, 0}}), 4, {20, 10}, {0, 0}), 92.0);
-        // Between two nodes it is two messages, or one of a link of their own.
+        // Between two nodes it is two messages, or one over their own link.
         QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}), 4, {10, 10, 10}, {0, 0, 0}), 64.0);
         QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{1, 2, {3, 0}}}), 4, {10, 10, 10}, {0, 0, 0}), 55.0);
         QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{2, 1, {3, 0.5}}}), 4, {10, 10, 10}, {0, 0, 4}), 59.0);
@@ -433,7 +438,7 @@ class TestPeerSteps : public QObject {
         QVERIFY(!peers.open(key, hello, port).empty());
         QCOMPARE(peers.send(outputsOf(1, 0, 2, 8), 1u << 1 | 1u << 3), 1u << 1);
         QCOMPARE(std::get<NodeOutputs>(said.back()).outputs.size(), std::size_t{8});
-        // Its own shares, and pings; nothing that a desktop may say.
+        // Its own shares, and pings; nothing that only a desktop may send.
         QVERIFY(peers.receive(7, outputsOf(1, 0, 1, 8)).empty());
         QCOMPARE(received.size(), std::size_t{1});
         QVERIFY(peers.receive(7, NodePing{3, "there"}).empty());
@@ -447,7 +452,8 @@ class TestPeerSteps : public QObject {
         }
         QCOMPARE(received.size(), std::size_t{1});
         QVERIFY(!peers.receive(8, outputsOf(1, 0, 1, 8)).empty());
-        // A link that has ended is told of, and stays ended until the desktop names it anew.
+        // The end of a link is reported, and it stays ended until the desktop names it
+        // anew.
         peers.close(7);
         QVERIFY(last().state == NodePeerReport::State::kEnded && last().link == 7 && !last().why.empty());
         QVERIFY(!peers.open(key, hello, port).empty());
@@ -520,8 +526,8 @@ class TestPeerSteps : public QObject {
         QVERIFY(rows < 2 * nodeRows(*model));  // this machine has a share as well
     }
 
-    // Pieces of which no logits are wanted, all of them, or the last ones: the last layer is made for the desktop
-    // alone.
+    // Pieces that need no logits, all of them, or the last ones: the last layer is made
+    // for the desktop alone.
     void whateverLogitsAreWanted_noBitChanges() {
         const auto model = openModel(request());
         const auto logits = [](LoadedModel& of) {
@@ -543,7 +549,7 @@ class TestPeerSteps : public QObject {
         const std::vector<float> expected = logits(*openModel(request()));
         QCOMPARE(expected.size(), static_cast<std::size_t>((9 + 1 + 1) * model->spec().vocab_size));
         PeerNode first(request()), second(request());
-        std::atomic<std::size_t> last_rows = 0;  // of the last layer, that nodes sent
+        std::atomic<std::size_t> last_rows = 0;  // of the last layer, sent by nodes
         const auto n_layers = static_cast<std::int32_t>(model->spec().experts.n_layers);
         for (PeerNode* machine : {&first, &second}) {
             machine->node.faults.passes_back = [&, n_layers](FromNode& message) {
@@ -558,16 +564,16 @@ class TestPeerSteps : public QObject {
         for (const JoinedNodes::Figures& node : joined.figures()) {
             QVERIFY2(node.up, qPrintable(textOf(joined.take_notes())));
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
-            // Of two steps nothing is awaited of the last layer.
+            // In two steps no share of the last layer is awaited.
             QCOMPARE(node.totals.requests, static_cast<std::uint64_t>(4 * n_layers - 2));
         }
-        // Each node has sent what it owns of one token of each step.
+        // Each node has sent its experts' outputs for one token of each step.
         QVERIFY(becomesTrue([&] { return last_rows > 0; }));
         QVERIFY(last_rows <= static_cast<std::size_t>(4 * model->spec().experts.n_active));
     }
 
-    // While an answer is made, experts leave this machine and come back; those that nodes hold change with that, from
-    // one node to the other as well.
+    // During an answer experts leave this machine and come back; those that nodes hold
+    // change with that, also from one node to the other.
     void replansBetweenMachines_changeNoBit_data() {
         QTest::addColumn<bool>("decentralised");
         QTest::addColumn<QString>("device");
@@ -582,7 +588,7 @@ class TestPeerSteps : public QObject {
         constexpr int kPhase = 45;  // tokens; each step moves one expert
         const bool on_cpu = device == QStringLiteral("cpu");
         LoadRequest model_request = request();
-        std::uint64_t bytes = 0, beside = 0;  // of an expert; of all else
+        std::uint64_t bytes = 0, beside = 0;  // an expert's; everything else
         std::vector<float> expected;
         {
             const auto whole = openModel(model_request);
@@ -595,8 +601,8 @@ class TestPeerSteps : public QObject {
             return beside + static_cast<std::uint64_t>(n + (on_cpu ? 2 : 4)) * bytes;
         };
         model_request.device = device.toStdString();
-        // What is copied is computed here, and not by a node: by a guess, or by another policy, which may be the faster
-        // one where sanitizers slow the processor.
+        // Copied experts are computed here, not by a node: guessed copies, or another
+        // policy, which may be the faster one where sanitizers slow the processor.
         model_request.dispatch = parse_dispatch("balanced");
         model_request.prefetch = PrefetchMode::kOff;
         (on_cpu ? model_request.ram_bytes : model_request.vram_bytes) = room(40);
@@ -630,7 +636,7 @@ class TestPeerSteps : public QObject {
                 (on_cpu ? replan.ram_bytes : replan.vram_bytes) = room(rooms[token / kPhase]);
                 play.replanner.begin(static_cast<std::uint64_t>(token), replan, token);
             }
-            if (token % kPhase == kPhase / 2) play.replanner.finish({});  // what the disk has not given by now
+            if (token % kPhase == kPhase / 2) play.replanner.finish({});  // reads that the disk has not finished by now
             const auto logits = play.step(next);
             QVERIFY2(std::equal(logits.begin(), logits.end(),
                                 expected.begin() + static_cast<std::ptrdiff_t>(vocabulary) * token,
@@ -638,7 +644,7 @@ class TestPeerSteps : public QObject {
                      qPrintable(QStringLiteral("token %1").arg(token)));
             next = {best(logits)};
             if (token % kPhase != kPhase - 1) continue;
-            // All that the re-plan asked for is in force, and something has moved.
+            // The whole re-plan is in force, and something has moved.
             QVERIFY(!play.replanner.moving());
             QVERIFY(becomesTrue([&] { return joined.node(0).has_all() && joined.node(1).has_all(); }));
             QVERIFY2(rows() > rows_before, qPrintable(QStringLiteral("token %1: %2 rows").arg(token).arg(rows())));
@@ -726,9 +732,9 @@ class TestPeerSteps : public QObject {
         }
     }
 
-    // What the two send each other takes one message of their link instead of two of this machine's, which are slow. Of
-    // messages in both directions the link carries one after the other: such a one takes as long as a ping and its
-    // answer.
+    // Messages between the two take one message of their link instead of two of this
+    // machine's, which are slow. The link carries messages in both directions one after
+    // the other: such a message takes as long as a ping and its answer.
     void linksBetweenNodes_areForecast() {
         const int times = kThreadSanitized ? 8 : 1;
         LinkedNodes nodes(request(), 2);
@@ -754,7 +760,7 @@ class TestPeerSteps : public QObject {
             if (link.direct != linked) return 0.0;
             const std::vector<ForecastLink> counted = joined.forecast_here(70).node_links;
             if (linked != (link.message_us > 0.75 * link.latency_us) || linked == counted.empty()) return 0.0;
-            // What it takes longer between layers is counted.
+            // The extra time between layers is counted.
             if (linked) longer_us = counted[0].message_us - link.message_us;
             return joined.forecast_tokens_per_s(70);
         };
@@ -764,9 +770,9 @@ class TestPeerSteps : public QObject {
         QVERIFY(longer_us != 0);
     }
 
-    // A link that is slower between the layers of a step than by itself: the node that
-    // connects measures that, the forecast counts it. A node of before says nothing of
-    // it: its links are forecast by pings.
+    // A link that is slower between the layers of a step than by itself: the connecting
+    // node measures that, and the forecast counts it. A node of an earlier version does
+    // not report it: its links are forecast by pings.
     void linksBetweenNodes_areMeasuredBetweenLayers_data() {
         QTest::addColumn<bool>("of_before");
         QTest::newRow("measured") << false;
@@ -774,7 +780,7 @@ class TestPeerSteps : public QObject {
     }
     void linksBetweenNodes_areMeasuredBetweenLayers() {
         QFETCH(bool, of_before);
-        constexpr int kPings = 7 + 3 + 64 + 3 * 12 + 1;  // of a link by itself
+        constexpr int kPings = 7 + 3 + 64 + 3 * 12 + 1;  // for a link by itself
         LinkedNodes nodes(request(), 2);
         nodes.network.pings_before_slow = kPings;
         nodes.network.slow_ping_takes = std::chrono::milliseconds(8);
@@ -789,7 +795,7 @@ class TestPeerSteps : public QObject {
         {
             const JoinedNodes plain(*model, nodes.addresses(), settings, {}, {});
             QVERIFY(plain.link(0, 1).direct);
-            QCOMPARE(n_asked.load(), 0);  // nobody wants a forecast
+            QCOMPARE(n_asked.load(), 0);  // no forecast is needed
         }
         settings.forecasts = true;
         const JoinedNodes joined(*model, nodes.addresses(), settings, {}, {});
@@ -812,9 +818,9 @@ class TestPeerSteps : public QObject {
         QCOMPARE(counted_us, LinkCosts::between_layers(link.message_us, *link.longer_us));
     }
 
-    // What a link takes longer between layers is measured once: the shape that is chosen,
-    // the other one, which has no links, and the first one again know it from those
-    // before them.
+    // The extra time of a link between layers is measured once: the chosen shape, the
+    // other one, which has no links, and the first one again take it from those before
+    // them.
     void linksBetweenNodes_areMeasuredOnce_whateverTheShape() {
         LinkedNodes nodes(request(), 2);
         std::atomic<int> n_links = 0, n_measured = 0;
@@ -894,7 +900,7 @@ class TestPeerSteps : public QObject {
 
     // In mid-answer, with a share on its way that does not come: it comes by the desktop, and no machine is lost.
     void linkThatEnds_isReplacedByTheDesktop_data() {
-        QTest::addColumn<bool>("ends");  // else it swallows what it is given
+        QTest::addColumn<bool>("ends");  // otherwise it drops its messages
         QTest::newRow("ends") << true;
         QTest::newRow("swallows") << false;
     }
@@ -940,7 +946,7 @@ class TestPeerSteps : public QObject {
             return joined.node(1).n_losses() == 1 && joined.node(1).follows() && joined.node(1).n_held() == 64 &&
                    joined.link(0, 1).direct && nodes.network.n_connections() == 2;
         }));
-        // What is gone says so itself.
+        // A lost machine is reported by itself.
         const QString notes = textOf(joined.take_notes());
         QVERIFY2(!notes.contains(QStringLiteral("not connected to each other")), qPrintable(notes));
         QCOMPARE(notes.count(QStringLiteral("are connected to each other")), 2);
@@ -996,7 +1002,7 @@ class TestPeerSteps : public QObject {
     // ---------------------------------------------------------------- faults
     void faultyPeer_isReplacedAtOnce_andCatchesUp_data() {
         using Fault = std::function<bool(FromNode&)>;
-        QTest::addColumn<Fault>("fault");  // of a share of a layer in the third step
+        QTest::addColumn<Fault>("fault");  // in a share of a layer in the third step
         QTest::addColumn<QString>("note");
         const auto row = [](const char* name, const char* note, const Fault& fault) {
             QTest::newRow(name) << fault << QString::fromLatin1(note);
@@ -1016,7 +1022,7 @@ class TestPeerSteps : public QObject {
             message = NodeDrain{};
             return true;
         });
-        // It is there, and has nothing: nobody is lost, and this machine computes it.
+        // It is there, and has nothing: no machine is lost, and this machine computes it.
         row("nothing of its share", "", [](FromNode& message) {
             NodeOutputs& outputs = std::get<NodeOutputs>(message);
             outputs.experts.clear();
@@ -1102,7 +1108,7 @@ class TestPeerSteps : public QObject {
         QVERIFY(nodeLogits(*model, 12, [&](int step) {
                     if (step == 3) machine.node.cut();
                     if (step == 5) {
-                        // Ready, and still without what the sequence holds.
+                        // Ready, and still without the sequence's tokens.
                         QVERIFY(becomesTrue([&] {
                             return joined.node(0).n_losses() > 0 && joined.node(0).follows() &&
                                    joined.node(0).n_held() == 64;
@@ -1111,7 +1117,8 @@ class TestPeerSteps : public QObject {
                         then = rows();
                         QVERIFY(then < nodeRows(*model, 5));
                     }
-                    // The fifth it is sent what it lacks; this machine goes on without it.
+                    // At the fifth it gets the missing tokens; this machine continues
+                    // without it.
                     if (step == 6) QVERIFY(watch.makes(kNodePrompt + 4) && rows() == then);
                     // The sixth it is sent the fifth's token as well, and that it makes together with this machine.
                     if (step == 7) QVERIFY(rows() > then);
@@ -1121,7 +1128,7 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.node(0).n_losses(), std::uint64_t{1});
     }
 
-    // It joins after steps of which the ends are gone: these it makes whole.
+    // It joins after steps whose ends are cut: it makes these whole.
     void peerThatComes_catchesUpWithCutSteps() {
         const auto model = openModel(request());
         PeerNode machine(request());
@@ -1165,7 +1172,8 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined->node(0).n_losses(), std::uint64_t{0});
     }
 
-    // Another prompt begins while it still makes up what it missed of the one before: nobody needs that any more.
+    // Another prompt begins while it still catches up with the one before: that work is
+    // not needed any more.
     void newPrompt_needsNothingOfWhatWasMissed() {
         PeerNode machine(request());
         std::atomic<bool> is_silent = false;  // so that it is never done
@@ -1194,12 +1202,12 @@ class TestPeerSteps : public QObject {
         QCOMPARE(after.totals.requests, before.totals.requests + 12 * 8);
         QCOMPARE(after.totals.failed_rows, before.totals.failed_rows);
         QCOMPARE(joined.node(0).n_losses(), std::uint64_t{1});
-        // It was told so before the first step of the new one.
+        // The cancellation came before the first step of the new one.
         QVERIFY(watch.abandoned == std::pair(watch.sent[n_missed - 1].number, n_missed));
         QCOMPARE(watch.sent[n_missed].n_kept, std::int64_t{0});
     }
 
-    // It never says that it has caught up: it is given up and connected anew.
+    // It never reports that it has caught up: it is given up and connected anew.
     void peerThatIsSilentOfWhatItMissed_isGivenUp() {
         PeerNode machine(request());
         std::atomic<bool> is_silent = false;
@@ -1281,7 +1289,7 @@ class TestPeerSteps : public QObject {
             QVERIFY(node.totals.requests > steps_before);
         }
         QCOMPARE(joined->node(0).n_losses() + joined->node(1).n_losses(), std::uint64_t{0});
-        // Beams this machine makes alone, and says so.
+        // This machine makes beams alone, and reports it.
         GenerationRequest beams;
         beams.messages = {{Role::kUser, "What is an expert?"}};
         beams.beam.width = 2;
@@ -1323,13 +1331,13 @@ class TestPeerSteps : public QObject {
         };
         QVERIFY(QString::fromStdString(asked(follow)).contains(QStringLiteral("would choose other experts")));
         follow.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
-        follow.context = kMostFollowedContext;  // of which the KV cache has no room
+        follow.context = kMostFollowedContext;  // for which the KV cache has no room
         QVERIFY(!asked(follow).empty());
         follow.context = 0;
         QVERIFY(experts.follow(desktop, follow).english().find("the context is 0") != std::string::npos);
         follow.context = 256;
         QCOMPARE(asked(follow), std::string());
-        // It works for that desktop alone now.
+        // It works for that desktop only now.
         QCOMPARE(experts.open(
                      hello_of(*model, "another"), [](const FromNode&) {}, refusal),
                  NodeExperts::Desktop{0});
@@ -1344,8 +1352,9 @@ class TestPeerSteps : public QObject {
                     hello_of(*model, "another"), [](const FromNode&) {}, refusal) != 0);
     }
 
-    // A machine that works for others refuses to make steps, and is asked again: they leave, or were this desktop's own
-    // last connection, of which the machine had not noticed that it has ended.
+    // A machine that works for other desktops refuses to make steps. The desktop asks
+    // again later: the others may have left, or they were this desktop's own last
+    // connection, whose end the machine had not noticed.
     void machineOfOthers_makesStepsOnceTheyHaveLeft() {
         PeerNode machine(request());
         const auto of_others = openModel(request());
@@ -1358,7 +1367,7 @@ class TestPeerSteps : public QObject {
         QVERIFY(joined.node(0).is_up() && !joined.node(0).follows());
         QVERIFY(nodeLogits(*model) == m_expected);
         QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
-        // Not at once: when it has said so some times.
+        // Not at once: after several refusals.
         QVERIFY(becomesTrue([&] { return joined.node(0).refuses_to_follow(); }));
         others.reset();
         QVERIFY(becomesTrue([&] { return joined.node(0).follows() && joined.node(0).n_held() > 0; }));
@@ -1378,10 +1387,12 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.figures()[0].totals.requests, std::uint64_t{0});
     }
 
-    // ---------------------------------------------------------------- which shape
-    // A network on which each message is dear, and experts that this machine would have to read from a slow disk.
+    // ---------------------------------------------------------------- the choice of the
+    // shape
+    // A network with expensive messages, and experts that this machine would have to read
+    // from a slow disk.
     void shape_isChosenByForecast_data() {
-        QTest::addColumn<double>("node_us");  // that it says its experts take
+        QTest::addColumn<double>("node_us");  // the reported time of its experts
         QTest::addColumn<bool>("decentralised");
         QTest::newRow("messages are dear") << 1.0 << true;
         QTest::newRow("the node is slow") << 2e6 << false;
@@ -1401,7 +1412,8 @@ class TestPeerSteps : public QObject {
         PeerNode machine(request());
         machine.node.faults.passes_back = [&](FromNode& message) {
             if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
-            // Of pings of a row's size two are on their way at a time, and this channel has one after the other.
+            // Two pings of a row's size are on their way at a time. This channel passes
+            // one after the other, hence half the time for each.
             if (const auto* pong = std::get_if<NodePong>(&message)) {
                 const bool is_row = pong->payload.size() == row_bytes;
                 // Far more than a busy machine's threads are late.
@@ -1411,7 +1423,7 @@ class TestPeerSteps : public QObject {
         };
         JoinSettings settings = ::decentralised();
         settings.forecasts = true;
-        // What this machine takes is measured by the first that join.
+        // This machine's costs are measured by the first that join.
         JoinedNodes(*model, {machine.node.address("cupboard")}, settings, {}, {});
         model->cost().set_disk({1e6, 0, 0}, false);
         settings.shape = NodeShape::kAuto;

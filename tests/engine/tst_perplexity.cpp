@@ -29,7 +29,7 @@ LoadRequest request(std::int64_t context = 512) {
     r.model = test::demoModel();
     r.context = context;
     r.compute = ComputeMode::kF32;
-    r.n_threads = 1;  // many small products: threads that wait for a busy machine would be most of the time
+    r.n_threads = 1;  // many small products: threads on a busy machine would mostly wait
     return r;
 }
 
@@ -269,7 +269,8 @@ class TestPerplexity : public QObject {
         QCOMPARE(quantize_report_cells(grid).size(), std::size_t{1});
     }
 
-    // Of a file's blocks: that they are quantized a second time, and what that loses, with a text and without.
+    // For a file's blocks: a note on the second quantization, and its loss, with a text
+    // and without.
     void report_ofAFilesBlocks_saysThatTheyAreMadeAnew() {
         const QTemporaryDir folder;
         LoadRequest r = request(64);

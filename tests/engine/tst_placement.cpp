@@ -1,4 +1,5 @@
-// Where experts lie and who computes them never changes what comes out; budgets are kept; faults leave things working.
+// The places of experts and the devices that compute them never change results; budgets
+// are kept; faults leave things working.
 
 #include <algorithm>
 #include <cmath>
@@ -48,7 +49,7 @@ class Placement {
         request.dispatch = parse_dispatch(policy);
         request.cache_directory = cache_.path().toStdString();
         request.context = 512;
-        request.cache = CacheKind::kStatic;  // nothing moves but what a test wants to move
+        request.cache = CacheKind::kStatic;  // only the test moves experts
         request.prefetch = PrefetchMode::kOff;
         return request;
     }
@@ -126,7 +127,7 @@ class TestPlacement : public QObject {
         const std::int64_t wanted = placement_.n_experts() * percent / 100;
         request.vram_bytes = placement_.vramFor(wanted);
         const auto model = Placement::open(request);
-        // Whole layers only for that policy; otherwise exactly what was asked for.
+        // Whole layers only for that policy; otherwise exactly the requested number.
         if (policy != QStringLiteral("layers")) QCOMPARE(model->summary().resident_experts, wanted);
         QVERIFY(model->summary().resident_experts <= wanted);
         // All ten prompts where every way is taken, three elsewhere: the same code, and time is dear.
@@ -219,7 +220,8 @@ class TestPlacement : public QObject {
         QVERIFY(model->ram().usage().high_water_bytes <= request.ram_bytes);
     }
 
-    // The demo model's next layer is guessed as `offstage-cli recall` says, and the next plan knows it.
+    // The demo model's next layer is guessed at `offstage-cli recall`'s rate, and the
+    // next plan uses that.
     void habits_areCounted_andKept() {
         const QTemporaryDir folder;
         LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
@@ -237,7 +239,7 @@ class TestPlacement : public QObject {
             QCOMPARE(model->forward().moe().habits().n_tokens(), 0);
             counted = model->popularity().habits;
             const ExpertGrid& grid = model->spec().experts;
-            // Of each token decoded, all layers but the first.
+            // For each decoded token, all layers but the first.
             QCOMPARE(counted.guessable, n_tokens * static_cast<double>((grid.n_layers - 1) * grid.n_active));
             QVERIFY2(counted.guess_recall() > 0.5 && counted.guess_recall() < 1,
                      qPrintable(QString::number(counted.guess_recall())));
@@ -253,7 +255,8 @@ class TestPlacement : public QObject {
         QCOMPARE(plan_model(request, 64, {}, {}).popularity.habits.reused, counted.reused);
     }
 
-    // Several conversations in one step want more experts of a layer than there are slots to bring them through.
+    // Several conversations in one step need more experts of a layer than there are slots
+    // to copy them through.
     void severalSequences_withACache_changeNoResult() {
         const auto play = [&](const LoadRequest& request) {
             const auto model = Placement::open(request);
@@ -370,7 +373,7 @@ class TestPlacement : public QObject {
         request.vram_bytes = placement_.vramFor(6);
         int errors = 0, smaller = 0;
         for (int n = 1; n < 400; ++n) {
-            if (kSanitized && n > 8 && n < 50 && n % 5 != 0) continue;  // one dense weight is like another
+            if (kSanitized && n > 8 && n < 50 && n % 5 != 0) continue;  // dense weights are alike
             request.drill.device_allocation = n;
             LocalSession session;
             try {
@@ -458,7 +461,8 @@ class TestPlacement : public QObject {
             session.model()->device().fail_copy(0);
             QCOMPARE(session.generate(generation, {}, {}).tokens, expected);
         }
-        // Refused weight copies go to the CPU and nobody notices; refused activations end the answer.
+        // Refused weight copies go to the CPU without any effect; refused activations end
+        // the answer.
         QVERIFY2(errors > 0 && unharmed > (kSanitized ? 5 : 20),
                  qPrintable(QStringLiteral("%1 %2").arg(errors).arg(unharmed)));
     }

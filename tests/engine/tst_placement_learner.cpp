@@ -109,7 +109,7 @@ class TestPlacementLearner : public QObject {
         learner.observe(std::vector<std::int32_t>(100, 1), 100);
         QVERIFY(std::abs(learner.count(0, 0) - 0.5) < 1e-9);
         const double steady = learner.count(0, 1);
-        // Long after every rescaling the counts still are what the last tokens make them.
+        // Long after every rescaling the counts still follow the last tokens.
         for (int i = 0; i < 1000; ++i) learner.observe(std::vector<std::int32_t>(100, 1), 100);
         QVERIFY(learner.count(0, 0) < 1e-9);
         QVERIFY(std::abs(learner.count(0, 1) - 2 * steady) < 1e-6);

@@ -48,8 +48,8 @@ class TestPlanReport : public QObject {
     }
 
   private Q_SLOTS:
-    // On the CPU steps are measured with memory of their own, and experts on disk with
-    // what reading one takes.
+    // On the CPU steps are measured with separate memory, and experts on disk with the
+    // cost of reading one.
     void costsOfTheCpu_haveStepsAndTheDisk() {
         LoadRequest load = request("cpu");
         load.vram_bytes = 0;
@@ -155,8 +155,8 @@ class TestPlanReport : public QObject {
         QVERIFY(to_text(report).find("whole layers, HQQ4") != std::string::npos);
     }
 
-    // RAM that is asked for beyond this computer's is another computer's: the plan is for
-    // that one.
+    // More RAM in a request than this computer has means another computer: the plan is
+    // for that one.
     void ramOfAnotherComputer_isPlannedWith() {
         LoadRequest load = request();
         load.model = "synthetic:deepseek-v3";  // 1.2 TiB of experts
@@ -178,7 +178,7 @@ class TestPlanReport : public QObject {
         QVERIFY(n_on_disk(less) > 0);
         QVERIFY(less.forecast.decode_tokens_per_s < roomy.forecast.decode_tokens_per_s);
 
-        // What this computer has is planned with as a load would.
+        // Within this computer's RAM the plan equals a load's.
         LoadRequest small = request();
         small.ram_bytes = std::uint64_t{256} << 20;
         const PlanReport here = plan_model(small, 64, {}, {});

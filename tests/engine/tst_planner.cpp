@@ -115,7 +115,7 @@ Popularity randomPopularity(Random& random, const ModelDemand& d) {
 std::uint64_t unused(const ModelDemand& d, const Plan& plan, std::int64_t wish) {
     const std::int64_t n = d.sequences_in(plan.context, plan.kept_bytes);
     const std::int64_t next = std::min(n + 1, kMostOtherSequences);
-    // On the CPU room is left out before it is known how long the context becomes.
+    // On the CPU room is reserved before the context's length is known.
     const std::uint64_t of_wish = d.shares_host_memory ? d.sequences_bytes(wish, kMostOtherSequences) -
                                                              d.sequences_bytes(plan.context, kMostOtherSequences)
                                                        : 0;
@@ -148,7 +148,7 @@ class TestPlanner : public QObject {
         QVERIFY2(plan.note.empty(), plan.note.english().c_str());
     }
 
-    // Fiddler, appendix C: what its two environments hold, by popularity.
+    // Fiddler, appendix C: the resident experts of its two environments, by popularity.
     void plan_ofFiddlersEnvironments_hasThePublishedHitRate_data() {
         QTest::addColumn<int>("n");
         QTest::addColumn<double>("best");
@@ -224,12 +224,13 @@ class TestPlanner : public QObject {
         QVERIFY(small.max_step >= 512);
         QVERIFY(large.max_step > small.max_step);
         QCOMPARE(large.max_step, 4096);
-        // What the division into experts leaves may come on top.
+        // The remainder of the division into experts may be added.
         QVERIFY(small.workspace_bytes <= 8 * kGiB / 10 + d.expert_bytes);
         QCOMPARE(small.workspace_bytes, workspace(d, small.max_step));
     }
 
-    // Where all experts fit, steps grow by a quarter of what is left, to 2048 tokens: on a device and on the host.
+    // If all experts fit, steps grow by a quarter of the remaining memory, to 2048
+    // tokens: on a device and on the host.
     void step_whereAllFits_growsIntoWhatIsLeft() {
         for (const bool on_host : {false, true}) {
             ModelDemand d = mixtral();
@@ -406,7 +407,7 @@ class TestPlanner : public QObject {
                 plan = make_plan(d, budget, p, kind);
             } catch (const Error& error) {
                 QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
-                // What the message asks for is enough, for the memory that it names.
+                // The message's advice is enough, for the memory that it names.
                 const std::string message = error.what();
                 const std::uint64_t missing = bytesMissing(message);
                 QVERIFY2(missing > 0, message.c_str());
@@ -446,7 +447,8 @@ class TestPlanner : public QObject {
             }
             QVERIFY(plan.vram_bytes() <= budget.vram_bytes);
             if (device < all) {
-                // One more needs its own size - and where steps can still grow, what is left is less than one token's.
+                // One more needs its own size - and if steps can still grow, the rest is
+                // less than one token's.
                 const std::uint64_t unit = kind == PlacementKind::kLayers
                                                ? d.expert_bytes * static_cast<std::uint64_t>(d.n_experts)
                                                : std::max(d.expert_bytes, d.workspace_bytes_per_token);
@@ -500,8 +502,8 @@ class TestPlanner : public QObject {
         QCOMPARE(n_kept(roomy), is_state ? kMostOtherSequences : 28);  // as many blocks as the context has
         QCOMPARE(roomy.kept_bytes, d.sequences_bytes(32768, kMostOtherSequences));
         QVERIFY(roomy.ram_bytes >= roomy.kept_bytes + 256 * d.expert_bytes);
-        // A quarter of what is left: room for two and a half, and where steps are shorter
-        // on the CPU for a bit more.
+        // A quarter of the rest: room for two and a half, and for a bit more where steps
+        // are shorter on the CPU.
         const std::uint64_t full = roomy.ram_bytes - roomy.kept_bytes;
         const Plan some = plan_in(full + 10 * one);
         QVERIFY(n_kept(some) >= 2 && n_kept(some) <= (on_host ? 3 : 2));
@@ -542,7 +544,7 @@ class TestPlanner : public QObject {
                              qPrintable(QString("%1 after %2").arg(plan.expected_hit_rate).arg(last)));
                     last = plan.expected_hit_rate;
                 } catch (const Error&) {
-                    QVERIFY(last < 0);  // what fitted fits in more
+                    QVERIFY(last < 0);  // a plan that fitted fits in more
                 }
             }
         }

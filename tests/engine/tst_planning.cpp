@@ -1,4 +1,4 @@
-// Plans that are made beside the steps: from a value, on a thread of its own, in order.
+// Plans that are made beside the steps: from a value, on a separate thread, in order.
 
 #include <atomic>
 #include <chrono>
@@ -18,7 +18,7 @@ using namespace offstage::test;
 
 namespace {
 
-// 3,840 experts whose shapes alone are there: planning such a model takes tens of milliseconds.
+// 3,840 experts with shapes only: planning such a model takes tens of milliseconds.
 LoadRequest largeModel(const QTemporaryDir& cache) {
     LoadRequest request;
     request.model = "synthetic:fine?layers=60";
@@ -134,7 +134,8 @@ class TestPlanning : public QObject {
         }
     }
 
-    // Steps go on while a plan is made; what is asked for after a re-plan waits for it, and comes in the same order.
+    // Steps continue while a plan is made; requests after a re-plan wait for it, and come
+    // in the same order.
     void session_ordersKeepTheirOrder() {
         LocalSession session;
         LoadRequest load;
@@ -144,7 +145,7 @@ class TestPlanning : public QObject {
         load.vram_bytes = 16u << 20;
         load.n_threads = 1;
         session.load(load, {}, {});
-        // With room for all, an expert that is let go is the only one that is not there.
+        // With room for all, only an evicted expert is missing.
         const std::uint64_t first = session.replan(vram(64));
         const std::uint64_t second = session.change_experts({ExpertChange::Kind::kEvict, {{2, 3}}});
         int previews = 0;

@@ -148,7 +148,7 @@ class TestPopularity : public QObject {
         QCOMPARE(q.counts, p.counts);
         QCOMPARE(q.n_tokens, p.n_tokens);
         QCOMPARE(q.n_active, p.n_active);
-        write_popularity(Popularity::uniform(1, 2, 1), "m", file);  // over what is there
+        write_popularity(Popularity::uniform(1, 2, 1), "m", file);  // overwrites the file
         QCOMPARE(read_popularity(file).n_experts, 2);
         // Nothing but the file is left behind.
         QCOMPARE(std::distance(std::filesystem::directory_iterator(file.parent_path()), {}), 1);

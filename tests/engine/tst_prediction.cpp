@@ -1,5 +1,5 @@
-// How well experts and their active neurons are known one layer ahead: against recall's count of the experts, and
-// neurons formed one by one in double precision.
+// How well experts and their active neurons are predicted one layer ahead: against
+// recall's count of the experts, and neurons computed one by one in double precision.
 
 #include <cmath>
 
@@ -61,7 +61,7 @@ class TestPrediction : public QObject {
         // Hardly anything is left out: everybody guesses that.
         QVERIFY(report.thetas[0].sum().recall() > 0.999 && report.thetas[0].sum().precision() > 0.999);
 
-        // Experts: what recall counts.
+        // Experts: recall's count.
         const std::vector<std::int64_t> distances = {1};
         const RoutingTrace trace = record_routing(*model, sequences, distances, {}, {});
         const RecallReport recall = measure_recall(trace);

@@ -1,5 +1,5 @@
-// Several conversations by turns: each goes on from what the KV cache still holds of it,
-// reads the new tokens alone, and answers as if it had been read from its beginning.
+// Several conversations in turn: each continues from its part in the KV cache, reads only
+// the new tokens, and answers as if it had been read from its beginning.
 
 #include <random>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kVocab = 45;  // no tiny model has fewer
 
-// As of a piece of so long a prompt no result depends on the steps in which tokens are read
+// With n_prompt of a long prompt no result depends on the steps in which tokens are read
 // (SumOrder::kMany), so that all can be compared bit by bit.
 constexpr std::int64_t kInAnySteps = 1000;
 
@@ -121,7 +121,7 @@ struct Reader {
     CachedPrefix running;
 };
 
-// The same prompt read from its beginning, in a KV cache that holds nothing else.
+// The same prompt read from its beginning, in an otherwise empty KV cache.
 bool isAsFresh(Reader& fresh, const Tokens& prompt, const Reader::Answer& got) {
     fresh.store.clear();
     fresh.running.sequence.truncate(0);
@@ -163,8 +163,8 @@ class TestPrefixStore : public QObject {
         QFETCH(int, n_conversations);
         LoadRequest request = requestFor(model, device);
         Reader fresh(request);
-        // What a DeltaNet layer has room for by itself is one conversation beside the
-        // running one, at its last prompt.
+        // By default a DeltaNet layer has room for one conversation beside the running
+        // one, at its last prompt.
         const bool has_states = fresh.model.kv().has_states();
         if (has_states && n_conversations > 2) request.kept_context = 3 * kKeptTokensEach;
         Reader reader(request);
@@ -194,7 +194,7 @@ class TestPrefixStore : public QObject {
                     const bool at_prompt = got.reused == prompts[i] - 8;
                     QVERIFY2(at_end || (has_states && n_conversations == 2 && at_prompt), qPrintable(where));
                 } else if (c > 0 && model == QStringLiteral("olmoe_bf16")) {
-                    QCOMPARE(got.reused, 70);  // what the system prompt is to all of them
+                    QCOMPARE(got.reused, 70);  // the system prompt common to all of them
                 }
                 prompts[i] = std::ssize(talks[i]);
                 held[i] = talks[i] = got.whole;
@@ -207,8 +207,8 @@ class TestPrefixStore : public QObject {
         QCOMPARE(reader.nHeld(), 0);
     }
 
-    // Between two turns chat programs ask for a title, tags, further questions. An
-    // earlier message that is edited goes on from the prompt before it.
+    // Between two turns chat programs request a title, tags, further questions. An edited
+    // earlier message continues from the prompt before it.
     void sideRequests_everyTurnIsReused_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
@@ -266,7 +266,7 @@ class TestPrefixStore : public QObject {
         QVERIFY(isAsFresh(fresh, longer, after));
     }
 
-    // What a person does at random, with little room: go on, make an answer again, change
+    // Random actions of a user, with little room: continue, regenerate an answer, change
     // an earlier message, stop, and go back to any of it.
     void anything_answersAsAFreshRead_data() {
         QTest::addColumn<QString>("model");
@@ -278,7 +278,7 @@ class TestPrefixStore : public QObject {
         LoadRequest request = requestFor(model, QString(kEmulated), 200);
         Reader fresh(request), reader(request);
         std::mt19937 random(11);
-        std::vector<Tokens> places;  // to which somebody may go back
+        std::vector<Tokens> places;  // places to go back to
         places.push_back(someText(30, 1));
         std::int64_t n_reused = 0;
         for (int i = 0; i < 30; ++i) {
@@ -299,7 +299,7 @@ class TestPrefixStore : public QObject {
         QCOMPARE(reader.nHeld(), 0);
     }
 
-    // ---- what is regenerated, and what is short of room
+    // ---- regenerated answers, and shortage of room
 
     void answerMadeAgain_isTheFirstToGo() {
         Reader reader(requestFor(QStringLiteral("olmoe_bf16"), QStringLiteral("cpu")));
@@ -311,7 +311,7 @@ class TestPrefixStore : public QObject {
         }
         QCOMPARE(reader.store.n_sequences(), 3);
         QCOMPARE(reader.store.n_tokens(), 110 + 2 * 100);
-        // An edit in the middle leaves a conversation to which somebody may go back.
+        // An edit in the middle leaves a conversation to which the user may go back.
         reader.answer(joined(Tokens(asked.begin(), asked.begin() + 50), someText(20, 3)), 1);
         QVERIFY(reader.store.give_up(KvCache::GiveUp::kWhole) && reader.store.give_up(KvCache::GiveUp::kWhole));
         QCOMPARE(reader.answer(talk, 1).reused, 109);
@@ -335,13 +335,13 @@ class TestPrefixStore : public QObject {
         QCOMPARE(reader.answer(talks[1], 1).reused, 64);  // since then the one used longest ago
         QCOMPARE(pool.n_blocks(), 8 + kSpareKvBlocks);
         QCOMPARE(reader.model.device().memory().usage().used_bytes, bytes);
-        // One that takes all that there is.
+        // One that takes all the room.
         Reader fresh(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated)));
         const Tokens whole = someText(500, 77);
         QVERIFY(isAsFresh(fresh, whole, reader.answer(whole, 12)));
     }
 
-    // ---- room that was asked for
+    // ---- requested room
 
     void keptContext_isPlannedAndTaken_data() {
         QTest::addColumn<QString>("model");
@@ -408,7 +408,7 @@ class TestPrefixStore : public QObject {
         QCOMPARE(pool.n_blocks(), loaded.model.kv().pool(0).n_blocks());
         QCOMPARE(session.snapshot().kept_context, request.kept_context);
         QCOMPARE(session.snapshot().kept_context_bytes, loaded.model.demand().kept_bytes());
-        // What is asked for next leaves it.
+        // The next request leaves it.
         ReplanRequest shorter;
         shorter.context = session.model()->plan().context / 2;
         session.replan(shorter);
@@ -480,7 +480,7 @@ class TestPrefixStore : public QObject {
             QCOMPARE(got.reused, c == 0 ? 256 - 2 * 64 : 448);  // a block went to each of the two that went on
             QVERIFY(isAsFresh(fresh, prompt, got));
         }
-        // Another format is not what a fresh read writes.
+        // Another format differs from a fresh read's.
         replan = {};
         replan.kv = KvType::kInt8;
         replanner.begin(2, replan, 0);
@@ -530,7 +530,7 @@ class TestPrefixStore : public QObject {
         goOn(first, a, "And a router?");
         const GenerationResult a2 = answer(first);
         QVERIFY2(a2.reused_tokens >= a.prompt_tokens, qPrintable(QString::number(a2.reused_tokens)));
-        // Beams part from what a conversation holds, and give their blocks back.
+        // Beams part from a conversation's sequence, and release their blocks.
         goOn(second, b, "And then?");
         ask.beam.width = 3;
         const GenerationResult b2 = answer(second);
@@ -552,7 +552,7 @@ class TestPrefixStore : public QObject {
         QVERIFY(answer(second).reused_tokens >= b2.prompt_tokens);
         goOn(first, stopped, "Go on.");
         QVERIFY(answer(first).reused_tokens >= stopped.prompt_tokens);
-        // Scores are those of all tokens, and harm nobody.
+        // Scores are those of all tokens, and change nothing else.
         ask.score_prompt = true;
         QCOMPARE(answer({{Role::kUser, "What is an expert?"}}).reused_tokens, 0);
         ask.score_prompt = false;

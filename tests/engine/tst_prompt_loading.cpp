@@ -1,5 +1,6 @@
-// Experts of a prompt that come ahead of demand, places that are lent for it, and mixed formats in the cache: what
-// comes out stays the same bit by bit, budgets are kept, and what was lent comes back.
+// A prompt's experts that are copied ahead of demand, places that are borrowed for it,
+// and mixed formats in the cache: results stay the same bit by bit, budgets are kept, and
+// borrowed places are restored.
 
 #include <algorithm>
 
@@ -15,7 +16,8 @@ using namespace offstage::test;
 
 namespace {
 
-// Its host is accounted as well: what the cost model decides does not depend on the machine that runs the test.
+// Its host is accounted as well: the cost model's decisions do not depend on the machine
+// that runs the test.
 constexpr const char* kDevice = "emulated:rtx-3060-desktop";
 
 std::vector<TokenId> long_prompt() {
@@ -85,7 +87,7 @@ class TestPromptLoading : public QObject {
         QCOMPARE(staging.n_demand(), 2);
         staging.slot(0).awaited = true;
         for (int i = 0; i < 3; ++i) QCOMPARE(staging.next(256), std::optional<std::size_t>(1));
-        staging.slot(1).expert = 7;  // brought for a later layer
+        staging.slot(1).expert = 7;  // copied for a later layer
         QVERIFY(!staging.next(256).has_value());
         QCOMPARE(staging.find(7), std::optional<std::size_t>(1));
 
@@ -94,7 +96,7 @@ class TestPromptLoading : public QObject {
         QCOMPARE(staging.n_slots(), 3);
         QCOMPARE(staging.n_demand(), 4);
         QCOMPARE(staging.next(256), std::optional<std::size_t>(2));
-        QCOMPARE(staging.next(256), std::optional<std::size_t>(2));  // the lent one is too small
+        QCOMPARE(staging.next(256), std::optional<std::size_t>(2));  // the borrowed one is too small
         QCOMPARE(staging.next(128), std::optional<std::size_t>(3));
         staging.slot(3).returning = true;
         QCOMPARE(staging.next(128), std::optional<std::size_t>(2));
@@ -166,7 +168,7 @@ class TestPromptLoading : public QObject {
             QVERIFY(play(*model, prompt_, 96, 12).logits == expected_);
             QCOMPARE(model->experts().n_resident(), before);
         }
-        // A re-plan's migration finds everything at home.
+        // A re-plan's migration finds all places restored.
         const auto borrowed_before = model->forward().moe().mover().prompt_copies().borrowed;
         play(*model, prompt_, prompt_.size(), 0);
         QVERIFY(model->forward().moe().mover().prompt_copies().borrowed > borrowed_before);
@@ -206,8 +208,7 @@ class TestPromptLoading : public QObject {
             smaller += at_first[i] == 0 && bytes < experts.staging().slot_bytes() ? 1 : 0;
         }
         QVERIFY2(smaller > 0, "only experts of the largest format came to the device");
-        // Which of the two hits more often depends on the plan, and that on what was
-        // measured.
+        // Which of the two hits more often depends on the plan, and that on measurements.
         QVERIFY(experts.places().n_admitted() > 0);
         QCOMPARE(still->experts().places().n_admitted(), std::uint64_t{0});
         const ArenaUsage vram = lively->device().memory().usage();

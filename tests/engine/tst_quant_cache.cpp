@@ -37,13 +37,13 @@ std::vector<std::byte> blockOf(const QuantKey& key) {
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 
-// A file system of 100 GiB, of which other files take all but `left_bytes`; what the cache keeps takes its part of
-// those.
+// A file system of 100 GiB, of which other files take all but `left_bytes`; the cache's
+// files take their part of those.
 class TestDisk {
   public:
     explicit TestDisk(std::uint64_t left_bytes) : left_bytes_(left_bytes) {}
 
-    // What the reserve leaves.
+    // The space beyond the reserve.
     static TestDisk beyondTheReserve(std::uint64_t bytes) { return TestDisk(5 * kGib + bytes); }
     void set_left(std::uint64_t bytes) { left_bytes_ = bytes; }
     DiskSpace look(const fs::path& folder) const {
@@ -116,7 +116,7 @@ class TestQuantCache : public QObject {
         const std::size_t n = seen.size();
         std::sort(seen.begin(), seen.end());
         QCOMPARE(static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin()), n);
-        // Both halves tell them apart on their own.
+        // Each half alone distinguishes them.
         std::vector<std::uint64_t> halves;
         for (const Fingerprint& f : seen) halves.push_back(f.low);
         std::sort(halves.begin(), halves.end());
@@ -161,7 +161,7 @@ class TestQuantCache : public QObject {
     }
 
     void aDamagedFile_isAbsentAndRemoved_data() {
-        QTest::addColumn<int>("position");  // of the byte that is changed; negative: cut to so many bytes less
+        QTest::addColumn<int>("position");  // of the changed byte; negative: cut to so many bytes less
         for (const int position : {0, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 95, 96, 111, 112, 127, 128, 1000}) {
             QTest::addRow("byte %d", position) << position;
         }
@@ -262,7 +262,8 @@ class TestQuantCache : public QObject {
         QVERIFY(!disk_space("/proc/self/status/x"));  // below a file
     }
 
-    // Where other files fill the disk meanwhile, what is kept goes for them: when it is next looked at, or loaded.
+    // If other files fill the disk meanwhile, cached blocks are removed for them: at the
+    // next listing or load.
     void whatOthersNeed_oldestUseGoesFirst() {
         const std::uint64_t size = 128 + keyOf(1).block_bytes();
         TestDisk disk = TestDisk::beyondTheReserve(20 * size);

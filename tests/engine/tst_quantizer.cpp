@@ -79,7 +79,7 @@ std::vector<float> unpack(const std::vector<std::byte>& bytes, WeightType format
     return values;
 }
 
-// A device for rows: does what the threads do, as told otherwise for one piece.
+// A device for rows: does the threads' work, with one piece changed as set.
 class ScriptedHelper final : public RowQuantizer {
   public:
     enum class Piece { kRight, kRefused, kFailed, kWrongFirstRow };
@@ -117,8 +117,8 @@ const QJsonObject& golden() {
     return object;
 }
 
-// Ours no worse than 1.02 of the package's; what the quantizer claims is what reading finds; and at 2 and 3 bits HQQ
-// beats rounding to nearest.
+// Ours no worse than 1.02 of the package's; the quantizer's reported error is that found
+// by reading; and at 2 and 3 bits HQQ is better than round to nearest.
 void compare(const kernels::WeightView& rows, const QJsonObject& hqq) {
     for (const WeightType format : kHqq) {
         const std::string name(format_row(format).option);
@@ -329,7 +329,8 @@ class TestQuantizer : public QObject {
                  QString());
     }
 
-    // Whatever the device does, the rows are those of the threads; and nothing of it is left on its way.
+    // For any behaviour of the device, the rows are those of the threads; and no work of
+    // it remains under way.
     void helper_packs_andWhereItFailsTheThreadsDo() {
         using Piece = ScriptedHelper::Piece;
         const std::vector<float> weights = draw(5, 11, 320, "bell", 0.02f);
@@ -356,7 +357,7 @@ class TestQuantizer : public QObject {
                 }
             }
         }
-        // Rounding to nearest is nobody's but the threads'.
+        // Round to nearest is done by the threads only.
         ScriptedHelper unused;
         kernels::ThreadPool pool(2);
         std::vector<std::byte> out(quantize(rows, WeightType::kHqq4).bytes.size());

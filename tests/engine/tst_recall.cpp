@@ -45,9 +45,8 @@ RoutingTrace randomTrace() {
 
 constexpr int kDeepLayers = 13;
 
-// A Mixtral of 13 layers in which nothing is added to the embedded token but by the
-// experts of layer 1: the gates of layers 0 and 1 see one input, those of all other
-// layers another one.
+// A Mixtral of 13 layers in which only the experts of layer 1 add to the embedded token:
+// the gates of layers 0 and 1 see one input, those of all other layers another one.
 void writeDeepModel(const QString& folder) {
     constexpr int kHidden = 32, kFfn = 32, kExperts = 8, kVocab = 48;
     std::mt19937 random(5);
@@ -123,7 +122,8 @@ class TestRecall : public QObject {
         const Popularity unknown = Popularity::uniform(3, 6, 2);
         for (std::int64_t k = 2; k <= 6; ++k) {
             const auto policy = make_cache_policy(CacheKind::kLruLayer, unknown);
-            // The recall's caches begin with 0 as the most recent: told to the policy before the trace begins.
+            // The recall's caches begin with 0 as the most recent: the policy gets that
+            // before the trace begins.
             policy->begin_step();
             for (std::int32_t e = 5; e >= 0; --e) {
                 for (std::int32_t layer = 0; layer < 3; ++layer) policy->used({layer, e}, 1);
@@ -135,7 +135,8 @@ class TestRecall : public QObject {
         }
     }
 
-    // The probe changes nothing, guesses the same whatever the steps, and leaves layers open that it cannot guess.
+    // The probe changes nothing, guesses the same for any steps, and leaves layers open
+    // that it cannot guess.
     void probe_onlyLooks() {
         const auto model = open(tinyModel(QStringLiteral("grouped_f32")), LoadedModel::Text::kNotNeeded);
         const ExpertGrid& grid = model->spec().experts;
@@ -172,9 +173,8 @@ class TestRecall : public QObject {
         }
     }
 
-    // The paper's 1, 2 and 10 layers ahead. What is guessed before layer 2 for it or a
-    // later layer comes from another input; everything else is guessed from the input
-    // that the gate gets.
+    // The paper's 1, 2 and 10 layers ahead. Guesses before layer 2 for it or a later
+    // layer use another input; all others use the input that the gate gets.
     void distances_areLayersBetweenGuessAndGate() {
         QTemporaryDir folder;
         writeDeepModel(folder.path());

@@ -1,4 +1,4 @@
-// The rings of layer events: bounded, and right about what they still hold.
+// The rings of layer events: bounded, and right about their contents.
 
 #include <QtTest>
 

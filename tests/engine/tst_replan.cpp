@@ -1,5 +1,5 @@
-// Budgets that move while tokens are being made: nothing that comes out changes with places, everything follows the
-// formats in force, and whatever goes wrong leaves a plan in force that fits.
+// Budgets that move while tokens are generated: places change no result, results follow
+// the formats in force, and after any failure the plan in force fits.
 
 #include <algorithm>
 #include <chrono>
@@ -54,7 +54,7 @@ class TestReplan : public QObject, ReplanSetup {
             ReplanRequest replan;
             replan.kv = type;
             disturbed.replanner.begin(++id, replan, token);
-            for (int i = 0; i < 3; ++i) {  // whatever is done by now, a step of a prompt finds blocks
+            for (int i = 0; i < 3; ++i) {  // at any progress, a step of a prompt finds blocks
                 disturbed.replanner.between_steps(token);
                 QVERIFY(disturbed.model.kv().pool(0).n_free() >= kSpareKvBlocks);
             }
@@ -97,7 +97,7 @@ class TestReplan : public QObject, ReplanSetup {
         QTest::addColumn<int>("cached");
         QTest::newRow("balanced") << QStringLiteral("balanced") << 0.0 << 0;
         QTest::newRow("transfer") << QStringLiteral("transfer") << 0.0 << 0;
-        // Neurons are left out, the same ones wherever their expert is.
+        // Neurons are left out, the same ones for every place of their expert.
         QTest::newRow("balanced, with a theta") << QStringLiteral("balanced") << 0.1 << 0;
         QTest::newRow("transfer, with a theta") << QStringLiteral("transfer") << 0.1 << 0;
         // And stay where they came, in the room of so many experts.
@@ -111,7 +111,7 @@ class TestReplan : public QObject, ReplanSetup {
         request.neuron_cache_bytes = static_cast<std::uint64_t>(cached) * expert_bytes_;
         request.theta = theta;
         request.sparse_loading = SparseLoading::kAlways;
-        // What may stay comes whole.
+        // Copies that may stay are whole.
         if (theta > 0 && policy == QStringLiteral("transfer")) request.cache = CacheKind::kStatic;
         request.dispatch = parse_dispatch(policy.toStdString());
         request.vram_bytes = vramFor(20 + cached);
@@ -229,8 +229,9 @@ class TestReplan : public QObject, ReplanSetup {
             setFormats(reference.model, now);
         };
         const int n_tokens = kTokens / 4;
-        // Where the thread that quantizes gets little of the machine, no format may have changed by then: it is waited
-        // for, a little at each step, until one step has seen experts in several.
+        // If the quantizing thread gets little of the machine, no format may have changed
+        // by then: the test waits for it, a little at each step, until one step has seen
+        // experts in several.
         for (int token = 0; token < n_tokens || (mixed == 0 && token < n_tokens + kWaitedTokens); ++token) {
             if (token >= n_tokens) std::this_thread::sleep_for(std::chrono::milliseconds(5));
             if (token < n_tokens ? token % std::max(8, n_tokens / 25) == 0 : token == n_tokens) {
@@ -405,7 +406,7 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(less.hit_rate_after > less.hit_rate_before);
     }
 
-    // What a preview counts is what the migration then does, expert by expert.
+    // A preview's counts equal the migration's work, expert by expert.
     void estimate_countsTheWorkThatIsDone() {
         LoadRequest request = on("emulated:rtx-3060");
         request.vram_bytes = vramFor(8);
@@ -434,12 +435,12 @@ class TestReplan : public QObject, ReplanSetup {
             QVERIFY2(report.state == ReplanState::kDone, report.problem.english().c_str());
             QVERIFY(play.replanner.progress().done == told.work);
             QCOMPARE(report.seconds_left, 0.0);
-            // As a person waits for it, though the device's own time is accounted.
+            // In the user's real time, though the device's own time is accounted.
             const double waited = 1e-9 * static_cast<double>(watch.nsecsElapsed());
             QVERIFY2(report.seconds <= waited && report.seconds > waited / 2, qPrintable(QString::number(waited)));
             QVERIFY(told.work.copies < 4 || left > 0);
         }
-        // What a copy took is known from now on.
+        // The time of a copy is known from now on.
         const MigrationRates measured = play.replanner.draft().migrations;
         QVERIFY(measured.upload_us[static_cast<std::size_t>(WeightType::kHqq4)] > 0);
     }
@@ -450,7 +451,7 @@ class TestReplan : public QObject, ReplanSetup {
         ReplanPace pace;
         pace.begin(1300);
         const auto left_after = [](int n) { return 1300.0 * (500 - n); };
-        QCOMPARE(pace.seconds(left_after(0)), 0.65);  // as the preview said
+        QCOMPARE(pace.seconds(left_after(0)), 0.65);  // as in the preview
         double elapsed_us = 1.2e6;                    // the first one takes longest
         pace.advance(1300, elapsed_us, true);
         const double at_first = pace.seconds(left_after(1));
@@ -470,8 +471,9 @@ class TestReplan : public QObject, ReplanSetup {
         QCOMPARE(pace.seconds(50), 1e-4);
     }
 
-    // What answers took is what a preview calls "now", and what it promises is about what they take then. The device's
-    // times and the host's are accounted: nothing here depends on this machine.
+    // A preview's "now" is the measured time of answers, and its forecast is about their
+    // time afterwards. The device's times and the host's are accounted: nothing here
+    // depends on this machine.
     void preview_afterAnswers_isPutRightByThem() {
         LocalSession session;
         LoadRequest request = on("emulated:rtx-3060-desktop");
@@ -594,7 +596,8 @@ class TestReplan : public QObject, ReplanSetup {
             if (n > 30 && report.state == ReplanState::kDone) ++unharmed;
         }
         QVERIFY(done > 0);
-        // RAM that is refused once is asked for again; everything else ends the migration.
+        // RAM that is refused once is requested again; everything else ends the
+        // migration.
         if (kind != QStringLiteral("ram") && kFaultStride == 1)
             QVERIFY2(failed > 0, qPrintable(QStringLiteral("%1 failed, %2 done").arg(failed).arg(done)));
     }

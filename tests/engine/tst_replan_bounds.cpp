@@ -1,5 +1,5 @@
-// What a re-plan promises whatever happens to it: a plan in force that fits its budgets, pieces small enough for a
-// conversation to go on, and one sentence where it could not be done.
+// A re-plan's guarantees after any failure: a plan in force that fits its budgets, pieces
+// small enough for a conversation to continue, and one sentence if it could not be done.
 
 #include <algorithm>
 #include <csignal>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kDevice = "emulated:rtx-3060-desktop";
 
-// A copy of the demo model whose weights can be cut short and put back, in place.
+// A copy of the demo model whose weights can be truncated and restored, in place.
 class ModelCopy {
   public:
     ModelCopy() {
@@ -49,7 +49,7 @@ class ModelCopy {
     QByteArray bytes_;
 };
 
-// No file may grow beyond this while one of these lives, as on a disk that is full.
+// No file may grow beyond this while an object exists, as on a full disk.
 class FullDisk {
   public:
     explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -89,7 +89,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
     std::uint64_t ramFor(std::int64_t n) const {
         return host_fixed_bytes_ + static_cast<std::uint64_t>(n) * expert_bytes_ + 4096;
     }
-    // What steps of 64 tokens save beside those of 512.
+    // The savings of steps of 64 tokens compared with those of 512.
     static std::uint64_t shorterSteps(const LoadedModel& model) {
         return (512 - kSmallestStep) * model.demand().workspace_bytes_per_token;
     }
@@ -105,8 +105,9 @@ class TestReplanBounds : public QObject, ReplanSetup {
   private Q_SLOTS:
     void initTestCase() { measureModel(); }
 
-    // RAM for fewer experts than there are: copies beside the device's go, then experts to disk, and what they took is
-    // given back. (67: while the last of 64 come from disk there are slots for them as well.)
+    // RAM for fewer experts than there are: copies beside the device's go, then experts
+    // to disk, and their memory is released. (67: while the last of 64 come from disk
+    // there are slots for them as well.)
     void smallerBudgets_areMetToTheByte_data() {
         QTest::addColumn<DiskReads>("reads");
         QTest::newRow("cached") << DiskReads::kCached;
@@ -128,7 +129,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
             replan.ram_bytes = ramFor(in_ram);
             replan.vram_bytes = vramFor(static_cast<std::int64_t>(random() % 40));
             disturbed.replanner.begin(++id, replan, 0);
-            // Experts are packed when nobody else wants the core, so how many steps it takes is open.
+            // Experts are packed when no other thread needs the core, so the number of
+            // steps is open.
             for (int step = 0; step == 0 || (disturbed.replanner.moving() && step < 12); ++step) {
                 QVERIFY(agree(disturbed, undisturbed, next));
                 disturbed.checkBudgets();
@@ -256,7 +258,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
             ReplanRequest low;
             (on_cpu ? low.ram_bytes : low.vram_bytes) = least;
             play.replanner.begin(++id, low, 0);
-            QCOMPARE(play.model.forward().max_step(), kSmallestStep);  // at once: what comes needs the room
+            QCOMPARE(play.model.forward().max_step(), kSmallestStep);  // at once: the new plan needs the room
             for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
             play.replanner.finish({});
             const ReplanReport& report = play.replanner.reports().back();
@@ -380,8 +382,9 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QCOMPARE(play.replanner.reports().back().state, ReplanState::kDone);
     }
 
-    // Cut short half way: neither plan can be reached, as neither format can be made any more. What is there is whole,
-    // fits the old budgets and goes on; with the file back, both ways are open again.
+    // Truncated half way: neither plan can be reached, as neither format can be made any
+    // more. The present copies are whole, fit the old budgets and continue; with the file
+    // back, both directions are possible again.
     void checkpointCutShortHalfWay_whatIsThereFitsAndGoesOn() {
         ModelCopy copy;
         LoadRequest request = on(kDevice, copy.path());

@@ -1,4 +1,4 @@
-// The trace file: written and read, and what is refused.
+// The trace file: writing, reading, and refusals.
 
 #include <QDirIterator>
 #include <QFile>

@@ -21,7 +21,7 @@ std::atomic<int> n_allocations = 0;
 
 }  // namespace
 
-// Counted, so that a test can tell that there are none.
+// Counted, so that a test can check that there are none.
 void* operator new(std::size_t size) {
     ++n_allocations;
     if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
@@ -135,7 +135,7 @@ class SamplerTest : public QObject {
         const auto p = softmax(logits, static_cast<double>(temperature));
         // Five degrees of freedom: 20.5 would be passed once in a thousand seeds.
         QVERIFY(chi_square(counts(plain(temperature), logits, kDraws), p, kDraws) < 20.5);
-        // And the test can tell: against the wrong temperature it is far off.
+        // The test can fail: against the wrong temperature it is far off.
         QVERIFY(chi_square(counts(plain(temperature * 2), logits, kDraws), p, kDraws) > 100);
         // top_k = all with a sorted walk is the same distribution.
         SamplerSettings s = plain(temperature);
@@ -267,11 +267,11 @@ class SamplerTest : public QObject {
         many.insert(many.begin(), {0, 1, 2});
         QVERIFY(chi_square(counts(s, logits, kDraws, many), softmax({1.0f, -2.0f, 0.5f, 0.0f}, 1.0), kDraws) < 16.3);
         s.repeat_window = 64;
-        s.repeat_penalty = 0.5f;  // below 1: what was said is preferred
+        s.repeat_penalty = 0.5f;  // below 1: repeated tokens are preferred
         QVERIFY(chi_square(counts(s, logits, kDraws, {0, 1}), softmax({4.0f, -0.5f, 1.0f, 0.0f}, 1.0), kDraws) < 16.3);
     }
 
-    // Seeds beside each other, as people choose them, share no answer.
+    // Neighbouring seeds, a common choice of users, share no answer.
     void answer_seeds_of_neighbours_are_all_different() {
         QSet<quint64> seeds;
         for (quint64 seed = 1; seed <= 64; ++seed) {

@@ -1,4 +1,4 @@
-// The scenarios' bookkeeping on a scripted model with a clock of its own.
+// The scenarios' bookkeeping on a scripted model with a scripted clock.
 
 #include <nlohmann/json.hpp>
 
@@ -186,9 +186,9 @@ class TestScenarios : public QObject {
         for (std::size_t i = 3; i < 8; ++i) QCOMPARE(model.first_tokens[i], model.first_tokens[2]);
     }
 
-    // A machine that grows slower run by run: medians over turns that change places tell the policies apart all the
-    // same.
-    // Each repeat takes another text that is long enough, all policies the same one.
+    // A machine that grows slower run by run: medians over rotating turns distinguish the
+    // policies nevertheless. Each repeat takes another text that is long enough, all
+    // policies the same one.
     void promptsOfTexts_areTheirBeginnings() {
         ScriptedModel model;
         ScenarioRequest request = small_request();
@@ -287,7 +287,8 @@ class TestScenarios : public QObject {
         QCOMPARE(context_of(request), 128 + 16 * 2 * 64);
     }
 
-    // fiddler-env1 accounts the host as well: what a run gives depends on the model and the profile alone.
+    // fiddler-env1 accounts the host as well: a run's results depend on the model and the
+    // profile alone.
     void accountedMachine_givesTheSameFiguresTwice_andBalancedKeepsUp() {
         QTemporaryDir cache;
         ScenarioRequest request;
@@ -324,7 +325,7 @@ class TestScenarios : public QObject {
             const ScenarioRow &a = runs[0][i], &b = runs[1][i];
             QCOMPARE(a.policy, b.policy);
             QCOMPARE(a.hit_rate, b.hit_rate);
-            if (a.policy == "static" || a.policy == "transfer") {  // the others decide by what was corrected on the way
+            if (a.policy == "static" || a.policy == "transfer") {  // the others decide by corrected costs
                 QCOMPARE(a.total_us, b.total_us);
                 QCOMPARE(a.bytes_copied, b.bytes_copied);
             }

@@ -292,7 +292,8 @@ class TestServe : public QObject {
         }
         QCOMPARE(text, whole.substr(0, whole.find(stop)));
         QCOMPARE(reason, std::string("stop"));
-        // The tokens of what is shown, and no more than the one that the stop text begins in.
+        // The tokens of the shown text, and no more than the one in which the stop text
+        // begins.
         tokens.erase(0, tokens.find_first_not_of(' '));
         QVERIFY(tokens.starts_with(text) && tokens.size() < text.size() + 12);
     }
@@ -327,7 +328,7 @@ class TestServe : public QObject {
         QVERIFY(expected.end_choice.has_value());  // it ends within its six tokens
         expected_sum += expected.end_choice->chosen.log_probability;
         QVERIFY2(std::abs(sum - expected_sum) < 1e-6, qPrintable(QString::number(sum - expected_sum)));
-        // Each token stands in the text where its offset says; the one that ends it is not in it.
+        // Each token is in the text at its offset; the one that ends the answer is not.
         const QString text = choice[QStringLiteral("text")].toString();
         for (int i = 2; i + 1 < tokens.size(); ++i) {
             QCOMPARE(text.mid(offsets[i].toInt(), tokens[i].toString().size()), tokens[i].toString());
@@ -337,7 +338,8 @@ class TestServe : public QObject {
         for (const QJsonValue& value : best) QVERIFY(value.toDouble() <= own_values.last().toDouble());
     }
 
-    // What multiple-choice evaluations send: token ids, a list of them, nothing or one token to generate.
+    // The requests of multiple-choice evaluations: token ids, a list of them, nothing or
+    // one token to generate.
     void completion_ofTokenIds_isThatOfTheText() {
         const HttpResponse text = m_demo->post(kCompletions, completion_body({{QStringLiteral("echo"), true},
                                                                               {QStringLiteral("logprobs"), 1},
@@ -364,8 +366,8 @@ class TestServe : public QObject {
                  QStringLiteral("The fox went into the"));
     }
 
-    // Evaluations ask for one token more than they score, and drop the last one: it has to be there where the answer
-    // ends at once, too.
+    // Evaluations request one token more than they score, and drop the last one: it must
+    // be there also when the answer ends at once.
     void completion_thatEndsAtOnce_hasTheTokenThatEndsIt_data() {
         QTest::addColumn<bool>("stream");
         QTest::newRow("whole") << false;
@@ -443,7 +445,7 @@ class TestServe : public QObject {
         const HttpResponse badId = m_demo->post(
             kCompletions,
             completion_body({{QStringLiteral("prompt"), QJsonArray{1, 99999999}}, {QStringLiteral("stream"), true}}));
-        QCOMPARE(badId.status, 400);  // of a stream too: nothing was written yet
+        QCOMPARE(badId.status, 400);  // for a stream too: nothing was written yet
         QVERIFY(message_of(badId).startsWith(QStringLiteral("Token 2 of the prompt is 99999999")));
         const HttpResponse chat =
             m_demo->post(kChat, chat_body({{QStringLiteral("stream"), true},
@@ -489,7 +491,7 @@ class TestServe : public QObject {
                  qPrintable(message_of(response)));
     }
 
-    // The demo model was not made to call tools; what its template lacks is said.
+    // The demo model was not made to call tools; the error names what its template lacks.
     void conversationOfAnAgent_isRefusedByWhatTheTemplateLacks() {
         const HttpResponse response = m_demo->ask(m_demo->text("POST", kChat, R"({"messages": [
             {"role": "user", "content": "Hi"}, {"role": "assistant", "content": null, "tool_calls": [
@@ -516,7 +518,7 @@ class TestServe : public QObject {
         QVERIFY(head.body.empty());
     }
 
-    // ---------------------------------------------------------------- who may ask
+    // ---------------------------------------------------------------- access
     void requests_withoutAccess_areRefused_data() {
         QTest::addColumn<QByteArray>("head");
         QTest::addColumn<int>("status");
@@ -702,7 +704,8 @@ class TestServe : public QObject {
     }
 
     // ---------------------------------------------------------------- many at once
-    // Connections that show no token, silent ones and one that has begun a request, give way.
+    // Connections without a token, silent ones and one that has begun a request, give
+    // way.
     void connectionsWithoutAToken_keepNobodyOut() {
         GateSession session;
         LocalServerSettings settings;
@@ -819,7 +822,7 @@ class TestServe : public QObject {
         QCOMPARE(session.n_begun(), 2);
     }
 
-    // The engine goes on to the next request while a client has not read what is there.
+    // The engine continues with the next request while a client has unread output.
     void slowReader_getsEverything_andHoldsNobodyUp() {
         GateSession session;
         Running running(session, "gate");

@@ -1,5 +1,5 @@
-// The local server without sockets: what requests may say, who may ask, stop texts, the queue, and how tokens are
-// written in replies.
+// The local server without sockets: requests, access, stop texts, the queue, and tokens
+// in replies.
 
 #include <sys/stat.h>
 #include <thread>
@@ -157,7 +157,8 @@ class TestServeParts : public QObject {
         QVERIFY(events.find(R"("delta":{"content":"Yes"})") != std::string::npos);
     }
 
-    // What programs of today send with every request: nothing of it changes an answer.
+    // Fields that present programs send with every request: none of them changes an
+    // answer.
     void ordinaryRequests_areTaken_data() {
         QTest::addColumn<QByteArray>("more");
         QTest::newRow("null") << QByteArray(R"("tools": null, "grammar": null, "unknown": null, "stop": null)");
@@ -190,7 +191,7 @@ class TestServeParts : public QObject {
         SamplerSettings sampler = given.prompts[0].sampler;
         if (more.contains("top_k")) sampler.top_k = 0;
         QVERIFY(sampler == plain.sampler);
-        if (!more.contains("reasoning_effort"))  // which is a chat's alone
+        if (!more.contains("reasoning_effort"))  // which only chats have
             QCOMPARE(parse_completion_request(R"({"prompt": "a", )" + fields).prompts.size(), std::size_t{1});
     }
 

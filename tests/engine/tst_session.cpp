@@ -59,7 +59,8 @@ class TestSession : public QObject {
         load();
     }
 
-    // Experts on disk are quantized while an answer is made: what the disk does not take is said with the answer.
+    // Experts on disk are quantized during an answer: the answer has a note on those that
+    // could not be stored.
     void expertsNotKept_areNotedWithTheAnswer() {
         const QTemporaryDir folder;
         QFile file(folder.filePath("file"));
@@ -74,7 +75,7 @@ class TestSession : public QObject {
         request.quant_cache_directory = folder.filePath("file/quantized").toStdString();
         const ModelSummary model = m_session->load(request, {}, {});
         QVERIFY(model.ram_experts < model.total_experts);
-        QCOMPARE(model.n_early_notes, std::size_t{0});  // nobody took progress
+        QCOMPARE(model.n_early_notes, std::size_t{0});  // progress was not requested
         GenerationRequest asked;
         asked.messages = {{Role::kUser, "Hi"}};
         asked.max_tokens = 4;
@@ -173,7 +174,8 @@ class TestSession : public QObject {
         QCOMPARE(result.finish, FinishReason::kMaxTokens);
     }
 
-    // The answer that ends by itself goes on for as many tokens as are wanted, by each way of choosing them.
+    // An answer that would end continues for as many tokens as requested, with every
+    // strategy.
     void generate_ignoreEnd_goesOnToMaxTokens_data() {
         QTest::addColumn<float>("temperature");
         QTest::addColumn<int>("answers");
@@ -205,7 +207,7 @@ class TestSession : public QObject {
             QCOMPARE(static_cast<int>(answer.tokens.size()), request.max_tokens);
             QVERIFY(std::isfinite(answer.log_probability));
         }
-        if (temperature == 0 && beams == 1) {  // until where it would have ended nothing is different
+        if (temperature == 0 && beams == 1) {  // the same up to its natural end
             QVERIFY(std::equal(ending.tokens.begin(), ending.tokens.end(), endless.tokens.begin()));
         }
     }
@@ -254,7 +256,8 @@ class TestSession : public QObject {
                     .contains(QStringLiteral("not the assistant's")));
     }
 
-    // What panels show: every token's step has its layers' events, with the experts that were called.
+    // The panels' data: every token's step has its layers' events, with the called
+    // experts.
     void layerEvents_tellWhichExpertsWroteAToken() {
         std::vector<std::uint64_t> steps;
         LoadRequest load;

@@ -172,7 +172,7 @@ class TestSparseCopies : public QObject {
         QCOMPARE(oneByOne(*emulated, tokens), expected);
         const DispatchTotals totals = emulated->dispatcher().recorder().all_totals();
         QCOMPARE(totals.copied_calls, totals.expert_calls);
-        // Of some tokens more neurons are active than gathering is worth.
+        // For some tokens more neurons are active than gathering pays for.
         QVERIFY2(totals.sparse_copies > totals.copied_calls / 2, qPrintable(QString::number(totals.sparse_copies)));
         const std::uint64_t expert_bytes = emulated->experts().expert_bytes(emulated->experts().format(0));
         QCOMPARE(totals.bytes_copied + totals.copy_bytes_saved, totals.copied_calls * expert_bytes);
@@ -180,12 +180,12 @@ class TestSparseCopies : public QObject {
         QVERIFY(totals.copy_bytes_saved > totals.sparse_copies * expert_bytes / 5);
         QCOMPARE(totals.neurons, on_cpu.neurons);
         QCOMPARE(totals.active_neurons, on_cpu.active_neurons);
-        // What was counted is what the dispatcher goes by.
+        // The dispatcher uses the counts.
         const double share = static_cast<double>(totals.active_neurons) / static_cast<double>(totals.neurons);
         QVERIFY(emulated->cost().counted_active());
         QVERIFY(std::abs(emulated->cost().active_share(-1, 1) - share) < 0.1);
 
-        // Without a theta, or told not to, experts go whole.
+        // Without a theta, or if switched off, experts are copied whole.
         emulated->forward().moe().set_theta(0);
         cpu->forward().moe().set_theta(0);
         QCOMPARE(oneByOne(*emulated, tokens), oneByOne(*cpu, tokens));
@@ -198,7 +198,7 @@ class TestSparseCopies : public QObject {
         QCOMPARE(after.bytes_copied - totals.bytes_copied, (after.copied_calls - totals.copied_calls) * expert_bytes);
     }
 
-    // What the layer before guessed is there, and what it did not guess follows.
+    // The neurons guessed in the layer before are there, and the others follow.
     void guessedNeurons_areCompleted_data() {
         QTest::addColumn<QString>("quant");
         QTest::addColumn<int>("compute");
@@ -233,7 +233,8 @@ class TestSparseCopies : public QObject {
         QCOMPARE(emulated->dispatcher().recorder().all_totals().sparse_copies, totals.sparse_copies);
     }
 
-    // CORM's way: what was guessed is computed with. The results are others, unless every neuron is guessed.
+    // CORM's method: the guessed neurons are used. The results differ, unless every
+    // neuron is guessed.
     void guessedNeurons_areAccepted_whereThatIsAsked() {
         LoadRequest request = onThisMachine();
         request.theta = 0.25;
@@ -277,7 +278,7 @@ class TestSparseCopies : public QObject {
         QVERIFY(!open(on_bus)->summary().accepts_guesses);
     }
 
-    // What guesses that are accepted cost is measured beside what the theta does.
+    // The loss of accepted guesses is measured beside that of the theta.
     void report_hasGuessesCorrectedAndAccepted() {
         LoadRequest request = onThisMachine();
         request.theta = 0.25;
@@ -350,7 +351,7 @@ class TestSparseCopies : public QObject {
             if (experts == 12) QVERIFY(cache->n_evicted() > 0);
             if (experts == 40) {
                 QVERIFY2(totals.neuron_hit_rate() > 0.4, qPrintable(QString::number(totals.neuron_hit_rate())));
-                // A partly cached expert takes what it holds.
+                // A partly cached expert takes only its cached neurons.
                 QVERIFY(static_cast<std::uint64_t>(cache->n_experts()) * expert_bytes_ > cache->used_bytes());
             }
             before = totals.bytes_copied;
@@ -389,7 +390,7 @@ class TestSparseCopies : public QObject {
         QVERIFY(make(4, 4));
         QVERIFY(cache.find(3, kernels::WeightType::kBf16) == nullptr);
         QCOMPARE(cache.n_evicted(), std::uint64_t{1});
-        // It grows in another place, with what it has.
+        // It grows in another place, with its contents.
         QVERIFY(make(2, 24));
         NeuronCache::Entry* const grown = cache.find(2, kernels::WeightType::kBf16);
         QCOMPARE(grown->neurons.size(), std::size_t{24});
@@ -424,8 +425,8 @@ class TestSparseCopies : public QObject {
         QVERIFY(totals.active_neurons > totals.neurons / 10 * 9);
     }
 
-    // A copy that the device refuses is computed by the CPU; and one that a cache will keep comes whole, so that others
-    // find all of it.
+    // The CPU computes an expert whose copy the device refuses; and a copy that a cache
+    // will keep is whole, so that later steps find all of it.
     void refusedAndKeptCopies_changeNoBit() {
         LoadRequest request = onThisMachine();
         request.theta = 0.25;

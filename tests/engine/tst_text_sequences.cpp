@@ -51,7 +51,7 @@ class TestTextSequences : public QObject {
         LoadRequest request;
         request.model = m_folder.path().toStdString();
         request.compute = ComputeMode::kF32;
-        request.kv = KvType::kF32;  // windows are read at once, what they are held against one by one
+        request.kv = KvType::kF32;  // windows are read at once, the references one by one
         request.n_threads = 1;      // tests run side by side, and threads would wait for each other
         request.context = 8;
         request.learn_placement = false;
@@ -68,7 +68,7 @@ class TestTextSequences : public QObject {
         QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4}));
     }
 
-    // A message that has the marker of its own end does not end there.
+    // A message that contains its own end marker does not end there.
     void markersInMessages_areText() {
         GenerationRequest request;
         request.messages = {{Role::kUser, "abc<end>ab"}, {Role::kAssistant, "ab<end>abc"}};
@@ -82,7 +82,7 @@ class TestTextSequences : public QObject {
         QCOMPARE(sequences, (std::vector<Ids>{{4, 3, 22}}));
     }
 
-    // The same conversation in each form that files have, and one that is empty.
+    // The same conversation in each form of file, and an empty one.
     void conversations_areReadAsLinesAndAsShareGptsList() {
         const std::vector<Ids> talk = {{4, 3, 22, 4, 22}};
         const char* const kLine =

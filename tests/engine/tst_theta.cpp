@@ -1,5 +1,6 @@
-// Neurons that a theta leaves out: against a model in plain PyTorch that sets the same ones to zero
-// (tests/golden/make_theta_golden.py), wherever experts are, and with theta 0 as if there were none.
+// Neurons that a theta leaves out: against a model in plain PyTorch that sets the same
+// ones to zero (tests/golden/make_theta_golden.py), for every place of the experts, and
+// with theta 0 as without one.
 
 #include <cmath>
 #include <limits>
@@ -45,7 +46,7 @@ std::unique_ptr<LoadedModel> open(const LoadRequest& request,
     return std::make_unique<LoadedModel>(request, wanted, LoadProgressFn{}, std::stop_token{});
 }
 
-// What the capital of a country is, between the right one and another.
+// The capital of a country, between the right one and another.
 std::vector<ChoiceTask> capitals() {
     constexpr const char* kFacts[][3] = {{"France", "Paris", "Rome"}, {"Japan", "Tokyo", "Lima"},
                                          {"Italy", "Rome", "Oslo"},   {"Spain", "Madrid", "Tokyo"},
@@ -102,7 +103,7 @@ class TestTheta : public QObject {
             const auto tokens = tokensOf(each[QLatin1String("tokens")].toArray());
             const QJsonArray expected = each[QLatin1String("logits")].toArray();
             model->forward().moe().set_theta(theta);
-            // One row of an expert, a few, and many: each has kernels of its own.
+            // One row of an expert, a few, and many: each has separate kernels.
             for (const std::size_t step_size : {std::size_t{1}, std::size_t{7}, tokens.size()}) {
                 const Recorder& recorder = model->dispatcher().recorder();
                 const std::uint64_t first = recorder.n_events();
@@ -164,7 +165,7 @@ class TestTheta : public QObject {
         const DispatchTotals totals = emulated->dispatcher().recorder().all_totals();
         QVERIFY(totals.resident_calls > 0 && totals.cpu_calls > 0);
 
-        // It leaves something out, and stops when it is told to.
+        // It leaves something out, and stops when it is switched off.
         request.theta = 0;
         const auto dense = open(request);
         cpu->forward().moe().set_theta(0);
@@ -194,7 +195,8 @@ class TestTheta : public QObject {
         QCOMPARE(everyone, 1.0);
         const auto [some, share] = read(0.1);
         QVERIFY2(share > 0.1 && share < 0.9, qPrintable(QString::number(share)));
-        // Of one token in one format for all three matrices: w1 and the active part of the others.
+        // For one token in one format for all three matrices: w1 and the active part of
+        // the others.
         QVERIFY2(std::abs(some / all - (1 + 2 * share) / 3) < 1e-6, qPrintable(QString::number(some / all)));
     }
 
@@ -259,7 +261,7 @@ class TestTheta : public QObject {
             QVERIFY(row.read_bytes_per_token < before.read_bytes_per_token);
             QVERIFY(row.tokens_per_s > 0);
             QCOMPARE(row.perplexity.n_tokens, alone.n_tokens);
-            // Of all neurons: the last layer has fewer, those of tokens that are scored.
+            // Over all neurons: the last layer has fewer, those of scored tokens.
             const std::size_t n_alike = row.layer_shares.size() - 1;
             double mean = 0;
             for (std::size_t l = 0; l < n_alike; ++l) mean += row.layer_shares[l] / static_cast<double>(n_alike);
@@ -292,7 +294,7 @@ class TestTheta : public QObject {
                  QString());
     }
 
-    // Accuracy against theta: each answers the tasks as it does alone.
+    // Accuracy against theta: each has the score that it has alone.
     void report_hasTheTasksScores() {
         const auto model = open(onThisMachine(demoModel()), LoadedModel::Text::kWanted);
         const std::vector<TokenId> tokens = text(90);
@@ -412,7 +414,7 @@ class TestTheta : public QObject {
         const ChoiceChange change = change_between(answers({1, 1, 1, 0}), answers({1, 0, 0, 1}), 0);
         QCOMPARE(change.value, -0.25);
         QVERIFY(std::abs(change.standard_error - std::sqrt(0.6875 / 3)) < 1e-12);
-        QCOMPARE(change_between(answers({1, 1, 1, 0}), answers({0}), 0).value, -1.0);  // of what both have done
+        QCOMPARE(change_between(answers({1, 1, 1, 0}), answers({0}), 0).value, -1.0);  // over tasks done by both
         QCOMPARE(change_between(answers({}), answers({1}), 0).value, 0.0);
     }
 
@@ -426,7 +428,8 @@ class TestTheta : public QObject {
         QVERIFY(read.rows == written.rows && read.model == written.model && read.text == written.text);
         QCOMPARE(read.n_tokens, std::int64_t{100});
         QCOMPARE(read.perplexity, 7.0);
-        // On the line between those measured, from none left out on; beyond them nobody knows.
+        // On the line between the measured ones, from none left out on; beyond them
+        // unknown.
         QVERIFY(expected_loss(read, 0).known && expected_loss(read, 0).mean_kl == 0);
         QCOMPARE(expected_loss(read, 0.05).active_share, 0.9);
         QCOMPARE(expected_loss(read, 0.2).mean_kl, 0.03);
@@ -451,8 +454,9 @@ class TestTheta : public QObject {
         }
     }
 
-    // What was measured of the model is what forecasts take for active, and what a preview of another theta is made of.
-    // The host is emulated as well: what gathering costs is worked out there, whatever this build measures.
+    // The measured share of active neurons is used in forecasts, and in a preview of
+    // another theta. The host is emulated as well: the cost of gathering is accounted
+    // there, independent of this build.
     void forecasts_knowWhatIsActive() {
         LoadRequest request = onThisMachine(demoModel());
         put(request, QStringLiteral("emulated:corm"), QStringLiteral("transfer"), 0);
@@ -484,7 +488,7 @@ class TestTheta : public QObject {
         QCOMPARE(expected_shares(opened.thresholds, 1e5, 0).of_model, 0.0);
     }
 
-    // What lies beside a model is in its summary; what cannot be read is a note.
+    // The data beside a model is in its summary; an unreadable file is a note.
     void thresholds_ofTheDemoModel_areInItsSummary() {
         const auto model = open(onThisMachine(demoModel()));
         const NeuronThresholds& known = model->summary().thresholds;

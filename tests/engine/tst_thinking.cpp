@@ -1,5 +1,5 @@
-// What a model thinks before it answers: its format and choices as the chat template tells them, and replies parted
-// into thought and answer while they stream.
+// A model's thinking before its answer: its format and choices from the chat template,
+// and replies split into thought and answer while they stream.
 
 #include <filesystem>
 #include <fstream>
@@ -61,7 +61,7 @@ const std::string kPlain =
 // A token for each byte, and the special ones from 256 on.
 class ByteTokenizer final : public Tokenizer {
   public:
-    // Control tokens have no text of their own, the others their name's.
+    // Control tokens have no text, the others their name's.
     explicit ByteTokenizer(std::vector<std::string> control, std::vector<std::string> visible = {})
         : special_(std::move(control)), n_control_(special_.size()) {
         special_.insert(special_.end(), visible.begin(), visible.end());
@@ -164,7 +164,7 @@ char* toString(const Split& split) {
                                     split.open ? QStringLiteral(" open") : QString()));
 }
 
-// What was streamed must be what is told at the end.
+// The streamed text must equal the final text.
 Split split(const ThinkingModel& family, const std::vector<TokenId>& reply, bool in_thought = false) {
     ThoughtSplitter splitter(family.format, in_thought);
     Split streamed;
@@ -186,7 +186,7 @@ Split split(const ThinkingModel& family, const std::string& reply, bool in_thoug
     return split(family, family.tokenizer->encode_with_special(reply), in_thought);
 }
 
-// Of a family whose markers are plain text: the reply cut into tokens at these places.
+// For a family whose markers are plain text: the reply cut into tokens at these places.
 Split split_at(const ThinkingModel& family, const std::string& reply, const std::vector<std::size_t>& cuts,
                bool in_thought) {
     ThoughtSplitter splitter(family.format, in_thought);
@@ -257,13 +257,12 @@ class TestThinking : public QObject {
         QVERIFY(harmony().format.kind == Kind::kHarmony);
         QVERIFY(gemma().format.kind == Kind::kTags);
         QCOMPARE(gemma().format.channel, std::string("thought"));
-        // A template that says nothing of thoughts, for which tokens speak; a comment
-        // says nothing.
+        // A template without thoughts, for which tokens decide; a comment does not count.
         QVERIFY(!ThinkingModel(kPlain, {}).format.any());
         QVERIFY(!ThinkingModel(kPlain, {}, {"<think>"}).format.any());
         QVERIFY(ThinkingModel(kPlain, {}, {"<think>", "</think>"}).format.open.token >= 0);
         QVERIFY(ThinkingModel(kPlain, {"[THINK]", "[/THINK]"}).format.kind == Kind::kTags);
-        // Channels without their tokens are text like any other.
+        // Channels without their tokens are plain text.
         QVERIFY(!ThinkingModel(kHarmonyLike, {"<|start|>", "<|end|>"}).format.any());
         QVERIFY(!ThinkingModel(kGemmaLike, {"<|turn>", "<turn|>"}).format.any());
     }
@@ -297,7 +296,7 @@ class TestThinking : public QObject {
             QVERIFY2(text.find("secret") == std::string::npos, text.c_str());
             QVERIFY2(text.find("B.") != std::string::npos, text.c_str());
         }
-        // Where the template wants it, by its own name.
+        // If the template needs it, under its name.
         const std::vector<ChatMessage> unanswered(messages.begin(), messages.begin() + 2);
         QVERIFY(qwen().chat->render(unanswered, {}, false).bytes.find("<think>\nsecret\n</think>\n\nB.") !=
                 std::string::npos);
@@ -316,7 +315,7 @@ class TestThinking : public QObject {
         QCOMPARE(end(harmony()), static_cast<int>(PromptEnd::kReply));
         QCOMPARE(end(gemma(), {{"enable_thinking", true}}), static_cast<int>(PromptEnd::kReply));
         QCOMPARE(end(gemma()), static_cast<int>(PromptEnd::kAfterThought));
-        // What the person wrote last is not the template's.
+        // The user's last text is not the template's.
         const ThinkingModel bare("{{ '<think>' if false }}{% for m in messages %}{{ m.content + '<e>' }}{% endfor %}",
                                  {"<e>"});
         QVERIFY(bare.format.any());
@@ -394,7 +393,7 @@ class TestThinking : public QObject {
         QCOMPARE(split(family, "Let me see.</think>\n\nFour.", true), (Split{"Let me see.", "Four.", false}));
         QCOMPARE(split(family, "a `</think>`b\n</think>x", true),
                  token ? (Split{"a `", "`b\n</think>x", false}) : (Split{"a `</think>`b", "x", false}));
-        // A model that opens it all the same, and one that does not think at all.
+        // A model that opens it nevertheless, and one that does not think at all.
         QCOMPARE(split(family, "<think>\nSo.\n</think>\nFour.", true), (Split{"So.", "Four.", false}));
         QCOMPARE(split(family, "<think>\nSo", true), (Split{"So", "", true}));
         ThoughtSplitter splitter(family.format, true);
@@ -457,7 +456,7 @@ class TestThinking : public QObject {
         QVERIFY(!splitter.in_thought());
     }
 
-    // A reply that is cut anywhere, and gone on with, is parted as if it had not been cut.
+    // A reply that is cut anywhere, and continued, is split as if it had not been cut.
     void continuedReplies_goOnWhereTheyWere() {
         const std::pair<ThinkingModel, std::string> cases[] = {
             {qwen(), "<think>\nOne two.\n</think>\n\nThree `f` four.\n```\n<think>\n```"},
@@ -473,8 +472,8 @@ class TestThinking : public QObject {
                 before.finish();
                 const ChatMessage begun{Role::kAssistant, before.answer(), before.thought(), before.in_thought()};
                 if (begun.content.empty() && begun.thought.empty()) continue;
-                // What the continuation's prompt ends with is what the model had written, but for white space and
-                // headers that were cut.
+                // The continuation's prompt ends with the model's text, except for white
+                // space and headers that were cut.
                 const std::string prompt = begun_text(family, begun, PromptEnd::kReply);
                 QVERIFY2(reply.starts_with(prompt) || prompt.starts_with(reply.substr(0, prompt.size())),
                          (prompt + " | " + reply).c_str());
@@ -550,7 +549,7 @@ class TestThinking : public QObject {
         QVERIFY(!third.text.empty());
         QVERIFY(!third.thought_is_open);
 
-        // Without, by the person's choice.
+        // Without, by the user's choice.
         request.thinking = "off";
         const GenerationResult off = session->generate(request, {}, {});
         QCOMPARE(off.thought, std::string());

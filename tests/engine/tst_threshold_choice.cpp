@@ -1,5 +1,6 @@
-// Thresholds of each expert: that the greedy choice buys the most, that what is chosen holds on the text and is better
-// than one theta, that it is kept and read, and that every place computes by each expert's own.
+// Thresholds of each expert: the greedy choice is optimal, the choice holds on the text
+// and is better than one theta, it is stored and read, and every place computes by each
+// expert's own.
 
 #include <cmath>
 
@@ -51,7 +52,8 @@ class TestThresholdChoice : public QObject {
 
     void steps_areThoseOfTheMostPairs() {
         QVERIFY(threshold_step(0) < 1e-3f && threshold_step(kThresholdSteps - 1) > 10);
-        // Two experts: everything at 1 a pair; and 10 pairs for nothing, of which the rest costs a lot.
+        // Two experts: everything at 1 a pair; and 10 pairs for nothing, of which the
+        // rest costs a lot.
         LeftOutCurve even, steep;
         for (int i = 0; i < kThresholdSteps; ++i) {
             even.pairs.push_back(i);
@@ -109,7 +111,7 @@ class TestThresholdChoice : public QObject {
         QVERIFY(thresholds_for(kept, 0.001) == nullptr);
     }
 
-    // Where an expert is computed, and how it comes there, changes no bit; and each has its own theta.
+    // An expert's place, and the kind of copy, change no bit; and each has its own theta.
     void places_changeNoBit() {
         writeThresholds([](int layer, int expert) { return 0.02f * static_cast<float>(1 + layer + expert); });
         LoadRequest asked = request();
@@ -184,7 +186,8 @@ class TestThresholdChoice : public QObject {
         QCOMPARE(answer(), dense);
     }
 
-    // Set while the model is loaded they are those that it opens with; a loss that nothing is kept for is refused.
+    // Set while the model is loaded they equal those at opening; a loss without stored
+    // thresholds is refused.
     void session_setsThem_asOpeningDoes() {
         writeThresholds([](int layer, int expert) { return 0.2f + 0.02f * static_cast<float>(layer + expert); });
         LocalSession session;
@@ -207,18 +210,19 @@ class TestThresholdChoice : public QObject {
         session.set_theta(ThetaChoice::for_loss(0.5));
         QVERIFY(answer() == opened && opened != dense);
         QVERIFY(session.model()->theta() == ThetaChoice::for_loss(0.5));
-        // Of another loss the same thresholds, as the largest kept up to it.
+        // For another loss the same thresholds, as the largest stored up to it.
         session.set_theta(ThetaChoice::for_loss(0.7));
         QVERIFY(answer() == opened);
         const auto set = [&](const ThetaChoice& choice) { return tests::error_of([&] { session.set_theta(choice); }); };
         QCOMPARE(tests::mismatch(set(ThetaChoice::for_loss(0.1)), ErrorKind::kInvalidInput, "kept: 0.5"), QString());
         QCOMPARE(tests::mismatch(set(ThetaChoice::for_loss(-1)), ErrorKind::kInvalidInput, "loss of -1"), QString());
-        QVERIFY(answer() == opened);  // what is refused changes nothing
+        QVERIFY(answer() == opened);  // a refusal changes nothing
         session.set_theta(0);
         QVERIFY(answer() == dense);
     }
 
-    // Formats and neurons within one floor: bit by bit what the same set by hand gives.
+    // Formats and neurons within one floor: bit by bit the result of the same settings
+    // made by hand.
     void floorOfNats_isWhatByHandWouldBe() {
         NeuronThresholds kept = written([](int, int) { return 0.2f; });
         kept.chosen[0].mean_kl = 0.01;
@@ -254,7 +258,8 @@ class TestThresholdChoice : public QObject {
         QVERIFY(inSteps(*whole, tokens, 5) == inSteps(*open(by_hand), tokens, 5));
     }
 
-    // A re-plan leaves what is left out as it is, and takes it off the floor; a preview may choose it.
+    // A re-plan keeps the thresholds, and subtracts their loss from the floor; a preview
+    // may choose them.
     void replan_ofAFloorOfNats_keepsTheta() {
         NeuronThresholds kept = written([](int, int) { return 0.2f; });
         kept.chosen[0].mean_kl = 0.01;
@@ -276,7 +281,7 @@ class TestThresholdChoice : public QObject {
         const ReplanPreview chosen = session.preview(wanted);
         QVERIFY(chosen.plan.theta == ThetaChoice::for_loss(0.5));
         QVERIFY(chosen.tokens_per_s_after > fixed.tokens_per_s_after);
-        // As a person applies it: with that left out, the plan is the same.
+        // As a user applies it: with these thresholds, the plan is the same.
         wanted.chooses_theta = false;
         wanted.theta = chosen.plan.theta;
         const ReplanPreview applied = session.preview(wanted);

@@ -130,7 +130,8 @@ void TestTimeline::host_work_shares_only_while_copy_runs() {
     timeline.submit(Queue::kCopy, 40);
     QCOMPARE(timeline.host_work(100, 0.5), 140.0);
 
-    // The other way round: host work of 30 takes 60 and leaves 70 of the copy's 100, which then goes on alone.
+    // The reverse: host work of 30 takes 60 and leaves 70 of the copy's 100, which then
+    // continues alone.
     const DeviceEvent copy = timeline.submit_timed(Queue::kCopy, 100);
     QCOMPARE(timeline.host_work(30, 0.5), 60.0);
     timeline.wait(copy);
@@ -141,7 +142,8 @@ void TestTimeline::host_work_beside_waiting_copy_is_undisturbed() {
     Timeline timeline;
     const DeviceEvent compute = timeline.submit(Queue::kCompute, 50);
     const DeviceEvent copy = timeline.submit_timed(Queue::kCopy, 10, compute);
-    // 50 alone, then 10 of the copy at a quarter of the speed: 40, in which the host does 10; then 5 alone.
+    // 50 alone, then 10 of the copy at a quarter of the speed: 40, in which the host does
+    // 10; then 5 alone.
     QCOMPARE(timeline.host_work(65, 0.25), 50.0 + 40 + 5);
     QCOMPARE(timeline.time_of(copy).value(), 90.0);
 }

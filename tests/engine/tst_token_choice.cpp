@@ -68,7 +68,7 @@ class TestTokenChoice : public QObject {
     std::vector<TokenId> prompt_of(const GenerationRequest& request) {
         return ModelText(model()).prompt_tokens(request);
     }
-    // The choices say of tokens[first ...] what the model gives them after all before.
+    // The choices of tokens[first ...] have the model's probabilities after all before.
     void compare(const std::vector<TokenChoice>& choices, const std::vector<TokenId>& tokens, std::size_t first,
                  std::size_t n_alternatives) {
         const std::vector<std::vector<float>> logits = compute_logits(model(), tokens, true);
@@ -278,7 +278,8 @@ class TestTokenChoice : public QObject {
         }
     }
 
-    // Also where the KV cache holds the prompt already, and the answer is the one that it is without.
+    // Also if the KV cache holds the prompt already, and the answer is the same as
+    // without.
     void prompt_isScoredWhole() {
         GenerationRequest request = story(10, -1);
         const GenerationResult plain = m_session.generate(request, {}, {});
@@ -346,7 +347,7 @@ class TestTokenChoice : public QObject {
         QVERIFY(m_session.generate(request, {}, {}).choices.size() == 7);
     }
 
-    // Two of the three bytes of the euro sign: whatever follows, no byte is lost.
+    // Two of the three bytes of the euro sign: for any next token, no byte is lost.
     void reply_completesTheCharacterOfItsBeginning() {
         const std::vector<TokenId> euro = model().tokenizer()->encode("\xE2\x82\xAC");
         std::vector<TokenId> begin;

@@ -30,7 +30,7 @@ std::string bytes_of(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Where the model lies, and the golden file that belongs to it. A model that is not there is left out.
+// The model's folder, and its golden file. A missing model is left out.
 struct Golden {
     const char* name;
     std::filesystem::path model;
@@ -142,7 +142,7 @@ class TokenizerTest : public QObject {
         QCOMPARE(ids, expected["ids"].get<std::vector<TokenId>>());
         QCOMPARE(tokenizer.decode(ids), expected["decoded"].get<std::string>());
 
-        // A stream of the pieces is the text, but for the space in front.
+        // The text of streamed pieces, except for the leading space.
         Utf8Stream stream;
         std::string streamed;
         for (const TokenId id : ids) streamed += stream.push(tokenizer.piece_bytes(id));
@@ -162,7 +162,8 @@ class TokenizerTest : public QObject {
         const json golden = ids_of(name.toStdString());
         for (const Golden& g : kGolden) {
             if (name != g.name) continue;
-            // The library's own view: without what the folder's other files add.
+            // The library's own result: without the additions of the folder's other
+            // files.
             const Folder folder(std::nullopt);
             folder.write("tokenizer.model", bytes_of(g.model / "tokenizer.model"));
             const auto tokenizer = folder.open(1 << 20);
@@ -181,7 +182,8 @@ class TokenizerTest : public QObject {
     }
 
     void encode_a_megabyte_is_the_sum_of_its_lines() {
-        // Byte fallback and no merging of spaces: what is encoded line by line differs only in the space put in front.
+        // Byte fallback and no merging of spaces: lines encoded one by one differ only in
+        // the leading space.
         const auto tokenizer = Folder("unigram").open();
         std::string text;
         while (text.size() < (1u << 20)) text += "the actors wait behind the curtain 123 \xD0\x90\xD0\xBA\xD1\x82\n";
@@ -451,14 +453,14 @@ class TokenizerTest : public QObject {
         for (const bool legacy : {true, false}) {
             folder.write("tokenizer_config.json", json{{"legacy", legacy}}.dump());
             const auto tokenizer = folder.open();
-            // What one call makes of the whole is what two make of its parts.
+            // One call for the whole gives the same as two for its parts.
             const auto whole = tokenizer->encode_with_special("a<turn>the actors");
             auto parts = tokenizer->encode_with_special("a<turn>");
             const auto rest = tokenizer->encode_after(parts.back(), "the actors", nullptr);
             parts.insert(parts.end(), rest.begin(), rest.end());
             QCOMPARE(parts.size(), tokenizer->encode("a").size() + 1 + rest.size());
             // <turn> is a control piece that no file names, which LlamaTokenizer does not
-            // know: special here all the same.
+            // support: special here nevertheless.
             QCOMPARE(parts, whole);
             QCOMPARE(rest == tokenizer->encode("the actors"), legacy);
             QCOMPARE(tokenizer->encode_after(tokenizer->encode("x").back(), "the actors", nullptr),
@@ -553,7 +555,8 @@ class TokenizerTest : public QObject {
     }
 
     void open_truncated_model_is_an_error() {
-        // The small one at every length, the others at some: a length at which whole records end may load.
+        // The small one at every length, the others at some: a length at which whole
+        // records end may load.
         const Folder folder(std::nullopt);
         const std::string small = small_model();
         for (std::size_t n = 0; n < small.size(); ++n) {
@@ -703,7 +706,7 @@ class TokenizerTest : public QObject {
     }
 
     void open_small_model_of_ones_own_works() {
-        // What the errors above vary is a model that works.
+        // The errors above are variations of a valid model.
         const Folder folder(std::nullopt);
         folder.write("tokenizer.model", small_model());
         QCOMPARE(folder.open()->encode("ab").back(), 3);

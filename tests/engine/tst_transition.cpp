@@ -198,7 +198,7 @@ class TestTransition : public QObject {
         budget.vram_bytes -= 1;
         QCOMPARE(planned().kv_host_bytes, kBlock);
 
-        // A context that nobody named is shortened instead.
+        // A context that the user did not set is shortened instead.
         budget.context = 0;
         budget.vram_bytes = 14 * kMiB;
         QCOMPARE(planned().kv_host_bytes, std::uint64_t{0});

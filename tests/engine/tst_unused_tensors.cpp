@@ -80,7 +80,7 @@ class TestUnusedTensors : public QObject {
         QCOMPARE(listOf(unusedIn(model.toStdString())), unused);
     }
 
-    // As a file's are that has them in formats of their own.
+    // As in a file that has them in different formats.
     void queriesKeysAndValuesApart_areRead() {
         for (const char* const name : {"qwen3_moe_bf16", "gemma4_bf16"}) {
             const std::string file =

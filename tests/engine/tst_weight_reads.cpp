@@ -1,4 +1,5 @@
-// Bytes of weights that a token reads: what is foretold is what the formats take, and what is counted is what was read.
+// Bytes of weights that a token reads: the prediction equals the formats' bytes, and the
+// count equals the reads.
 
 #include <cmath>
 #include <memory>
@@ -18,7 +19,7 @@ using offstage::kernels::WeightType;
 
 namespace {
 
-// Config and formats alone: the demo model's, or a synthetic one's.
+// Only config and formats: the demo model's, or a synthetic one's.
 struct Sizes {
     std::uint64_t dense_read = 0;
     std::uint64_t expert = 0;
@@ -108,7 +109,7 @@ class TestWeightReads : public QObject, ReplanSetup {
             QCOMPARE(plan.reads.total(), sizes.active);
         }
 
-        // Counted, and what a bench divides by.
+        // Counted, and used as a bench's divisor.
         const BenchResult bench = run_bench(loaded, {20, 6, 1}, {});
         QCOMPARE(bench.active_weight_bytes_per_token, sizes.active);
         QCOMPARE(bench.accounted, device != QStringLiteral("cpu"));
@@ -124,7 +125,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         }
     }
 
-    // Of each theta its own tokens count, and those without any beside them.
+    // Each theta is compared on its own tokens, beside tokens without any.
     void bench_comparesThetas() {
         LoadRequest request = on("cpu");
         request.context = 128;
@@ -147,7 +148,7 @@ class TestWeightReads : public QObject, ReplanSetup {
             QVERIFY(row.lower_gain > 0 && row.lower_gain <= row.gain && row.gain <= row.upper_gain);
             QVERIFY(row.tokens_per_s > 0 && row.whole_tokens_per_s > 0);
         }
-        // Of one pair: the token without the theta took so many times as long.
+        // A pair's gain says how many times as long the token without the theta took.
         const ThetaGain pair = run_bench(loaded, {8, 1, 1, {0.3}}, {}).thetas.front();
         QVERIFY(std::abs(pair.gain - pair.tokens_per_s / pair.whole_tokens_per_s) < 1e-9);
         // Nothing is left out afterwards, as the model was opened.
@@ -182,7 +183,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         QCOMPARE(mismatch(refusal(31, {0.1, 0.3}), ErrorKind::kInvalidInput, "132"), QString());
     }
 
-    // A plan counts with what a theta leaves unread, as a bench does.
+    // A plan counts the unread bytes of a theta, as a bench does.
     void plan_withATheta_countsWhatABenchCounts_data() {
         QTest::addColumn<QString>("experts");
         QTest::newRow("as in the file") << "";
@@ -205,7 +206,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         QVERIFY(plan.reads.total() < loaded.reads().total());
     }
 
-    // What was measured above its limit shows that the limit was not.
+    // A rate above its limit shows that the limit was disturbed.
     void shares_areNeverAbove1() {
         const BenchRate rate{"products", "GFLOP/s", 80, 100, 0.8, "peak, measured in this run"};
         QCOMPARE(limited(rate, 100).fraction, 0.8);
@@ -253,7 +254,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         }
     }
 
-    // Experts in several formats: what is counted follows the routing.
+    // Experts in several formats: the count follows the routing.
     void mixedFormats_areCountedAsTheyWereCalled() {
         LoadRequest request = on("emulated:rtx-3060-desktop");
         request.vram_bytes = vramFor(12);

@@ -132,7 +132,8 @@ class TestWeights : public QObject {
             row += tensor.shape[0];
         }
         QCOMPARE(qkv.n_rows, row);
-        // Norms and gates are float32 wherever they come from, so the bytes in memory are those of the file here.
+        // Norms and gates are always float32, so the bytes in memory are those of the
+        // file here.
         const auto experts = static_cast<std::uint64_t>(c.experts.size() * c.experts.expert_weights());
         QCOMPARE(weights.dense.bytes() + experts * 4, static_cast<std::uint64_t>(c.total_weights()) * 4);
         QCOMPARE(weights.source->dense_bytes(), weights.dense.bytes());
@@ -214,7 +215,7 @@ class TestWeights : public QObject {
         model.seed = 6;
         Loaded c(draw_weights(model, three), model.spec);
         const std::vector<std::byte> block = a.expert(0, 3);
-        b.packAll();  // whatever was drawn before
+        b.packAll();  // after any earlier draws
         QVERIFY(block == b.expert(0, 3));
         QVERIFY(block != c.expert(0, 3));
         QVERIFY(block != a.expert(0, 2));

@@ -1,5 +1,5 @@
-// Forecasts over hardware: more VRAM holds more experts, machines share them, what fits not says so, profiles survive
-// being written.
+// Forecasts over hardware: more VRAM holds more experts, machines share them, a plan that
+// does not fit is reported, profiles survive being written.
 
 #include <QTemporaryDir>
 #include <QtTest>

@@ -1,13 +1,17 @@
-// A library for LD_PRELOAD: lets the n-th call that changes a file below a folder go wrong, as a full disk, a disk or
-// folder that may only be read, a folder that was taken away, or SIGKILL would let it. By the environment:
+// A library for LD_PRELOAD: makes the n-th call that changes a file below a folder fail,
+// as with a full disk, a read-only disk or folder, a removed folder, or SIGKILL. Settings
+// in the environment:
 //
-//   OFFSTAGE_FAULTS_FOLDER   absolute, without links; calls for other files are not counted
+//   OFFSTAGE_FAULTS_FOLDER   absolute, without links; calls for other files are not
+//   counted
 //   OFFSTAGE_FAULTS_KIND     see Kind; none: the calls are counted and work
 //   OFFSTAGE_FAULTS_AT       from which call on, 1 is the first
-//   OFFSTAGE_FAULTS_LOG      a file that gets a line per counted call: its name, its file, "!" where it went wrong
+//   OFFSTAGE_FAULTS_LOG      a file that gets a line per counted call: its name, its
+//   file, "!" if it failed
 //
-// Read when the library is loaded, and by offstage_arm_faults(), which a process calls that was forked. What the C
-// library calls within itself does not pass through here, so fopen(), mkstemp() and the like are counted themselves.
+// Read when the library is loaded, and by offstage_arm_faults(), which a forked process
+// calls. Calls inside the C library do not pass through here, so fopen(), mkstemp() and
+// the like are counted themselves.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -30,15 +34,15 @@ namespace {
 enum class Kind {
     kNone,
     kKilled,          // SIGKILL before the call
-    kFullDisk,        // what takes space fails; of a write's bytes half still find room
+    kFullDisk,        // calls that need space fail; half of a write's bytes still fit
     kReadOnlyDisk,    // everything fails
-    kReadOnlyFolder,  // what makes, removes or renames a file fails
+    kReadOnlyFolder,  // making, removing or renaming a file fails
     kLostFolder,      // the folder has another name from now on, FOLDER.lost; all calls work
 };
 
 constexpr std::string_view kLost = ".lost";
 
-// What a call does to the disk.
+// A call's effect on the disk.
 enum class Effect { kEntry, kSpace, kEntryAndSpace, kSync, kClose, kAttributes, kRename };
 
 struct Faults {
@@ -117,7 +121,7 @@ bool goes_wrong(Kind kind, Effect effect, bool first) {
 
 struct Verdict {
     int error = 0;       // errno; 0: the call works
-    bool first = false;  // of those that go wrong
+    bool first = false;  // the first failing one
 };
 
 // Counts a call for a file below the folder.
@@ -185,7 +189,7 @@ int pass_unless(const Verdict& verdict, const char* name, Arguments... arguments
     return verdict.error != 0 ? failed(verdict) : pass<int>(name, arguments...);
 }
 
-// Writes half of what is wanted where the disk has just become full.
+// Writes half of the bytes if the disk has just become full.
 template <typename... Offset>
 ssize_t write_unless(const Verdict& verdict, const char* name, int descriptor, const void* bytes, std::size_t size,
                      Offset... offset) {
@@ -234,7 +238,7 @@ __attribute__((constructor)) static void begin() {
 int open(const char* path, int flags, ...) {
     va_list arguments;
     va_start(arguments, flags);
-    const mode_t mode = va_arg(arguments, mode_t);  // whatever it is, where no file is made
+    const mode_t mode = va_arg(arguments, mode_t);  // unused if no file is made
     va_end(arguments);
     return pass_unless(count_open("open", AT_FDCWD, path, flags), "open", path, flags, mode);
 }
@@ -297,7 +301,7 @@ int fsync(int descriptor) {
 int fdatasync(int descriptor) {
     return pass_unless(count("fsync", Effect::kSync, descriptor), "fdatasync", descriptor);
 }
-int close(int descriptor) {  // whatever it returns, the descriptor is closed
+int close(int descriptor) {  // the descriptor is closed with any result
     const bool writes = !faults().folder.empty() && may_write(fcntl(descriptor, F_GETFL));
     const Verdict verdict = writes ? count("close", Effect::kClose, descriptor) : Verdict{};
     const int status = pass<int>("close", descriptor);

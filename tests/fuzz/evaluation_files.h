@@ -1,8 +1,9 @@
 #pragma once
-// What the readers of evaluation files promise, checked on any input: either an engine::Error that names the file, or
-// tasks and logits that keep their contract. The first byte chooses the reader; the byte 0x1e parts a file from that of
-// its labels or solved questions. Returns the first broken promise, or "". Shared by the fuzz target and by the test
-// that reads the stored inputs.
+// The guarantees of the readers of evaluation files, checked on any input: either an
+// engine::Error that names the file, or tasks and logits that keep their contract. The
+// first byte chooses the reader; the byte 0x1e separates a file from that of its labels
+// or solved questions. Returns the first broken guarantee, or "". Shared by the fuzz
+// target and by the test that reads the stored inputs.
 
 #include <cmath>
 #include <span>

@@ -1,6 +1,6 @@
 // Reads a damaged GGUF file: its header, then the tokenizer and the chat template in its
-// metadata, and encodes and decodes with what is taken. Start it with the stored inputs:
-// from nothing it takes long to find a file.
+// metadata, and encodes and decodes with valid ones. Start it with the stored inputs:
+// without them it takes long to find a file.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ void expect_named_errors(Action action) {
     try {
         action();
     } catch (const Error& error) {
-        const bool is_input = error.kind() == ErrorKind::kInvalidInput;  // of a text or a template
+        const bool is_input = error.kind() == ErrorKind::kInvalidInput;  // about a text or a template
         if (!is_input && !std::string_view(error.what()).starts_with(kSource)) std::abort();
     }
 }

@@ -1,4 +1,5 @@
-// Any bytes as a message between a desktop and a node, either way: none, or one that keeps its promises.
+// Any bytes as a message between a desktop and a node, in both directions: none, or one
+// that keeps its guarantees.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Any bytes as a kept quantized block: refused, or a header that describes the block that was asked for.
+// Any bytes as a stored quantized block: refused, or a header that describes the
+// requested block.
 
 #include <cstdio>
 #include <cstdlib>

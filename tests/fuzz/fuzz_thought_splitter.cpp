@@ -1,6 +1,7 @@
-// Parts a reply of a model that was never seen into thought and answer. The first byte chooses the format and where
-// the reply begins; a byte of 0xF8 to 0xFC in the rest is a special token, all else text. Whether the text comes
-// byte by byte or as far as the next special token changes nothing.
+// Splits an arbitrary reply into thought and answer. The first byte chooses the format
+// and where the reply begins; a byte of 0xF8 to 0xFC in the rest is a special token, all
+// else text. The result is the same for text byte by byte and for text up to the next
+// special token.
 
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +69,8 @@ ThoughtSplitter split(const ThinkingFormat& format, std::span<const std::uint8_t
     flush();
     if (thought != splitter.thought() || answer != splitter.answer()) std::abort();
     splitter.finish();
-    // What is shown is what was said: no more of it, but for characters put where bytes were none.
+    // The shown text is the reply's text: no more of it, except replacement characters
+    // for invalid bytes.
     std::size_t most = 0;
     for (const std::uint8_t byte : reply) {
         most +=

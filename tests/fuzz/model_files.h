@@ -1,7 +1,7 @@
 #pragma once
-// What a parser of model files promises, checked on any input: either an engine::Error or a value that keeps its
-// contract. Each function returns the first broken promise, or "". Shared by the fuzz targets and by the tests that
-// read the stored inputs.
+// The guarantees of parsers of model files, checked on any input: either an engine::Error
+// or a value that keeps its contract. Each function returns the first broken guarantee,
+// or "". Shared by the fuzz targets and by the tests that read the stored inputs.
 
 #include <cmath>
 #include <cstddef>

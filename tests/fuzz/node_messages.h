@@ -1,8 +1,9 @@
 #pragma once
-// What both ends of a connection promise of any bytes that come over it: they become no message, or one that goes back
-// into bytes as it was; and one that the checks let pass indexes nothing out of range and can be read to its end. The
-// first byte says who it is sent to. Returns the first broken promise, or "". Shared by the fuzz target and by the test
-// that reads the stored inputs.
+// The guarantees of both ends of a connection for any received bytes: they become no
+// message, or one that converts back to the same bytes; and one that passes the checks
+// indexes nothing out of range and can be read to its end. The first byte selects the
+// receiver. Returns the first broken guarantee, or "". Shared by the fuzz target and by
+// the test that reads the stored inputs.
 
 #include <limits>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace offstage::tests {
 
-// Of the messages below; small, so that one that is right is found soon.
+// For the messages below; small, so that a valid one is found soon.
 inline engine::ExpertGrid node_grid() {
     engine::ExpertGrid grid;
     grid.n_layers = 3;
@@ -66,7 +67,7 @@ inline std::string check_outputs(const engine::NodeOutputs& outputs) {
     return {};
 }
 
-// What only a node that makes steps is sent.
+// Messages only for a node that makes steps.
 inline std::string check_to_follower(const engine::ToNode& message) {
     const engine::ExpertGrid grid = node_grid();
     if (const auto* follow = std::get_if<engine::NodeFollow>(&message)) {
@@ -102,7 +103,7 @@ inline std::string check_to_follower(const engine::ToNode& message) {
     return {};
 }
 
-// Of links between nodes.
+// Messages about links between nodes.
 inline std::string check_peer(const engine::NodePeer& peer) {
     if (!engine::check(peer).empty()) return {};
     for (const std::uint32_t machine : {peer.self, peer.machine}) {

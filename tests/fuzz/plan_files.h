@@ -1,7 +1,8 @@
 #pragma once
-// What the readers of the planner's files promise, checked on any input: either an engine::Error or a value that keeps
-// its contract. Each function returns the first broken promise, or "". Shared by the fuzz targets and by the tests that
-// read the stored inputs.
+// The guarantees of the readers of the planner's files, checked on any input: either an
+// engine::Error or a value that keeps its contract. Each function returns the first
+// broken guarantee, or "". Shared by the fuzz targets and by the tests that read the
+// stored inputs.
 
 #include <cmath>
 #include <string>

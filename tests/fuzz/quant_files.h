@@ -1,6 +1,7 @@
 #pragma once
-// What the reader of kept quantized blocks promises, checked on any bytes: a header that it takes describes exactly the
-// block that was asked for. Returns the first broken promise, or "".
+// The guarantee of the reader of stored quantized blocks, checked on any bytes: an
+// accepted header describes exactly the requested block. Returns the first broken
+// guarantee, or "".
 
 #include <cmath>
 #include <cstring>
@@ -13,7 +14,8 @@ namespace offstage::tests {
 
 inline std::string check_quant_file(std::span<const std::byte> file) {
     engine::QuantKey key;
-    // Half of the time the key is the file's own claim, so that the checks behind the comparison are met.
+    // Half of the time the key comes from the file itself, so that the checks after the
+    // comparison are reached.
     if (file.size() >= 56 && (static_cast<unsigned>(file[55]) & 1u) == 0) {
         std::uint64_t words[5];
         std::memcpy(words, file.data() + 16, sizeof words);

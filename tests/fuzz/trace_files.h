@@ -1,6 +1,7 @@
 #pragma once
-// What the reader of routing traces promises, checked on any input: either an engine::Error or a trace whose ids index
-// nothing out of range, that a replay takes. Returns the first broken promise, or "". Shared by the fuzz target and by
+// The guarantees of the reader of routing traces, checked on any input: either an
+// engine::Error or a trace whose ids index nothing out of range, and that a replay
+// accepts. Returns the first broken guarantee, or "". Shared by the fuzz target and by
 // the test that reads the stored inputs.
 
 #include <string>

@@ -21,7 +21,7 @@ bool is_name_char(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Walks a source text, and knows which parts are comments, strings and characters.
+// Walks a source text, and recognizes comments, strings and characters.
 class Scanner {
   public:
     explicit Scanner(std::string_view text) : text_(text) {}
@@ -147,9 +147,9 @@ std::optional<std::size_t> floor_of(std::string_view path) {
     return static_cast<std::size_t>(found - kFloors.begin());
 }
 
-// The folders of engine/, lowest first: what each may include besides itself and the
-// files that lie in engine/ itself, which include nothing of any folder. A folder
-// includes only folders of rows above its own, so that there are no circles.
+// The folders of engine/, lowest first: the folders that each may include besides itself
+// and the files in engine/ itself, which include nothing of any folder. A folder includes
+// only folders of rows above its own, so that there are no circles.
 struct FolderRule {
     std::string_view folder;
     std::string_view may_include;  // names with a blank before each
@@ -213,7 +213,7 @@ std::string_view folder_of(std::string_view path) {
     return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-// Of an include within one floor; `rules` are those of its folders.
+// For an include within one floor; `rules` are those of its folders.
 std::optional<std::string> broken_folder_rule(std::string_view floor, std::span<const FolderRule> rules,
                                               std::string_view file, std::string_view target) {
     const std::string_view from = folder_of(file), to = folder_of(target);
@@ -236,16 +236,16 @@ bool matches(const std::string& text, const char* pattern) {
     return whole.match(QString::fromStdString(text)).hasMatch();
 }
 
-// Who may start the local server: the command that is asked to, and the window's switch.
+// Users of the local server: the command that starts it, and the window's switch.
 // Everything else listens to nothing.
 constexpr const char* kServer = "engine/serve/(local|http)_server\\.h";
 constexpr const char* kMayListen =
     "engine/serve/.*|app/cli/command_serve\\.cpp|ui/server/local_server_switch\\.cpp|tests/engine/.*";
 
-// What the window may know of the engine: the session façade, value types, and what is
-// worked out from such values without a session (does it fit, what if, other cache
-// policies, percentiles), the networks that forecasts know, which models lie on this
-// computer, how files are written, chat templates of families, and the server that its switch starts.
+// The engine's headers that the window may use: the session façade, value types, and
+// computations with such values without a session (does it fit, what if, other cache
+// policies, percentiles), the networks of forecasts, the models on this computer, writing
+// of files, chat templates of families, and the server that its switch starts.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
@@ -253,9 +253,9 @@ constexpr const char* kEngineForUi =
     "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"
     "|serve/(local_server|answer_queue)\\.h)";
 
-// Who may connect to other machines, or listen to them: the program that a person starts
+// Users of connections to other machines, or from them: the program that a user starts
 // for it, the command line's --node and nodes, and the window program, for machines that
-// a person adds. Everything else is as if there were no network.
+// a user adds. Everything else is as if there were no network.
 constexpr const char* kNodes = "engine/nodes/(?!nodes_messages).*";
 constexpr const char* kMayConnect =
     "engine/nodes/.*|app/node/main\\.cpp|app/cli/(command_nodes|nodes_joined)\\.cpp|app/machine_network\\.cpp"
@@ -290,7 +290,8 @@ constexpr LibraryRule kLibraryRules[] = {
 std::optional<std::string> broken_rule(const fs::path& root, const std::string& file, const Include& include) {
     if (include.form == Include::Form::kMacro) return "an include by macro cannot be checked";
 
-    // The included file as a path from the root; relative to the including file where that is what is meant.
+    // The included file as a path from the root; relative to the including file if that
+    // is meant.
     std::string target = include.name;
     const fs::path beside = (fs::path(file).parent_path() / include.name).lexically_normal();
     if (include.form == Include::Form::kQuoted && !fs::exists(root / include.name) && fs::exists(root / beside)) {

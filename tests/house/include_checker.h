@@ -1,7 +1,7 @@
 #pragma once
-// Reads #include lines and says which of them break the plan of the house (app -> ui ->
-// engine -> kernels, the folders of engine/ and of ui/, and who may know which library). Used by
-// tst_includes on this tree, and on invented ones with breaches.
+// Reads #include lines and reports those that break the plan of the house (app -> ui ->
+// engine -> kernels, the folders of engine/ and of ui/, and the users of each library).
+// Used by tst_includes on this tree, and on invented ones with breaches.
 
 #include <filesystem>
 #include <string>
@@ -16,7 +16,8 @@ struct Include {
     enum class Form { kQuoted, kAngled, kMacro } form = Form::kQuoted;
 };
 
-// The #include lines that a compiler would meet, #if ignored: not those in comments and strings.
+// The #include lines that a compiler would find, #if ignored: not those in comments and
+// strings.
 std::vector<Include> includes_of(std::string_view source);
 
 struct Breach {

@@ -1,4 +1,5 @@
-// The plan of the house, kept by a test: who includes whom, which library is known where, and what lies at the top.
+// Checks the plan of the house: which folder includes which, which library is used where,
+// and the files at the top.
 #include <filesystem>
 #include <fstream>
 

@@ -81,7 +81,7 @@ class Machine {
         QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
     }
 
-    // dpkg-query answers that all packages are there, but for those named.
+    // dpkg-query reports all packages as installed, except those named.
     void install_all_but(const QStringList& names) {
         QByteArray answer;
         QFile file(QStringLiteral(OFFSTAGE_SOURCE_DIR "/installer/packages.txt"));
@@ -108,7 +108,7 @@ class Machine {
                 QString::fromUtf8(process.readAllStandardError())};
     }
 
-    // The calls since the last time this was asked.
+    // The calls since the last use of this function.
     QStringList calls() {
         QFile file(m_directory.filePath(QStringLiteral("calls")));
         if (!file.open(QFile::ReadOnly)) return {};
@@ -321,7 +321,8 @@ void TestInstaller::sourceChanged_buildsAgain() {
     machine.install_all_but({});
     QCOMPARE(machine.start("run", {}).code, 0);
     QVERIFY(machine.called("cmake"));
-    // As if the build had been long ago: file times are too coarse for a change at once.
+    // As if the build had been long ago: file times are too coarse for an immediate
+    // change.
     QProcess::execute(QStringLiteral("sh"),
                       {QStringLiteral("-c"), QStringLiteral("cd \"$0\" && find . -exec touch -d '1 hour ago' {} +"),
                        machine.tree(QString())});

@@ -1,5 +1,5 @@
-// Names that are a file's own, told apart within each floor: the release build compiles several files as one, and which
-// of them meet changes with every file that is added.
+// Names private to a file must be unique within each floor: the release build compiles
+// several files as one, and their grouping changes with every added file.
 #include <algorithm>
 #include <filesystem>
 
@@ -11,7 +11,8 @@
 
 namespace {
 
-// What a file declares in its anonymous namespaces: constants, types, and functions with the types of their parameters.
+// A file's declarations in its anonymous namespaces: constants, types, and functions with
+// the types of their parameters.
 QStringList namesIn(const QString& source) {
     static const QRegularExpression space(
         QStringLiteral("^namespace \\{\\n(.*?)^\\}  // namespace$"),

@@ -1,6 +1,6 @@
 #pragma once
-// What inputs of products in 8 bits are (CpuKernels::round_inputs, ByteInputTypes), written
-// out.
+// The rounding of products' inputs to 8 bits (CpuKernels::round_inputs, ByteInputTypes),
+// as a plain reference.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace offstage::kernels::test {
 struct RoundedInputs {
     std::vector<double> values;
     std::vector<double> steps;  // from one code to the next
-    // How far before rounding a value was from where the next code begins, in codes.
+    // The distance of a value before rounding from the next code, in codes.
     std::vector<double> margins;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What kernels::ExpertSpec asks for, in double precision.
+// kernels::ExpertSpec's definition, in double precision.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace offstage::kernels::test {
 
 // One of each activation; the clamped one with its published constants, and with a limit
-// that common values meet.
+// that common values reach.
 inline std::vector<ExpertSpec> all_expert_specs() {
     std::vector<ExpertSpec> specs(5);
     specs[1].activation = Activation::kGelu;
@@ -21,7 +21,7 @@ inline std::vector<ExpertSpec> all_expert_specs() {
     return specs;
 }
 
-// What gate becomes before it is multiplied, and what `up` becomes.
+// The activated gate, and the up factor.
 inline double gate_in_double(const ExpertSpec& spec, double gate) {
     switch (spec.activation) {
         case Activation::kSilu:

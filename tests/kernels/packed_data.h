@@ -63,7 +63,7 @@ inline void set_block_scale(WeightType type, float scale, std::byte* block) {
     }
 }
 
-// Any bytes, but for scales that make the largest weight of a block about `scale`.
+// Random bytes, with scales that make the largest weight of a block about `scale`.
 inline void fill_block_row(WeightType type, std::int64_t n_cols, std::mt19937& generator, float scale, std::byte* row) {
     const FormatTraits& format = traits_of(type);
     std::vector<float> weights(static_cast<std::size_t>(format.group));
@@ -103,7 +103,7 @@ inline void fill_packed_row(WeightType type, std::int64_t n_cols, std::mt19937& 
     }
 }
 
-// Rows that end at a page nobody may touch, packed ones 8 bytes off any larger alignment,
+// Rows that end at a page without access, packed ones 8 bytes off any larger alignment,
 // blocks at any address; and the weights in them as unpack_row or unpack_blocks reads
 // them.
 class RandomPackedRows {

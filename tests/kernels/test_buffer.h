@@ -1,6 +1,7 @@
 #pragma once
-// Memory that ends at a page nobody may touch, with guard bytes on both sides of the values: a kernel that reads far
-// beyond its input crashes, one that writes beyond its output is found by guards_intact().
+// Memory that ends at a page without access, with guard bytes on both sides of the
+// values: a kernel that reads far beyond its input crashes, and guards_intact() finds one
+// that writes beyond its output.
 
 #include <algorithm>
 #include <cstddef>

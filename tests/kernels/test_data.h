@@ -15,8 +15,8 @@
 
 namespace offstage::kernels::test {
 
-// Of low .. high, as std::uniform_real_distribution<float> of libstdc++ draws them, but in one call: where tests are
-// not optimized, most of their time went into the calls below it.
+// Low .. high, as std::uniform_real_distribution<float> of libstdc++ draws them, but in
+// one call: in unoptimized tests, most of their time was spent in the calls below it.
 inline float uniform(std::mt19937& generator, float low, float high) {
     const float part = static_cast<float>(generator()) * 0x1p-32f;
     return (part < 1.0f ? part : 0x1.fffffep-1f) * (high - low) + low;
@@ -27,7 +27,8 @@ inline void fill_random(std::span<float> values, std::uint32_t seed, float scale
     for (float& value : values) value = uniform(generator, -scale, scale);
 }
 
-// float32 to binary16 by truncation: good enough to make test weights, whose exact value does not matter.
+// float32 to binary16 by truncation: good enough for test weights, whose exact value does
+// not matter.
 inline F16 to_f16_truncated(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto exponent = static_cast<std::int32_t>((bits >> 23) & 0xffu) - 112;

@@ -62,7 +62,7 @@ constexpr Case kCases[] = {
     {12, 90, 19, 19, true},
 };
 
-// What bf16_attention() takes.
+// Cases that bf16_attention() can compute.
 constexpr Case kPairCases[] = {
     {1, 1, 64},         {2, 130, 64},       {5, 200, 128},           {6, 64, 32, 16},
     {8, 8, 64},         {9, 73, 128},       {64, 128, 96},           {65, 200, 256},
@@ -119,8 +119,8 @@ struct KeysAndValues {
     std::vector<float> own_values;
 };
 
-// A cache whose blocks lie in the given order, none aligned to more than a float; what no
-// key owns is NaN (of whole bytes of ones), so that a look there spoils the result.
+// A cache whose blocks lie in the given order, none aligned to more than a float; bytes
+// outside of keys are NaN (all ones), so that reading them spoils the result.
 class BlockedCache {
   public:
     BlockedCache(const KeysAndValues& from, Order order, KvType type = KvType::kF32)
@@ -443,8 +443,8 @@ void TestAttention::first_key_hides_those_before() {
     }
 }
 
-// The queries as one head's of tokens in a row, then as several heads' of one token, each
-// with a sink of its own.
+// The queries as one head's of consecutive tokens, then as several heads' of one token,
+// each with a separate sink.
 void TestAttention::sinks_take_their_share() {
     QFETCH(int, set);
     QFETCH(int, index);
@@ -491,8 +491,9 @@ void TestAttention::pairs_are_rounded_and_no_more_data() {
     }
 }
 
-// Queries that are bf16 already meet keys exactly: then only what becomes of scores is rounded, each by at most a
-// 256th, and a result is off by no more than that share of its values' magnitudes.
+// Queries that are bf16 already are multiplied with keys exactly: then only the
+// exponentials are rounded, each by at most a 256th, and a result is off by no more than
+// that share of its values' magnitudes.
 void TestAttention::pairs_are_rounded_and_no_more() {
     QFETCH(int, index);
     const Bf16Attention attention = bf16_attention(available_instruction_sets().back());
@@ -544,7 +545,8 @@ void TestAttention::pairs_are_rounded_and_no_more() {
                 QCOMPARE(out[query * out_stride + i], 77.0f);
             }
         }
-        // A query alone, or with others, as a token's head or a prompt's token: the same bits.
+        // A query alone, or with others, as a token's head or a prompt's token: the same
+        // bits.
         TestBuffer<float> apart(out_stride * (n_queries - 1) + value_dim, 4);
         for (const std::int64_t at_once : {1, 4, 7}) {
             std::fill(apart.span().begin(), apart.span().end(), 77.0f);

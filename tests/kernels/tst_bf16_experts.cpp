@@ -17,7 +17,8 @@ using namespace offstage::kernels::test;
 
 namespace {
 
-// Of the sum of the terms' magnitudes: activations are rounded to 8 bits of mantissa.
+// Share of the sum of the terms' magnitudes: activations are rounded to 8 bits of
+// mantissa.
 constexpr double kRelative = 1.0 / 256;
 
 struct Block {

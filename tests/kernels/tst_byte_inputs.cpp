@@ -24,7 +24,7 @@ using namespace offstage::kernels::test;
 
 namespace {
 
-// Of the sum of the terms' magnitudes.
+// Share of the sum of the terms' magnitudes.
 constexpr double kRelative = 1e-5;
 constexpr int kMostTokens = 17;  // more than go together, and one left over
 
@@ -66,8 +66,8 @@ double silu_of(double x) {
 class TestByteInputs : public QObject {
     Q_OBJECT
 
-    // Inputs of the tokens, a stretch of zeros, one that stands out and one very small
-    // among them.
+    // Inputs of the tokens, including a stretch of zeros, one outlier and one very small
+    // value.
     static std::vector<float> inputs(std::int64_t n_cols, std::int64_t n_tokens = kMostTokens) {
         std::vector<float> x(static_cast<std::size_t>(n_tokens * n_cols));
         fill_random(x, 3, 2.0f);
@@ -148,8 +148,8 @@ class TestByteInputs : public QObject {
         }
     }
 
-    // Neurons alone, whose activations are then exact, and many, whose are rounded by at
-    // most half a step. Tokens together are those one by one, bit by bit.
+    // Single neurons, whose activations are then exact, and many, whose activations are
+    // rounded by at most half a step. Tokens together equal those one by one, bit by bit.
     void experts_of_rounded_inputs() {
         QFETCH(int, set);
         QFETCH(int, type);
@@ -268,7 +268,7 @@ class TestByteInputs : public QObject {
         QFETCH(int, set);
         QFETCH(int, type);
         const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
-        // Of our own formats longer than a group of scales that are quantized together.
+        // Our own formats, longer than a group of scales that are quantized together.
         const std::int64_t n_cols =
             length_for(static_cast<WeightType>(type), is_packed(static_cast<WeightType>(type)) ? 16640 : 512);
         constexpr std::int64_t kRows = 19;
@@ -355,7 +355,8 @@ class TestByteInputs : public QObject {
             WeightView interleaved = rows.view();
             interleaved.data = strips.data();
             interleaved.interleaved = true;
-            // Two strips together and one alone; fewer tokens than go together, and up to three times as many.
+            // Two strips together and one alone; fewer tokens than a tile has, and up to
+            // three times as many.
             constexpr int kMostInStrips = 33;
             const std::vector<float> x = inputs(n_cols, kMostInStrips);
             for (int n_tokens = 1; n_tokens <= kMostInStrips;

@@ -1,4 +1,5 @@
-// Widening and narrowing over every 16-bit pattern, against definitions made from the formats' fields alone.
+// Widening and narrowing over every 16-bit pattern, against definitions made from the
+// formats' fields alone.
 
 #include <bit>
 #include <cmath>

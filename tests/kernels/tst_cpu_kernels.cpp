@@ -308,7 +308,7 @@ void TestCpuKernels::layer_norm_matches_double() {
                 // Taking away the mean leaves the rounding of numbers as large as it.
                 QVERIFY(std::abs(double{out[i]} - want) < 3e-6 * (std::abs(want) + 5.0));
             }
-            if (n == 1) QCOMPARE(out[0], biased ? bias[0] : 0.0f);  // no distance from the mean, whatever the factor
+            if (n == 1) QCOMPARE(out[0], biased ? bias[0] : 0.0f);  // no distance from the mean, for any factor
             kernels_of(set).layer_norm(x.data(), weight.data(), with, n, 1e-5f, x.data());  // in place
             QVERIFY(std::equal(out.span().begin(), out.span().end(), x.span().begin()));
         }

@@ -73,7 +73,8 @@ void TestGemm::matches_double_for_any_shape() {
     QFETCH(int, n_threads);
     const bool rows_are_outputs = static_cast<GemmLayout>(layout) == GemmLayout::kRowsAreOutputs;
     const bool bf16 = static_cast<GemmMode>(mode) == GemmMode::kBf16;
-    // In bf16 mode both factors are rounded as the contract says, which the expected value follows.
+    // In bf16 mode both factors are rounded as the contract says, also in the expected
+    // value.
     const auto factor = [&](float value) { return double{bf16 ? to_float(to_bf16(value)) : value}; };
     ThreadPool pool(n_threads);
     Gemm gemm(pool);
@@ -126,7 +127,8 @@ void TestGemm::many_token_counts_in_a_row_stay_correct_data() {
     QTest::newRow("bf16") << static_cast<int>(GemmMode::kBf16);
 }
 
-// Whole numbers small enough that both modes are exact: every token's result must be right whatever count came before.
+// Whole numbers small enough that both modes are exact: every token's result must be
+// right after any earlier count.
 void TestGemm::many_token_counts_in_a_row_stay_correct() {
     QFETCH(int, mode);
     ThreadPool pool(2);

@@ -21,8 +21,7 @@ void TestMachineLimits::read_bandwidth_is_plausible() {
         const double gbps = probe.measure_gbps();
         QVERIFY2(gbps > 0.0 && gbps < 20000.0, qPrintable(QString::number(gbps)));
     }
-    // Pieces of somebody else's memory; what is less than a grain at their ends is left
-    // out.
+    // Pieces of the caller's memory; less than a grain at their ends is left out.
     const std::vector<std::byte> memory(std::size_t{3} << 20);
     const std::span all(memory);
     ReadBandwidthProbe pieces(pool, {all.first(1 << 20), all.subspan(1 << 20, 5000), all.last(1 << 20)});

@@ -24,7 +24,8 @@ using namespace offstage::kernels::test;
 
 namespace {
 
-// Of the sum of the terms' magnitudes. A weight itself may be off by some roundings of scale * zero.
+// Share of the sum of the terms' magnitudes. A weight itself may be off by some roundings
+// of scale * zero.
 constexpr double kRelative = 2e-6;
 
 // One block, several, a batch of scales and a bit, and beyond a super group of each format.
@@ -49,7 +50,7 @@ double silu(double x) {
     return x / (1.0 + std::exp(-x));
 }
 
-// What a sum of products is, and how large its terms.
+// A sum of products, and the magnitude of its terms.
 struct Sum {
     double value = 0.0;
     double magnitude = 0.0;
@@ -317,8 +318,8 @@ void TestPacked::matvec_multi_multiplies_any_tokens() {
     }
 }
 
-// expert_ffn on ranges of neurons, added to what is there; matrix_row(m, j): row j of w1, w3
-// or the transposed w2, in float32.
+// expert_ffn on ranges of neurons, added to the present outputs; matrix_row(m, j): row j
+// of w1, w3 or the transposed w2, in float32.
 template <typename MatrixRow>
 void check_expert(int set, const ExpertView& view, int n_tokens,
                   std::initializer_list<std::pair<std::int64_t, std::int64_t>> ranges, const MatrixRow& matrix_row) {
@@ -381,7 +382,7 @@ void TestPacked::expert_ffn_adds_any_range_of_neurons() {
     }
 }
 
-// Where neurons of three packed formats, or of packed and plain ones, lie side by side.
+// Neurons of three packed formats, or of packed and plain ones, side by side.
 void TestPacked::expert_ffn_takes_each_matrix_in_its_own_format() {
     QFETCH(int, set);
     constexpr std::int64_t kNeurons = 19;
@@ -438,7 +439,7 @@ void TestPacked::panels_hold_every_weight_in_its_place() {
     const std::int64_t n_cols = length_for(static_cast<WeightType>(type), 2240);
     constexpr std::int64_t kRows = 70;
     const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 10);
-    // What the matvec multiplies with is what the panels hold, bit by bit.
+    // The matvec's weights equal those in the panels, bit by bit.
     std::vector<float> weights(static_cast<std::size_t>(kRows * n_cols));
     for (std::int64_t r = 0; r < kRows; ++r) {
         kernels.widen(rows.view().row(r), rows.type(), n_cols, weights.data() + r * n_cols);
@@ -516,7 +517,8 @@ void TestPacked::gemm_is_the_matvec_of_each_token() {
         const std::int64_t n_out = rows_are_outputs ? shape.n_rows : n_cols;
         std::vector<float> x(static_cast<std::size_t>(shape.n_tokens * n_in));
         fill_random(x, 12);
-        // Both factors rounded, as the mode's contract says. The weights are those of this machine's own kernels.
+        // Both factors rounded, as in the mode's contract. The weights are those of this
+        // machine's own kernels.
         std::vector<float> weights(static_cast<std::size_t>(shape.n_rows * n_cols));
         for (std::int64_t r = 0; r < shape.n_rows; ++r) {
             cpu_kernels().widen(view.row(r), view.type, n_cols, weights.data() + r * n_cols);

@@ -270,7 +270,7 @@ void TestRouting::not_a_number_stays_in_range_data() {
     every_spec_matches_the_reference_data();
 }
 
-// Whatever the logits: experts of the model, all different, and weights that are numbers.
+// For any logits: experts of the model, all different, and weights that are numbers.
 void TestRouting::not_a_number_stays_in_range() {
     QFETCH(int, index);
     QFETCH(bool, biased);

@@ -1,5 +1,5 @@
-// Experts of which a theta leaves neurons out, on every instruction set: against sums in double precision without these
-// neurons, and without their weights being read.
+// Experts of which a theta leaves neurons out, on every instruction set: against sums in
+// double precision without these neurons, and without reading their weights.
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +76,7 @@ struct Expert {
         return gate(j, x) *
                up_in_double(layout.spec, product(3 * j + 1, x) + (bias != nullptr ? double{bias[j]} : 0.0));
     }
-    // The neuron's w3 and w2 become such that whoever reads them is found out.
+    // Changes the neuron's w3 and w2 so that reading them shows in the result.
     void spoil(std::int64_t j) {
         const std::size_t row = row_bytes(layout.gate, layout.hidden_dim);
         std::memset(block.data() + j * static_cast<std::int64_t>(layout.neuron_bytes()) + row, 0xff, 2 * row);
@@ -236,7 +236,7 @@ class TestSparseExperts : public QObject {
                 QCOMPARE(counts.neurons, expected.neurons);
                 QCOMPARE(counts.active, expected.active);
                 QCOMPARE(counts.skipped_bytes, expected.skipped_bytes);
-                // They are known from w1 alone, and by pieces as well.
+                // They are found from w1 alone, and by pieces as well.
                 std::vector<std::int32_t> chosen(kNeurons, -1);
                 std::uint64_t active = 0;
                 const ExpertView view = expert.view(theta);
@@ -283,7 +283,7 @@ class TestSparseExperts : public QObject {
         QCOMPARE(after_bytes, before_bytes);
     }
 
-    // Where inputs are rounded as well. The scalar version rounds the same neurons together.
+    // With rounded inputs as well. The scalar version rounds the same neurons together.
     void bytes_are_those_of_the_scalar_one_data() { add_rows(true); }
     void bytes_are_those_of_the_scalar_one() {
         QFETCH(int, set);
@@ -343,7 +343,7 @@ class TestSparseExperts : public QObject {
         }
     }
 
-    // Whatever the others leave out, bit by bit.
+    // Independent of the others' neurons, bit by bit.
     void a_token_does_not_depend_on_the_others_data() { add_rows(false); }
     void a_token_does_not_depend_on_the_others() {
         QFETCH(int, set);

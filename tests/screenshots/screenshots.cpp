@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
     QStandardPaths::setTestModeEnabled(true);
     QApplication app(argc, argv);
-    QApplication::setOrganizationName(QStringLiteral("Offstage"));  // or settings would be refused
+    QApplication::setOrganizationName(QStringLiteral("Offstage"));  // otherwise settings would be refused
     QApplication::setApplicationName(QStringLiteral("offstage-screenshots"));
     const QStringList arguments = QApplication::arguments();
     if (arguments.size() < 5) {
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
     if (wanted.isEmpty() || wanted.contains(QStringLiteral("window"))) {
         saved = save(window, name(QStringLiteral("window"))) && saved;
     }
-    // A token in the middle of the last answer, as a person picks one.
+    // A token in the middle of the last answer, as a user selects one.
     const QList<Message>& messages = window.conversation().messages();
     if (!messages.isEmpty()) {
         const MessageId answer = messages.last().id;

@@ -65,7 +65,7 @@ engine::TokenChoice choiceOf(std::size_t i, const std::string& text, engine::Tok
     return choice;
 }
 
-// What a script's texts are as messages.
+// A script's texts as messages.
 std::vector<engine::Message> said(const std::vector<std::string>& texts) {
     std::vector<engine::Message> messages;
     for (const std::string& text : texts) {
@@ -187,7 +187,7 @@ class FakeSession : public engine::Session {
 
         engine::GenerationResult result;
         result.notes = said(script.answerNotes);
-        // A raw prompt has two tokens a word, which no caller may know.
+        // A raw prompt has two tokens a word, which no caller may assume.
         result.prompt_tokens = request.raw
                                    ? 2 * (1 + std::count(request.raw_prompt.begin(), request.raw_prompt.end(), ' '))
                                    : count_tokens(request.messages);
@@ -265,7 +265,7 @@ class FakeSession : public engine::Session {
                 delta.choice = choiceOf(i, text, result.tokens.back(), request.n_alternatives);
             }
             onDelta(delta);
-            route(1, false);  // what it says is the next token: the prompt's step wrote the first one
+            route(1, false);  // the next token: the prompt's step wrote the first one
         }
         decide(script.decisions);
         return result;
@@ -341,7 +341,7 @@ class FakeSession : public engine::Session {
         }
         return report.id;
     }
-    // Of what re-plans may ask for, room for other conversations alone.
+    // The only supported re-plan is room for other conversations.
     std::uint64_t replan(const engine::ReplanRequest& request) override {
         if (!request.kept_context.has_value()) {
             return engine::Session::replan(request);

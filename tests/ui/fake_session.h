@@ -1,5 +1,6 @@
 #pragma once
-// A scripted engine for the window's tests: normal, slow, failing, out of memory, cancelled - as the script says.
+// A scripted engine for the window's tests: normal, slow, failing, out of memory,
+// cancelled, as in the script.
 
 #include <atomic>
 #include <memory>
@@ -35,18 +36,19 @@ struct Script {
     std::int64_t active = 2;
     // An accelerator with room for so many experts, the lowest numbers of each layer first; 0: the model is on the CPU.
     std::int64_t residents = 0;
-    // Of each layer of an answer's step: neurons of copied experts that were needed, and of these there already.
+    // For each layer of an answer's step: needed neurons of copied experts, and those of
+    // them already there.
     std::uint32_t neededNeurons = 0, heldNeurons = 0;
     bool emulated = false;
     std::vector<std::string> decisions;  // of live comparisons, made by each answer; the snapshot keeps the last four
     bool ignoresEnd = true;  // GenerationRequest::ignore_end is honoured; false: the answer ends where it ends
-    std::vector<std::string> loadNotes;                  // of the model; the first comes while it is loaded already
+    std::vector<std::string> loadNotes;                  // of the model; the first comes already during the load
     std::vector<std::string> answerNotes;                // of each answer
     std::optional<engine::ExpertFormats> expertFormats;  // nothing: of a BF16 checkpoint
     std::string expertProblem;  // why pinning, evicting and other formats do not go; empty: they go
 };
 
-// What a test sets and reads while the session runs on its own thread.
+// Set and read by a test while the session runs on its own thread.
 class Stage {
   public:
     void setScript(const Script& script);
@@ -59,7 +61,7 @@ class Stage {
     std::atomic<int> snapshots = 0;
     std::atomic<int> resets = 0;
     std::atomic<int> sessionsAlive = 0;
-    std::atomic<std::int64_t> promptTokens = 0, promptRead = 0;  // what the session says of a prompt
+    std::atomic<std::int64_t> promptTokens = 0, promptRead = 0;  // the session's progress of a prompt
     std::atomic<bool> generating = false;
     std::atomic<bool> heldBack = false;    // while this is set, no answer begins
     std::atomic<bool> deafToStop = false;  // while this is set, a request to stop is not looked at
@@ -71,10 +73,10 @@ class Stage {
     std::vector<engine::LoadRequest> m_loads;
 };
 
-// What a token of kept context takes there.
+// Bytes of a token of kept context there.
 inline constexpr std::uint64_t kFakeKeptBytes = 1024;
 
-// What the fake engine gives its i-th token, over and over: 0.9, 0.4, 0.1, 0.03, 0.005.
+// The fake engine's probability of its i-th token, repeating: 0.9, 0.4, 0.1, 0.03, 0.005.
 double fakeProbability(std::size_t i);
 
 std::unique_ptr<engine::Session> makeFakeSession(std::shared_ptr<Stage> stage);

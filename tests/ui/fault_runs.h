@@ -1,6 +1,6 @@
 #pragma once
-// Runs code in a process of its own, in which the n-th call that changes a file of one folder goes wrong
-// (tests/faults/file_faults.cpp).
+// Runs code in a separate process, in which the n-th call that changes a file of one
+// folder fails (tests/faults/file_faults.cpp).
 
 #include <functional>
 
@@ -17,7 +17,7 @@ struct FaultRun {
     Fault fault = Fault::None;
     int at = 0;       // the call that went wrong, 1 is the first
     QString folder;   // the run's own; LostFolder: it may have the name lostName() now
-    QStringList log;  // counted calls, "write /a.json"; "!" behind those that went wrong; "saved" where claimed
+    QStringList log;  // counted calls, "write /a.json"; "!" behind failed ones; "saved" where claimed
     bool wentWrong = false;
     bool wasKilled = false;
     int status = -1;  // exit status; -1: a signal
@@ -30,8 +30,9 @@ struct FaultRun {
     QString description() const;
 };
 
-// One run of `write`, which gets the run's folder and returns the exit status; it is made in a process forked from this
-// one, or calls exec. Errors of the engine that it throws are said, and are status 1.
+// One run of `write`, which gets the run's folder and returns the exit status; it runs in
+// a process forked from this one, or calls exec. Engine errors that it throws are
+// printed, and give status 1.
 class FaultProcess {
   public:
     using Write = std::function<int(const QString& folder)>;
@@ -48,7 +49,8 @@ class FaultProcess {
     int m_process = -1;
 };
 
-// In such a process: a line on standard error; and that what is written so far is said to be safe.
+// In such a process: prints a line on standard error; and declares the data written so
+// far as safe.
 void say(const QString& text);
 void claimSaved();
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where the controls of a window stand, to find out whether any of them moved.
+// The places of a window's controls, to find out whether any of them moved.
 
 #include <QAbstractButton>
 #include <QAbstractSlider>
@@ -33,7 +33,7 @@ inline QString nameOf(const QWidget& w) {
            (button != nullptr && !button->text().isEmpty() ? button->text() : w.accessibleName());
 }
 
-// Of those that could be seen before and can be seen now; a line for each.
+// Those that were visible before and are visible now; a line for each.
 inline QStringList movedSince(const QMap<const QWidget*, QRect>& before, const QWidget& root) {
     QStringList moved;
     const auto now = placesOf(root);

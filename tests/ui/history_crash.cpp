@@ -40,7 +40,7 @@ QString pieceText(int piece) {
     return QStringLiteral("%1 ").arg(piece);
 }
 
-// How many pieces the text consists of; -1: it is not pieces 0, 1, 2 ... in this order.
+// The number of pieces in the text; -1: it is not pieces 0, 1, 2 ... in this order.
 int piecesIn(const QString& text) {
     const QStringList pieces = text.split(u' ', Qt::SkipEmptyParts);
     for (qsizetype i = 0; i < pieces.size(); ++i) {
@@ -53,8 +53,8 @@ int piecesIn(const QString& text) {
 
 // ---------------------------------------------------------------- streaming until it is ended
 
-// Says on stdout, at a time: "p 3 1234.5": the third prompt was sent. "t 3 17 1234.5": piece 17 of its answer was
-// streamed. "s 3 17": all up to there is saved.
+// Prints on stdout, with times: "p 3 1234.5": the third prompt was sent. "t 3 17 1234.5":
+// piece 17 of its answer was streamed. "s 3 17": all up to there is saved.
 int streamInto(const QString& folder) {
     History history;
     if (!history.open(folder)) {
@@ -115,7 +115,7 @@ struct Child {
         int piece;  // -1: the prompt
     };
     std::vector<Heard> heard;
-    std::pair<int, int> saved;  // the last prompt and piece that was said to be saved
+    std::pair<int, int> saved;  // the last prompt and piece reported as saved
 
     void listen() {
         while (process.canReadLine()) {
@@ -143,7 +143,7 @@ struct Child {
     }
 };
 
-// Of one message of the path: whole pieces, and a state that goes with them.
+// For one message of the path: whole pieces, and a matching state.
 QString faultOf(const QList<Message>& path, qsizetype i) {
     const Message& m = path[i];
     if (m.kind == Message::Kind::Prompt) {

@@ -13,18 +13,18 @@ namespace offstage::test {
 std::optional<int> crashChild(int argc, char** argv);
 
 struct CrashResult {
-    QString fault;               // what was said to be saved and is not there, or is not whole; empty: none
+    QString fault;               // text reported as saved that is missing or incomplete; empty: none
     int nKept = 0;               // pieces of text found again
-    std::vector<double> lostMs;  // of each piece that was not, how old it was when the program was ended
+    std::vector<double> lostMs;  // the age of each lost piece when the program was ended
     double oldestLostMs() const;
 };
 
-// Lets `nAtOnce` children stream text, a piece each millisecond, ends each one (SIGKILL) at a moment between 1.1 and
-// 2 seconds after its first word, and looks at what is found of it.
+// Lets `nAtOnce` children stream text, a piece each millisecond, ends each one (SIGKILL)
+// at a moment between 1.1 and 2 seconds after its first word, and checks the saved text.
 std::vector<CrashResult> crashWhileStreaming(int nAtOnce);
 
-// A child that ends itself at its n-th report of a commit, on the thread and in the call that brings it. Returns what
-// is wrong with the file; empty: all that was reported is there.
+// A child that ends itself at its n-th report of a commit, on the thread and in the call
+// of the report. Returns the error of the file; empty: all reported data is there.
 QString crashAtReport(int n);
 
 }  // namespace offstage::test

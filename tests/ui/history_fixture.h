@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the history share: messages, a folder, a file looked at from outside.
+// Shared by the tests of the history: messages, a folder, a file read from outside.
 
 #include <QSqlDatabase>
 #include <QSqlError>
@@ -30,7 +30,8 @@ inline ui::Message answer(const QString& text, ui::MessageId parent,
     return message;
 }
 
-// A connection that knows nothing of the program's code. Statements return the first column of the first row.
+// A connection independent of the program's code. Statements return the first column of
+// the first row.
 class Sql {
   public:
     explicit Sql(const QString& file) {

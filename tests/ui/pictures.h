@@ -1,5 +1,5 @@
 #pragma once
-// Pictures of widgets for a person's eyes, in the folder that OFFSTAGE_PICTURES names, if any.
+// Pictures of widgets to look at, in the folder that OFFSTAGE_PICTURES names, if any.
 
 #include <initializer_list>
 

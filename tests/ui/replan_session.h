@@ -1,5 +1,6 @@
 #pragma once
-// The fake engine with re-plans: previews and moves as a test says, on top of the scripted session.
+// The fake engine with re-plans: scripted previews and moves, on top of the scripted
+// session.
 
 #include <functional>
 #include <mutex>
@@ -12,25 +13,25 @@
 
 namespace offstage::test {
 
-// What a test sets and reads; any thread.
+// Set and read by a test; any thread.
 struct ReplanStage {
     std::mutex mutex;
     std::string previewProblem;        // empty: there is a preview
     bool finishes = true;              // false: a re-plan stays under way until it is cancelled or this turns true
-    std::string failure;               // of a re-plan; empty: it is done
-    std::string note;                  // of one that is done
+    std::string failure;               // of a re-plan; empty: it succeeds
+    std::string note;                  // of a successful one
     bool finishesExpertFirst = false;  // a cancelled one goes on until this turns false
-    int previews = 0;                  // of a change; those of none tell how it is now
+    int previews = 0;                  // of a change; a preview of no change returns the present state
     std::int64_t measuredSteps = 0;    // of a preview
     std::int64_t quantized = 0;
     std::uint64_t vram_times = 1, ram_times = 1;  // as much of each memory
     std::vector<engine::ReplanRequest> requests;
-    engine::NeuronThresholds thresholds;  // of a model that is loaded from now on
+    engine::NeuronThresholds thresholds;  // of models loaded from now on
     bool leavesOut = true;                // whether the engine can leave out neurons
     engine::ThetaChoice theta;
-    std::optional<engine::ThetaChoice> previewTheta;  // that the last preview was asked for
-    std::optional<engine::ThetaChoice> planTheta;     // that a plan chooses where it is asked to
-    bool choosesTheta = false;                        // as the last preview was asked
+    std::optional<engine::ThetaChoice> previewTheta;  // in the last preview's request
+    std::optional<engine::ThetaChoice> planTheta;     // that a plan chooses if requested
+    bool choosesTheta = false;                        // in the last preview's request
 };
 
 class ReplanSession : public engine::Session {
@@ -200,7 +201,7 @@ class ReplanSession : public engine::Session {
     std::shared_ptr<ReplanStage> m_stage;
     mutable std::vector<engine::ReplanReport> m_reports;
     mutable bool m_cancelled = false;  // not yet obeyed
-    bool m_waitingChanges = false;     // m_waiting's request asks for a change
+    bool m_waitingChanges = false;     // m_waiting's request contains a change
     engine::PreviewFn m_waiting;       // answered on the thread that generates, as the engine does
     std::uint64_t m_vram = 0, m_ram = 0;
     std::int64_t m_keptContext = 0;

@@ -47,7 +47,8 @@ QMimeData* mimeOf(const QStringList& paths) {
     return mime;
 }
 
-// As the desktop does it: what the widget under the mouse does not take goes to those around it.
+// As the desktop does it: an event that the widget under the mouse does not accept goes
+// to its parents.
 bool drop(QWidget& target, const QStringList& paths) {
     const std::unique_ptr<QMimeData> mime(mimeOf(paths));
     const QPoint at = target.rect().center();

@@ -1,4 +1,5 @@
-// The rules of the conversations, on the scripted engine: branches, the queue, going on with an answer, what is kept.
+// The rules of the conversations, on the scripted engine: branches, the queue, continued
+// answers, stored data.
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTest>
@@ -52,7 +53,7 @@ struct Fixture {
         script.answer = text;
         stage->setScript(script);
     }
-    // What the model on the screen shows is what the history has.
+    // The shown model must equal the history.
     bool agrees() {
         const QList<Message> path = history.open(chat->current())->path();
         if (path.size() != model.rowCount()) {
@@ -160,7 +161,7 @@ class TestChatController : public QObject {
         QVERIFY(waiting.isEmpty());
         QVERIFY(f.chat->editAnswer(one, QStringLiteral("**mine**\n\nand more")));
         QVERIFY(f.chat->queue().isEmpty());
-        QCOMPARE(waiting.size(), 1);  // what will be sent is counted anew
+        QCOMPARE(waiting.size(), 1);  // the messages to be sent are counted anew
         QCOMPARE(f.texts(), QStringList({QStringLiteral("a"), QStringLiteral("**mine**\n\nand more")}));
         const Message mine = f.last();
         QCOMPARE(mine.branch, 1);
@@ -178,7 +179,7 @@ class TestChatController : public QObject {
         QVERIFY(request.messages[1].role == engine::Role::kAssistant);
         QCOMPARE(request.messages[1].content, std::string("**mine**\n\nand more"));
         QCOMPARE(request.messages[1].thought, std::string());
-        // What the model wrote is as it was, with what followed it.
+        // The model's text is unchanged, with the messages after it.
         QVERIFY(f.chat->switchBranch(mine.id, -1));
         QCOMPARE(f.texts(),
                  QStringList({QStringLiteral("a"), QStringLiteral("one"), QStringLiteral("b"), QStringLiteral("two")}));
@@ -477,7 +478,7 @@ class TestChatController : public QObject {
         QVERIFY(f.last().problem.sentence.contains(QStringLiteral("broke")));
     }
 
-    // ---------------------------------------------------------------- what is kept
+    // ---------------------------------------------------------------- stored data
 
     void restart_bringsEverythingBack() {
         HistoryFolder folder;

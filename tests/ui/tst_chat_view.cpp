@@ -1,5 +1,5 @@
-// The list of messages: only what is near has widgets, what is looked at stays where it is, and what one can do with
-// it.
+// The list of messages: only near ones have widgets, visible text keeps its place, and
+// the actions on it.
 #include <algorithm>
 #include <ctime>
 #include <random>
@@ -72,7 +72,7 @@ struct Shown {
         const MessageWidget* widget = view->messageWidget(id);
         return widget ? widget->y() : -100'000;
     }
-    // The first message whose top shows.
+    // The first message whose top is visible.
     MessageId firstShown() const {
         for (const Message& message : model.messages()) {
             const MessageWidget* widget = view->messageWidget(message.id);
@@ -330,7 +330,7 @@ class TestChatView : public QObject {
         QVERIFY(!s.button(2, QStringLiteral("The next branch")));
     }
 
-    // The figures of what there was were painted over what was being written.
+    // The old answer's figures were painted over the new text.
     void answer_goneOnWith_hidesItsFiguresUntilItEnds() {
         QList<Message> messages = conversation(4);
         messages[3].state = Message::State::Stopped;
@@ -401,7 +401,7 @@ class TestChatView : public QObject {
         QTest::keyClick(&widget->editor()->edit(), Qt::Key_Return);
         QCOMPARE(edited.size(), 1);
         QCOMPARE(edited[0][1].toString(), s.model.find(3)->text + QStringLiteral(" now\nthen"));
-        QVERIFY(widget->editor());  // until somebody has taken it
+        QVERIFY(widget->editor());  // until the edit is accepted
         s.view->refuseEdit(3, QStringLiteral("not now"));
         QCOMPARE(widget->editor()->hint(), QStringLiteral("not now"));
         s.view->finishEditing(3);
@@ -425,7 +425,7 @@ class TestChatView : public QObject {
         Shown::settle();
         QPlainTextEdit* edit = &widget->editor()->edit();
         QVERIFY(edit->hasFocus());
-        QCOMPARE(widget->editor()->text(), messages[3].text);  // its source, not what it is shown as
+        QCOMPARE(widget->editor()->text(), messages[3].text);  // its source, not its shown form
         QVERIFY(!widget->body().isVisible());
         for (const char* hidden : {"Edit this answer", "Answer again", "Figures"}) {
             QVERIFY2(!s.button(4, QLatin1String(hidden))->isVisible(), hidden);
@@ -451,7 +451,7 @@ class TestChatView : public QObject {
         QCOMPARE(edited[0][0].value<MessageId>(), MessageId(4));
         QCOMPARE(edited[0][1].toString(), messages[3].text + QStringLiteral("\nmore"));
         QVERIFY(prompts.isEmpty());
-        QVERIFY(widget->editor());  // until somebody has taken it
+        QVERIFY(widget->editor());  // until the edit is accepted
         s.view->finishEditing(4);
         QVERIFY(!widget->editor());
     }
@@ -503,7 +503,7 @@ class TestChatView : public QObject {
         QCOMPARE(last->body().accessibleName(), QStringLiteral("Answer, edited by you"));
         QVERIFY(!s.button(4, QStringLiteral("Figures")));
         QVERIFY(s.button(4, QStringLiteral("Continue"))->isVisible());
-        // One that something follows cannot be gone on with.
+        // An answer with a message after it cannot be continued.
         s.view->messageWidget(2)->body().setFocus(Qt::TabFocusReason);
         QVERIFY(s.button(2, QStringLiteral("Edit this answer"))->isVisible());
         QVERIFY(!s.button(2, QStringLiteral("Continue"))->isVisible());
@@ -642,7 +642,7 @@ class TestChatView : public QObject {
             s.view->messageWidget(20)->body().setFocus();
             QVERIFY(s.view->isAncestorOf(QApplication::focusWidget()));
             if (i == 1) {
-                s.model.reset(conversation(20));  // as many rows as before, and the focus in one that goes
+                s.model.reset(conversation(20));  // as many rows as before, and the focus in a removed one
                 Shown::settle();
                 QVERIFY(s.view->messageWidget(20));
             }
@@ -655,7 +655,8 @@ class TestChatView : public QObject {
         const QPointF at(400, 300);
         QWheelEvent wheel(at, s.view->viewport()->mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier,
                           Qt::NoScrollPhase, false);
-        // A message leaves it alone, so that it goes on to the viewport: Qt passes on only what a mouse has sent.
+        // A message ignores it, so that it reaches the viewport: Qt passes on only real
+        // mouse events.
         QApplication::sendEvent(&s.view->messageWidget(100)->body(), &wheel);
         QVERIFY(!wheel.isAccepted());
         QApplication::sendEvent(s.view->viewport(), &wheel);

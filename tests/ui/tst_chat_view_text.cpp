@@ -1,4 +1,5 @@
-// What a message's text becomes: formulas, colours of code, and the way back from what is shown to its source.
+// The display of a message's text: formulas, colours of code, and the mapping from the
+// shown text to its source.
 #include <cmath>
 
 #include <QPalette>

@@ -1,4 +1,5 @@
-// The command palette: what typing finds, and that choosing does what the menu's entry does.
+// The command palette: search results for typed text, and that choosing does the same as
+// the menu's entry.
 
 #include <QLineEdit>
 #include <QMenuBar>

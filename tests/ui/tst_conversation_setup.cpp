@@ -1,4 +1,5 @@
-// A conversation goes on with what it was answered with, or the window says that it does not.
+// A conversation continues with the setup of its answers, or the window shows that it
+// does not.
 #include <QPushButton>
 #include <QTest>
 
@@ -43,7 +44,7 @@ class TestConversationSetup : public QObject {
         QVERIFY(ConversationSetups::of(101) == setup);
     }
 
-    // By the language and customs of the window that shows it, not of the one that kept it.
+    // In the language of the window that shows it, not of the one that stored it.
     void sentence_isMadeWhenItIsShown_andNamesTheDevice() {
         const QTemporaryDir model;
         ConversationId conversation = 0;
@@ -138,7 +139,8 @@ class TestConversationSetup : public QObject {
         f.openAndWait(QStringLiteral("/models/fake-moe"));
         QTRY_VERIFY(f.window->setupBar().sentence().contains(QStringLiteral("no longer at")));
         QVERIFY(!f.window->setupBar().openButton().isVisible());
-        // What is asked now is answered by the model that is open, and that is its own from then on.
+        // The open model answers new prompts, and becomes the conversation's from then
+        // on.
         askAndWait(f, QStringLiteral("again"));
         QTRY_COMPARE(f.window->setupBar().sentence(), QString());
     }

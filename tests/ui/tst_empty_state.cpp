@@ -1,4 +1,5 @@
-// What a conversation shows before its first message, in any window and at any text size: nothing is cut.
+// A conversation before its first message, in any window and at any text size: nothing is
+// cut.
 #include <QAction>
 #include <QDockWidget>
 #include <QHeaderView>
@@ -40,7 +41,7 @@ QList<QPushButton*> chipsOf(const EmptyState& state) {
     return chips;
 }
 
-// Where something is painted, beside the ground at the button's middle height.
+// Rows with painted pixels, other than the background at the button's middle height.
 int paintedRows(QWidget& chip) {
     const QImage image = chip.grab().toImage();
     const QRgb ground = image.pixel(image.width() / 2, 4);
@@ -110,7 +111,7 @@ class TestEmptyState : public QObject {
                          qPrintable(QStringLiteral("%1: %2 of %3").arg(i).arg(chip.height()).arg(text() + domain)));
             QVERIFY(paintedRows(chip) > (metrics.ascent() / 2) * (text() / metrics.lineSpacing()));
         }
-        // What has no room can be scrolled to.
+        // Parts without room can be scrolled to.
         QWidget& page = *state.widget();
         QVERIFY(page.height() >= state.viewport()->height());
         QTRY_COMPARE(state.verticalScrollBar()->maximum(), page.height() - state.viewport()->height());

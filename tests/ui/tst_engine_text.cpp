@@ -1,5 +1,6 @@
-// What the engine says comes to the window as codes and arguments, and is shown in its language: the catalogues and
-// their translations, real errors of the real engine, and the way from one to the other.
+// The engine's messages come to the window as codes and arguments, and are shown in its
+// language: the catalogues and their translations, real errors of the real engine, and
+// the path from one to the other.
 
 #include <algorithm>
 #include <functional>
@@ -98,7 +99,7 @@ engine::Message fitProblem(const QString& model,
     return messageOf([&] { engine::FitEstimator(model.toStdString(), text); });
 }
 
-// Words of English that are none of German nor of Vietnamese, outside of what is quoted and of paths.
+// English words that are not German or Vietnamese, outside of quotes and of paths.
 QStringList englishIn(QString text) {
     static const QRegularExpression quoted(QStringLiteral("\"[^\"]*\"|'[^']*'|/[^ :]+"));
     static const QRegularExpression english(
@@ -144,7 +145,7 @@ const Entry kCatalogue[] = {
 #include "engine/text/text_messages.def"
 };
 
-// An Error has a code: a sentence that somebody writes where it is thrown does not compile.
+// An Error has a code: a sentence written at the throw does not compile.
 static_assert(!std::is_constructible_v<engine::Error, engine::ErrorKind, const char*>);
 static_assert(!std::is_constructible_v<engine::Error, engine::ErrorKind, std::string>);
 static_assert(!std::is_constructible_v<engine::Message, const char*>);
@@ -160,7 +161,7 @@ class TestEngineText : public QObject {
 
     QTemporaryDir m_folder;
 
-    // A model's folder with the demo model's files, of which some are others.
+    // A model's folder with the demo model's files, some of them replaced.
     QString model(const QString& name, const QMap<QString, QByteArray>& files) {
         const QString folder = m_folder.filePath(QString(name).replace(u' ', u'-'));
         QDir().mkpath(folder);
@@ -182,7 +183,7 @@ class TestEngineText : public QObject {
   private Q_SLOTS:
     void initTestCase() {
         QVERIFY(m_folder.isValid());
-        speak(*qApp, QStringLiteral("en"));  // which makes the catalogues known
+        speak(*qApp, QStringLiteral("en"));  // which loads the catalogues
     }
 
     void english_isTheCataloguesText() {
@@ -268,7 +269,7 @@ class TestEngineText : public QObject {
         QCOMPARE(engineText(message), vietnamese);
     }
 
-    // What the engine really says: the parts of it that must not change, for each.
+    // The engine's real sentences: for each the parts that must not change.
     void realSentence_comesOutWhole_data() {
         QTest::addColumn<engine::Message>("message");
         QTest::addColumn<QStringList>("parts");
@@ -441,7 +442,8 @@ class TestEngineText : public QObject {
         }
     }
 
-    // A template whose places are not %1, %2 ... does not compile; here are the translations.
+    // A template whose places are not %1, %2 ... does not compile; this checks the
+    // translations.
     void everyCode_isTranslated_data() {
         QTest::addColumn<QString>("language");
         QTest::newRow("German") << QStringLiteral("de");
@@ -475,7 +477,8 @@ class TestEngineText : public QObject {
     // None is forgotten above, and no code or free text stands elsewhere.
     void codes_standInCataloguesAlone() {
         QStringList catalogues;
-        // Faults that tests ask for have no words of ours, nor has what a program shows by other programs' words.
+        // Faults injected by tests have no code of ours, nor have messages that quote
+        // other programs.
         static const QRegularExpression code(
             QStringLiteral("OFFSTAGE_(MESSAGE|COMMAND_MESSAGE|FRAME)\\(|MessageCode<[^>]*>\\s*\\w+\\s*[{=]|"
                            "from_outside\\(\\s*\"(?![^\"]*injected|A copy to or from)"));
@@ -497,7 +500,7 @@ class TestEngineText : public QObject {
         qsizetype n = 0;
         for (const QString& path : catalogues) {
             if (path.contains(QStringLiteral("/app/"))) {
-                continue;  // of commands alone
+                continue;  // used only by commands
             }
             QFile file(path);
             QVERIFY(file.open(QIODevice::ReadOnly));
@@ -507,7 +510,7 @@ class TestEngineText : public QObject {
         QCOMPARE(n, static_cast<qsizetype>(std::size(kCatalogue)));
     }
 
-    // All the way from the engine to who listens: a load that fails.
+    // From the engine to the listener: a load that fails.
     void failedLoad_isToldInTheWindowsLanguage() {
         const Speaks german(QStringLiteral("de"));
         EngineController controller([] { return engine::Session::create(); });

@@ -1,5 +1,5 @@
-// What a turn of the event loop has to do while an answer streams: its amount, which is the same on every machine. How
-// long that takes is measured by tests/bench/bench_event_loop.cpp.
+// The work of a turn of the event loop while an answer streams: its amount, which is the
+// same on every machine. tests/bench/bench_event_loop.cpp measures its time.
 #include <QTest>
 
 #include "tests/sanitized.h"
@@ -12,8 +12,9 @@ using namespace offstage::ui;
 
 namespace {
 
-// Of one turn: a slice of new text, and what still grows, twice at most, rendered again with it. Where segments were
-// not cut, or text that came all at once was shown all at once, it would be tens of thousands.
+// For one turn: a slice of new text, and the growing segments, twice at most, rendered
+// again with it. If segments were not cut, or text that came all at once were shown all
+// at once, it would be tens of thousands.
 constexpr qint64 kMostAtOnce = 10'000;
 
 QString shownSource(test::WindowFixture& f) {
@@ -51,14 +52,15 @@ class TestEventLoop : public QObject {
               view.documentCount());
         QVERIFY(view.mostRenderedAtOnce() > 0);
         QVERIFY2(view.mostRenderedAtOnce() < kMostAtOnce, qPrintable(QString::number(view.mostRenderedAtOnce())));
-        // Of hundreds of segments only those around the viewport are held laid out.
+        // The view keeps only the segments around the viewport laid out, not all
+        // hundreds.
         QVERIFY2(view.documentCount() < 100, qPrintable(QString::number(view.documentCount())));
         f.window->resize(900, 700);
         QCoreApplication::processEvents();
         QVERIFY2(view.documentCount() < 100, qPrintable(QString::number(view.documentCount())));
     }
 
-    // What one more token costs must not grow with what is already there.
+    // The cost of one more token must not grow with the text before it.
     void streaming_longOneKindTexts_haveABound_data() {
         QTest::addColumn<QString>("text");
         QString table = QStringLiteral("| a | b | c |\n|---|---|---|\n");
@@ -88,7 +90,7 @@ class TestEventLoop : public QObject {
         QVERIFY2(view.mostRenderedAtOnce() < kMostAtOnce, qPrintable(QString::number(view.mostRenderedAtOnce())));
     }
 
-    // Painting what is new takes as long as rendering it: it waits for the next turn.
+    // Painting new text takes as long as rendering it: it waits for the next turn.
     void muchNewText_isPaintedInTheNextTurn() {
         ConversationModel model;
         Message answer;

@@ -1,9 +1,10 @@
-// Every file that the two programs write, against a full disk, a disk and a folder that may only be read, a folder that
-// goes away, and SIGKILL, at every call that changes a file: afterwards there is the old file or the new one, never
-// half of one, and what was not saved was said.
+// Every file that the two programs write, against a full disk, a read-only disk and
+// folder, a folder that is removed, and SIGKILL, at every call that changes a file:
+// afterwards there is the old file or the new one, never half of one, and unsaved data
+// was reported.
 //
-// A row is a way to write. Its old state is made once and copied for every run; the new one is what a run without a
-// fault leaves.
+// A row is a way to write. Its old state is made once and copied for every run; a run
+// without a fault makes the new one.
 #include <unistd.h>
 
 #include <QDir>
@@ -42,7 +43,7 @@ namespace {
 
 constexpr int kAll = 1000;
 constexpr std::size_t kAtOnce = 4;
-// Of a program that loads a model; its ways to write are tried at every call without it.
+// For a program that loads a model; its ways to write are tried at every call without it.
 constexpr int kProgramCalls = 4;
 constexpr int kHistoryCalls = 30;
 const QByteArray kBefore = "what was there before";
@@ -54,17 +55,17 @@ struct Row {
     QString name;
     std::function<void(const QString& folder)> prepare = [](const QString&) {};
     FaultProcess::Write write;
-    // Of a folder; none: by `files`, compared with the two states byte by byte.
+    // For a folder; none: by `files`, compared with the two states byte by byte.
     std::function<State(const QString& folder)> look = {};
-    // Files that hold what is kept, relative; none: all files of the new state.
+    // Files with the data, relative; none: all files of the new state.
     QStringList files = {};
-    // Written through a file that stays open, so that bytes may go to a file that is no longer there.
+    // Written through a file that stays open, so that bytes may go to a removed file.
     bool staysOpen = false;
-    // Of more calls some between the first and the last are left out.
+    // With more calls some between the first and the last are left out.
     int mostCalls = kAll;
     QList<Fault> faults = {Fault::Killed, Fault::FullDisk, Fault::ReadOnlyDisk, Fault::ReadOnlyFolder,
                            Fault::LostFolder};
-    // QSettings waits for ever for a lock file of its own that it could not remove.
+    // QSettings waits forever for its own lock file that it could not remove.
     int lastForReadOnlyFolder = kAll;
 };
 
@@ -105,7 +106,7 @@ void copyFolder(const QString& from, const QString& to) {
     }
 }
 
-// As if the folder had been left alone for an hour.
+// As if the folder had not been used for an hour.
 void makeOld(const QString& folder) {
     for (const QString& name : filesOf(folder)) {
         QFile file(folder + u'/' + name);
@@ -115,7 +116,7 @@ void makeOld(const QString& folder) {
     }
 }
 
-// ---------------------------------------------------------------- what is written
+// ---------------------------------------------------------------- ways to write
 
 // A sentence that is empty where all went well.
 int outcome(const QString& problem) {
@@ -167,7 +168,7 @@ int writeHistory(const QString& folder) {
     return 0;
 }
 
-// Every message is whole, and a message is there only with those that were saved before it.
+// Every message is whole, and is there only with those that were saved before it.
 State lookAtHistory(const QString& folder, bool hadOne) {
     hadOne = hadOne && !QFile::exists(folder + QStringLiteral(".lost"));  // else the first one lies there
     const QString file = at(folder, "conversations.sqlite");
@@ -353,7 +354,7 @@ class TestFileFaults : public QObject {
                                            [&r](int call) { return call > r.lastForReadOnlyFolder; }),
                             calls.end());
             }
-            for (bool reached = true; reached && !calls.empty();) {  // until a run meets no fault
+            for (bool reached = true; reached && !calls.empty();) {  // until a run has no fault
                 std::vector<std::unique_ptr<FaultProcess>> runs;
                 while (runs.size() < kAtOnce && !calls.empty()) {
                     const QString folder = path("row%1-run%2").arg(row).arg(++n_runs);
@@ -428,8 +429,8 @@ class TestFileFaults : public QObject {
         if (run.fault == Fault::Killed && run.wentWrong) {
             QVERIFY2(run.wasKilled, what);
             QVERIFY2(!run.claimed() || now == State::New, what);
-            // What a killed program left lying about stops no later one. (QLockFile waits for half a minute where a
-            // lock is young and does not say whose it is.)
+            // Leftovers of a killed program must not stop a later one. (QLockFile waits
+            // for half a minute if a lock is young and has no owner in it.)
             makeOld(run.folder);
             FaultProcess again(Fault::None, 0, run.folder, row.write);
             QVERIFY2(isSilent(again.wait(), usual), what + again.wait().description().toUtf8());
@@ -439,7 +440,7 @@ class TestFileFaults : public QObject {
             return;
         }
         QVERIFY2(now == State::New || !isSilent(run, usual), what);
-        if (run.fault == Fault::FullDisk && !row.files.isEmpty()) {  // there is room for nothing that nobody wants
+        if (run.fault == Fault::FullDisk && !row.files.isEmpty()) {  // no room for unneeded files
             for (const QString& name : filesOf(run.folder)) {
                 QVERIFY2(known.contains(name) || QFileInfo(name).fileName().endsWith(QStringLiteral(".lock")),
                          what + " left " + name.toUtf8());
@@ -447,8 +448,8 @@ class TestFileFaults : public QObject {
         }
     }
 
-    // Nothing was said but what a run without a fault says, or one on a computer that is
-    // busy with other work.
+    // Nothing was printed beyond the output of a run without a fault, or of one on a
+    // computer that is busy with other work.
     static bool isSilent(const FaultRun& run, const QByteArray& usual) {
         const QList<QByteArray> known = usual.split('\n');
         for (const QByteArray& line : run.said.split('\n')) {
@@ -588,7 +589,7 @@ class TestFileFaults : public QObject {
              .write = [](const QString& folder) { return writeTrace(at(folder, "trace"), 5000); }});
     }
 
-    // The command line itself: its exit status, and what it says on standard error.
+    // The command line itself: its exit status, and its standard error.
     void addProgramRows() {
         const QList<Fault> faults = {Fault::Killed, Fault::FullDisk, Fault::LostFolder};
         const QString cache = path("cache");

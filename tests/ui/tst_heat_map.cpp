@@ -32,7 +32,8 @@ class TestHeatMap : public QObject {
         return s;
     }
 
-    // As a person with one missing kind of cone sees it (Vienot, Brettel and Mollon 1999, linear RGB).
+    // As seen with one missing kind of cone (Vienot, Brettel and Mollon 1999, linear
+    // RGB).
     static QRgb asSeenBy(QRgb c, bool deuteranope) {
         const auto lin = [](int v) { return std::pow(v / 255.0, 2.2); };
         const auto out = [](double v) { return static_cast<int>(255 * std::pow(std::clamp(v, 0.0, 1.0), 1 / 2.2)); };
@@ -150,7 +151,7 @@ class TestHeatMap : public QObject {
         QVERIFY(turn(map.rectOf(under).center(), 4));
         const HeatMap::Columns zoomed = map.shownColumns();
         QCOMPARE(zoomed.count(), 52);                                           // 128 * 0.8^4
-        QVERIFY(zoomed.contains(96) && zoomed.begin > 50 && zoomed.end < 128);  // what the mouse is at stays
+        QVERIFY(zoomed.contains(96) && zoomed.begin > 50 && zoomed.end < 128);  // the cell under the mouse stays
         QVERIFY(map.rectOf({0, zoomed.begin - 1}).isNull() && map.rectOf({0, zoomed.end}).isNull());
         const QImage image = map.grab().toImage();
         for (int column = zoomed.begin; column < zoomed.end; ++column) {
@@ -161,7 +162,8 @@ class TestHeatMap : public QObject {
         QVERIFY(!map.cellAt(map.rectOf({3, zoomed.end - 1}).center() + QPoint(12, 0)));
         QCOMPARE(map.csv().count(u'\n'), 4 * 128 + 1);  // all of them, as before
 
-        // Dragged to the right, what lies left comes into sight; nothing is selected by that.
+        // Dragged to the right, the columns at the left become visible; this selects
+        // nothing.
         const QPoint from = map.rectOf({2, 96}).center();
         const int width = map.rectOf({0, 96}).x() - map.rectOf({0, 95}).x();
         QTest::mousePress(&map, Qt::LeftButton, {}, from);
@@ -171,7 +173,7 @@ class TestHeatMap : public QObject {
         QCOMPARE(map.shownColumns().count(), 52);
         QVERIFY(!map.selected());
 
-        // The arrow keys bring what they reach into sight.
+        // The arrow keys scroll their target into view.
         map.setFocus();
         QTest::mouseMove(&map, map.rectOf({0, map.shownColumns().begin}).center());
         const int begin = map.shownColumns().begin;
@@ -227,7 +229,7 @@ class TestHeatMap : public QObject {
         QVERIFY(map.area() == (HeatMap::Area{0, 60, 30, 45}));
         QTest::mouseClick(&map, Qt::LeftButton, {}, at(5, 5));
         QVERIFY(!map.area() && map.selected() == (HeatMap::Cell{5, 5}));
-        // Zoomed in, dragging pans; with Shift it marks, and only what is in sight.
+        // Zoomed in, dragging pans; with Shift it marks, only within the visible part.
         map.showColumns(100, 164);
         drag(at(5, 120), at(9, 130));
         QVERIFY(!map.area());

@@ -177,7 +177,7 @@ class TestHelp : public QObject {
                 ++focused;
             } else {  // nothing to see yet: under the pointer
                 inside = &f.window->page().input().edit();
-                QCursor::setPos(dock->mapToGlobal(QPoint(3, dock->height() / 2)));  // where the screen still is
+                QCursor::setPos(dock->mapToGlobal(QPoint(3, dock->height() / 2)));  // where the widget was before
             }
             inside->setFocus();
             QCOMPARE(QApplication::focusWidget(), inside);
@@ -235,7 +235,7 @@ class TestHelp : public QObject {
         QVERIFY(shown.contains(QStringLiteral("Ctrl+Shift+F9")));
     }
 
-    // What a forge shows are the keys that the program begins with.
+    // The manual's page shows the keys that the program begins with.
     void keysPage_ofTheManual_hasTheKeysOfAFreshProgram() {
         const WindowFixture f;
         const QList<HelpPage> pages = helpPages(*f.window->menuBar());

@@ -1,6 +1,7 @@
-// A program that is ended in the middle of writing: what was said to be saved is there at the next start, and the file
-// is whole. How old what is lost was, is reported here; bench_history_crash has its distribution. That a change is
-// committed soon is tested without a clock, in tst_history_store.
+// A program that is ended in the middle of writing: data reported as saved is there at
+// the next start, and the file is whole. The age of lost text is printed here;
+// bench_history_crash has its distribution. tst_history_store tests, without a clock,
+// that a change is committed soon.
 #include <QTest>
 
 #include "tests/ui/history_crash.h"
@@ -30,7 +31,8 @@ class TestHistoryCrash : public QObject {
               lost, oldestMs);
     }
 
-    // No moment between a report and the end: one that comes before its commit is found each time.
+    // No moment between a report and the end: a report before its commit is found each
+    // time.
     void endedAtTheReport_allThatWasReportedIsThere_data() {
         QTest::addColumn<int>("report");
         for (const int report : {1, 2, 3, 5}) {

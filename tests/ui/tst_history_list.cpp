@@ -1,4 +1,4 @@
-// The list of conversations, files, and presets: what a person does with them.
+// The list of conversations, files, and presets: the user's actions on them.
 #include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QLineEdit>
@@ -340,7 +340,7 @@ class TestHistoryList : public QObject {
             QVERIFY(later.samplingPresetBar().box().findText(QStringLiteral("My own")) > 0);
             QVERIFY(later.samplingPresetBar().box().findText(QStringLiteral("Mine")) < 0);
         }
-        // Chosen again, it is what it was.
+        // Chosen again, it has its old value.
         panel.reset();
         QVERIFY(panel.sampling() == defaultSampling());
         const int index = bar.box().findText(QStringLiteral("My own"));

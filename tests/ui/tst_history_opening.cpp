@@ -1,4 +1,5 @@
-// The window with a history that cannot be opened: what is said is not lost in silence, and is saved once it can be.
+// The window with a history that cannot be opened: nothing is lost silently, and all is
+// saved once that is possible.
 #include <csignal>
 #include <functional>
 #include <map>
@@ -23,11 +24,11 @@ using namespace offstage::test;
 
 namespace {
 
-// What keeps a history from being opened.
+// An obstacle that keeps a history from being opened.
 struct Obstacle {
     std::function<void(const QString& folder)> put;
     std::function<void(const QString& folder)> remove;
-    QString reason;  // a part of what is said about it
+    QString reason;  // a part of its message
 };
 
 const QString kDatabase = QStringLiteral("/conversations.sqlite");
@@ -102,7 +103,7 @@ const std::map<QByteArray, Obstacle>& obstacles() {
     return all;
 }
 
-// A window before whose start the obstacle was put.
+// A window that started with the obstacle.
 struct Obstructed {
     explicit Obstructed(const QByteArray& name, const Script& script = {}) : obstacle(obstacles().at(name)) {
         QVERIFY(QDir().mkpath(folder));
@@ -125,7 +126,7 @@ struct Obstructed {
     UnsavedBar& bar() const { return f->window->unsavedBar(); }
     bool isSaid() const { return bar().isVisible() && !bar().isAsking(); }
     bool asks() const { return bar().isVisible() && bar().isAsking(); }
-    // Of the conversations' second lines, those that say it is not saved.
+    // The number of conversations whose second line says that they are not saved.
     int nMarked() const {
         const ConversationListModel& model = f->window->conversationList().model();
         int n = 0;
@@ -174,7 +175,7 @@ class TestHistoryOpening : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    void initTestCase() { std::signal(SIGXFSZ, SIG_IGN); }  // of a file too large, an error is enough
+    void initTestCase() { std::signal(SIGXFSZ, SIG_IGN); }  // for a too large file, an error is enough
     void init() { QSettings().clear(); }
 
     void whatIsSaid_isNotLostInSilence_data() {
@@ -274,7 +275,7 @@ class TestHistoryOpening : public QObject {
         QCOMPARE(read.conversations.size(), 1);
         QCOMPARE(read.conversations.first().messages.size(), 2);
         QCOMPARE(read.conversations.first().info.draft, QStringLiteral("a draft"));
-        // What is written after that is in no file.
+        // Later text is in no file.
         t.f->type(QStringLiteral("!"));
         QVERIFY(!t.f->window->close());
         QTest::mouseClick(&t.bar().stayButton(), Qt::LeftButton);
@@ -310,7 +311,7 @@ class TestHistoryOpening : public QObject {
         t.remove();
         QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
         QCOMPARE(t.nListed(), 2);
-        QCOMPARE(t.f->last().kind, Message::Kind::Answer);  // what is shown stays
+        QCOMPARE(t.f->last().kind, Message::Kind::Answer);  // the shown text stays
         t.f->window->history().undoRemove(deleted);
         QCOMPARE(t.nListed(), 3);
         QCOMPARE(t.f->window->history().search(QStringLiteral("kept")).size(), 2);  // its title, and its text

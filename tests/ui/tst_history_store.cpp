@@ -1,4 +1,4 @@
-// The history's database: what is kept, found, migrated, and what damage costs.
+// The history's database: stored data, search, migrations, and the effect of damage.
 #include <ctime>
 #include <random>
 
@@ -24,7 +24,7 @@ using offstage::test::Sql;
 
 namespace {
 
-// Of this thread; what other programs took from us does not count.
+// This thread's CPU time; other programs' time does not count.
 double cpuMs() {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -46,10 +46,10 @@ Change message(ConversationId conversation, MessageId id, MessageId parent, cons
     return change::PutMessage{conversation, m};
 }
 
-// For what comes at last on any machine.
+// Enough for every machine.
 constexpr std::chrono::milliseconds kPatience{60'000};
 
-// The page of the database file on which this text stands first is no page any more.
+// Destroys the first page of the database file that contains this text.
 void overwritePageOf(const QString& name, const char* text) {
     constexpr qint64 kPageBytes = 4096;
     QFile file(name);
@@ -186,7 +186,7 @@ class TestHistoryStore : public QObject {
         QTest::newRow("nothing like it") << QStringLiteral("zebra") << 0;
         QTest::newRow("nothing") << QString() << 0;
         QTest::newRow("blanks") << QStringLiteral("   ") << 0;
-        // None of these is FTS5 syntax, or means there what a person means.
+        // None of these is FTS5 syntax, or has the user's meaning there.
         QTest::newRow("open quote") << QStringLiteral("\"gate router") << 1;
         QTest::newRow("lone quote") << QStringLiteral("\"") << 1;
         QTest::newRow("operator") << QStringLiteral("AND") << 1;
@@ -323,7 +323,8 @@ class TestHistoryStore : public QObject {
 
     void migrate_olderFile_isBroughtForward() {
         HistoryFolder f;
-        // What the real first version looked like is the first step; a later version adds to it.
+        // The first migration gives the real first version's schema; a later version adds
+        // to it.
         const auto first = historyMigrations().front();
         const Migration steps[] = {
             first,
@@ -563,7 +564,7 @@ class TestHistoryStore : public QObject {
                           message(1, 3, 0, QStringLiteral("one")), change::SetDeleted{1, true}},
                          1);
         }
-        // The file is whole, but what is deleted cannot be removed from it.
+        // The file is whole, but deleted conversations cannot be removed from it.
         Sql(f.file())(QStringLiteral(
             "CREATE TRIGGER stays BEFORE DELETE ON conversations BEGIN SELECT RAISE(ABORT, 'stays'); END"));
         History history;
@@ -606,7 +607,7 @@ class TestHistoryStore : public QObject {
                 QVERIFY(living.flush());
             }
         }
-        // Alone with it: now it is set aside, and what the other wrote is taken over.
+        // Alone with it: now it is renamed, and the other's data is copied.
         History after;
         QVERIFY(after.open(f.path()));
         QCOMPARE(asides(), 1);
@@ -674,7 +675,7 @@ class TestHistoryStore : public QObject {
             QCOMPARE(third.conversations().size(), 0);
             QVERIFY(third.close());
             last = second.add(goneOnWith, prompt(QStringLiteral("newer"), last));
-            second.setPinned(left, true);  // no reason to bring it back
+            second.setPinned(left, true);  // no reason to restore it
             QVERIFY(second.close());
         }
         History after;
@@ -713,7 +714,7 @@ class TestHistoryStore : public QObject {
         QCOMPARE(history.info(id).title, QStringLiteral("What is a router?"));
         history.removeMessage(id, history.add(id, answer({}, first)));
         QCOMPARE(history.info(id).title, QStringLiteral("What is a router?"));
-        // A name that the person gave stays.
+        // A name that the user gave stays.
         history.setTitle(id, QStringLiteral("Routers"));
         history.removeMessage(id, first);
         history.add(id, prompt(QStringLiteral("Another")));
@@ -734,8 +735,8 @@ class TestHistoryStore : public QObject {
         QVERIFY(writer.close());
     }
 
-    // Whatever comes meanwhile, a change waits for the gathering time at most, and half of the second that a crash may
-    // cost is left for its commit. The clock is this test's.
+    // With any later changes, a change waits for the gathering time at most, and half of
+    // the second that a crash may cost is left for its commit. The clock is this test's.
     void schedule_noChangeIsPutOff() {
         using namespace std::chrono_literals;
         using Time = CommitSchedule::Time;
@@ -824,7 +825,8 @@ class TestHistoryStore : public QObject {
         HistoryFolder f;
         { const ConversationStore create(f.file()); }
         Sql other(f.file());
-        // Somebody else's long transaction, for which it does not wait: the changes are there once that ends.
+        // Another program's long transaction, for which it does not wait: the changes are
+        // there once that ends.
         QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
         HistoryWriter writer(f.file(), 1);
         writer.setBusyTimeout(std::chrono::milliseconds(0));
@@ -836,7 +838,7 @@ class TestHistoryStore : public QObject {
         writer.write(change::PutConversation{someInfo(1, QStringLiteral("a"))});
         writer.write(message(1, 5, 0, QStringLiteral("one")));
         QTRY_COMPARE_WITH_TIMEOUT(heard, QStringList({QStringLiteral("troubled")}), kPatience.count());
-        // A second try is no more news than the first was.
+        // A second failed try is not reported again.
         QVERIFY(!writer.tryNow(kPatience));
         QVERIFY(!writer.trouble().isEmpty());
         writer.write(message(1, 7, 5, QStringLiteral("two")));
@@ -845,7 +847,7 @@ class TestHistoryStore : public QObject {
         QCOMPARE(heard.size(), 1);
         QCOMPARE(committed, quint64(0));
         QCOMPARE(other(QStringLiteral("COMMIT")).toString(), QString());
-        // Nobody asks for it.
+        // Without any request.
         QTRY_COMPARE_WITH_TIMEOUT(heard.value(1), QStringLiteral("recovered"), kPatience.count());
         QTRY_COMPARE_WITH_TIMEOUT(committed, quint64(3), kPatience.count());
         QVERIFY(writer.trouble().isEmpty());

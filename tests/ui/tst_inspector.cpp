@@ -55,7 +55,7 @@ struct Fixture {
         QTRY_COMPARE(window->engine().state(), EngineController::State::Ready);
     }
     QDockWidget& dock(const char* name) const { return *window->dock(QString::fromLatin1(name)); }
-    // The tab of a panel, by what a person reads on it.
+    // The tab of a panel, by its text.
     QToolButton* tab(const char* name) const {
         for (QToolButton* each : window->rail().findChildren<QToolButton*>()) {
             if (each->isVisible() && each->text() == dock(name).windowTitle()) {
@@ -245,8 +245,8 @@ class TestInspector : public QObject {
         QVERIFY(f.dock("experts").isHidden());
     }
 
-    // For a person's eyes, where OFFSTAGE_PICTURES names a folder: each panel in each size, theme and language. Last: a
-    // language stays for the rest of the program.
+    // Pictures to look at, if OFFSTAGE_PICTURES names a folder: each panel in each size,
+    // theme and language. Last: a language stays for the rest of the program.
     void pictures() {
         const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
         if (folder.isEmpty() || !QFile::exists(demoModel())) {

@@ -103,7 +103,7 @@ class TestKeptBudget : public QObject {
         QCOMPARE(quint64{now.neuron_cache_bytes}, 7 * kMiB);
         QCOMPARE(now.chat_template, std::string("mixtral"));
 
-        // What is left to the program the next time is left to it from then on.
+        // Values left to the program the next time stay so.
         f.window->openWithOptions(model.path());
         auto* dialog = f.window->findChild<OpenModelDialog*>();
         // A chat template is the model's: another one has none of it.
@@ -113,7 +113,7 @@ class TestKeptBudget : public QObject {
         dialog->setModel(model.path());
         QCOMPARE(dialog->view().request().chat_template, std::string("mixtral"));
         QComboBox& templates = dialog->view().chatTemplate();
-        templates.setCurrentIndex(templates.count() - 1);  // a file, of which none is chosen yet
+        templates.setCurrentIndex(templates.count() - 1);  // a file, none chosen yet
         QCOMPARE(templates.currentData().toString(), QStringLiteral("mixtral"));
         auto* files = dialog->findChild<QFileDialog*>();
         QVERIFY(files != nullptr);
@@ -167,7 +167,7 @@ class TestKeptBudget : public QObject {
             QVERIFY(settingInForce(window->engine()).kv == engine::KvType::kInt8);
             QCOMPARE(window->engine().model()->kv_type, std::string("int8"));
         }
-        options.device = QStringLiteral("emulated:rtx-3060-desktop");  // said on the command line
+        options.device = QStringLiteral("emulated:rtx-3060-desktop");  // from the command line
         options.vramBytes = 20 * kMiB;
         const auto window = begin();
         window->openModel(model);

@@ -62,7 +62,7 @@ class TestLocalModels : public QObject {
         }
         return text(root(path));
     }
-    // One of an architecture that nobody knows; without experts: a dense one.
+    // One of an unknown architecture; without experts: a dense one.
     void addHeader(const char* path, std::uint32_t experts) const {
         fs::create_directories(root(path).parent_path());
         GgufWriter writer;
@@ -165,7 +165,7 @@ class TestLocalModels : public QObject {
         models.estimate(request(1), {});
         QTRY_VERIFY_WITH_TIMEOUT(verdict(models, 0).startsWith(QStringLiteral("Does not fit")), 20'000);
         QCOMPARE(models.index(1).data(LocalModels::FitRole).toInt(), static_cast<int>(LocalModel::Fit::NotSupported));
-        // Asked for while the disk is searched: answered after it.
+        // A request during the search of the disk: answered after it.
         models.search();
         models.estimate(request(), {});
         QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
@@ -217,7 +217,7 @@ class TestLocalModels : public QObject {
         QCOMPARE(dialog.path().text(), b);
         QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 20'000);
         QCOMPARE(dialog.request().model, b.toStdString());
-        // What is typed is marked in the list, and what is not there marks none.
+        // A typed path is marked in the list, and one that is not in it marks none.
         dialog.path().setText(a);
         QCOMPARE(list.currentIndex().row(), 0);
         dialog.path().setText(QStringLiteral("/elsewhere"));
@@ -290,7 +290,7 @@ class TestLocalModels : public QObject {
         QTRY_COMPARE(window.engine().state(), State::Ready);
         QCOMPARE(stage->loads().size(), std::size_t{1});
         QCOMPARE(stage->loads().back().model, root("ann/x/b.gguf").string());
-        QVERIFY(!offered->isVisible());  // a model of the person's own is open
+        QVERIFY(!offered->isVisible());  // the user's own model is open
         QCOMPARE(names(*window.localModels()).first(), QStringLiteral("b"));
         QTest::mouseClick(&offered->button(), Qt::LeftButton);
         auto* dialog = window.findChild<OpenModelDialog*>();
@@ -314,7 +314,7 @@ class TestLocalModels : public QObject {
         dialog->reject();
     }
 
-    // Experts and the rest by the names that people know, in the choice, the words and the bars.
+    // Experts and the rest by their usual names, in the choice, the words and the bars.
     void dialog_ofAFilesBlocks_namesThem() {
         const fs::path file = root("ann/x/mixed.gguf");
         fs::create_directories(file.parent_path());

@@ -1,4 +1,5 @@
-// The local server in the window: off until the person switches it on, and then answered between their own answers.
+// The local server in the window: off until the user switches it on, and then served
+// between the user's own answers.
 
 #include <future>
 
@@ -157,7 +158,7 @@ class TestLocalServer : public QObject {
         QCOMPARE(response.status, 200);
         QVERIFY(QString::fromStdString(response.body).contains(QStringLiteral("the fake engine")));
         QTRY_VERIFY(dialog.stateText().contains(QStringLiteral("1 answered, 0 waiting")));
-        QVERIFY(f.messages().isEmpty());  // no part of the person's conversation
+        QVERIFY(f.messages().isEmpty());  // no part of the user's conversation
 
         auto stranger = request(portOf(f), QStringLiteral("guessed"), "Hello");
         QTRY_VERIFY(hasCome(stranger));
@@ -165,7 +166,8 @@ class TestLocalServer : public QObject {
         QCOMPARE(f.stage->requests().size(), std::size_t{1});
     }
 
-    // What a page's author reads names what the person sees, not the command line.
+    // The message to a page's author names the window's setting, not the command line's
+    // option.
     void otherPages_areToldWhereTheyAreLetIn() {
         WindowFixture f;
         f.openAndWait();
@@ -224,7 +226,7 @@ class TestLocalServer : public QObject {
         QTRY_COMPARE(f.last().state, Message::State::Done);
     }
 
-    // A person need not wait for another program to stop what has not begun.
+    // A user's Stop need not wait for another program's answer.
     void personsStop_doesNotWaitForOthers() {
         WindowFixture f;
         f.openAndWait();
@@ -309,7 +311,7 @@ class TestLocalServer : public QObject {
         QVERIFY(!f.window->localServer().isOn());
         QVERIFY(!dialog.onBox().isChecked());
         QVERIFY(dialog.problemText().contains(QStringLiteral("another program listens there")));
-        QVERIFY(f.window->serverIndicator().isVisible());  // said beside the dialog too
+        QVERIFY(f.window->serverIndicator().isVisible());  // shown beside the dialog too
         click(dialogOf(other).onBox());
         click(dialog.onBox());
         QVERIFY(dialog.onBox().isChecked());

@@ -1,5 +1,5 @@
-// The Machines panel on a scripted network: what it shows of machines, what it offers, and that nothing connects before
-// a person has added a machine and switched it on.
+// The Machines panel on a scripted network: its display of machines, its actions, and
+// that nothing connects before a user has added a machine and switched it on.
 #include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
@@ -32,7 +32,7 @@ using namespace offstage::ui;
 
 namespace {
 
-// What the test sets and reads; any thread.
+// Set and read by the test; any thread.
 struct Network {
     std::mutex mutex;
     std::vector<engine::PairedMachine> paired;
@@ -112,7 +112,7 @@ class ScriptedNetwork final : public engine::MachineNetwork {
     std::shared_ptr<Network> m_network;
 };
 
-// The scripted engine, joined by machines as the test says.
+// The scripted engine, joined by the test's machines.
 class MachineSession : public ReplanSession {
   public:
     MachineSession(std::shared_ptr<Stage> stage, std::shared_ptr<Network> network)
@@ -392,7 +392,7 @@ class TestMachines : public QObject {
         f.twoMachines();
         MachinesPanel& panel = f.panel();
         QTRY_COMPARE(panel.times().rows().size(), std::size_t{3});
-        // This machine: all of the token less what it waited.
+        // This machine: the whole token less its waiting.
         QCOMPARE(panel.times().rows()[0].parts[0].size, 21'400.0 - 2'200.0);
         QCOMPARE(panel.times().rows()[0].parts[1].size, 2'200.0);
         QCOMPARE(panel.times().rows()[1].parts[0].size, 3'100.0);
@@ -493,7 +493,7 @@ class TestMachines : public QObject {
         panel.choose(QStringLiteral("cupboard"));
         picture(panel, QStringLiteral("machines-every-machine"), {360, 900}, 980);
 
-        // What they do not do together is where a person looks.
+        // Restrictions are shown where the user looks.
         f.locked([](Network& n) {
             n.shape.alone = engine::StepsAlone::kAnswer;
             n.notes = {engine::messages::node_steps_alone};
@@ -504,7 +504,8 @@ class TestMachines : public QObject {
         QTRY_VERIFY2(panel.notice().contains(QStringLiteral("makes the steps alone")), qPrintable(panel.notice()));
         QVERIFY(f.window->statusBar()->currentMessage().contains(QStringLiteral("makes the steps alone")));
         picture(panel, QStringLiteral("machines-alone"), {360}, 980);
-        // What if says what is measured of all of them beside their own forecast.
+        // The What if panel shows the measurement of all the machines beside its own
+        // forecast.
         f.window->showPanel(QStringLiteral("whatIf"));
         auto& whatIf = *f.window->findChild<WhatIfPanel*>();
         QTRY_VERIFY2(whatIf.hereText().contains(
@@ -529,7 +530,8 @@ class TestMachines : public QObject {
                  qPrintable(text));
     }
 
-    // Each once: or a machine that never becomes ready would be connected to for ever.
+    // Each once: otherwise a machine that never becomes ready would be connected to
+    // without end.
     void joinedAgain_whereThatMakesBetterUseOfThem() {
         Fixture f(kTwo);
         f.window->machines().setUsed(QStringLiteral("cupboard"), true);
@@ -552,7 +554,7 @@ class TestMachines : public QObject {
             return 0;
         });
         settles(3);
-        // One that refuses: the others are helpers until the person changes something.
+        // One that refuses: the others are helpers until the user changes something.
         f.locked([](Network& n) {
             n.shape.alone = engine::StepsAlone::kNo;
             return n.shape.refuses = true;
@@ -569,7 +571,7 @@ class TestMachines : public QObject {
         QVERIFY(lastShape() == engine::NodeShape::kAuto);
     }
 
-    // A choice by forecast connects once more than a person would expect: it is written down.
+    // A choice by forecast connects once more than a user would expect: it is logged.
     void choiceOfEveryMachine_isAConnectionOfItsOwn() {
         Fixture f(kTwo);
         f.window->machines().setUsed(QStringLiteral("cupboard"), true);
@@ -610,7 +612,8 @@ class TestMachines : public QObject {
         f.window->machines().setUsed(QStringLiteral("cupboard"), true);
         f.open();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
-        // Again, for another file is in the place of the first; and of one that is used the connection ends.
+        // Again, because another file is in the place of the first; and the connection of
+        // a used one ends.
         f.locked([](Network& n) {
             n.paired = {kTwo[1]};
             return 0;
@@ -653,7 +656,7 @@ class TestMachines : public QObject {
         f.panel().removeButton().click();
         auto* question = f.panel().findChild<QMessageBox*>();
         QVERIFY(question != nullptr);
-        QCOMPARE(f.window->machines().all().size(), 2);  // it is only asked
+        QCOMPARE(f.window->machines().all().size(), 2);  // the dialog is only open
         for (QAbstractButton* button : question->buttons()) {
             if (question->buttonRole(button) == QMessageBox::AcceptRole) {
                 button->click();
@@ -675,7 +678,7 @@ class TestMachines : public QObject {
         QCOMPARE(experts.map().valueAt({0, 0}), 1.0);  // cupboard
         QCOMPARE(experts.map().valueAt({4, 0}), 3.0);  // both
         QCOMPARE(experts.map().valueAt({7, 0}), 2.0);  // attic
-        QCOMPARE(experts.map().valueAt({7, 7}), 0.0);  // this machine alone
+        QCOMPARE(experts.map().valueAt({7, 7}), 0.0);  // only this machine
         for (const char* part : {"1: cupboard: 30", "2: attic: 10", "several machines: 20", "this machine alone: 4"}) {
             QVERIFY2(experts.legend().accessibleName().contains(QString::fromUtf8(part)),
                      qPrintable(experts.legend().accessibleName()));

@@ -159,14 +159,15 @@ class TestMachinesJoined : public QObject {
         QTRY_VERIFY(hasSaid("cupboard is connected: it holds 64 of 64 experts"));
     }
 
-    // With both forecasts, and the choice of the moment; whatever that is, the answer is the same.
+    // With both forecasts, and the present choice; with either choice, the answer is the
+    // same.
     void everyMachine_makesTheSteps_andForecastsAreShown() {
         m_machines->setUsed(QStringLiteral("cupboard"), false);
         const auto alone = answer(40);
         m_machines->setUse({false, false, engine::NodeShape::kDecentralised});
         m_machines->setUsed(QStringLiteral("cupboard"), true);
         QTRY_VERIFY_WITH_TIMEOUT(figures().state == engine::MachineState::kUp && figures().n_held == 64, 20'000);
-        m_engine->resetConversation();  // or it would have to catch up with it first
+        m_engine->resetConversation();  // otherwise it would have to catch up with it first
         QVERIFY(answer(40) == alone);
         auto snapshot = m_engine->snapshot();
         QVERIFY(snapshot->machine_shape.decentralised);

@@ -1,4 +1,4 @@
-// The panels' docks: what their buttons do, and that there is room to read in them.
+// The panels' docks: the effect of their buttons, and that panels have room to be read.
 #include <QAbstractButton>
 #include <QAction>
 #include <QDockWidget>
@@ -32,7 +32,7 @@ PanelAction& actionOf(const WindowFixture& f, const char16_t* name) {
     return PanelAction::of(dockOf(f, name));
 }
 
-// Some of it is on the screen, as a person sees it.
+// Some of it is visible on the screen.
 bool canBeSeen(const QDockWidget& dock) {
     return !dock.visibleRegion().isEmpty();
 }
@@ -107,7 +107,7 @@ class TestPanelDocks : public QObject {
         QTRY_VERIFY(!actionOf(f, u"cache").isChecked());
     }
 
-    // Panels that a person puts together elsewhere are tabs, as docks are.
+    // Panels that a user puts together elsewhere are tabs, as docks are.
     void button_whereATabWasChosen_followsIt() {
         WindowFixture f;
         QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
@@ -172,7 +172,7 @@ class TestPanelDocks : public QObject {
         QTRY_VERIFY2(dockOf(f, u"dispatch").height() >= enough,
                      qPrintable(QString::number(dockOf(f, u"dispatch").height())));
         QCOMPARE(f.window->size(), before);
-        // From now on its height is the person's, for whoever stands there.
+        // From now on its height is the user's, for every panel there.
         f.window->resizeDocks({&dockOf(f, u"dispatch")}, {190}, Qt::Vertical);
         QTRY_VERIFY(dockOf(f, u"dispatch").height() < 220);
         actionOf(f, u"dispatch").trigger();
@@ -201,7 +201,7 @@ class TestPanelDocks : public QObject {
         f.window->resize(1280, 500);
         f.window->resize(1280, 800);
         QTRY_COMPARE(dock.height(), before);
-        // As the person made it, too.
+        // Also at the user's size.
         f.window->resizeDocks({&dock}, {360}, Qt::Vertical);
         QTRY_COMPARE(dock.height(), 360);
         f.window->resize(1280, 440);
@@ -210,7 +210,7 @@ class TestPanelDocks : public QObject {
         QTRY_COMPARE(dock.height(), 360);
     }
 
-    // A click on a bar is answered where it is seen, at the height that the panel gets by itself.
+    // The explanation of a clicked bar is visible, at the panel's default height.
     void dispatch_explanation_isInSight() {
         offstage::test::Script script;
         script.residents = 3;
@@ -230,7 +230,8 @@ class TestPanelDocks : public QObject {
             why = each->text() == panel->why() ? each : why;
         }
         QVERIFY(why != nullptr);
-        // From its first line on, and as much as two experts need; what is longer scrolls in its place.
+        // From its first line on, and as much as two experts need; longer text scrolls in
+        // its place.
         QTRY_VERIFY(why->visibleRegion().contains(QPoint(1, 1)));
         QVERIFY(why->visibleRegion().boundingRect().height() >= 4 * why->fontMetrics().lineSpacing());
     }

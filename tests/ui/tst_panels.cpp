@@ -1,4 +1,5 @@
-// Experts, Cache and Dispatch: what they show of the scripted engine, what they change, how they are linked.
+// Experts, Cache and Dispatch: their display of the scripted engine, their actions, their
+// links.
 #include <thread>
 #include <tuple>
 
@@ -109,7 +110,7 @@ test::Script onCpu() {
     return script;
 }
 
-// Pictures for people: OFFSTAGE_PICTURES names the folder.
+// Pictures to look at: OFFSTAGE_PICTURES names the folder.
 void takePicture(QWidget& widget, const QString& name) {
     const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
     if (!folder.isEmpty()) {
@@ -157,13 +158,13 @@ class TestPanels : public QObject {
         }
         b.stage->setScript(onDevice());
         b.load();
-        for (Panel* panel : b.panels()) {  // what the model before cost is no longer said
+        for (Panel* panel : b.panels()) {  // the earlier model's cost is not shown any more
             QVERIFY(panel->badge().contains(QStringLiteral("emulated")));
             QVERIFY2(panel->cost().isEmpty(), qPrintable(panel->cost()));
         }
     }
 
-    // Which would tell every child of a label; text alone changes.
+    // A palette change would send an event to every child of a label; only text changes.
     void panels_whileAnswering_changeNoPalette() {
         Bench b(onDevice());
         b.load();
@@ -282,7 +283,7 @@ class TestPanels : public QObject {
         QVERIFY(menu.actions().at(2)->menu()->isEnabled());  // fewer bits help there, too
     }
 
-    // What a file's experts are in, and what has fewer bits than those really have.
+    // The formats of a file's experts, and those with fewer real bits.
     void experts_ofAFilesBlocks_areGivenSmallerFormatsAlone() {
         using kernels::WeightType;
         test::Script script = onDevice();
@@ -428,7 +429,7 @@ class TestPanels : public QObject {
         QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Unpin 384 experts"));
         menu->actions().at(2)->menu()->actions().at(3)->trigger();
         QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are kept in 4 bit (HQQ)."));
-        // One outside of the marked ones is meant alone.
+        // One outside of the marked ones means only itself.
         QMenu one;
         Q_EMIT map.cellMenuRequested({0, 0}, &one);
         QCOMPARE(one.actions().at(0)->text(), QStringLiteral("&Pin to the device"));
@@ -482,7 +483,8 @@ class TestPanels : public QObject {
         QVERIFY(point > 100);
     }
 
-    // Where experts are copied without some of their neurons, those that were there have a line and a sum of their own.
+    // If experts are copied without some of their neurons, the neurons that were present
+    // have a separate line and sum.
     void cache_tellsNeuronsHit() {
         test::Script script = onDevice();
         script.neededNeurons = 200;
@@ -577,7 +579,7 @@ class TestPanels : public QObject {
         QCOMPARE(place(b.cache->exchanges()).y(), place(b.cache->bytes()).y());
         b.cache->resize(1400, 900);
         QTRY_COMPARE(place(b.cache->exchanges()).y(), place(b.cache->hits()).y());
-        b.cache->resize(340, 900);  // and back: what stands side by side keeps no dock wide
+        b.cache->resize(340, 900);  // and back: side-by-side parts keep no dock wide
         QCOMPARE(b.cache->width(), 340);
         QTRY_COMPARE(place(b.cache->exchanges()).x(), place(b.cache->hits()).x());
     }
@@ -600,7 +602,8 @@ class TestPanels : public QObject {
             QVERIFY(rate <= rates[5]);  // nothing is better than the best
         }
         QVERIFY(rates[5] > 0);
-        // The scripted placement keeps the lowest numbers, as it was planned: what a fixed cache has, it had.
+        // The scripted placement keeps the lowest numbers, as planned: a fixed cache's
+        // contents are the same.
         engine::CacheCalls calls = cacheCallsOf(*b.log, 8, 8);
         QCOMPARE(calls.layers.size(), b.log->steps().size() * 8);
         QVERIFY(b.cache->comparisonText().contains(QStringLiteral("20 of 64")));
@@ -627,7 +630,7 @@ class TestPanels : public QObject {
         CacheComparison comparison;
         QSignalSpy finished(&comparison, &CacheComparison::finished);
         comparison.start(calls, engine::Popularity::uniform(32, 64, 2), 1000);
-        // QTRY_VERIFY looks every 50 ms, in which a fast machine has compared them all.
+        // QTRY_VERIFY checks every 50 ms, in which a fast machine has compared them all.
         QElapsedTimer waited;
         waited.start();
         while (comparison.progress() <= 0 && waited.elapsed() < 30'000) std::this_thread::yield();
@@ -804,8 +807,8 @@ class TestPanels : public QObject {
         }
     }
 
-    // The sizes of Qwen3-30B-A3B and DeepSeek-V3: every layer is there, and pictures for
-    // people.
+    // The sizes of Qwen3-30B-A3B and DeepSeek-V3: every layer is there, and pictures to
+    // look at.
     void picturesOfLargeModels_showAllLayers() {
         for (const Theme theme : {Theme::Light, Theme::Dark}) {
             applyTheme(*qApp, theme);

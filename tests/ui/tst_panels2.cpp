@@ -1,4 +1,4 @@
-// The panels Budget, Log and Benchmark on a scripted engine; what they write to files.
+// The panels Budget, Log and Benchmark on a scripted engine, and their files.
 
 #include <QAbstractItemModelTester>
 #include <QComboBox>
@@ -51,7 +51,7 @@ namespace {
 constexpr quint64 kMiB = quint64{1} << 20;
 constexpr quint64 kGiB = quint64{1} << 30;
 
-// An engine with a model, and whatever panel looks at it.
+// An engine with a model, and any panel on it.
 struct Bench {
     std::shared_ptr<Stage> stage = std::make_shared<Stage>();
     std::shared_ptr<ReplanStage> replans = std::make_shared<ReplanStage>();
@@ -81,7 +81,7 @@ struct BudgetBench : Bench {
     }
 };
 
-// Every control a person can reach has a name for screen readers.
+// Every control that a user can reach has a name for screen readers.
 QStringList namelessControls(const QWidget& root) {
     QStringList missing;
     for (const QWidget* w : root.findChildren<QWidget*>()) {
@@ -128,13 +128,13 @@ class TestPanels2 : public QObject {
         QCOMPARE(vram.parts.size(), std::size_t{7});  // dense, two formats of experts, KV, staging, workspace, others
         QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
         QCOMPARE(panel.form().ram().bytes(), 20 * kGiB);
-        QCOMPARE(panel.form().vram().highest(), 11.0 * static_cast<double>(kGiB));  // what others leave
+        QCOMPARE(panel.form().vram().highest(), 11.0 * static_cast<double>(kGiB));  // without other programs' memory
         QCOMPARE(namelessControls(panel).join(u'|'), QString());
         picture(panel, QStringLiteral("budget-rest"));
     }
 
-    // A card of 12 GiB with 32 of RAM, and one of 24 with 384, as Qwen3-30B-A3B and
-    // DeepSeek-V3 want them.
+    // A card of 12 GiB with 32 of RAM, and one of 24 with 384, for Qwen3-30B-A3B and
+    // DeepSeek-V3.
     void budget_ofLargeModels_hasRoomForItsNumbers() {
         for (const auto& [layers, experts, dense, vram, ram] :
              {std::tuple{48, 128, 0, quint64{1}, quint64{1}}, std::tuple{58, 256, 3, quint64{2}, quint64{12}}}) {
@@ -191,7 +191,7 @@ class TestPanels2 : public QObject {
         QTRY_VERIFY(!panel.undoButton().isEnabled());
         QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
         QTRY_VERIFY(!panel.notice().isEmpty());
-        bench.open();  // another model: what was said of the one before goes
+        bench.open();  // another model: the earlier one's messages go
         QCOMPARE(panel.notice(), QString());
     }
 
@@ -211,7 +211,8 @@ class TestPanels2 : public QObject {
         bench.with([](ReplanStage& s) { QCOMPARE(s.previews, 1); });
     }
 
-    // Where the keyboard goes on: under way to Cancel, then to what can be done next.
+    // Where the keyboard's focus goes: during a re-plan to Cancel, then to the next
+    // possible action.
     void budget_focusStaysInTheFooter() {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
@@ -299,7 +300,7 @@ class TestPanels2 : public QObject {
         picture(panel, QStringLiteral("budget-moving"));
         bench.with([](ReplanStage& s) { s.finishesExpertFirst = true; });
         QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
-        // Said at once, though the engine takes its time.
+        // At once, though the engine takes its time.
         QVERIFY(!panel.cancelButton().isEnabled());
         QVERIFY(panel.progress().format().contains(QStringLiteral("Going back")));
         bench.with([](ReplanStage& s) { s.finishesExpertFirst = false; });
@@ -359,7 +360,8 @@ class TestPanels2 : public QObject {
         QVERIFY(!request.quality);
     }
 
-    // Of a file's blocks there are formats in fewer bits or none; the file's own name says what they are.
+    // A file's blocks can be converted to formats in fewer bits or none; the file's own
+    // name shows its formats.
     void quality_offersWhatAFilesBlocksCanBecome() {
         using kernels::WeightType;
         QualityEdit edit;
@@ -379,7 +381,7 @@ class TestPanels2 : public QObject {
         edit.setChoices({"Q2_K", true, 3.1, {WeightType::kHqq2}});
         choose(1);
         QCOMPARE(edit.floor().min_mean_bits, 3.0);  // nothing has 4.5 bits
-        edit.set({}, WeightType::kInt8);            // of another model: it is seen, and the plan refuses it
+        edit.set({}, WeightType::kInt8);            // of another model: it is shown, and the plan refuses it
         QCOMPARE(edit.experts().value_or(WeightType::kF32), WeightType::kInt8);
         edit.set({}, std::nullopt);
         edit.setChoices({"IQ1_S", true, 1.6, {}});
@@ -394,7 +396,7 @@ class TestPanels2 : public QObject {
         QCOMPARE(edit.choice().itemText(0), QStringLiteral("As in the checkpoint"));
     }
 
-    // Q4_K has 4.5 bits: our 4 bits of 4.28 are fewer, though both say 4.
+    // Q4_K has 4.5 bits: our 4 bits of 4.28 are fewer, though both are called 4.
     void form_ofAFilesBlocks_offersWhatIsSmallerByTheirRealBits() {
         BudgetForm form;
         engine::ModelSummary model;
@@ -429,7 +431,8 @@ class TestPanels2 : public QObject {
         QCOMPARE(panel.form().kv().currentIndex(), 0);
     }
 
-    // Previewed with what was measured, applied without moving anything, taken back by Undo, and said of the answers.
+    // Previewed with measured values, applied without moving anything, reverted by Undo,
+    // and shown with the answers.
     void theta_isPreviewedAppliedAndUndone() {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
@@ -444,7 +447,7 @@ class TestPanels2 : public QObject {
         QTest::keyClick(&leftOut.how(), Qt::Key_Down);
         QCOMPARE(panel.form().setting().theta, engine::ThetaChoice(0.1));
         QVERIFY(leftOut.value().isVisible());
-        QCOMPARE(leftOut.value().maximum(), 0.3);  // nobody knows what more would cost
+        QCOMPARE(leftOut.value().maximum(), 0.3);  // the loss beyond is unknown
         leftOut.value().setFocus();
         leftOut.value().selectAll();
         QTest::keyClicks(&leftOut.value(), QStringLiteral("0.2"));
@@ -531,7 +534,7 @@ class TestPanels2 : public QObject {
         bench.with([&](ReplanStage& s) { QCOMPARE(s.theta, wanted); });
         QVERIFY(panel.notice().contains(QStringLiteral("left out by expert, for a loss of 0.003")));
         QCOMPARE(panel.inForce().theta, wanted);
-        // Guesses that are computed with change answers too: nobody has measured by how much.
+        // Accepted guesses change answers too: the loss is not measured.
         QTest::mouseClick(&leftOut.guesses(), Qt::LeftButton, {}, QPoint(8, leftOut.guesses().height() / 2));
         QVERIFY(panel.form().setting().theta.accepts_guesses());
         QTRY_VERIFY(panel.applyButton().isEnabled());
@@ -554,7 +557,7 @@ class TestPanels2 : public QObject {
         const QModelIndex none = edit.how().model()->index(2, 0);
         QVERIFY(!none.flags().testFlag(Qt::ItemIsEnabled));
         QVERIFY(none.data(Qt::ToolTipRole).toString().contains(QStringLiteral("--thresholds-for-loss")));
-        edit.set(engine::ThetaChoice::for_loss(0.02));  // of a file that is gone: it is in force, and stays in sight
+        edit.set(engine::ThetaChoice::for_loss(0.02));  // of a file that is gone: it is in force, and stays visible
         QCOMPARE(edit.how().currentText(), QStringLiteral("By expert, loss 0.02"));
         QCOMPARE(edit.choice(), engine::ThetaChoice::for_loss(0.02));
         edit.set(engine::ThetaChoice(0.12345));  // shown rounded, and kept as it is
@@ -563,7 +566,8 @@ class TestPanels2 : public QObject {
         QVERIFY(edit.guesses().isHidden());  // on the CPU nothing is copied, and nothing guessed
     }
 
-    // One floor for bits and neurons: what the plan leaves out is shown, applied and taken back with it.
+    // One floor for bits and neurons: the plan's thresholds are shown, applied and
+    // reverted with it.
     void measuredLoss_letsThePlanChooseWhatIsLeftOut() {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
@@ -600,7 +604,7 @@ class TestPanels2 : public QObject {
         QVERIFY(panel.form().leftOut().how().isEnabled());
     }
 
-    // Together with a budget it is one change: what fails leaves neither.
+    // Together with a budget it is one change: a failure leaves neither.
     void theta_withABudget_isWholeOrNotAtAll() {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
@@ -637,7 +641,7 @@ class TestPanels2 : public QObject {
         ValueSlider slider(QStringLiteral("VRAM"));
         slider.setByteRange(0, 16 * kGiB);
         slider.setBytes(5'000'000'001);
-        QCOMPARE(slider.bytes(), quint64{5'000'000'001});  // nobody touched it: not rounded
+        QCOMPARE(slider.bytes(), quint64{5'000'000'001});  // untouched: not rounded
         QSignalSpy changed(&slider, &ValueSlider::changed);
         slider.slider().setValue(500);
         QCOMPARE(changed.size(), 1);
@@ -676,7 +680,7 @@ class TestPanels2 : public QObject {
         row("en", "", 0);
     }
 
-    // "600MiB" became 6.00 GiB, what was not understood the old number, and nobody was told.
+    // "600MiB" became 6.00 GiB, invalid input the old number, without any message.
     void slider_typedSizes_areTakenOrRefused() {
         QFETCH(QString, language);
         QFETCH(QString, typed);
@@ -696,7 +700,7 @@ class TestPanels2 : public QObject {
             QCOMPARE(slider.bytes(), bytes);
             QCOMPARE(changed.size(), 1);
             QVERIFY(slider.spin().refusal().isEmpty());
-            // Nor does leaving the box change what it shows rounded.
+            // Nor does leaving the box change its rounded number.
             QTest::keyClick(&slider.spin(), Qt::Key_Return);
             QCOMPARE(slider.bytes(), bytes);
             return;
@@ -709,7 +713,8 @@ class TestPanels2 : public QObject {
         QVERIFY(slider.spin().refusal().isEmpty());
     }
 
-    // A limit that is no round number of what the spin box shows is kept to the byte, whoever goes there.
+    // A limit that the spin box shows rounded is kept to the byte, by every way of
+    // reaching it.
     void slider_atItsLimits_isExact() {
         ValueSlider slider(QStringLiteral("VRAM"));
         const quint64 lo = 20'012'345, hi = 140'067'891;
@@ -759,13 +764,13 @@ class TestPanels2 : public QObject {
         QCOMPARE(colours.size(), 6);
     }
 
-    // A format that this program does not know: rows are values, and nothing is read past
+    // A format that is unknown to this program: rows are values, and nothing is read past
     // them.
     void formats_oneMoreThanThereAre_areNamedAndToldApart() {
         std::vector<engine::FormatRow> rows(engine::format_rows().begin(), engine::format_rows().end());
         const auto last = static_cast<std::uint8_t>(rows.size());
         rows.push_back({engine::FormatId{last}, "rtn4", "RTN4", "RTN", 4, true, false});
-        // What experts may be in, whatever the model.
+        // The formats of experts, for any model.
         std::vector<std::uint8_t> ids;
         for (std::uint8_t id = 0; id <= last; ++id) {
             if (rows[id].kind == engine::FormatRow::Kind::kOwn) {
@@ -799,7 +804,7 @@ class TestPanels2 : public QObject {
                          qPrintable(a.name + QStringLiteral(" / ") + b.name));
             }
         }
-        // As many bits, the same colour; what other formats look like does not change.
+        // As many bits, the same colour; the look of other formats does not change.
         const std::vector<int> categories = formatCategories(rows);
         QCOMPARE(categories[last] % kSeriesColours,
                  categories[static_cast<std::size_t>(kernels::WeightType::kHqq4)] % kSeriesColours);
@@ -840,7 +845,7 @@ class TestPanels2 : public QObject {
         const QRectF dense = bar.rectOf({0, 0});
         const QRectF cache = bar.rectOf({0, 1});
         const QRectF free = bar.rectOf({0, StackedBar::kFree});
-        QVERIFY(dense.width() >= 3 && dense.width() < 6);  // to be seen, and no more
+        QVERIFY(dense.width() >= 3 && dense.width() < 6);  // visible, but no more
         QVERIFY(cache.width() >= 3 && cache.width() < 6);
         QCOMPARE(cache.left(), dense.right());
         QCOMPARE(free.left(), cache.right());
@@ -916,7 +921,7 @@ class TestPanels2 : public QObject {
             form.setLimits(model, snapshot);
             QCOMPARE(form.context().spin().minimum(), least);
         }
-        snapshot.context_size = 400;  // not above what is in force
+        snapshot.context_size = 400;  // not above the present one
         form.setLimits(model, snapshot);
         QCOMPARE(form.context().spin().minimum(), 400.0);
     }
@@ -981,7 +986,7 @@ class TestPanels2 : public QObject {
         engine::ReplanRequest request;
         request.vram_bytes = 5 * kGiB;
         bench.engine.replan(request);
-        QTRY_COMPARE(log.size(), 4);  // asked for, in force
+        QTRY_COMPARE(log.size(), 4);  // requested, in force
         QVERIFY(log.at(3).text.contains(QStringLiteral("in force")));
         bench.with([](ReplanStage& s) { s.note = "The cache rests."; });
         bench.engine.replan(request);
@@ -998,7 +1003,8 @@ class TestPanels2 : public QObject {
         QCOMPARE(log.at(log.size() - 1).detail, QStringLiteral("12 bytes"));
     }
 
-    // What comes before the weights are read is shown then, and not again when the model is there.
+    // Notes from before the weights are read are shown then, and not again when the model
+    // is loaded.
     void log_showsNotesWhenTheyCome() {
         Bench bench;
         EventLog log;
@@ -1057,12 +1063,12 @@ class TestPanels2 : public QObject {
         panel.show();
         panel.showPage(BenchmarkPanel::Scenario);
         panel.promptTokens().setValue(64);
-        panel.answerTokens().setValue(40);  // longer than what the engine has to say
+        panel.answerTokens().setValue(40);  // longer than the engine's text
         panel.repeats().setValue(3);
         QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
         QTRY_COMPARE(panel.scenarios().rowCount(), 3);
         QTRY_VERIFY(!panel.runner().isRunning());
-        QCOMPARE(panel.answers().rowCount(), 0);  // these are no answers of the person's
+        QCOMPARE(panel.answers().rowCount(), 0);  // these are no answers of the user's
         const auto requests = bench.stage->requests();
         QCOMPARE(requests.size(), std::size_t{3});
         QVERIFY(requests[0].raw && requests[0].max_tokens == 40);
@@ -1111,7 +1117,7 @@ class TestPanels2 : public QObject {
         panel.showPage(BenchmarkPanel::Compare);
         QTRY_COMPARE(panel.planB().vram().bytes(), 6 * kGiB);
         panel.prompt().setPlainText(QStringLiteral("Tell me of the sea."));
-        QVERIFY(!panel.compareButton().isEnabled());  // the same plan twice says nothing
+        QVERIFY(!panel.compareButton().isEnabled());  // the same plan twice has no meaning
         panel.planB().vram().spin().setValue(9);
         QTRY_VERIFY(panel.compareButton().isEnabled());
         QTest::mouseClick(&panel.compareButton(), Qt::LeftButton);
@@ -1265,7 +1271,7 @@ class TestPanels2 : public QObject {
         QCOMPARE(saved.size(), 1);
         QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList(QStringLiteral("Cache-Hit-rate.png")));
         const QImage image(folder.filePath(QStringLiteral("Cache-Hit-rate.png")));
-        QVERIFY(image.width() > 2400 && image.height() > 1350);  // whatever room the window left it
+        QVERIFY(image.width() > 2400 && image.height() > 1350);  // independent of the room in the window
         QCOMPARE(plotsOf(docks)[0].plot->size(), before);
         picture(dialog, QStringLiteral("pictures-dialog"));
         QString why;

@@ -1,4 +1,5 @@
-// Budget, What if and the fit view on the real engine and the demo model, with an emulated GPU.
+// Budget, What if and the fit view on the real engine and the demo model, with an
+// emulated GPU.
 
 #include <QComboBox>
 #include <QLineEdit>
@@ -85,7 +86,7 @@ class TestPanels2Demo : public QObject {
             QCOMPARE(run.itlSeconds.size(), std::size_t{31});
             QVERIFY(run.hasSpeed());
         }
-        // Where the context has no room for the answer the row says so, and no speed.
+        // If the context has no room for the answer the row shows that, and no speed.
         QVERIFY(panel.runner().runScenario({1000, 100, 1, 1}));
         QTRY_COMPARE_WITH_TIMEOUT(panel.scenarios().rowCount(), 4, 60'000);
         const BenchmarkRun& full = panel.scenarios().runs().back();
@@ -93,8 +94,8 @@ class TestPanels2Demo : public QObject {
         QVERIFY(full.endedEarly && !full.hasSpeed() && full.label.contains(QStringLiteral("context was full")));
     }
 
-    // Now is what the last answers took, after is what the next ones take, and What if says the same of this GPU. All
-    // times are accounted: they do not depend on this machine.
+    // "Now" is the last answers' time, "after" the next ones', and What if shows the same
+    // for this GPU. All times are accounted: they do not depend on this machine.
     void budget_promisesWhatAnswersKeep() {
         BudgetPanel panel(*m_engine);
         WhatIfPanel whatIf(*m_engine);
@@ -185,7 +186,7 @@ class TestPanels2Demo : public QObject {
         picture(panel, QStringLiteral("demo-budget-cpu"));
     }
 
-    // "Fits" in calm blue was said of models that are read from disk at each token.
+    // "Fits" in calm blue was shown for models that are read from disk at each token.
     void fit_ofAModelLargerThanRam_saysHowSlow() {
         OpenModelDialog dialog(*m_engine);
         dialog.show();
@@ -377,14 +378,15 @@ class TestPanels2Demo : public QObject {
         QCOMPARE(panel.network().count(), 4);
     }
 
-    // Machines and network change what is shown by themselves, and this computer is measured once.
+    // Machines and network change the display by themselves, and this computer is
+    // measured once.
     void whatIf_machinesAndNetwork_areForecastAnewByThemselves() {
         WhatIfPanel panel(*m_engine);
         panel.show();
         open(request("emulated:rtx-3060-desktop", 16 * kMiB));
         const int chosen = panel.profile().currentIndex();
         const QString chosenName = panel.profile().itemText(chosen);
-        const auto row = [&] {  // of the chosen one: the fastest stands first
+        const auto row = [&] {  // of the chosen one: the fastest comes first
             int found = 0;
             while (!panel.table().item(found, 0)->text().endsWith(chosenName)) {
                 ++found;
@@ -393,7 +395,7 @@ class TestPanels2Demo : public QObject {
         };
         const auto name = [&] { return panel.table().item(row(), 0)->text(); };
         const auto speedOfTwo = [&] { return QLocale().toDouble(panel.machineTable().item(1, 1)->text()); };
-        // Nobody asked yet.
+        // No request yet.
         QVERIFY(!panel.network().isEnabled());
         QTest::keyClick(&panel.machines(), Qt::Key_Up);
         QVERIFY(panel.network().isEnabled());
@@ -437,7 +439,7 @@ class TestPanels2Demo : public QObject {
         finish(panel);
         QVERIFY(panel.machinesText().startsWith(panel.profile().currentText()));
         QCOMPARE(panel.measurements(), 1);
-        // Another model is measured anew, when it is asked for.
+        // Another model is measured anew, on request.
         open(request("emulated:rtx-3060-desktop", 24 * kMiB));
         QCOMPARE(panel.machineTable().rowCount(), 0);
         panel.machines().setValue(3);
@@ -458,7 +460,7 @@ class TestPanels2Demo : public QObject {
                 shown << item->text();
             }
         });
-        // While the first is worked out: nothing more is heard of it.
+        // While the first is computed: its result is dropped.
         panel.machines().setValue(2);
         panel.machines().setValue(3);
         panel.network().setCurrentIndex(2);
@@ -505,7 +507,7 @@ class TestPanels2Demo : public QObject {
         QVERIFY(!panel.isRunning());
         QVERIFY(panel.notice().contains(QStringLiteral("before")));
         QCOMPARE(panel.table().item(0, 0)->text(), name);
-        // From here on only the button asks.
+        // From here on only the button requests.
         panel.machines().setValue(3);
         QVERIFY(!panel.isRunning());
         QTest::mouseClick(&panel.runButton(), Qt::LeftButton);

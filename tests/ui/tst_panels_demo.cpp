@@ -129,7 +129,7 @@ class TestPanelsDemo : public QObject {
         QTRY_COMPARE(m_experts->snapshot().experts.format[at], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
     }
 
-    // What a theta leaves out is seen where experts and their times are.
+    // The neurons that a theta leaves out show in the experts and their times.
     void theta_isSeenInExpertsAndDispatch() {
         QVERIFY(!m_dispatch->idle().contains(QStringLiteral("Left out")));
         m_experts->setChannel(ExpertChannel::Active);

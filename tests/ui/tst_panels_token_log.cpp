@@ -1,4 +1,4 @@
-// What is kept of each token, and the links between tokens, experts and text.
+// The log of each token, and the links between tokens, experts and text.
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTest>
@@ -100,7 +100,7 @@ class TestTokenLog : public QObject {
         const auto engine = controller();
         TokenLog log(*engine);
         log.beginModel(2, 4);
-        log.addEvents(stepOf(0, 0, 2, {{0, 0}, {1, 3}}, 12));  // the prompt's: nobody knows whose calls these are
+        log.addEvents(stepOf(0, 0, 2, {{0, 0}, {1, 3}}, 12));  // the prompt's: its tokens' calls are not known
         log.addEvents(stepOf(1, 2, 2, {{0, 1}, {1, 2}}));
         log.addEvents(stepOf(2, 4, 2, {{0, 1}, {1, 3}}));
         log.addEvents(stepOf(3, 6, 2, {{0, 2}, {1, 3}}));
@@ -281,8 +281,8 @@ class TestTokenLog : public QObject {
         QVERIFY(underlined.back().at(1).value<QList<TextRange>>().isEmpty());
     }
 
-    // Of a piece of a prompt that is not its end the last layer computes nothing. A step that is not whole does not
-    // count.
+    // For a piece of a prompt before its end the last layer computes nothing. An
+    // incomplete step does not count.
     void cacheCalls_ofAPromptsPiece_areWhole() {
         const auto engine = controller();
         TokenLog log(*engine);

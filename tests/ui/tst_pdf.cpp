@@ -178,7 +178,7 @@ class TestPdf : public QObject {
         WindowFixture f;
         f.openAndWait();
         QStringList pages;
-        for (int i = 0; i < 1500; ++i) {  // many times what is read before the button comes
+        for (int i = 0; i < 1500; ++i) {  // many times the pages read before the button appears
             pages += QStringLiteral("page %1").arg(i);
         }
         attachments(f).attach({pdfOf(folder, pages)});
@@ -207,7 +207,7 @@ class TestPdf : public QObject {
         QTRY_COMPARE(chips(f), QStringList{QStringLiteral("notes.txt")});
         QVERIFY(f.window->page().input().notice().contains(QStringLiteral("OCR")));
         QTRY_VERIFY(f.window->page().counter().isUpToDate());
-        QVERIFY(f.messages().isEmpty());  // the person decides without the file
+        QVERIFY(f.messages().isEmpty());  // the user decides without the file
         QCOMPARE(f.window->page().input().text(), QStringLiteral("Sum it up"));
     }
 

@@ -78,7 +78,7 @@ class TestPersonas : public QObject {
         WindowFixture f;
         f.openAndWait();
         QCOMPARE(box(f).currentText(), QStringLiteral("None"));
-        QCOMPARE(box(f).currentIndex(), 0);  // what is not there does not stand last
+        QCOMPARE(box(f).currentIndex(), 0);  // a missing one does not come last
         choose(f, QStringLiteral("Teach"));
         const QString prompt = Personas::builtIn()[1].systemPrompt;
         QCOMPARE(f.window->samplingPanel().systemPrompt(), prompt);
@@ -155,7 +155,7 @@ class TestPersonas : public QObject {
             QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
         }
         const WindowFixture f({}, {}, history.path());
-        QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));  // what was chosen last
+        QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));  // the last choice
         QVERIFY(f.window->chat().openConversation(first));
         QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
         QVERIFY(!bar(f).isChanged());
@@ -227,7 +227,7 @@ class TestPersonas : public QObject {
         QCOMPARE(f.window->personas().own().size(), 1);
     }
 
-    // What was a preset of the system prompt is a persona.
+    // Earlier presets of the system prompt become personas.
     void earlierPresets_areTakenOver_once() {
         const QJsonArray presets{QJsonObject{{QStringLiteral("name"), QStringLiteral("Poet")},
                                              {QStringLiteral("text"), QStringLiteral("Rhyme.")}}};

@@ -61,7 +61,7 @@ class TestPlot : public QObject {
         QCOMPARE(labelsOf(Axis({{}, Unit::Count}, 0, 2, 0, 100), 10),
                  QStringList({QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2")}));
         QCOMPARE(Axis({QStringLiteral("copied"), Unit::Bytes}, 0, 2e9, 0, 1).caption(), QStringLiteral("copied (GiB)"));
-        // One number tells no scale.
+        // One number shows no scale.
         QCOMPARE(labelsOf(Axis({{}, Unit::Microseconds}, 7.6, 10.8, 0, 100), 2),
                  QStringList({QStringLiteral("8"), QStringLiteral("10")}));
         for (const double lo : {0.62, 7.2, 19.0, 140.0, 4100.0}) {

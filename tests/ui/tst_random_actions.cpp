@@ -1,6 +1,7 @@
-// A restless person: a thousand clicks, keys, prompts, stops and switches in random order on the scripted engine.
-// Nothing may end in a crash, in an engine that no longer answers, or in a conversation whose tree is broken. The seed
-// is printed; OFFSTAGE_RANDOM_SEED repeats a run, OFFSTAGE_RANDOM_ACTIONS makes it longer.
+// Random use: a thousand clicks, keys, prompts, stops and switches in random order on the
+// scripted engine. Nothing may end in a crash, in an engine that no longer answers, or in
+// a conversation whose tree is broken. The seed is printed; OFFSTAGE_RANDOM_SEED repeats
+// a run, OFFSTAGE_RANDOM_ACTIONS makes it longer.
 
 #include <random>
 
@@ -265,7 +266,7 @@ class TestRandomActions : public QObject {
         for (int i = 0; i < actions; ++i) {
             person.act();
         }
-        // The window still does what it is for.
+        // The window still works.
         f.window->chat().stop();
         Script script;
         script.answer = "Still here.";
@@ -276,7 +277,7 @@ class TestRandomActions : public QObject {
         f.window->newConversation();
         QVERIFY(f.window->sendPrompt(QStringLiteral("Are you there?")));
         QTRY_COMPARE_WITH_TIMEOUT(f.last().text, QStringLiteral("Still here."), 20000);
-        // Every conversation opens, and each row's place in the tree is one that there is.
+        // Every conversation opens, and each row's place in the tree exists.
         for (const ConversationInfo& info : f.window->history().conversations()) {
             QVERIFY(f.window->chat().openConversation(info.id));
             MessageId parent = 0;

@@ -1,4 +1,4 @@
-// The settings: what is chosen there holds at once, is kept, and is what the menus show.
+// The settings: a choice applies at once, is stored, and shows in the menus.
 
 #include <cmath>
 
@@ -172,7 +172,7 @@ class TestSettingsDialog : public QObject {
         QVERIFY(!page.resetButton().isEnabled());
     }
 
-    // While keys are asked for, none of them does what it does elsewhere.
+    // While a key is being recorded, it triggers nothing else.
     void keys_ofAnother_areNamed_andTakenAtAClick() {
         const WindowFixture f;
         KeysPage& page = open(f, Page::Keys).keysPage();
@@ -365,7 +365,7 @@ class TestSettingsDialog : public QObject {
         QCOMPARE(CachePlace::chosen(), QString());
     }
 
-    // The outline against what is around it, by the definition of WCAG; 3:1 is asked of controls.
+    // The outline against its surroundings, by the definition of WCAG; controls need 3:1.
     void uncheckedBoxes_areSeen_inTheDark() {
         offstage::ui::applyTheme(*qApp, Theme::Dark);
         QCheckBox box(QStringLiteral("x"));
@@ -439,7 +439,7 @@ class TestSettingsDialog : public QObject {
         QCOMPARE(wanted.size(), 1);
         QCOMPARE(wanted.first().first().toString(), history.path());
         QTRY_VERIFY(page.sizeText(QStringLiteral("conversations")) != QStringLiteral("…"));
-        QVERIFY(page.deleteButton(QStringLiteral("conversations")) == nullptr);  // that is the list's business
+        QVERIFY(page.deleteButton(QStringLiteral("conversations")) == nullptr);  // the list deletes conversations
     }
 
     void narrow_aBoxNamesThePages_andFitsASmallWindow() {

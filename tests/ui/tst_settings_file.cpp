@@ -1,4 +1,5 @@
-// The file of the settings: what is kept comes back, and it is said where nothing can be kept.
+// The file of the settings: stored values come back, and a message shows when nothing can
+// be stored.
 #include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -16,7 +17,7 @@ using offstage::test::WindowFixture;
 
 namespace {
 
-// Settings in a folder of their own while this lives.
+// Settings in a separate folder while an object exists.
 class SettingsFolder {
   public:
     SettingsFolder() {
@@ -73,7 +74,7 @@ class TestSettingsFile : public QObject {
             settings.setValue(QStringLiteral("key"), value);
             file = settings.fileName();
         }
-        QVERIFY(QFile::rename(file, folder.path("moved.json")));  // no cache knows it
+        QVERIFY(QFile::rename(file, folder.path("moved.json")));  // no cache contains it
         QSettings settings(folder.path("moved.json"), settingsFormat());
         QCOMPARE(settings.status(), QSettings::NoError);
         QVariant found = settings.value(QStringLiteral("a group/key"));
@@ -150,7 +151,7 @@ class TestSettingsFile : public QObject {
             }
             return n;
         };
-        QCOMPARE(complaints(), 0);  // a start changes nothing that would have to be kept
+        QCOMPARE(complaints(), 0);  // a start changes nothing that must be stored
         QSettings().setValue(QStringLiteral("textSize"), 1);
         QTRY_COMPARE_WITH_TIMEOUT(complaints(), 1, 60'000);
         QTest::ignoreMessage(QtWarningMsg, QRegularExpression(QStringLiteral("the settings cannot be saved as")));

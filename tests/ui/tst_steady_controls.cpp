@@ -144,7 +144,7 @@ class TestSteadyControls : public QObject {
         script.residents = 3;
         Fixture f(script);
         f.window->showPanel(name);
-        f.ask(QStringLiteral("Once"));  // what is empty until then may look otherwise
+        f.ask(QStringLiteral("Once"));  // empty parts may look different before it
         QTRY_VERIFY(f.isDone());
         QDockWidget* dock = f.window->dock(name);
         QTRY_VERIFY(dock->isVisible());
@@ -219,7 +219,7 @@ class TestSteadyControls : public QObject {
         COMPARE_PLACES(before, f.window->page());
     }
 
-    // "Saved as ..." comes below what is said already.
+    // "Saved as ..." is added below the present sentence.
     void unsavedBar_whatIsAdded_movesNothing() {
         UnsavedBar bar;
         const QString trouble = QStringLiteral(

@@ -1,4 +1,5 @@
-// What a model thinks before it answers, in the window: folded above the answer, live, kept, exported, chosen.
+// A model's thinking before its answer, in the window: folded above the answer, live,
+// stored, exported, chosen.
 #include <QComboBox>
 #include <QMenu>
 #include <QScrollBar>
@@ -75,7 +76,7 @@ class TestThoughtBlock : public QObject {
         QCOMPARE(block->body()->source(), f.last().thought.text);
         QTRY_VERIFY(block->height() > folded);
         QCOMPARE(block->header().mapTo(f.window.get(), QPoint()).y(), headerAt);  // nothing moves under the pointer
-        // Picking words is for texts whose tokens are kept.
+        // Words can be selected only in texts whose tokens are stored.
         block->body()->setFocus();
         QTest::keyClick(block->body(), Qt::Key_Right, Qt::AltModifier);
         QVERIFY(!f.window->selection().token());
@@ -191,7 +192,7 @@ class TestThoughtBlock : public QObject {
         QTest::keyClick(&box, Qt::Key_Down);
         QCOMPARE(f.window->chat().sampling().thinking, QStringLiteral("on"));
         QCOMPARE(button.text(), QStringLiteral("Thinking: On"));
-        // A model that offers nothing: nothing is asked for, and what was chosen is kept.
+        // A model without choices: none is requested, and the earlier choice is kept.
         f.stage->setScript({});
         f.openAndWait(QStringLiteral("/models/other"));
         QTRY_VERIFY(!button.isVisible());

@@ -1,5 +1,5 @@
-// How probable an answer's tokens were, in the window: at the pointer, by keyboard, under the text, and branches from
-// what could have stood there.
+// The probabilities of an answer's tokens, in the window: at the pointer, by keyboard,
+// under the text, and branches from alternatives.
 #include <algorithm>
 #include <cmath>
 
@@ -81,7 +81,8 @@ class TestTokenChoices : public QObject {
         QCOMPARE(choices.indexAt(1, 12), 2);
         QCOMPARE(choices.indexAt(1, 13), -1);
         QCOMPARE(choices.indexAt(2, 0), -1);
-        // One that had begun before choices were asked for, and one that stopped coming with them, are not kept.
+        // An answer that began before choices were requested, and one without them from
+        // some point on, are not stored.
         choices.add(2, 5, pieceOf({QStringLiteral("x")}));
         QCOMPARE(choices.count(2), 0);
         StreamedText bare = pieceOf({QStringLiteral("y")});
@@ -110,14 +111,14 @@ class TestTokenChoices : public QObject {
         QVERIFY(beginning);
         QCOMPARE(beginning->ids, (std::vector<engine::TokenId>{0, 900}));
         QCOMPARE(beginning->rivalText, QStringLiteral(" other"));
-        QCOMPARE(choices.beginningWith(1, 0, 900)->rivalText, QStringLiteral("other"));  // nobody typed the blank
+        QCOMPARE(choices.beginningWith(1, 0, 900)->rivalText, QStringLiteral("other"));  // without the leading blank
         QCOMPARE(choices.beginningWith(1, 1, 901)->rivalText, QString());                // half a character
         choices.addBranch(2, 1, 1, 900);
         QCOMPARE(choices.count(2), 2);
         QCOMPARE(choices.indexAt(2, 4), 1);
         choices.add(2, 9, pieceOf({QStringLiteral(" more")}, 50));
         QCOMPARE(choices.beginningWith(2, 2, 900)->ids, (std::vector<engine::TokenId>{0, 900, 900}));
-        // What was there before is a rival now.
+        // The token that was there is an alternative now.
         QCOMPARE(choices.beginningWith(2, 1, 1)->rivalText, QStringLiteral(" two"));
         // A character of two tokens: both are it.
         StreamedText piece = pieceOf({QString(), QStringLiteral("é"), QStringLiteral("!")});
@@ -200,7 +201,7 @@ class TestTokenChoices : public QObject {
         QVERIFY(menu);
         QAction* instead = actionNamed(*menu, QStringLiteral("Instead of “o!␣T” go on with"));
         QVERIFY(instead && instead->isEnabled());
-        QCOMPARE(instead->menu()->actions().size(), 4);  // of five rivals one ends the turn
+        QCOMPARE(instead->menu()->actions().size(), 4);  // of five alternatives one ends the turn
         QAction* rival = actionNamed(*instead->menu(), QStringLiteral("“␣rival1”"));
         QVERIFY(rival);
         rival->trigger();
@@ -285,7 +286,8 @@ class TestTokenChoices : public QObject {
             }
             QVERIFY2(sum > 0 && sum < 1 + 1e-6, qPrintable(QString::number(sum)));
         }
-        // The ranges are the text; a token of a blank that nobody typed shares that of the next one.
+        // The ranges are the text; a token of a blank that is not in the text shares that
+        // of the next one.
         int end = 0;
         for (int i = 0; i < choices.count(before.id); ++i) {
             const ChosenToken& token = *choices.token(before.id, i);

@@ -1,5 +1,5 @@
-// The catalogues are whole: every text has its translation, with the places for figures and the lines of the source.
-// And the window speaks them.
+// The catalogues are complete: every text has its translation, with the places for
+// figures and the lines of the source. And the window uses them.
 
 #include <QDockWidget>
 #include <QFile>
@@ -93,7 +93,7 @@ class TestTranslations : public QObject {
         }
     }
 
-    // The sources are English but for their numbers: "%n message(s)".
+    // The sources are English except for plurals: "%n message(s)".
     void english_hasOneAndMany_ofWhateverCounts() {
         QStringList counted, english;
         for (const Entry& entry : entriesOf(QStringLiteral("de"))) {
@@ -147,7 +147,7 @@ class TestTranslations : public QObject {
 
     // Last: a language stays for the rest of the program.
     void window_speaksGerman() {
-        const QTemporaryDir qt;  // whatever stands there under this name is taken for Qt's own
+        const QTemporaryDir qt;  // a file of this name counts as Qt's own
         const QString catalogue = qt.filePath(QStringLiteral("qtbase_de.qm"));
         QVERIFY(QFile::copy(QStringLiteral(":/i18n/offstage_de.qm"), catalogue));
         speak(*qApp, QStringLiteral("de"), qt.path());

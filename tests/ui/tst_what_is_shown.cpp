@@ -1,5 +1,5 @@
-// What panels say: whether a speed is measured, simulated or forecast; differences; what was changed; why a control is
-// grey; the palette and the list of conversations.
+// The texts of panels: whether a speed is measured, simulated or forecast; differences;
+// changes; why a control is disabled; the palette and the list of conversations.
 #include <cmath>
 
 #include <QComboBox>
@@ -61,7 +61,7 @@ struct Bench {
     ~Bench() { engine.shutdown(); }
 };
 
-// How every number of tokens/s on the screen says what it is.
+// Every number of tokens/s on the screen must have its kind.
 QStringList bareSpeeds(const QWidget& root) {
     static const QRegularExpression speed(QStringLiteral("\\d tokens/s(?! \\((measured|simulated|forecast)\\))"));
     QStringList bare;
@@ -93,11 +93,12 @@ class TestWhatIsShown : public QObject {
         QCOMPARE(bareSpeeds(*f.window), QStringList());
     }
 
-    // Each piece of an answer brings another speed and another place in the context: that must not lay the window out.
+    // Each piece of an answer brings another speed and another place in the context: that
+    // must not lay the window out.
     void speed_whileAnAnswerIsWritten_laysNothingOut() {
         Script script;
         script.residents = 3;
-        script.emulated = true;  // how fast the text came is another number with each piece
+        script.emulated = true;  // the speed of the text's arrival changes with each piece
         script.answer = longAnswer(150);
         script.tokensPerSecond = 100;
         WindowFixture f(script);
@@ -136,7 +137,8 @@ class TestWhatIsShown : public QObject {
         QCOMPARE(bareSpeeds(*f.window), QStringList());
     }
 
-    // An answer that is not the model's own says so, and the window does as long as such answers are written.
+    // An answer that is not the model's own is marked, and so is the window while such
+    // answers are written.
     void theta_isSaidOfTheAnswer_andInTheStatusBar() {
         auto stage = std::make_shared<Stage>();
         MainWindow::Options options;
@@ -203,7 +205,7 @@ class TestWhatIsShown : public QObject {
         QVERIFY(window.hardwareText().contains(bytesText(4096 * kMiB)));
     }
 
-    // The status line and What if named two speeds of one model, and nobody could tell why.
+    // The status line and What if showed two speeds of one model, without an explanation.
     void whatIf_namesBothSpeedsOfWhatRunsHere_andSortsTheOthers() {
         if (!QFileInfo::exists(demoModel())) {
             QSKIP("the demo model is not in this tree");
@@ -298,7 +300,7 @@ class TestWhatIsShown : public QObject {
         QVERIFY2(panel.medianText().startsWith(QStringLiteral("Median of 3 runs")), qPrintable(panel.medianText()));
     }
 
-    // Pinned, taken off, in other bits: seen whatever the map shows.
+    // Pinned, evicted, in other bits: visible in every channel of the map.
     void experts_thatWereChanged_areMarkedInEveryChannel() {
         Script script;
         script.residents = 3;
@@ -376,7 +378,8 @@ class TestWhatIsShown : public QObject {
         QVERIFY2(text.endsWith(QStringLiteral("145.0 MiB more.")), qPrintable(text));
     }
 
-    // The sides of a layer work at the same time: their lanes begin together, and who waited is said.
+    // The sides of a layer work at the same time: their lanes begin together, and idle
+    // time is shown.
     void dispatch_namesIdleTime_andDrawsSidesSideBySide() {
         Script script;
         script.residents = 3;

@@ -94,7 +94,7 @@ class TestWheel : public QObject {
         QCOMPARE(combo->currentIndex(), 1);
         QCOMPARE(slider->value(), 40);
 
-        // Whoever chose one of them turns it.
+        // With the focus the wheel changes it.
         s.area.verticalScrollBar()->setValue(100);
         spin->setFocus();
         turnWheel(*spin, 2);

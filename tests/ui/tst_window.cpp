@@ -1,4 +1,4 @@
-// The window on the scripted engine: what a person does, and what comes of it.
+// The window on the scripted engine: a user's actions, and their effects.
 #include <random>
 
 #include <QAbstractItemModelTester>
@@ -251,7 +251,8 @@ class TestWindow : public QObject {
         QCOMPARE(f.stage->requests()[1].messages[0].content, std::string("next"));
     }
 
-    // A long prompt says how far it is, in the answer and in the status line, until the first token.
+    // A long prompt shows its progress, in the answer and in the status line, until the
+    // first token.
     void prompt_long_saysHowMuchOfItIsRead() {
         Script script = slow();
         script.promptMs = 60'000;
@@ -508,7 +509,7 @@ class TestWindow : public QObject {
         auto* spin = f.window->samplingPanel().findChild<QSpinBox*>();
         QVERIFY(spin);
         f.window->samplingPanel().setSampling(sampling);
-        spin->setValue(spin->value() + 1);  // as a person would: announces the whole
+        spin->setValue(spin->value() + 1);  // as a user would: announces the whole
         spin->setValue(spin->value() - 1);
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Stopped);

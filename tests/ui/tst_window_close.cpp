@@ -1,4 +1,4 @@
-// The window's end, with a disk that takes what was written and with one that does not.
+// The window's end, with a disk that accepts the data and with one that does not.
 #include <QPushButton>
 #include <QTest>
 
@@ -16,7 +16,8 @@ using offstage::test::WindowFixture;
 
 namespace {
 
-// A window in which "kept" was asked and saved; then another program took the file for itself, and "new" was asked.
+// A window in which the prompt "kept" was sent and saved; then another program locked the
+// file, and "new" was sent.
 struct Refused {
     Refused() {
         f.openAndWait();
@@ -72,7 +73,7 @@ class TestWindowClose : public QObject {
         QCOMPARE(t.nNewOnDisk(), 1);
     }
 
-    // Before anybody closes anything: as long as it lasts, and no longer.
+    // Before any attempt to close: as long as it lasts, and no longer.
     void unsaved_isSaid() {
         Refused t;
         const auto line = [&t] {

@@ -1,5 +1,6 @@
-// The window where two things meet: a menu and a conversation that is rebuilt, a benchmark and a prompt, an edit and an
-// answer, the keyboard and whatever has the focus.
+// The window where two things interact: a menu and a conversation that is rebuilt, a
+// benchmark and a prompt, an edit and an answer, the keyboard and the widget with the
+// focus.
 #include <QAction>
 #include <QContextMenuEvent>
 #include <QDockWidget>
@@ -217,7 +218,7 @@ class TestWindowCrossings : public QObject {
         QCOMPARE(f.stage->requests().size(), requests);
         askAndWait(f, QStringLiteral("second"));
         QCOMPARE(f.stage->requests().back().messages[1].content, std::string("what I would have said"));
-        // What the model wrote is as it was, and nothing is being edited there.
+        // The model's text is unchanged, and nothing is being edited there.
         QVERIFY(f.window->chat().switchBranch(f.messages()[1].id, -1));
         QCOMPARE(f.last().text, written);
         QVERIFY(!widgetOf(f, 1)->editor());
@@ -331,7 +332,7 @@ class TestWindowCrossings : public QObject {
         QTRY_VERIFY(shows(conversation));
         f.type(QStringLiteral("and more"));
         QTRY_VERIFY(shows(conversation + asTokens(8)));
-        // Of what a benchmark computes nothing belongs to the conversation.
+        // No output of a benchmark belongs to the conversation.
         f.stage->setScript(endless());
         BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
         QVERIFY(runner.runScenario({}));
@@ -375,7 +376,7 @@ class TestWindowCrossings : public QObject {
             return widget ? widget->body().marks(TextMark::PickedToken) : QList<QPair<int, int>>();
         };
         QCOMPARE(marks(), (QList<QPair<int, int>>{{at.begin, at.end}}));
-        // Elsewhere nothing is counted yet; the token and its experts are still what is looked at.
+        // Elsewhere nothing is counted yet; the token and its experts stay selected.
         f.window->newConversation();
         QTRY_VERIFY(f.window->expertsPanel().map().rows() == 8 &&
                     !f.window->expertsPanel().map().highlighted().empty());
@@ -457,7 +458,7 @@ class TestWindowCrossings : public QObject {
         askAndWait(f, QStringLiteral("two"));
         all << QStringLiteral("balanced is kept");
         QCOMPARE(logged(), all);
-        // More than the engine keeps: what it has let go is not made up.
+        // More than the engine keeps: dropped ones are not invented.
         script.decisions = {"a", "b", "c", "d", "e"};
         f.stage->setScript(script);
         askAndWait(f, QStringLiteral("three"));

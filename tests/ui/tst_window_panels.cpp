@@ -1,5 +1,5 @@
-// The window with its panels open, on the real engine: what a person steers while the answer is being written, and what
-// becomes of panels when the model changes or the window goes.
+// The window with its panels open, on the real engine: the user's control while the
+// answer is being written, and the panels when the model changes or the window closes.
 #include <QAction>
 #include <QDockWidget>
 #include <QFile>
@@ -57,8 +57,9 @@ class TestWindowPanels : public QObject {
     // An answer that goes on for a while.
     void askAtLength() {
         Sampling sampling;
-        // As good as evenly from all tokens: with this seed none of 1,500 is the answer's end, and the seed alone
-        // decides that. At lower temperatures the arithmetic, chosen by measuring, has a say as well.
+        // Almost evenly from all tokens: with this seed none of 1,500 is the answer's
+        // end, and only the seed decides that. At lower temperatures the arithmetic,
+        // chosen by measurements, matters as well.
         sampling.sampler.seed = 4;
         sampling.sampler.temperature = 100.0f;
         sampling.sampler.top_k = 0;

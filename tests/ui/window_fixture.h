@@ -1,5 +1,6 @@
 #pragma once
-// What the window's tests share: a main() with a settings folder of its own, and a window on the scripted engine.
+// Shared by the window's tests: a main() with a separate settings folder, and a window on
+// the scripted engine.
 
 #include <memory>
 
@@ -37,7 +38,7 @@ class WindowFixture {
     std::unique_ptr<ui::MainWindow> window;
 };
 
-// How many events of a type an object was sent since this was made.
+// The number of events of a type that an object got since this was made.
 class EventCount : public QObject {
   public:
     EventCount(QObject& watched, QEvent::Type type) : m_type(type) { watched.installEventFilter(this); }
@@ -54,13 +55,13 @@ class EventCount : public QObject {
     int m_count = 0;
 };
 
-// What the tests of the real engine open: resources/demo-model, or the file that OFFSTAGE_DEMO_MODEL names, the same
-// model in another format.
+// The model for tests of the real engine: resources/demo-model, or the file that
+// OFFSTAGE_DEMO_MODEL names, the same model in another format.
 QString demoModel();
 // VRAM of an emulated GPU that holds some of its experts and not all: `ofTheFolder`, or what such a file needs.
 quint64 demoVram(quint64 ofTheFolder, qint64 context);
 
-// Runs a test object headless, with settings that touch nobody's.
+// Runs a test object headless, with separate settings.
 int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run);
 
 }  // namespace offstage::test

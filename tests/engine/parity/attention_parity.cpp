@@ -65,7 +65,7 @@ const std::vector<std::vector<TestSequences::Length>>& attention_steps() {
     return steps;
 }
 
-// What rotating a head's row gives at place i, and what it is when it is not rotated.
+// The value of a head's row at place i after rotation, or unrotated.
 Expected rotated_value(const AttentionShape& shape, const float* head, std::int64_t i, const float* cos,
                        const float* sin) {
     const std::int64_t half = shape.rotary_dim / 2;
@@ -114,7 +114,8 @@ void check_rotate_and_store(Backend& backend, const Promise&) {
             const std::vector<float> rotated = qkv.download();
             PARITY_VERIFY(mismatch(rotated, want, 1e-6));
 
-            // The cache holds what qkv now does, and nothing else has changed.
+            // The cache must hold qkv's present keys and values, and nothing else may
+            // have changed.
             std::vector<std::byte> cache = sequences.made();
             for (const AttentionSegment& segment : sequences.segments()) {
                 for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
@@ -193,7 +194,7 @@ void check_rotate_and_store_latent(Backend& backend, const Promise&) {
     }
 }
 
-// to[0 .. value_dim) += what a head's query at place `last` attends to.
+// to[0 .. value_dim) += the attention of a head's query at place `last`.
 void add_attention(const AttentionShape& shape, const float* query, const float* sink,
                    const std::vector<std::vector<float>>& keys, const std::vector<std::vector<float>>& values,
                    std::int64_t last, Expected* to) {
@@ -219,8 +220,8 @@ void add_attention(const AttentionShape& shape, const float* query, const float*
     }
 }
 
-// Layer kLayer's attention to random keys and values, with random sinks if asked for:
-// against the same thing in double precision.
+// Layer kLayer's attention to random keys and values, with random sinks if requested:
+// against the same in double precision.
 QString mismatch_of_attention(Backend& backend, AttentionShape shape, kernels::KvType type, bool has_sinks,
                               const std::vector<TestSequences::Length>& lengths) {
     constexpr std::int64_t kLayers = 2;
@@ -289,7 +290,8 @@ void check_attend_bf16_prompts(Backend& backend, const Promise&) {
     }
 }
 
-// Of results with all blocks on the device and with some in host memory; empty: none.
+// Compares results with all blocks on the device and with some in host memory; empty:
+// equal.
 QString difference_by_place(Backend& backend, const AttentionShape& shape, kernels::KvType type,
                             const std::vector<TestSequences::Length>& lengths) {
     using Blocks = TestSequences::Blocks;
@@ -305,7 +307,7 @@ QString difference_by_place(Backend& backend, const AttentionShape& shape, kerne
     return same_bits<float>(results[0], results[1]) ? QString() : QStringLiteral("bits differ");
 }
 
-// Where the blocks lie changes no bit of the result.
+// The places of the blocks change no bit of the result.
 void check_blocks_in_host_memory(Backend& backend, const Promise&) {
     std::vector<KvCase> cases;
     for (const AttentionShape& shape : {grouped_attention(8, 2, 64), grouped_attention(4, 2, 128, 100),

@@ -1,4 +1,4 @@
-// For weights in the blocks that files have them in.
+// Checks with weights in files' blocks.
 #include "tests/engine/parity/backend_parity.h"
 #include "tests/engine/parity/test_experts.h"
 #include "tests/kernels/expert_reference.h"
@@ -115,7 +115,7 @@ void check_experts_blocks(Backend& backend, const Promise& promise) {
     }
 }
 
-// Matrices of one expert in types of their own, of files and plain, and layers of several
+// Matrices of one expert in different types, of files and plain, and layers of several
 // layouts: one call of each in a step.
 void check_experts_of_mixed_blocks(Backend& backend, const Promise& promise) {
     constexpr std::int64_t kHidden = 256;

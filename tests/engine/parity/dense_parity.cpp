@@ -28,7 +28,7 @@ void check_embed(Backend& backend, const Promise&) {
     }
 }
 
-// A row's norm, added to `want`.
+// Adds a row's norm to `want`.
 void add_norm(const NormWeights& norm, const float* row, const float* weight, const float* bias,
               std::vector<Expected>& want) {
     const auto n = static_cast<double>(norm.dim);
@@ -74,7 +74,7 @@ void check_norm(Backend& backend, const Promise&) {
     }
 }
 
-// Pieces in the middle of rows: what lies before and behind them stays.
+// Pieces in the middle of rows: the values around them stay.
 void check_norm_pieces(Backend& backend, const Promise&) {
     for (const std::int64_t dim : {20, 64, 128}) {
         for (const std::int64_t n_pieces : {1, 3, 12}) {

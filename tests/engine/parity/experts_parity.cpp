@@ -49,7 +49,7 @@ void check_experts_packed(Backend& backend, const Promise& promise) {
         check(768, 16, {{{0, some_tokens(5, 3, 1)}, {1, some_tokens(8, 0, 3)}}, {{1, some_tokens(1, 0, 1)}}});
         check(1280, 5, {{{1, some_tokens(2, 0, 1)}}, {{0, some_tokens(3, 0, 1)}}});
         check(640, 17, {{{1, some_tokens(1, 0, 1)}}, {{0, some_tokens(33, 0, 1)}}});
-        // Of one neuron nothing is averaged: a product's last bits show.
+        // With one neuron nothing is averaged: a product's last bits show.
         check(1088, 1, {{{0, some_tokens(2, 0, 1)}}, {{1, some_tokens(8, 0, 1)}}});
         // More columns than a block takes, and than HQQ2's super groups have.
         check(2112, 18, {{{1, some_tokens(1, 0, 1)}}});
@@ -57,7 +57,7 @@ void check_experts_packed(Backend& backend, const Promise& promise) {
     }
 }
 
-// Each expert of a step in a format of its own.
+// Each expert of a step in a different format.
 void check_experts_of_mixed_formats(Backend& backend, const Promise& promise) {
     constexpr std::int64_t kHidden = 128;
     const std::vector<WeightType> types = {WeightType::kHqq2, WeightType::kBf16, WeightType::kHqq4, WeightType::kHqq4,
@@ -74,7 +74,8 @@ void check_experts_of_mixed_formats(Backend& backend, const Promise& promise) {
     if (!QTest::currentTestFailed()) check_step(promise, experts, kHidden, inputs, several);
 }
 
-// Matrices of one expert in formats of their own, w2 either way round, few rows and many.
+// Matrices of one expert in different formats, w2 in both orientations, few rows and
+// many.
 void check_experts_of_mixed_matrices(Backend& backend, const Promise& promise) {
     constexpr std::int64_t kHidden = 128;
     std::vector<kernels::ExpertLayout> layouts;
@@ -152,7 +153,7 @@ void check_experts_in_company(Backend& backend, const Promise& promise) {
     }
 }
 
-// In company of its own format and of others.
+// Beside experts of its own format and of others.
 void check_experts_packed_in_company(Backend& backend, const Promise& promise) {
     for (const WeightType type : kPackedTypes) {
         const std::vector<WeightType> types = {type, type, WeightType::kHqq3, WeightType::kBf16, type};

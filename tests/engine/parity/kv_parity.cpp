@@ -6,7 +6,7 @@ namespace offstage::engine::parity {
 
 namespace {
 
-// What DeltaNetShape says, in double. `kept` is what a layer keeps of the sequence.
+// DeltaNetShape's definition, in double. `kept`: a layer's state of the sequence.
 std::vector<double> delta_net_rows(const kernels::DeltaNetShape& shape, std::span<const float> qkv,
                                    std::span<const float> decay_beta, std::span<const float> z,
                                    std::span<const float> convolution, std::span<const float> rate,
@@ -67,7 +67,7 @@ std::vector<double> delta_net_rows(const kernels::DeltaNetShape& shape, std::spa
     return out;
 }
 
-// Two sequences in a step, one with a state and one that begins; the first goes on in a
+// Two sequences in a step, one with a state and one that begins; the first continues in a
 // second step.
 void check_delta_net(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayer = 1;

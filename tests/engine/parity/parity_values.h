@@ -1,6 +1,5 @@
 #pragma once
-// What the checks of a device compute with: values in its memory, random weights, and what is
-// expected of results.
+// Values for the checks of a device: in its memory, random weights, and expected results.
 
 #include <cmath>
 #include <cstdint>
@@ -23,17 +22,18 @@ using kernels::WeightType;
 using kernels::test::grouped_attention;
 using kernels::test::latent_attention;
 
-// What a device is held to.
+// The accuracy required of a device.
 struct Promise {
-    // Of products and experts with more than kFewRows rows, as a share of the sum of the magnitudes of what is added
-    // up. A device that rounds inputs to 16 bits for these says so here.
+    // For products and experts with more than kFewRows rows, as a share of the sum of the
+    // magnitudes of the terms. For a device that rounds inputs to 16 bits it is larger.
     double batched_tolerance = 3e-6;
     bool bit_exact = true;  // a row of experts() has the same bits in any company
-    // Inputs of products with files' blocks are rounded to 8 bits: those that are expected too, then.
+    // Inputs of products with files' blocks are rounded to 8 bits, also for the expected
+    // results.
     bool byte_inputs = false;
 
     bool rounds(WeightType type) const { return byte_inputs && kernels::is_blocks(type); }
-    // Of experts with many rows: all matrices are in blocks, or none is multiplied so.
+    // For experts with many rows: all matrices are in blocks, or none is multiplied so.
     bool rounds(WeightType type, const kernels::ExpertLayout& layout, std::int64_t n_rows) const {
         return rounds(type) &&
                (n_rows <= kFewRows || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
@@ -50,7 +50,7 @@ inline constexpr WeightType kPackedTypes[] = {WeightType::kInt8, WeightType::kHq
 // Reserved before every check: no check takes a larger step.
 Backend::StepShape largest_step();
 
-// Until the device has computed what it was given.
+// Waits until the device has finished its work.
 void finish(Backend& backend);
 
 // Values in the device's memory. The host's copy is kept, because upload() reads it until the next host_wait.

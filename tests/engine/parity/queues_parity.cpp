@@ -185,7 +185,8 @@ void check_memory_budget(Backend& backend, const Promise&) {
     QVERIFY(memory.usage().high_water_bytes <= memory.usage().budget_bytes);
 }
 
-// What reserve() takes is what scratch_bytes() said, to the arena's rounding; so a plan can count on it.
+// reserve() allocates the size from scratch_bytes(), except for the arena's rounding; so
+// a plan can rely on it.
 void check_reserve(Backend& backend, const Promise&) {
     const auto workspace = [&] {
         return backend.memory().usage().by_use[static_cast<std::size_t>(MemoryUse::kWorkspace)];
@@ -193,7 +194,7 @@ void check_reserve(Backend& backend, const Promise&) {
     const std::uint64_t said = backend.scratch_bytes(largest_step());
     QVERIFY(workspace() <= said + 64 * 256);
     const std::uint64_t before = workspace();
-    backend.reserve(largest_step());  // again: no more
+    backend.reserve(largest_step());  // again: nothing more is allocated
     QCOMPARE(workspace(), before);
     Backend::StepShape small = largest_step();
     small.n_tokens = 1;

@@ -5,7 +5,8 @@ namespace offstage::engine::parity {
 
 namespace {
 
-// Against the reference in double precision. Where two experts are as good as equal, rounding may choose either.
+// Against the reference in double precision. If two experts are almost equal, rounding
+// may choose either.
 void check_routing(Backend& backend, const kernels::RouterSpec& spec, std::int64_t n, bool biased,
                    bool scaled = false) {
     constexpr std::int64_t kHidden = 72;
@@ -61,8 +62,8 @@ void check_route(Backend& backend, const Promise&) {
     }
 }
 
-// Experts whose gates are the same, or nothing that can be compared: the lower index first, and never one that the
-// model has not.
+// Experts whose gates are equal, or NaN: the lower index first, and never one that does
+// not exist.
 void check_route_of_equals(Backend& backend, const Promise&) {
     constexpr std::int64_t kHidden = 8;
     for (kernels::RouterSpec spec : kernels::test::router_specs()) {

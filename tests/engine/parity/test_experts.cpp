@@ -9,7 +9,7 @@ namespace offstage::engine::parity {
 
 namespace {
 
-// To 8 bits; the spread of what rounding before may bring to another code is that code's step.
+// To 8 bits; earlier rounding may change a code, so the spread is that code's step.
 void round_activations(std::vector<double>& activations, std::vector<double>& spreads) {
     constexpr double kTolerance = Promise::kTolerance;
     const std::vector<float> floats(activations.begin(), activations.end());
@@ -111,8 +111,8 @@ std::vector<Expected> TestExperts::expected(std::size_t expert, const float* x, 
         }
         const double activated = kernels::test::gate_in_double(spec, gate.value);
         const double factor = kernels::test::up_in_double(spec, up.value);
-        // How far rounding inside the two sums can move the activation (its slope is
-        // at most 1.2).
+        // How far rounding inside the two sums can move the activation (its slope is at
+        // most 1.2).
         const bool adds_one = spec.activation == kernels::Activation::kClamped;
         activations.push_back(activated * factor);
         spreads.push_back(1.2 * gate.magnitude * std::abs(factor) +

@@ -25,7 +25,8 @@ class TestExperts {
         return {experts_[expert].block->data(), experts_[expert].layout};
     }
 
-    // Runs the calls (expert, rows) in one step. Rows are in the calls' order, `gap` rows of nobody before each call.
+    // Runs the calls (expert, rows) in one step. Rows are in the calls' order, with `gap`
+    // unused rows before each call.
     struct Share {
         std::size_t expert;
         std::vector<std::int32_t> tokens;
@@ -36,13 +37,13 @@ class TestExperts {
     };
     Result run(std::span<const Share> shares, const OnDevice<float>& inputs, std::int64_t gap) const;
 
-    // Rows of one token and expert each, as the device finds them in a table; elsewhere: an expert that it lacks, whose
-    // rows are kUntouched.
+    // Rows of one token and expert each, found by the device in a table; elsewhere: an
+    // expert that it lacks, whose rows are kUntouched.
     static constexpr float kUntouched = 77.0f;
     std::vector<float> choose(const std::vector<std::int32_t>& chosen, const std::vector<std::int32_t>& row_token,
                               const OnDevice<float>& inputs, std::int32_t elsewhere = -1) const;
 
-    // Of a row of an expert that has n_rows of them.
+    // For a row of an expert that has n_rows of them.
     std::vector<Expected> expected(std::size_t expert, const float* x, const Promise& promise,
                                    std::int64_t n_rows) const;
 
@@ -71,11 +72,11 @@ class TestExperts {
 // n different tokens of 64, in order when `apart` is 1, else scattered.
 std::vector<std::int32_t> some_tokens(std::int64_t n, std::int32_t first, std::int32_t apart);
 
-// One step's results, and the rows of nobody before each call.
+// One step's results, and the unused rows before each call.
 void check_step(const Promise& promise, const TestExperts& experts, std::int64_t hidden, const OnDevice<float>& inputs,
                 const std::vector<TestExperts::Share>& shares);
-// The first expert's rows come out the same alone and in company of the next four,
-// wherever their inputs lie.
+// The first expert's rows have the same results alone and beside the next four, for any
+// addresses of the inputs.
 void check_company(Backend& backend, const Promise& promise, const TestExperts& experts, std::int64_t hidden,
                    std::initializer_list<std::int64_t> all_n);
 // The device's own choice among experts of one layout gives the bits of calls of one row.

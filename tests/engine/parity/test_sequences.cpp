@@ -52,7 +52,7 @@ TestSequences::TestSequences(Backend& backend, const AttentionShape& shape, std:
                             order.begin() + static_cast<std::ptrdiff_t>(taken + n_blocks[s]));
         taken += n_blocks[s];
         std::vector<std::byte*> addresses;
-        // What lies before the first token's window is not there any more.
+        // Blocks before the first token's window are not there any more.
         const std::int64_t first_seen = shape.window > 0 ? lengths[s].past + 1 - shape.window : 0;
         for (const std::size_t block : table.blocks) {
             const auto end = static_cast<std::int64_t>(addresses.size() + 1) * kernels::kKvBlockTokens;

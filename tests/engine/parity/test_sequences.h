@@ -13,8 +13,8 @@ namespace offstage::engine::parity {
 // Blocks full of random rows.
 std::vector<std::byte> random_cache(const kernels::KvShape& shape, std::int64_t n_blocks, std::uint32_t seed);
 
-// A KV cache with random contents in every block, and sequences whose blocks lie anywhere in it: some of them in host
-// memory, where the device can use that.
+// A KV cache with random contents in every block, and sequences with blocks anywhere in
+// it: some of them in host memory, if the device can use that.
 class TestSequences {
   public:
     struct Length {
@@ -34,7 +34,7 @@ class TestSequences {
     const std::vector<std::byte>& made() const { return on_device_->host(); }
     std::vector<std::byte> contents() const;
 
-    // Where a key (part 0) or value (part 1) of a segment lies among them.
+    // The place of a segment's key (part 0) or value (part 1) among them.
     std::size_t place(std::int64_t layer, std::int64_t part, std::int64_t kv_head, const AttentionSegment& segment,
                       std::int64_t key) const;
     // The same as it was made, widened.
@@ -57,7 +57,7 @@ class TestSequences {
     std::int64_t n_rows_ = 0;
 };
 
-// Of the rows that the queries are taken from.
+// For the rows that the queries are taken from.
 std::int64_t query_stride(const AttentionShape& shape);
 
 }  // namespace offstage::engine::parity
