@@ -1,5 +1,5 @@
-// What people read keeps its promises: documents are as short as they should be, their links lead somewhere, and the
-// files and names of code that they mention exist.
+// Checks documents for readers: they are short enough, their links work, and the files
+// and names of code that they mention exist.
 #include <QDir>
 #include <QDirIterator>
 #include <QFile>
@@ -28,7 +28,7 @@ QStringList pagesIn(const QString& folder) {
     return paths;
 }
 
-// For those who change the code.
+// The documents for developers.
 QStringList floorDocuments() {
     return {QStringLiteral("engine/README.md"), QStringLiteral("kernels/README.md"), QStringLiteral("ui/README.md"),
             QStringLiteral("tests/README.md")};
@@ -40,7 +40,7 @@ QStringList documents() {
            floorDocuments() + pagesIn(kManual) + pagesIn(QStringLiteral("tests/bench/results"));
 }
 
-// Without what is code: blocks and spans.
+// Returns the text without code blocks and spans.
 QString withoutCode(const QString& text) {
     static const QRegularExpression blocks(QStringLiteral("^    .*$"), QRegularExpression::MultilineOption);
     static const QRegularExpression spans(QStringLiteral("`[^`]*`"));
@@ -65,7 +65,7 @@ QStringList spansIn(const QString& text) {
     return captures(text, span);
 }
 
-// The names that forges give to headings.
+// The anchor names that forges give to headings.
 QSet<QString> anchorsOf(const QString& text) {
     static const QRegularExpression heading(QStringLiteral("^#+ (.*)$"), QRegularExpression::MultilineOption);
     static const QRegularExpression others(QStringLiteral("[^\\w -]"), QRegularExpression::UseUnicodePropertiesOption);
@@ -76,7 +76,7 @@ QSet<QString> anchorsOf(const QString& text) {
     return anchors;
 }
 
-// Empty: it leads somewhere.
+// Returns an empty text if the link leads somewhere.
 QString complaintAbout(const QString& document, const QString& link) {
     if (link.contains(QStringLiteral("://"))) {
         return {};
@@ -100,7 +100,7 @@ bool isPath(const QString& span) {
     return path.match(span).hasMatch();
 }
 
-// A path, or a pattern that some file fits.
+// Whether the path exists, or some file fits the pattern.
 bool exists(const QString& path) {
     const QString whole = QDir::cleanPath(root().filePath(path));
     if (!path.contains(u'*')) {
@@ -217,7 +217,7 @@ class TestDocuments : public QObject {
         QVERIFY(!exists(QStringLiteral("engine/no_such_file.h")) && !exists(QStringLiteral("engine/*.nothing")));
     }
 
-    // Types and functions, in the documents for those who change the code.
+    // Types and functions, in the documents for developers.
     void namesThatAreUsed_areInTheSource() {
         static const QRegularExpression name(QStringLiteral("^([A-Za-z]\\w*)(::\\w+)?(\\(\\))?$"));
         const QSet<QString> words = wordsOfTheSource();
