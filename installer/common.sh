@@ -1,11 +1,13 @@
 # shellcheck shell=bash
-# Shared by installer/run, installer/test and .ci/run: packages, configuring, building.
-# All that it says goes to stderr, so that stdout belongs to the program that is started. Sourced, never run.
+# Packages, configuration and builds for installer/run, installer/test and .ci/run, which
+# source this file. All messages go to stderr: stdout belongs to the program that is
+# started.
 
 unset CDPATH
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 log=$root/build/installer.log
-# What decides whether the programs must be built again. Tests are not in it: installer/test always asks ninja.
+# If one of these files is newer than the programs, they must be built again. Tests are
+# not listed: installer/test always runs ninja.
 program_sources=(CMakeLists.txt CMakePresets.json app engine kernels ui resources tests/CMakeLists.txt)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -16,7 +18,8 @@ fail() {
 }
 
 # ---------------------------------------------------------------- running commands with a log
-# One line that is rewritten on a terminal; a line per tenth of the way elsewhere.
+# Shows one line that is rewritten on a terminal; elsewhere a line for each tenth of the
+# work.
 show_progress() {  # LABEL < output of apt-get, cmake or ninja
     local label=$1 line place total tenth last_tenth=0
     while IFS= read -r line; do
@@ -43,7 +46,7 @@ show_progress() {  # LABEL < output of apt-get, cmake or ninja
     if [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
-# The command's output goes to the log alone; its status is returned.
+# Runs the command with its output in the log only, and returns its status.
 logged() {  # LABEL COMMAND...
     local label=$1 started=$SECONDS status
     shift
@@ -66,7 +69,8 @@ fail_with_log() {  # MESSAGE
 # ---------------------------------------------------------------- packages
 wanted_packages() { sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' -- "$root/installer/packages.txt"; }
 
-# The lines of packages.txt of which nothing is installed. About 20 milliseconds.
+# Prints the lines of packages.txt of which no package is installed. Takes about 20
+# milliseconds.
 missing_packages() {
     local installed line name names found
     # shellcheck disable=SC2046  # one word per package name is wanted here
@@ -83,7 +87,8 @@ missing_packages() {
 
 in_archive() { apt-cache show --no-all-versions "$1" 2>/dev/null | grep -q '^Filename:'; }
 
-# One name for each missing line: the first that the archive offers, else the first.
+# Prints one name for each missing line: the first that the archive offers, or else the
+# first.
 choose_packages() {  # < lines of missing_packages
     local line name names chosen
     while IFS= read -r line; do
@@ -99,7 +104,8 @@ choose_packages() {  # < lines of missing_packages
     done
 }
 
-# apt-get must not inherit a strict umask: what the packages' own scripts create has to be readable by everybody.
+# apt-get must not inherit a strict umask: all users must be able to read the files that
+# the packages' scripts create.
 apt_get() {
     (
         umask 022
@@ -151,7 +157,7 @@ install_packages() {
     fi
     say "Installing $(wc -w <<<"$names") packages and what they need: ${names% }"
 
-    # Package lists are fetched only where they are absent or do not know a package.
+    # Fetch package lists only if they are absent or do not list a package.
     for name in $names; do
         if ! in_archive "$name"; then
             logged "Fetching the package lists" apt_get update ||
@@ -162,7 +168,7 @@ install_packages() {
     done
     # shellcheck disable=SC2086  # one word per package name is wanted here
     if ! logged "Installing packages" apt_get install -y --no-install-recommends $names; then
-        # Lists that are too old name files that are gone: fetch new ones and try once more.
+        # Lists that are too old name removed files: fetch new lists and try once more.
         if ! logged "Fetching the package lists" apt_get update ||
             ! logged "Installing packages" apt_get install -y --no-install-recommends $names; then
             fail_with_log "The packages could not be installed."
@@ -170,7 +176,7 @@ install_packages() {
     fi
 }
 
-# Systems without apt: say what is needed, and go on if the tools are there.
+# For systems without apt: lists what is needed, and goes on if the tools are there.
 install_by_hand() {
     local tool lacking=()
     for tool in cmake ninja c++ pkg-config; do
@@ -185,21 +191,22 @@ install_by_hand() {
 }
 
 # ---------------------------------------------------------------- building
-# What a control group leaves of its memory, in bytes; nothing where it has no limit.
-# group_room FOLDER LIMIT_FILE USAGE_FILE PREFIX: the last is what names of memory.stat begin with.
+# group_room FOLDER LIMIT_FILE USAGE_FILE PREFIX: prints the free bytes of a control
+# group's memory, or nothing if it has no limit. PREFIX begins the names in memory.stat.
 group_room() {
     local limit used
     limit=$(cat "$1/$2" 2>/dev/null)
     if ! [[ $limit =~ ^[0-9]+$ ]] || ((limit >= 1 << 60)); then return; fi
-    # Pages of files that were read count as used, but are given back when memory is wanted.
+    # Cached pages of files count as used, but the kernel frees them when memory is
+    # needed.
     used=$(awk -v prefix="$4" '$1 == prefix "active_file" || $1 == prefix "inactive_file" { cache += $2 }
         NF == 1 { used = $1 } END { printf "%d", used - cache }' "$1/$3" "$1/memory.stat" 2>/dev/null)
     echo $((limit - ${used:-0}))
 }
 
-# The least of what this process's control groups leave, of both versions and with the groups above. As
-# engine/device/memory_size.cpp, but for mounts at the usual places alone.
-groups_room() {  # FOLDER: before /proc and /sys; tests name one
+# Prints the least free memory of this process's control groups and their parents, of both
+# versions. Like engine/device/memory_size.cpp, but only for mounts at the usual places.
+groups_room() {  # FOLDER: the prefix of /proc and /sys; tests pass one
     local system=$1 line controllers path folder top room least=
     while IFS= read -r line; do
         path=${line#*:*:}
@@ -214,7 +221,7 @@ groups_room() {  # FOLDER: before /proc and /sys; tests name one
         else
             continue
         fi
-        if [[ $path == */..* ]]; then path=/; fi  # seen from inside a container
+        if [[ $path == */..* ]]; then path=/; fi  # inside a container
         folder=$top${path%/}
         while :; do
             room=$(group_room "$folder" "$@")
@@ -226,7 +233,8 @@ groups_room() {  # FOLDER: before /proc and /sys; tests name one
     if [ -n "$least" ]; then echo "$least"; fi
 }
 
-# One job per core, but no more than one per GB of memory that is free: large C++ files take that much.
+# Prints one job per core, but at most one per GB of free memory: large C++ files take
+# that much.
 build_jobs() {
     local cores limit available
     cores=$(nproc 2>/dev/null || echo 1)
@@ -241,14 +249,15 @@ build_jobs() {
     echo "$cores"
 }
 
-# configure_and_build PRESET [TARGET...]: all targets when none is named.
+# configure_and_build PRESET [TARGET...]: builds all targets if none is named.
 configure_and_build() {
     local preset=$1 cache=$root/build/$1/CMakeCache.txt fresh=() targets=() jobs
     shift
     if (($# > 0)); then targets=(--target "$@"); fi
-    # A tree that was moved or copied with its build folder: CMake would refuse the old cache.
+    # CMake refuses the old cache of a tree that was moved or copied with its build
+    # folder.
     if [ -e "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
-    # ccache, where it is installed, cannot work in a home that is not writable.
+    # ccache cannot work in a home folder that is not writable.
     if [ -z "${CCACHE_DIR:-}" ] && [ ! -w "${HOME:-/nonexistent}" ]; then export CCACHE_DISABLE=1; fi
     jobs=$(build_jobs)
     (cd "$root" && logged "Configuring ($preset)" cmake --preset "$preset" "${fresh[@]}") ||
@@ -257,8 +266,9 @@ configure_and_build() {
         fail_with_log "The build did not succeed."
 }
 
-# True when the programs are there and nothing that they are made of is newer; one `find`, no CMake, no ninja.
-# The stamp is as old as the start of the last build, and holds the folder in which it was made.
+# Returns true if the programs exist and none of their sources is newer: one `find`,
+# without CMake or ninja. The stamp is as old as the start of the last build, and contains
+# the folder of that build.
 programs_are_current() {
     local stamp=$root/build/release/installer.stamp newer
     [ -x "$root/build/release/bin/offstage" ] && [ -x "$root/build/release/bin/offstage-cli" ] || return 1
@@ -267,9 +277,10 @@ programs_are_current() {
     [ -z "$newer" ]
 }
 
-# Packages, configuration and build of the preset "release": of the named targets, and only when a source is newer than
-# they are, or of everything. Of offstage-node, which is not always built with the others, ninja is asked. One at a time:
-# a second start waits for the first one's build.
+# Installs packages, configures and builds the preset "release". Without targets it builds
+# everything. With targets it builds only if a source is newer than the programs; for
+# offstage-node it always runs ninja, because other builds may leave it out. A second
+# start waits for the first one's build.
 build_release() {  # [TARGET...]
     local stamp=$root/build/release/installer.stamp
     mkdir -p "$root/build/release" 2>/dev/null

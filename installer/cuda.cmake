@@ -1,4 +1,5 @@
-# OFFSTAGE_CUDA: AUTO takes nvcc when there is one that works, ON insists, OFF does not look. Sets OFFSTAGE_HAS_CUDA.
+# OFFSTAGE_CUDA: AUTO uses nvcc if a working one is found, ON requires it, OFF does not
+# search. Sets OFFSTAGE_HAS_CUDA.
 set(OFFSTAGE_HAS_CUDA OFF)
 set(_values AUTO ON OFF)
 if(NOT OFFSTAGE_CUDA IN_LIST _values)
@@ -9,18 +10,19 @@ if(OFFSTAGE_CUDA STREQUAL "OFF")
   return()
 endif()
 
-# NVIDIA's own packages do not put nvcc on the PATH.
+# NVIDIA's packages do not put nvcc on the PATH.
 find_program(OFFSTAGE_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
 mark_as_advanced(OFFSTAGE_NVCC)
 set(_reason "nvcc was not found")
 if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
   if(OFFSTAGE_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    set(ENV{CUDACXX} "${OFFSTAGE_NVCC}")  # a variable would keep check_language from checking
+    set(ENV{CUDACXX} "${OFFSTAGE_NVCC}")  # check_language skips its check if a CMake variable is set
   endif()
-  # Code for the GPU in this machine. Without one: for the oldest generation, and PTX of sm_80, from which the driver
-  # makes code for that one and any later when it first starts. Each generation is minutes of work; packages, which go
-  # to all kinds of machines, are built with -DCMAKE_CUDA_ARCHITECTURES=all-major. The variable CUDAARCHS of the
-  # environment is CMake's own: another default.
+  # Builds code for this machine's GPU. A machine without one builds code for the oldest
+  # generation, and PTX of sm_80, from which the driver generates code for sm_80 and all
+  # later GPUs at the first start. Each generation takes minutes to compile. Packages must
+  # run on all machines and use -DCMAKE_CUDA_ARCHITECTURES=all-major. CMake reads its
+  # default from the environment variable CUDAARCHS, which therefore has priority.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     if(EXISTS /dev/nvidia0)
       set(CMAKE_CUDA_ARCHITECTURES native)
@@ -32,7 +34,8 @@ if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
-    # cuBLAS itself is looked for when a GPU is opened; the build needs its header alone.
+    # The build needs only cuBLAS's header; the program loads the library when it opens a
+    # GPU.
     find_path(OFFSTAGE_CUBLAS_INCLUDE_DIR cublas_v2.h HINTS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
     mark_as_advanced(OFFSTAGE_CUBLAS_INCLUDE_DIR)
     if(OFFSTAGE_CUBLAS_INCLUDE_DIR)
@@ -46,10 +49,10 @@ if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
 endif()
 
 if(OFFSTAGE_HAS_CUDA)
-  set(CMAKE_CUDA_STANDARD 17)  # what nvcc 11 knows, too
+  set(CMAKE_CUDA_STANDARD 17)  # the newest standard of nvcc 11
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # so that the program starts on machines without CUDA
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # the program starts on machines without CUDA
   message(STATUS "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 elseif(OFFSTAGE_CUDA STREQUAL "ON")
   message(FATAL_ERROR

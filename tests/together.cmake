@@ -1,22 +1,22 @@
-# Several tests compiled as one file and linked as one program. Two to three seconds of a
-# test file's compilation are the templates of Qt's and our own headers, which a
-# precompiled header does not contain: each file instantiates them anew.
+# Compiles several tests as one file and links them as one program. Each test file spends
+# two to three seconds of its compilation on templates of Qt's and our own headers: a
+# precompiled header does not contain them, and each file instantiates them again.
 #
-# Each test's file is included within a separate namespace, after the headers of all:
-# names of two tests never collide. The program takes the test's name from the name it is
-# started by, so each test has a link to it under its own name, and is run, by hand and by
-# ctest, like a separate program.
+# Each test's file is included within a separate namespace, after the headers of all
+# tests, so names of two tests never collide. The program takes the test's name from the
+# name that it is started by: each test has a link to the program under the test's name,
+# and both users and ctest run it like a separate program.
 set(OFFSTAGE_TESTS_TOGETHER 1 CACHE STRING "Tests that are compiled as one file (1: each by itself)")
 
-# Tests that are compiled separately: linked with other libraries, or started again by
-# themselves; those with their own operator new, or with names that must be in a namespace
-# of Qt's or ours, are found by their lines.
+# These tests are compiled separately: they are linked with other libraries or start
+# themselves again. The lines below find tests with their own operator new, or with names
+# that must be in a namespace of Qt's or ours.
 set(alone_tests engine_peer_steps engine_node_links engine_node_faults engine_node_wire ui_machines_joined ui_history_crash ui_file_faults
   ui_settings_file ui_engine_text)
 set(alone_lines "^(namespace [a-z_:]+ {|int main|extern |template <>|void\\* operator|#define|#undef|Q_DECLARE_METATYPE)")
 
 # Divides `tests` of a floor into `groups`: lists of units that are compiled together,
-# each as "a:b:c"; a separate one is "a".
+# each as "a:b:c"; a separate unit is "a".
 function(offstage_group_tests floor tests groups)
   set(result)
   foreach(kind common values)
@@ -34,7 +34,7 @@ function(offstage_group_tests floor tests groups)
       endif()
       set(outside)
       if(OFFSTAGE_TESTS_TOGETHER GREATER 1)
-        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${test}")  # its headers are named by the group's file
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${test}")  # the group copies its headers
         file(STRINGS "${test}" outside REGEX "${alone_lines}" LIMIT_COUNT 1)
       endif()
       if(OFFSTAGE_TESTS_TOGETHER LESS_EQUAL 1 OR outside OR "${floor}_${unit}" IN_LIST alone_tests)
@@ -57,7 +57,7 @@ function(offstage_group_tests floor tests groups)
   set(${groups} "${result}" PARENT_SCOPE)
 endfunction()
 
-# The file that is compiled for the tests `units` of a floor.
+# Writes the file that is compiled for the tests `units` of a floor.
 function(offstage_write_tests_together floor units file)
   set(headers)
   set(bodies "")
