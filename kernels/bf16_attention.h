@@ -1,6 +1,6 @@
 #pragma once
-// Attention of many queries over a cache in bf16, by the processor's dot product of pairs of bf16 (AVX512_BF16:
-// vdpbf16ps), which does twice the products of float32.
+// Attention of many queries over a cache in bf16, by the processor's dot product of pairs
+// of bf16 (AVX512_BF16: vdpbf16ps), which does twice the products of float32.
 
 #include <cstddef>
 #include <cstdint>

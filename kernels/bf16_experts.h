@@ -1,6 +1,7 @@
 #pragma once
-// An expert in bf16 by the processor's dot product of pairs of bf16 (AVX512_BF16: vdpbf16ps), for any number of tokens:
-// a prompt's few rows for each expert need no weight unpacked, and no product for each matrix.
+// An expert in bf16 for any number of tokens, with the processor's dot product of pairs
+// of bf16 (AVX512_BF16: vdpbf16ps). A prompt's few rows for each expert need neither
+// unpacked weights nor a separate product for each matrix.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,12 +27,14 @@ constexpr std::size_t bf16_expert_scratch(std::int64_t hidden_dim, std::int64_t 
             static_cast<std::size_t>(kPairedNeurons) * (2 * sizeof(float) + sizeof(Bf16)));
 }
 
-// out[t] = sum over neurons [neuron_begin, neuron_end) of activation(w1_j . x[t], w3_j . x[t]) * w2_j; the range that
-// begins with neuron 0 adds w2's bias. inputs[t]: (hidden_dim) in bf16. Activations are rounded to bf16 before they are
-// multiplied; sums are in float32, numbers too small for bf16's normal range count as 0. out: (n_tokens, hidden_dim),
-// contiguous. A token's result depends neither on the others nor on their number, bit by bit. scratch: of the caller,
-// bf16_expert_scratch() bytes, at a multiple of 64. With a theta, neurons that are left out are computed as any other
-// and count as 0; `counts` learns of them.
+// out[t] = sum over neurons [neuron_begin, neuron_end) of activation(w1_j . x[t], w3_j .
+// x[t]) * w2_j; the range that begins with neuron 0 adds w2's bias. inputs[t]:
+// (hidden_dim) in bf16. Activations are rounded to bf16 before they are multiplied; sums
+// are in float32, numbers too small for bf16's normal range count as 0. out: (n_tokens,
+// hidden_dim), contiguous. A token's result depends neither on the others nor on their
+// number, bit by bit. scratch: the caller's, bf16_expert_scratch() bytes at a multiple of
+// 64. With a theta, neurons that are left out are computed too and count as 0; `counts`
+// records them.
 using ExpertFfnBf16 = void (*)(const ExpertView& expert, const Bf16* const* inputs, std::int64_t n_tokens,
                                std::int64_t neuron_begin, std::int64_t neuron_end, float* out, std::byte* scratch,
                                NeuronCounts& counts);

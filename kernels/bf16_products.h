@@ -1,6 +1,6 @@
 #pragma once
-// Products of rows in bf16 with many inputs by the processor's dot product of pairs of bf16 (AVX512_BF16: vdpbf16ps),
-// straight from the rows as they lie.
+// Products of rows in bf16 with many inputs, by the processor's dot product of pairs of
+// bf16 (AVX512_BF16: vdpbf16ps). They read the rows in place.
 
 #include <cstdint>
 
@@ -24,9 +24,10 @@ struct PairProducts {
     // (n_tokens, n), of all tiles.
     void (*lay_out)(const float* x, std::int64_t x_stride, const PairTiles& tiles, std::int64_t n,
                     std::int64_t tile_begin, std::int64_t tile_end, Bf16* to) = nullptr;
-    // y[t * y_stride + r] = weight's row r . x[t] for r in [row_begin, row_end), weights in bf16, any number of tokens;
-    // sums in float32, numbers too small for bf16's normal range count as 0. A token's result depends neither on the
-    // others nor on their number, a row's not on the range, bit by bit.
+    // y[t * y_stride + r] = weight's row r . x[t] for r in [row_begin, row_end), weights
+    // in bf16, any number of tokens; sums in float32, numbers too small for bf16's normal
+    // range count as 0. A token's result depends neither on the others nor on their
+    // number, a row's not on the range, bit by bit.
     void (*multiply)(const WeightView& weight, const Bf16* x, const PairTiles& tiles, std::int64_t row_begin,
                      std::int64_t row_end, float* y, std::int64_t y_stride) = nullptr;
 };

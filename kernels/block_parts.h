@@ -214,9 +214,9 @@ inline std::uint64_t one_per_bit(unsigned bits) {
     return (each + 0x7f7f7f7f7f7f7f7fu) >> 7u & 0x0101010101010101u;
 }
 
-// The codes of formats with codebooks, the first in the lowest byte: all values of a point
-// at once. None is 0 where there are signs, and -8 .. 8 are far from a byte's ends:
-// nothing is carried.
+// The codes of formats with codebooks, the first in the lowest byte: all values of a
+// point at once. No code is 0 in formats with signs, and codes of -8 .. 8 are far from a
+// byte's ends, so no carry occurs.
 template <WeightType kType>
 inline void read_points(const std::uint8_t* block, int part, const BlockCodebooks& books, std::uint64_t (&words)[2]) {
     constexpr int kDim = is_of_fours(kType) ? 4 : 8;

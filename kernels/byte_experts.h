@@ -1,6 +1,6 @@
 #pragma once
-// Products of our own packed formats from inputs of 8 bits, beside those of a file's blocks (CpuKernels::round_inputs,
-// matvec_bytes), and an expert in them.
+// Products of our own packed formats with inputs of 8 bits, and an expert in these
+// formats. The same for the blocks of files: CpuKernels::round_inputs, matvec_bytes.
 
 #include "kernels/cpu_kernels.h"
 
@@ -11,7 +11,8 @@ constexpr bool is_coded(WeightType type) {
     return is_blocks(type) || (is_packed(type) && !traits_of(type).is_mixed());
 }
 
-// Calls body(std::integral_constant<WeightType, type>()) where is_coded(type); else nothing.
+// Calls body(std::integral_constant<WeightType, type>()) where is_coded(type); else
+// nothing.
 template <typename Body>
 inline void with_coded_type(WeightType type, const Body& body) {
     with_packed_type(type, body);

@@ -1,7 +1,7 @@
 #pragma once
-// Products with files' blocks from inputs that are rounded to 8 bits, 32 of them with one scale
-// (CpuKernels::round_inputs says how), instead of float32: faster where whole numbers are multiplied faster. C++17,
-// because device code includes this.
+// Products of files' blocks with inputs that are rounded to 8 bits, 32 of them with one
+// scale (see CpuKernels::round_inputs), instead of float32. This is faster on processors
+// that multiply integers faster. C++17, because device code includes this file.
 
 #include <cstdint>
 

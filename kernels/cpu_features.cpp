@@ -12,7 +12,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-// Register state that the operating system saves (Intel SDM vol. 1, 13.3): without it, AVX registers would be lost.
+// The register state that the operating system saves (Intel SDM vol. 1, 13.3). Without
+// it, AVX registers would be lost.
 std::uint64_t read_xcr0() {
     std::uint32_t low = 0;
     std::uint32_t high = 0;

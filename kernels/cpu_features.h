@@ -12,8 +12,9 @@ struct CpuFeatures {
     bool avx512_vbmi = false;  // permutations of bytes, besides all of avx512
     bool avx512_bf16 = false;  // besides all of avx512
     bool amx_bf16 = false;     // tiles; none of our own kernels uses them, oneDNN may
-    // Memory is read fastest one row after the other; else several rows side by side. Measured with rows of 4 KiB:
-    // AMD's family 1Ah (Zen 5) does, 19h (Zen 4) does not.
+    // true: memory is read fastest one row after the other; false: several rows side by
+    // side. Measured with rows of 4 KiB: true for AMD's family 1Ah (Zen 5), false for 19h
+    // (Zen 4).
     bool rows_in_turn = false;
 };
 

@@ -1,12 +1,15 @@
 #pragma once
-// The list of CPU operations. One table per instruction set; the best one that this machine can run is chosen once.
+// The list of CPU operations. One table per instruction set; the best one that this
+// machine can run is chosen once.
 //
-// Weights may be of any type. Packed ones (kernels/packed.h) are decoded to float32 as they are read: rows of a
-// multiple of kPackedBlock weights, each beginning at a multiple of 8 bytes.
+// Weights may be of any type. Packed ones (kernels/packed.h) are decoded to float32 as
+// they are read: rows of a multiple of kPackedBlock weights, each beginning at a multiple
+// of 8 bytes.
 //
-// Every function works on one thread, on the range it is given; the caller splits the work (ThreadPool). Inputs and
-// outputs never overlap unless a comment says so. No alignment is required beyond an element's own. Each operation's
-// scalar version (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
+// Every function works on one thread, on the range it is given; the caller splits the
+// work (ThreadPool). Inputs and outputs never overlap unless a comment says so. No
+// alignment is required beyond an element's own. Each operation's scalar version
+// (kernels/cpu/*_scalar.cpp) defines the result; the others may differ only by rounding.
 
 #include <cstddef>
 #include <cstdint>
@@ -96,18 +99,19 @@ inline constexpr std::int64_t byte_product_scratch(std::int64_t n) {
 struct CpuKernels {
     InstructionSet instruction_set;
 
-    // y[r] = sum_k weight[r][k] * x[k] for r in [row_begin, row_end); y is indexed by r, not by r - row_begin.
-    // Products and sums in float32 (bf16 and f16 weights are widened exactly).
+    // y[r] = sum_k weight[r][k] * x[k] for r in [row_begin, row_end); y is indexed by r,
+    // not by r - row_begin. Products and sums in float32 (bf16 and f16 weights are
+    // widened exactly).
     void (*matvec)(const WeightView& weight, const float* x, std::int64_t row_begin, std::int64_t row_end, float* y);
 
-    // The same for n_tokens (1..8) inputs at once, reading each weight once: x (n_tokens, n_cols) with x_stride,
-    // y (n_tokens, n_rows) with y_stride.
+    // The same for n_tokens (1..8) inputs at once, reading each weight once: x (n_tokens,
+    // n_cols) with x_stride, y (n_tokens, n_rows) with y_stride.
     void (*matvec_multi)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
 
     // Inputs rounded to 8 bits for matvec_bytes() with weights of `type`, n columns (a
-    // multiple of 32): each 32 of a token have a scale, their largest magnitude divided by
-    // 127. x (n_tokens, n) with x_stride; to: rounded_input_bytes(n) for each token.
+    // multiple of 32): each 32 of a token have a scale, their largest magnitude divided
+    // by 127. x (n_tokens, n) with x_stride; to: rounded_input_bytes(n) for each token.
     void (*round_inputs)(WeightType type, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n,
                          std::byte* to);
     // As matvec_multi for a weight in a file's blocks or our own formats and any number
@@ -130,11 +134,12 @@ struct CpuKernels {
     // out = x / sqrt(mean(x^2) + eps) * weight. All n long. out may be x. weight nullptr:
     // all 1.
     void (*rms_norm)(const float* x, const float* weight, std::int64_t n, float eps, float* out);
-    // out = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias; bias nullptr: none. out may be x.
+    // out = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias; bias nullptr: no
+    // bias. out may be x.
     void (*layer_norm)(const float* x, const float* weight, const float* bias, std::int64_t n, float eps, float* out);
 
-    // Rotary embedding in place, Hugging Face's half-split pairing: pairs (i, i + dim/2) of dim values.
-    // cos, sin: dim/2 values for the position.
+    // Rotary embedding in place, Hugging Face's half-split pairing: pairs (i, i + dim/2)
+    // of dim values. cos, sin: dim/2 values for the position.
     void (*rope)(float* head, const float* cos, const float* sin, std::int64_t dim);
 
     // Attention of n_queries queries over the cache of their sequence. kTokens: query q
@@ -155,7 +160,7 @@ struct CpuKernels {
     // S (DeltaNetShape). A column's result does not depend on the others, bit by bit.
     void (*delta_rule)(const DeltaRule& rule, std::int64_t column_begin, std::int64_t column_end, float* state);
 
-    // out[i] = the activation of gate[i] and up[i]; biases are not looked at. 0 of neurons
+    // out[i] = the activation of gate[i] and up[i], without biases. It is 0 for neurons
     // that ExpertSpec::theta leaves out. out may be gate.
     void (*activate)(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out);
 
@@ -165,12 +170,13 @@ struct CpuKernels {
     // x[i] = limit tanh(x[i] / limit).
     void (*soft_cap)(float limit, std::int64_t n, float* x);
 
-    // Widening and narrowing copies; to_bf16 rounds to nearest even. kF32 is a plain copy. Packed types: source is a
-    // row of n weights.
+    // Widening and narrowing copies; to_bf16 rounds to nearest even. kF32 is a plain
+    // copy. Packed types: source is a row of n weights.
     void (*widen)(const void* source, WeightType type, std::int64_t n, float* out);
     void (*narrow_bf16)(const float* source, std::int64_t n, Bf16* out);
 
-    // Index of the largest value, the first one on a tie. n >= 1. NaN is never the largest; 0 when nothing is.
+    // Index of the largest value, the first one on a tie. n >= 1. NaN is never the
+    // largest; 0 if all are NaN or -infinity.
     std::int64_t (*argmax)(const float* x, std::int64_t n);
 };
 
@@ -182,13 +188,16 @@ std::vector<InstructionSet> available_instruction_sets();
 std::string_view name_of(InstructionSet set);
 
 const CpuKernels& cpu_kernels(InstructionSet set);  // precondition: available
-// The best available, or the one named in the environment variable OFFSTAGE_ISA (scalar, avx2, avx512, avx512_bf16).
+// The best available, or the one named in the environment variable OFFSTAGE_ISA (scalar,
+// avx2, avx512, avx512_bf16).
 const CpuKernels& cpu_kernels();
 
-// The router's choice for one token: the n_active experts with the largest score (plus selection_bias where there is
-// one, (n_experts); ties: lower index first; NaN counts as smallest) in the groups used, best first, and their weights
-// by the scores without the bias, as RouterSpec says, each multiplied by its expert's expert_scale where there is one,
-// (n_experts). experts, weights: n_active long. scratch: 2 * n_experts floats of the caller.
+// The router's choice for one token: the n_active experts with the largest score, best
+// first, and their weights. The selection adds selection_bias (n_experts) if it is given;
+// on ties the lower index comes first, and NaN counts as smallest; only the groups in use
+// count. The weights come from the scores without the bias, as RouterSpec says, times the
+// expert's expert_scale (n_experts) if it is given. experts, weights: n_active long.
+// scratch: 2 * n_experts floats of the caller.
 void route(const RouterSpec& spec, std::span<const float> logits, const float* selection_bias,
            std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch,
            const float* expert_scale = nullptr);

@@ -28,9 +28,9 @@ namespace {
 
 using dnnl::memory;
 
-// How much of a weight is copied into a panel before it is multiplied. A float32 panel is 512 KiB and stays in a core's
-// second cache beside the inputs. Where rows are inputs, panels are wide, because only a row's part in a panel is
-// contiguous.
+// The size of the part of a weight that is copied into a panel before it is multiplied. A
+// float32 panel is 512 KiB and fits a core's second cache together with the inputs. If
+// rows are inputs, panels are wide, because only a row's part in a panel is contiguous.
 struct PanelShape {
     std::int64_t n_in;
     std::int64_t n_out;
@@ -42,7 +42,8 @@ constexpr std::int64_t kBf16PanelOutputs = 64;  // the block of the format below
 
 constexpr std::size_t kMaxPrimitives = 1024;
 
-// Memory of a thread's own, for any type, aligned to a cache line. Contents are lost when it grows.
+// Memory of one thread for any type, aligned to a cache line. Its contents are lost when
+// it grows.
 class Scratch {
   public:
     Scratch() = default;
@@ -111,13 +112,14 @@ Product make_product(const dnnl::engine& engine, const ProductShape& shape) {
     const auto type = bf16 ? memory::data_type::bf16 : memory::data_type::f32;
     Product product;
     product.x = memory::desc({shape.n_tokens, shape.n_in}, type, memory::dims{shape.x_stride, 1});
-    // bf16: blocks of 32 inputs and 64 outputs, inputs in pairs; with one block of outputs that is
-    // [input / 2][output][input % 2].
+    // bf16: blocks of 32 inputs and 64 outputs, inputs in pairs; with one block of
+    // outputs that is [input / 2][output][input % 2].
     product.weight = bf16 ? memory::desc({shape.n_in, shape.n_out}, type, memory::format_tag::BA16a64b2a)
                           : memory::desc({shape.n_in, shape.n_out}, type, memory::dims{shape.panel_width, 1});
     product.y = memory::desc({shape.n_tokens, shape.n_out}, memory::data_type::f32, memory::dims{shape.y_stride, 1});
     dnnl::primitive_attr attributes;
-    // The library's own scratchpad belongs to the thread that created the primitive; here another one may execute it.
+    // oneDNN's own scratchpad belongs to the thread that created the primitive; here
+    // another thread may execute it.
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (shape.add) {
         dnnl::post_ops sum;
@@ -181,7 +183,8 @@ struct Call {
     float* rest_y;
     std::int64_t rest_stride;  // of rest_y
 
-    // The part of the weight that connects inputs [i, i + n_inputs) with outputs [o, o + n_outputs).
+    // The part of the weight that connects inputs [i, i + n_inputs) with outputs [o, o +
+    // n_outputs).
     PanelSource part(std::int64_t i, std::int64_t n_inputs, std::int64_t o, std::int64_t n_outputs) const {
         if (layout == GemmLayout::kRowsAreOutputs) return {weight, o, n_outputs, i, n_inputs};
         return {weight, i, n_inputs, o, n_outputs};
@@ -245,7 +248,8 @@ struct Gemm::State {
         thread.stream.wait();
     }
 
-    // False where oneDNN has nothing good for the shape, or no memory: the caller then finds another way.
+    // False: oneDNN has no good implementation for the shape, or no memory. The caller
+    // must then use another one.
     bool run_product(Thread& thread, const ProductShape& shape, const void* x, const void* panel, float* y) {
         try {
             std::unique_lock lock(products_mutex);
@@ -289,7 +293,8 @@ struct Gemm::State {
         }
     }
 
-    // Inputs go outermost: the part of x that belongs to a stretch of them is then reused from cache for all outputs.
+    // The outer loop runs over inputs: all outputs reuse the inputs' part of x from the
+    // cache.
     void multiply_f32(const Call& call, Thread& thread, std::int64_t out_begin, std::int64_t out_end) {
         const bool rows_are_outputs = call.layout == GemmLayout::kRowsAreOutputs;
         const PanelShape shape = rows_are_outputs ? kPanelRowsAreOutputs : kPanelRowsAreInputs;
@@ -349,7 +354,8 @@ struct Gemm::State {
         auto* panel = thread.panel.get<Bf16>(padded_in * kBf16PanelOutputs);
         for (std::int64_t o = out_begin; o < out_end; o += kBf16PanelOutputs) {
             const std::int64_t n_out = std::min(kBf16PanelOutputs, out_end - o);
-            // The format's padding must be zero: inputs beyond n_in, and outputs beyond n_out.
+            // The format's padding must be zero: inputs beyond n_in, and outputs beyond
+            // n_out.
             const std::int64_t first_padded = n_out < kBf16PanelOutputs ? 0 : call.n_in / 2;
             std::fill(panel + first_padded * 2 * kBf16PanelOutputs, panel + padded_in * kBf16PanelOutputs, Bf16{});
             const PanelSource source = call.part(0, call.n_in, o, n_out);
@@ -428,7 +434,8 @@ struct Gemm::State {
                 if (done[index] < end - begin) all_done = false;
             });
             if (all_done) return;
-            // The rest as float32 products of the rounded factors: the same products, and sums in float32 as well.
+            // Otherwise float32 products of the rounded factors: the same products, with
+            // sums in float32 too.
             auto* rounded = rounded_x.get<float>(call.n_tokens * call.n_in);
             kernels.widen(narrow, WeightType::kBf16, call.n_tokens * call.n_in, rounded);
             call.x = rounded;

@@ -42,9 +42,10 @@ enum class GemmLayout : std::uint8_t {
     kRowsAreInputs,   // WeightView (n_in, n_out): y[t][o] = sum_i x[t][i] * w[i][o]   (W2 stored transposed)
 };
 
-// Batched product on the compute pool: each thread owns a range of outputs and runs oneDNN single-threaded on it, so
-// that oneDNN's OpenMP team never competes with the pool. Primitives are cached by shape. Calls come from one thread at
-// a time (the one that owns the pool).
+// Batched product on the compute pool: each thread owns a range of outputs and runs
+// oneDNN single-threaded on it, so that oneDNN's OpenMP team never competes with the
+// pool. Primitives are cached by shape. Calls come from one thread at a time (the one
+// that owns the pool).
 class Gemm {
   public:
     explicit Gemm(ThreadPool& pool);

@@ -63,7 +63,8 @@ constexpr bool can_interleave(WeightType type, std::int64_t n_rows) {
 }
 
 // 16 rows of n_cols weights, one after the other, as a strip, or (`back`) the other way
-// round. from and to: kInterleavedRows * row_bytes(type, n_cols) bytes that do not overlap.
+// round. from and to: kInterleavedRows * row_bytes(type, n_cols) bytes that do not
+// overlap.
 void interleave_rows(WeightType type, std::int64_t n_cols, const std::byte* from, std::byte* to, bool back = false);
 
 }  // namespace offstage::kernels

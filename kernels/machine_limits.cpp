@@ -29,7 +29,8 @@ double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Runs `loop` on all threads for about kPeakSeconds, several times; the best rate in 1e9 operations per second.
+// Runs `loop` on all threads for about kPeakSeconds, several times; returns the best rate
+// in 1e9 operations per second.
 double measure_peak(ThreadPool& pool, limit_loops::Loop loop) {
     const auto run = [&](std::int64_t n_rounds) {
         const auto start = Clock::now();
@@ -73,7 +74,8 @@ ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes)
     : pool_(pool), bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment) {
     own_ = static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{kAlignment}));
     pieces_ = {{own_, bytes_}};
-    // Written by the threads that will read it: on a NUMA machine that puts each part next to its reader.
+    // The threads that read the memory write it first: a NUMA machine then puts each part
+    // next to its reader.
     pool_.parallel_for(static_cast<std::int64_t>(bytes_), kGrain, [this](std::int64_t begin, std::int64_t end, int) {
         std::memset(own_ + begin, 0x5a, static_cast<std::size_t>(end - begin));
     });

@@ -45,8 +45,9 @@ class ReadBandwidthProbe {
     int n_streams_ = 1;
 };
 
-// Highest rate of independent multiply-adds from registers over all threads of the pool, in 1e9 operations per second
-// (one multiply-add counts two). bf16: the dot-product instruction where there is one, otherwise widening + FMA.
+// Highest rate of independent multiply-adds from registers over all threads of the pool,
+// in 1e9 operations per second (a multiply-add counts as two). bf16: the dot-product
+// instruction if the processor has it, otherwise widening + FMA.
 double measure_peak_gflops_f32(ThreadPool& pool);
 double measure_peak_gflops_bf16(ThreadPool& pool);
 // Dot products of bytes: by the instruction for them where there is one.

@@ -1,26 +1,30 @@
 #pragma once
-// Rows of weights in fewer bits. Each row is packed on its own - a neuron's w1 row, w3 row and w2 column are three rows
-// - so that any neuron can be moved or multiplied without its neighbours (CORM, 4.1). Little-endian.
+// Rows of weights in fewer bits. Each row is packed separately (a neuron's w1 row, w3 row
+// and w2 column are three rows), so that any neuron can be moved or multiplied without
+// its neighbours (CORM, 4.1). Little-endian.
 //
-//   [ supers | blocks | scales | zeros | up to 7 bytes of nothing ]          offsets: packed_row() in kernels/formats.h
+//   [ supers | blocks | scales | zeros | up to 7 unused bytes ]
+//   offsets: packed_row() in kernels/formats.h
 //
-// A block holds the codes of 64 weights in 16 lanes, four codes each: code k of lane l belongs to weight 16 k + l, so
-// that a vector of 16 lanes meets 16 inputs that follow each other.
-//   INT8  64 signed bytes, in the weights' own order
-//   HQQ4  16 lanes of 16 bits, code k in bits 4k .. 4k+3                      group 64, super group 256
-//   HQQ3  16 lanes of 12 bits without gaps (lane l begins at bit 12 l of the 24 bytes), code k in bits 3k .. 3k+2
-//                                                                             group 64, super group 128
-//   HQQ2  16 lanes of 8 bits, code k in bits 2k, 2k+1                         group 16, super group 128
+// A block holds the codes of 64 weights in 16 lanes, four codes each: code k of lane l
+// belongs to weight 16 k + l, so that a vector of 16 lanes uses 16 consecutive inputs.
+//   INT8  64 signed bytes, in the weights' order
+//   HQQ4  16 lanes of 16 bits, code k in bits 4k .. 4k+3; group 64, super group 256
+//   HQQ3  16 lanes of 12 bits without gaps (lane l begins at bit 12 l of the 24 bytes),
+//         code k in bits 3k .. 3k+2; group 64, super group 128
+//   HQQ2  16 lanes of 8 bits, code k in bits 2k, 2k+1; group 16, super group 128
 // (bits, groups and super groups: Mixtral-Offloading, section 4.2)
 //
 // INT8: value = scale * code; scales: one bf16 per group of 64; no zeros, no supers.
-// HQQ:  value = scale * (code - zero), scale = scale_offset + scale_step * S, zero = zero_offset + zero_step * Z.
-//       Supers: per super group of scales four float32: scale_offset, scale_step, zero_offset, zero_step.
-//       HQQ4, HQQ3: S and Z are bytes, all S of the row, then all Z. HQQ2: one byte per group, S in its low four bits,
-//       Z in the high.
+// HQQ:  value = scale * (code - zero), scale = scale_offset + scale_step * S,
+//       zero = zero_offset + zero_step * Z.
+//       Supers: per super group of scales four float32: scale_offset, scale_step,
+//       zero_offset, zero_step.
+//       HQQ4, HQQ3: S and Z are bytes, all S of the row, then all Z. HQQ2: one byte per
+//       group, S in its low four bits, Z in the high.
 // Bits per weight at 4096 columns: INT8 8.25, HQQ4 4.28, HQQ3 3.28, HQQ2 2.56.
 //
-// C++17, without SIMD: the definition that every kernel is tested against.
+// C++17, without SIMD: the definition against which every kernel is tested.
 
 #include <cstdint>
 #include <cstring>

@@ -1,14 +1,17 @@
 #pragma once
-// Rows of float32 weights into the packed rows of kernels/packed.h.
+// Packs rows of float32 weights into the rows of kernels/packed.h.
 //
-// HQQ (half-quadratic quantization; H. Badri, A. Shaji, "Half-Quadratic Quantization of Large Machine Learning Models",
-// Mobius Labs 2023) looks for the zero point z that makes the error W - s (Q - z) sparse, the scale s being fixed by
-// the group's smallest and largest weight. Half-quadratic splitting, at most 20 rounds, beta = 10 * 1.01^round:
-//   Q = clamp(round(W / s + z))        E = shrink(W - s (Q - z)), shrink(x) = sign(x) max(0, |x| - |x|^(p-1) / beta)
-//   z = mean over the group of Q - (W - E) / s                                                            p = 0.7
-// Each group keeps the z of its smallest mean |W - s (Q - z)|; groups that are worked on together end when that falls
-// in none of them. Then scales and zeros are quantized by super group - HQQ2's, in 16 steps, to those neighbours that
-// leave the smallest error - and Q is rounded again with the scales and zeros that reading will find.
+// HQQ (half-quadratic quantization; H. Badri, A. Shaji, "Half-Quadratic Quantization of
+// Large Machine Learning Models", Mobius Labs 2023) searches for the zero point z that
+// makes the error W - s (Q - z) sparse. The group's smallest and largest weight fix the
+// scale s. Half-quadratic splitting, at most 20 rounds, beta = 10 * 1.01^round, p = 0.7:
+//   Q = clamp(round(W / s + z))
+//   E = shrink(W - s (Q - z)), shrink(x) = sign(x) max(0, |x| - |x|^(p-1) / beta)
+//   z = mean over the group of Q - (W - E) / s
+// Each group keeps the z with its smallest mean |W - s (Q - z)|. Groups that are
+// processed together end when that mean falls in none of them. Then scales and zeros are
+// quantized by super group; those of HQQ2 have 16 steps and take the neighbours with the
+// smallest error. Q is rounded again with the scales and zeros that are read back.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,10 +32,12 @@ struct QuantizeKernels {
     // Summed in double.
     double (*sum_of_squares)(const float* row, std::int64_t n);
 
-    // Packs one row; returns the sum of (w - q(w))^2, q(w) as unpack_row() reads it. format: packed; n_cols a multiple
-    // of kPackedBlock; |weights| <= kLargestPackedWeight. fit_zeros: HQQ; else each group keeps the zero of its
-    // smallest weight (round to nearest). No meaning for INT8. scratch: quantize_scratch_floats(). The bytes are the
-    // same on every instruction set; the sum differs by rounding alone. One thread.
+    // Packs one row; returns the sum of (w - q(w))^2, q(w) as unpack_row() reads it.
+    // format: packed; n_cols a multiple of kPackedBlock; |weights| <=
+    // kLargestPackedWeight. fit_zeros: HQQ; without it each group keeps the zero of its
+    // smallest weight (round to nearest). INT8 ignores it. scratch:
+    // quantize_scratch_floats(). The bytes are the same on every instruction set; the sum
+    // differs only by rounding. One thread.
     double (*pack_row)(WeightType format, bool fit_zeros, const float* row, std::int64_t n_cols, float* scratch,
                        std::byte* out);
 };

@@ -13,7 +13,8 @@ namespace offstage::kernels {
 #if defined(__linux__)
 namespace {
 
-// struct sched_attr of sched_setattr(2), its first version, which glibc 2.36 does not declare.
+// struct sched_attr of sched_setattr(2), its first version, which glibc 2.36 does not
+// declare.
 struct SchedulingAttributes {
     std::uint32_t size, policy;
     std::uint64_t flags;

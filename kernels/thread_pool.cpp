@@ -22,9 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a thread stays awake for the next operation. The first part holds the core (the next operation of a token
-// usually follows within it); the second gives the core away on every turn, so that a machine with more runnable
-// threads than cores loses no time slices to waiting.
+// The time that a thread stays awake for the next operation. During the first part it
+// keeps the core (a token's next operation usually follows within it). During the second
+// part it yields the core on every turn, so that a machine with more runnable threads
+// than cores loses no time slices to waiting threads.
 constexpr auto kHoldCore = std::chrono::microseconds(20);
 constexpr auto kOfferCore = std::chrono::microseconds(50);
 
@@ -74,11 +75,13 @@ bool pin_to_core(std::thread& thread, int core) {
 
 }  // namespace
 
-// An operation is published by writing `piece` and `context` and then raising `epoch` (release); a worker that sees the
-// new epoch (acquire) sees them too. Workers count `remaining` down (release); the caller that reads 0 (acquire) sees
-// all that the pieces wrote, and may then overwrite `piece`, because no worker reads it again before the next epoch.
-// `epoch` and `remaining` are int, the type that std::atomic::wait hands straight to a futex. They lie on cache lines
-// of their own: workers poll one while the others count down the other.
+// An operation is published by writing `piece` and `context` and then raising `epoch`
+// (release); a worker that sees the new epoch (acquire) sees them too. Workers count
+// `remaining` down (release); the caller that reads 0 (acquire) sees everything that the
+// pieces wrote. It may then overwrite `piece`, because no worker reads it again before
+// the next epoch. `epoch` and `remaining` are int, the type that std::atomic::wait passes
+// directly to a futex. They lie on separate cache lines: some workers poll one while
+// others count down the other.
 struct ThreadPool::State {
     ErasedPiece piece = nullptr;
     const void* context = nullptr;
@@ -113,7 +116,8 @@ struct ThreadPool::State {
             if (!spin_until(called)) {
                 while (!called()) epoch.wait(seen, std::memory_order_acquire);
             }
-            // One operation at a time, and it ends only when every worker has counted down: epochs are never skipped.
+            // One operation at a time. It ends only when every worker has counted down,
+            // so no worker skips an epoch.
             seen = static_cast<int>(static_cast<unsigned>(seen) + 1u);  // wraps, as the atomic does
             if (stopping) return;
             piece(context, thread);

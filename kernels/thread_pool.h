@@ -6,12 +6,12 @@
 
 namespace offstage::kernels {
 
-// The compute pool: runs one CPU operation in pieces on a fixed number of threads, the caller among them. Workers are
-// pinned (where the system lets us) to cores that the caller's thread is not on, wait for the next operation by
-// spinning for a moment and then sleep, so that an idle program uses no CPU and a busy one pays about a microsecond per
-// operation.
+// The compute pool: runs one CPU operation in pieces on a fixed number of threads, the
+// caller among them. Workers are pinned (if the system allows it) to cores other than the
+// caller's. They wait for the next operation by spinning for a moment and then sleep, so
+// that an idle program uses no CPU and a busy one pays about a microsecond per operation.
 //
-// One operation at a time: run() may be called from any one thread at once, never from inside a piece.
+// One operation at a time: any one thread may call run(), but never from inside a piece.
 // Pieces must not throw.
 class ThreadPool {
   public:
@@ -26,14 +26,15 @@ class ThreadPool {
 
     int n_threads() const;
 
-    // Calls piece(thread) for each thread in [0, n_threads) and returns when all have returned.
+    // Calls piece(thread) for each thread in [0, n_threads) and returns when all have
+    // returned.
     template <typename Piece>
     void run(const Piece& piece) {
         run_erased([](const void* context, int thread) { (*static_cast<const Piece*>(context))(thread); }, &piece);
     }
 
-    // Splits [0, n) into one contiguous range per thread, multiples of `grain` long, and calls body(begin, end,
-    // thread).
+    // Splits [0, n) into one contiguous range per thread, multiples of `grain` long, and
+    // calls body(begin, end, thread).
     template <typename Body>
     void parallel_for(std::int64_t n, std::int64_t grain, const Body& body) {
         const std::int64_t n_grains = (n + grain - 1) / grain;

@@ -68,7 +68,8 @@ struct WeightView {
     std::int64_t n_rows = 0;
     std::int64_t n_cols = 0;
     std::size_t stride = 0;  // bytes from one row to the next; 0: one follows the other
-    // kernels/interleaved.h. row() of a strip's first row is the strip; stride is a row's bytes.
+    // Rows are in strips (kernels/interleaved.h). row() of a strip's first row is the
+    // strip; stride is a row's bytes.
     bool interleaved = false;
 
     const std::byte* row(std::int64_t index) const {
@@ -82,8 +83,9 @@ enum class NormKind : std::uint8_t {
     kLayer,  // (x - mean) / sqrt(variance + eps) * weight + bias
 };
 
-// One layer's attention, as its kernels see it: n_heads queries of key_dim against n_kv_heads cached heads, each head
-// of the cache serving n_heads / n_kv_heads queries in a row.
+// The attention of one layer, as its kernels see it: n_heads queries of key_dim against
+// n_kv_heads cached heads. Each head of the cache serves n_heads / n_kv_heads consecutive
+// queries.
 struct AttentionShape {
     std::int64_t n_heads = 0;
     std::int64_t n_kv_heads = 0;

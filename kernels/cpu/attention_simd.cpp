@@ -77,8 +77,8 @@ KeyBlock<Value> block_in_place(const AttentionCall& call, std::int64_t begin, in
             is_last ? nullptr : reinterpret_cast<const Value*>(call.kv.blocks[begin / kBlockKeys + 1] + call.kv.keys)};
 }
 
-// n_rows rows as they lie. Blocks lie anywhere, and in each the keys of one head are too few for a processor to see
-// that they are read in order.
+// Prefetches n_rows rows in place. Blocks lie anywhere in memory, and each has too few
+// keys of one head for the processor to detect that they are read in order.
 template <typename Value>
 __attribute__((always_inline)) inline void prefetch_rows(const Value* row, std::int64_t stride, int n_rows) {
     constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(Value));
@@ -180,9 +180,9 @@ void scores_from_transposed(const AttentionCall& call, std::int64_t query) {
     }
 }
 
-// Scores of kKeys keys for all queries at once: a key is widened once, and a sum has an accumulator of its own,
-// whatever their numbers, so that a query's scores do not depend on the others. Keys from n_keys on are the last one
-// again.
+// Scores of kKeys keys for all queries at once: each key is widened once. Each sum has a
+// separate accumulator for any number of keys and queries, so a query's scores do not
+// depend on the others. Keys from n_keys on repeat the last one.
 template <int kQueries, int kKeys, typename Value>
 __attribute__((always_inline)) inline void scores_of_keys(const AttentionCall& call, const float* q,
                                                           const KeyBlock<Value>& block, int first, int n_keys) {

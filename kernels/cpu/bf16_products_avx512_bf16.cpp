@@ -1,5 +1,6 @@
-// PairProducts: so many inputs as the second cache holds with all rows before the next ones, a group of rows, which
-// stays there too, with all of them before the next group.
+// PairProducts: a block of inputs that fits the second cache is multiplied by all rows
+// before the next block. A group of rows, which fits there too, is multiplied by all
+// these inputs before the next group.
 
 #include <array>
 #include <cstring>

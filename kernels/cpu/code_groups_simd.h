@@ -49,7 +49,8 @@ constexpr bool is_of_nibbles(WeightType type) {
            type == WeightType::kMxfp4;
 }
 
-// Two units have the same scales: first halves of 32 weights in one, second ones in the other.
+// Two units have the same scales: one has the first halves of 32 weights, the other the
+// second halves.
 constexpr bool has_halves_apart(WeightType type) {
     return is_of_nibbles(type) || type == WeightType::kHqq4 || type == WeightType::kHqq3;
 }
@@ -374,8 +375,8 @@ struct CodeGroup {
 #endif
     }
 
-    // Scales of formats with codebooks and signs are odd numbers times a factor: (2 n + 1) *
-    // factor, n of four bits.
+    // Scales of formats with codebooks and signs are odd numbers times a factor: (2 n +
+    // 1) * factor, n of four bits.
     __attribute__((always_inline)) void read_odd_scales() {
         const auto odd = [](__m128i numbers) __attribute__((always_inline)) {
             return _mm_add_epi8(_mm_add_epi8(numbers, numbers), _mm_set1_epi8(1));

@@ -1,4 +1,5 @@
-// expert_ffn_bf16: kPairedNeurons neurons at a time, w1 and w3 by rows, w2 by pairs of rows.
+// expert_ffn_bf16: kPairedNeurons neurons at a time, w1 and w3 by rows, w2 by pairs of
+// rows.
 
 #include <algorithm>
 #include <array>
@@ -78,9 +79,10 @@ const std::byte* multiply_tokens(const Group& group, const PairTiles& tiles, con
     return next;
 }
 
-// sums += sum_j activations[t][j] * w2_j, or = with kIsFirst. sums: for each kPairs outputs those of all tokens, so
-// that memory is gone through in order; of the kPairs those of the first four of eight before those of the last four,
-// as unpacking pairs leaves them. in_order() mends both.
+// sums += sum_j activations[t][j] * w2_j, or = with kIsFirst. sums has the sums of all
+// tokens for each kPairs outputs, so that memory is read in order. Within kPairs, the
+// first four of each eight outputs come before the last four: this is the order of
+// unpacked pairs. in_order() restores the normal order of both.
 template <bool kIsFirst>
 const std::byte* add_down(const Group& group, const Bf16* activations, std::int64_t n_tokens, float* sums,
                           const std::byte* next) {

@@ -114,9 +114,9 @@ __attribute__((always_inline)) inline float activation_of(const Gating& gating, 
     return scale * lanes[0];
 }
 
-// One token of packed weights. A neuron's w2 is added while the next neuron's w1 and w3 are multiplied, so
-// that memory delivers without a break while a sum over lanes and an exponential are
-// being waited for.
+// One token of packed weights. A neuron's w2 is added while the next neuron's w1 and w3
+// are multiplied: memory delivers without a break while the sum over lanes and the
+// exponential are computed.
 template <typename Rows>
 void stream_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
                       float scale, float* out) {
@@ -139,8 +139,9 @@ void stream_one_token(Rows weights, const Gating& gating, std::int64_t n, std::i
     add_columns<1, 1>(last_column, last_activation, n, neuron_bytes, out);
 }
 
-// One token of plain weights, the same bits as run_neurons(): one row after the other, and a neuron's w2 between the
-// next one's w1 and w3, so that memory delivers without a break while an activation is being waited for.
+// One token of plain weights, with the same bits as run_neurons(). One row is read after
+// the other, and a neuron's w2 comes between the next neuron's w1 and w3: memory delivers
+// without a break while the activation is computed.
 template <typename Rows>
 void run_in_order(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
                   float scale, float* out) {

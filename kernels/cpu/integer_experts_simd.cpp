@@ -83,7 +83,8 @@ __attribute__((always_inline)) inline void put_side_by_side(const std::byte* con
             load_codes<kBits>(blocks[j], words[j]);
 #endif
         }
-        // First a byte with two codes of each neuron (all four of 2 bits) beside the next neuron's, then the codes.
+        // First joins bytes with two codes (four codes of 2 bits) of each neuron with the
+        // next neuron's, then splits the codes.
         constexpr int kCodesOfByte = kBits == 2 ? 4 : 2;
         constexpr int kByteBits = kBits * kCodesOfByte;
         Bytes bytes[kHalves][4 / kCodesOfByte];
@@ -139,7 +140,8 @@ __attribute__((always_inline)) inline void in_order(Bytes (&sums)[kColumnVectors
     }
 }
 
-// Activations of kNeurons neurons times scales of kLanes groups of columns, rounded for each group.
+// Multiplies activations of kNeurons neurons by the scales of kLanes groups of columns,
+// and rounds them for each group.
 struct RoundedLanes {
     Bytes fours[kFours];  // bytes of four neurons each
     Bytes correction;     // for offset_of(kType)
@@ -307,7 +309,8 @@ __attribute__((always_inline)) inline void read_scales(const std::byte* const* c
     }
 }
 
-// place[i] += the block's columns times a token's activations; first_group: where the block's are among `rounded`.
+// place[i] += the block's columns times a token's activations. first_group: the place of
+// the block's groups in `rounded`.
 template <WeightType kType, typename Rounded>
 __attribute__((always_inline)) inline void add_block(const Bytes (&fours)[kFours][kColumnVectors],
                                                      const Rounded& rounded, int first_group, float* place) {
@@ -500,7 +503,8 @@ void multiply_in_turns(const std::byte* const* rows, std::int64_t ahead_rows, st
     for (int i = 0; i < count; ++i) sums[i] = sum_of_eighths(eighths[i / 2][i % 2][0]);
 }
 
-// sums[t * kChosenTogether + i] = row i . input t, for i in [begin, end). in_turns: see rows_in_turns().
+// sums[t * kChosenTogether + i] = row i . input t, for i in [begin, end). in_turns: see
+// rows_in_turns().
 template <WeightType kType>
 void multiply_listed(const std::byte* const* rows, std::int64_t ahead_rows, std::int64_t in_turns, std::int64_t begin,
                      std::int64_t end, std::int64_t n, const ByteGroup* const* inputs, int n_tokens, float* sums) {

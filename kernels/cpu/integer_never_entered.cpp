@@ -1,6 +1,7 @@
-// In the place of integer_*_simd.cpp in sanitized builds, for the sets that this machine's processor never takes: dot
-// products of bytes have either the set with an instruction for them or the one without. Compiled once for each such
-// set, which saves a minute and a half.
+// Replaces integer_*_simd.cpp in sanitizer builds for the instruction sets that this
+// machine's processor never uses: it uses either the set with an instruction for dot
+// products of bytes or the one without. Compiled once for each such set; this saves a
+// minute and a half.
 
 #include <cstdio>
 #include <cstdlib>

@@ -205,7 +205,8 @@ __attribute__((always_inline)) inline void fetch_ahead(CodeRow row, std::int64_t
     }
 }
 
-// eighths[r][t] += what follows the last whole group of row r, n long, times the tokens' inputs.
+// eighths[r][t] += the n weights after the last whole group of row r, times the tokens'
+// inputs.
 template <WeightType kType, int kTokens, int kRows>
 __attribute__((always_inline)) inline void add_rest(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
                                                     std::int64_t n, __m256 (&eighths)[kRows][kTokens]) {
@@ -219,7 +220,7 @@ __attribute__((always_inline)) inline void add_rest(const CodeRow (&rows)[kRows]
     add_rests(std::make_integer_sequence<int, kRows>{});
 }
 
-// sums[r][t] = rows[r] . x[t], n long. The same place `ahead` bytes further on is fetched into cache.
+// sums[r][t] = rows[r] . x[t], n long. Prefetches the data `ahead` bytes further on.
 template <WeightType kType, int kTokens, int kRows, typename Ahead>
 __attribute__((always_inline)) inline void dot_rows(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
                                                     std::int64_t n, const Ahead& ahead, float (&sums)[kRows][kTokens]) {

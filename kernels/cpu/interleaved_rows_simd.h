@@ -250,8 +250,8 @@ struct StripGroup {
         }
     }
 
-    // Four codes of each row: of the half `part` of the 32 weights step_scale(step, kOdd),
-    // the fours `four`.
+    // Four codes of each row, from the half `part` of the 32 weights step_scale(step,
+    // kOdd): those of number `four`.
     template <int kStep, int kOdd>
     __attribute__((always_inline)) Bytes codes(int part, int four) const {
         if constexpr (kType == WeightType::kQ4K) {
@@ -300,8 +300,8 @@ constexpr int kSteps = kScales / 2;
 template <WeightType kType>
 constexpr auto kPlacesOf = places_of_parts(kType);
 
-// sums[s] += 32 weights of kLanes rows of each strip times a token's inputs, as add_scale(); first and second halves of
-// the inputs lie at kFirst and kSecond.
+// sums[s] += 32 weights of kLanes rows of each strip times a token's inputs, as
+// add_scale(); first and second halves of the inputs lie at kFirst and kSecond.
 template <bool kHalves, InputWords kWords, CodeRange kRange, int k, int kFirst, int kSecond, int kStrips, int kNumbers>
 __attribute__((always_inline)) inline void add_scale_of_strips(const ByteGroup& x,
                                                                const Bytes (&codes)[kStrips][2][kPartVectors],
@@ -448,8 +448,9 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
     }
 }
 
-// Up to so many tokens are multiplied by strips. With eight lanes, registers hold too few codes for more tokens to be
-// faster than a panel, unpacked once; with 16 lanes they always are.
+// The largest number of tokens that are multiplied by strips. With 16 lanes strips are
+// always faster. With eight lanes the registers hold too few codes: for more tokens a
+// panel, unpacked once, is faster.
 constexpr bool kHasStripPanels = kLanes == 8;
 constexpr int kStripTokens = kHasStripPanels ? 12 : std::numeric_limits<int>::max();
 

@@ -1,5 +1,6 @@
 #pragma once
-// The inner loops of machine_limits.h: reading memory, and multiply-adds from registers. Internal to kernels/.
+// The inner loops of machine_limits.h: reading memory, and multiply-adds from registers.
+// Internal to kernels/.
 
 #include <cstddef>
 #include <cstdint>

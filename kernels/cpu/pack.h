@@ -1,5 +1,6 @@
 #pragma once
-// Copies of a part of a weight ("panels") in the order that the batched product reads it. Internal to kernels/.
+// Copies of a part of a weight ("panels") in the order that the batched product reads it.
+// Internal to kernels/.
 
 #include <cstdint>
 
@@ -22,15 +23,18 @@ struct PanelSource {
 };
 
 struct PackKernels {
-    // Rows are outputs: panel[i][o] = source[o][i] (counted within the part) as float32; panel rows are `width` long,
-    // width >= n_rows. Places [n_rows, width) of a row may be written with anything.
+    // Rows are outputs: panel[i][o] = source[o][i] (counted within the part) as float32;
+    // panel rows are `width` long, width >= n_rows. Places [n_rows, width) of a row may
+    // be written with anything.
     void (*transpose_f32)(const PanelSource& source, std::int64_t width, float* panel);
 
-    // Pairs of inputs side by side, as bf16 dot products read them: panel[i / 2][o][i % 2], panel rows `width` pairs
-    // long. Weights of other types are rounded to nearest even. Inputs missing to an even number are zero.
+    // Pairs of inputs side by side, in the order of bf16 dot products: panel[i / 2][o][i
+    // % 2], panel rows `width` pairs long. Weights of other types are rounded to nearest
+    // even. An odd number of inputs is filled up with zero.
     void (*transpose_bf16_pairs)(const PanelSource& source, std::int64_t width, Bf16* panel);
 
-    // The same two panels where rows are inputs: panel[i][o] = source[i][o], width >= n_cols.
+    // The same two panels where rows are inputs: panel[i][o] = source[i][o], width >=
+    // n_cols.
     void (*copy_f32)(const PanelSource& source, std::int64_t width, float* panel);
     void (*interleave_bf16_pairs)(const PanelSource& source, std::int64_t width, Bf16* panel);
 };

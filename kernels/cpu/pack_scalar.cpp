@@ -8,7 +8,8 @@ namespace offstage::kernels::scalar {
 
 namespace {
 
-// Calls body(row, col, weight) for every weight of the part, row and col counted within it.
+// Calls body(row, col, weight) for every weight of the part, row and col counted within
+// it.
 template <typename Body>
 void for_each_weight(const PanelSource& source, const Body& body) {
     const WeightView& weight = source.weight;

@@ -1,9 +1,11 @@
 #pragma once
-// Blocks of packed rows (kernels/packed.h) by AVX2. Included only by files compiled for it.
+// Blocks of packed rows (kernels/packed.h) by AVX2. Included only by files compiled for
+// it.
 //
-// Codes of 2 and 3 bits look their weights up in a group's table of 4 or 8 floats: those permutations heed no higher
-// bits, so that codes need a shift and no mask. Codes of 4 bits would need two tables: they are masked where they lie
-// and converted, and the scale makes up for the place.
+// Codes of 2 and 3 bits select their weights from a group's table of 4 or 8 floats: those
+// permutations ignore higher bits, so that codes need a shift and no mask. Codes of 4
+// bits would need two tables: they are masked in place and converted, and the scale
+// corrects for their place.
 
 #include "kernels/cpu/packed_groups_simd.h"
 

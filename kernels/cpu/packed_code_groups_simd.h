@@ -15,7 +15,7 @@
 namespace offstage::kernels {
 namespace {
 
-// Four codes of 3 bits of each lane, 12 bits after the other: two in each byte, 8 bits apart.
+// Four codes of 3 bits of each lane (12 bits): two in each byte, 8 bits apart.
 __attribute__((always_inline)) inline Bytes pairs_of_threes(const std::uint8_t* blocks) {
     // Lane l begins at bit 12 l: in byte 3 l / 2, 0 or 4 bits in, and ends in the next
     // byte. Lanes 8 .. 15 are taken from byte 8 on.

@@ -1,6 +1,7 @@
 #pragma once
-// Groups of 256 weights of 16 packed rows side by side, as integer_panels_simd.h has them, by AVX-512. The codes are
-// put side by side before they are unpacked, which takes half the moves of doing it afterwards.
+// Groups of 256 weights of 16 packed rows side by side, in the layout of
+// integer_panels_simd.h, by AVX-512. The codes are interleaved before they are unpacked:
+// this takes half the moves of interleaving them afterwards.
 
 #include <cstring>
 
@@ -44,8 +45,9 @@ struct SupersOfRows {
     }
 };
 
-// Group g: codes in the order of part_at(), and numbers, (kScales, scales and biases) vectors. Groups are taken from
-// the first on: supers are those of the last one.
+// Unpacks group g: codes in the order of part_at(), and numbers (kScales vectors: scales
+// and biases). Call it for the groups in order, from the first: supers are those of the
+// last call.
 template <WeightType kType>
 __attribute__((always_inline)) inline void unpack_packed_panel(const CodeRow (&rows)[kLanes], std::int64_t g,
                                                                SupersOfRows& supers, std::uint8_t* codes,

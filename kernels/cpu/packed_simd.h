@@ -55,7 +55,8 @@ __attribute__((always_inline)) inline void prefetch_groups(PackedRef<kType> row,
     }
 }
 
-// Calls body(block, n_blocks) for the batches of blocks [begin, end), the parts of them that lie inside.
+// Calls body(block, n_blocks) for the batches of blocks in [begin, end), cut to that
+// range.
 template <typename Body>
 __attribute__((always_inline)) inline void for_each_batch(std::int64_t begin, std::int64_t end, const Body& body) {
     while (begin < end) {
@@ -65,7 +66,8 @@ __attribute__((always_inline)) inline void for_each_batch(std::int64_t begin, st
     }
 }
 
-// out[i] = weight of column `begin` + i of the row, for n columns; begin and n are multiples of kPackedBlock.
+// out[i] = weight of column `begin` + i of the row, for n columns; begin and n are
+// multiples of kPackedBlock.
 template <WeightType kType>
 void unpack(PackedRef<kType> row, std::int64_t begin, std::int64_t n, float* out) {
     for_each_batch(begin / kPackedBlock, (begin + n) / kPackedBlock, [&](std::int64_t first, int n_blocks) {
@@ -188,7 +190,8 @@ inline void add_column(BlockRef column, std::int64_t n, std::int64_t ahead_bytes
 template <typename Ref>
 concept PackedOrBlock = !std::is_pointer_v<Ref>;
 
-// sums[r * kTokens + t] += weights[r] . x[t], n long, a multiple of kPackedBlock; rows kUnpackedStretch apart.
+// sums[r * kTokens + t] += weights[r] . x[t], n long, a multiple of kPackedBlock; rows
+// kUnpackedStretch apart.
 template <int kRows, int kTokens>
 void dot_unpacked(const float* weights, const float* x, std::int64_t x_stride, std::int64_t n, float* sums) {
     // Sums of 2 x 8 pairs do not fit AVX2's registers: then one row goes after the other.
@@ -213,8 +216,8 @@ void dot_unpacked(const float* weights, const float* x, std::int64_t x_stride, s
     }
 }
 
-// out[t] += sum_j activations[j * kTokens + t] * columns[j], n long, a multiple of kPackedBlock; columns
-// kUnpackedStretch apart, out out_stride.
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], n long, a multiple of
+// kPackedBlock; columns kUnpackedStretch apart, out out_stride.
 template <int kNeurons, int kTokens>
 void add_unpacked(const float* columns, const float* activations, std::int64_t n, float* out, std::int64_t out_stride) {
     for (std::int64_t i = 0; i < n; i += kLanes) {
@@ -276,7 +279,8 @@ void add_columns(const Ref (&columns)[kNeurons], const float (&activations)[kNeu
     }
 }
 
-// One token: gate and up of a neuron, and the w2 of the neuron before it times its activation, in one pass.
+// One token: computes a neuron's gate and up, and adds the w2 of the neuron before it, in
+// one pass.
 template <WeightType kType>
 void stream_neuron(PackedRef<kType> w1, PackedRef<kType> w3, PackedRef<kType> w2_before, float activation_before,
                    std::int64_t /*n*/, std::int64_t ahead_bytes, const float* x, float* out, float& gate_sum,

@@ -1,8 +1,8 @@
 #pragma once
 // Prefetches weights into a cache. Into the first level, a Zen 4 core takes 10 to 17 GB/s
 // of rows that lie far apart, where a plain read gets 18 to 27; into the second 14 to 22
-// (tests/bench/results/kernels.md). The first level is better for sequential reads, and where
-// unpacking takes longer than memory.
+// (tests/bench/results/kernels.md). The first level is better for sequential reads, and
+// where unpacking takes longer than memory.
 
 #include <immintrin.h>
 

@@ -7,8 +7,8 @@
 namespace offstage::kernels {
 namespace {
 
-// How many accumulators one (row, token) pair gets, so that at least eight independent sums hide the multiply-add's
-// latency.
+// The number of accumulators of one (row, token) pair: at least eight independent sums
+// hide the multiply-add's latency.
 constexpr int accumulators_per_pair(int n_pairs) {
     return n_pairs >= 8 ? 1 : n_pairs >= 4 ? 2 : 4;
 }
@@ -26,8 +26,9 @@ struct PlainRows {
     std::int64_t row_bytes(std::int64_t n) const { return n * static_cast<std::int64_t>(sizeof(Weight)); }
 };
 
-// sums[r][t] = rows[r] . x[t], each n long. Each weight is read once, kept in a register for all tokens.
-// ahead: rows as long as those, which are fetched into cache meanwhile because they are needed soon.
+// sums[r][t] = rows[r] . x[t], each n long. Each weight is read once and kept in a
+// register for all tokens. ahead: rows of the same length that are needed soon; they are
+// prefetched meanwhile.
 template <int kRows, int kTokens, int kAhead, typename Weight>
 __attribute__((always_inline)) inline void dot_products(const Weight* const (&rows)[kRows],
                                                         const Weight* const (&ahead)[kAhead], const float* x,

@@ -1,6 +1,6 @@
 #pragma once
-// Scales and zeros of groups, over Vector. Included by quantize_simd.h alone, after simd_avx2.h, simd_avx512.h or the
-// scalar stand-in of quantize_scalar.cpp.
+// Scales and zeros of groups, over Vector. Included only by quantize_simd.h, after
+// simd_avx2.h, simd_avx512.h or the scalar replacement of quantize_scalar.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -26,8 +26,9 @@ __attribute__((always_inline)) inline Vector clamped_code(Vector v, Vector large
     return round_to_whole(minimum(maximum(v, zero()), largest_code));
 }
 
-// x^-0.3 for normal x > 0, within 2e-6; large for 0. log2 by the series of the area hyperbolic tangent on [sqrt(1/2),
-// sqrt(2)] (rest < 1e-9), 2^f by its series to f^6 (rest < 2e-7).
+// x^-0.3 for normal x > 0, within 2e-6; large for 0. log2 by the series of the area
+// hyperbolic tangent on [sqrt(1/2), sqrt(2)] (rest < 1e-9), 2^f by its series to f^6
+// (rest < 2e-7).
 inline float shrink_power(float x) {
     std::uint32_t bits = bits_of(x);
     const std::uint32_t shifted = bits - 0x3f3504f3u;  // the bits of sqrt(1/2): exponents change there
@@ -47,8 +48,8 @@ inline float shrink_power(float x) {
     return power * float_of_bits(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23);
 }
 
-// kLanes groups side by side: lane l of every vector belongs to group l, so no sum crosses lanes and the result does
-// not depend on how many there are.
+// kLanes groups side by side: lane l of every vector belongs to group l, so no sum
+// crosses lanes and the result does not depend on the number of lanes.
 template <int kGroup>
 struct GroupBatch {
     alignas(64) float t[kGroup][kLanes];  // weight / scale
@@ -88,7 +89,8 @@ struct GroupBatch {
         for (int k = 0; k < kGroup; ++k) store(t[k], multiply(load(t[k]), factor));
     }
 
-    // HQQ's rounds, in units of the scale: there the error is t + z - Q, and z = mean(Q - t + E / s).
+    // HQQ's rounds, in units of the scale: the error is t + z - Q, and z = mean(Q - t + E
+    // / s).
     __attribute__((always_inline)) inline void fit_zeros(float largest_code, const float* scale, float* zero_point) {
         const Vector top = broadcast(largest_code);
         alignas(64) float z[kLanes];
@@ -134,7 +136,8 @@ struct GroupBatch {
                 largest_error = std::max(largest_error, worsts[l] * scale[l]);
             }
             if (going == 0) return;
-            // |x| <= |x|^(p-1) / beta wherever |x| <= beta^(-1 / (2 - p)): then E is zero everywhere.
+            // |x| <= |x|^(p-1) / beta wherever |x| <= beta^(-1 / (2 - p)): then E is zero
+            // everywhere.
             const bool shrinks_to_zero = largest_error * shrunk_below(beta) <= 1.0f;
             if (!shrinks_to_zero) add_errors(largest_code, scale, z, beta, sums);
             for (int l = 0; l < kLanes; ++l) z[l] = (sums[l] - sum_t[l]) * (1.0f / static_cast<float>(kGroup));
@@ -170,8 +173,8 @@ struct MetaChoice {
     int zero_code[kLanes];
 };
 
-// batch: the weights of the groups, not divided. reach: steps to either side that are tried. scale, zeros: as fitted;
-// then as reading will find them.
+// batch: the groups' weights, not divided. reach: the number of steps that are tried in
+// both directions. scale, zeros: in: as fitted; out: as they are read back.
 template <int kGroup>
 void choose_meta(const GroupBatch<kGroup>& batch, const PackedSuper& super, float top, float largest_code, int reach,
                  float* scale, float* zeros, MetaChoice& choice) {

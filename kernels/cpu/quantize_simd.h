@@ -29,7 +29,8 @@ void fit_groups(const float* row, std::int64_t n_groups, bool fits, float larges
     }
 }
 
-// offset and step so that codes 0 .. largest_code reach from the smallest to the largest value.
+// Sets offset and step so that codes 0 .. largest_code reach from the smallest to the
+// largest value.
 inline void super_range(const float* values, std::int64_t n, float largest_code, float& offset, float& step) {
     const auto [low, high] = std::minmax_element(values, values + n);
     offset = *low;
@@ -41,7 +42,8 @@ inline float super_code(float value, float offset, float step, float largest_cod
     return whole(std::min(std::max((value - offset) / step, 0.0f), largest_code));
 }
 
-// Writes a super group's scales and zeros, one byte each. scale and zeros become what reading will find.
+// Writes a super group's scales and zeros, one byte each, and sets scale and zeros to the
+// values that are read back.
 inline void pack_meta_bytes(const PackedSuper& super, std::int64_t n, float* scale, float* zeros, std::byte* scale_out,
                             std::byte* zero_out) {
     constexpr float kTop = 255.0f;
@@ -55,8 +57,8 @@ inline void pack_meta_bytes(const PackedSuper& super, std::int64_t n, float* sca
     }
 }
 
-// The same for scale and zero in halves of a byte, with the weights in hand. chooses: see choose_meta(); else each is
-// rounded on its own.
+// The same for scales and zeros of half a byte, using the weights. chooses: see
+// choose_meta(); without it each value is rounded separately.
 inline void pack_meta_halves(const PackedSuper& super, const float* row, std::int64_t n, bool chooses,
                              float largest_code, float* scale, float* zeros, std::byte* out) {
     constexpr float kTop = 15.0f;

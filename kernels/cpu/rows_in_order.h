@@ -29,7 +29,8 @@ __attribute__((always_inline)) inline void load_line(const Weight* p, Vector (&t
     for (int v = 0; v < kVectorsOfLine<Weight>; ++v) to[v] = load(p + v * kLanes);
 }
 #if OFFSTAGE_VECTOR_BITS == 512
-// A permutation puts 16 of them into the upper halves of words: instead of two instructions for each vector.
+// Permutations put 16 values each into the upper halves of words: one instruction for a
+// vector instead of two.
 __attribute__((always_inline)) inline void load_line(const Bf16* p, Vector (&to)[2]) {
     constexpr __mmask32 kUpperHalves = 0xaaaaaaaa;
     const __m512i first = _mm512_set_epi16(15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10, 10, 9, 9, 8, 8, 7, 7, 6, 6, 5, 5,
@@ -46,7 +47,8 @@ __attribute__((always_inline)) inline void fetch_line_behind(const void* place) 
     prefetch(static_cast<const std::byte*>(place) + kFetchedNear);
 }
 
-// row . x, each n long. The sum has the order of dot_products() where a pair of row and token has kSums accumulators.
+// row . x, each n long. The order of the sum is that of dot_products() with kSums
+// accumulators.
 template <int kSums, typename Weight>
 float dot_in_order(const Weight* row, const float* x, std::int64_t n) {
     constexpr int kVectors = kVectorsOfLine<Weight>;

@@ -1,5 +1,6 @@
 #pragma once
-// Helpers of the scalar references. Never included by a file that is compiled for an instruction set.
+// Helpers of the scalar references. Never included by a file that is compiled for an
+// instruction set.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,8 @@ namespace offstage::kernels::scalar {
 // Weights of a row are widened so many at a time; the sums in 16 lanes go on across them.
 inline constexpr std::int64_t kStretch = 64;
 
-// out[i] = weight begin + i of a row of n_cols, for n weights. A plain row may be of any length.
+// out[i] = weight begin + i of a row of n_cols, for n weights. A plain row may be of any
+// length.
 inline void read_weights(const std::byte* row, WeightType type, std::int64_t n_cols, std::int64_t begin, std::int64_t n,
                          float* out) {
     const auto widen = [&](const auto* weights) {
@@ -46,8 +48,9 @@ void for_each_stretch(const std::byte* row, WeightType type, std::int64_t n_cols
     }
 }
 
-// Sums in 16 lanes, added pairwise at the end: closer to the true value than one running sum, and of the same shape as
-// the vector versions, so that these differ from it by little.
+// Sums in 16 lanes, added pairwise at the end. This is closer to the exact value than one
+// running sum and has the shape of the vector versions, which therefore differ little
+// from it.
 class LaneSums {
   public:
     // Only the last piece of a row may have a length that is no multiple of kLanes.

@@ -1,6 +1,7 @@
 #pragma once
-// AVX2 with FMA and F16C under the names that the *_simd.h templates use. Included only by files compiled for AVX2; all
-// names have internal linkage, so that no function compiled for it can be linked into code for smaller processors.
+// AVX2 with FMA and F16C under the names that the *_simd.h templates use. Included only
+// by files compiled for AVX2. All names have internal linkage, so that the linker cannot
+// use a function compiled for AVX2 in code for older processors.
 
 #include <cstddef>
 #include <cstdint>
@@ -94,7 +95,8 @@ __attribute__((always_inline)) inline void store_first(float* p, int n, Vector v
     _mm256_maskstore_ps(p, first_lanes(n), v);
 }
 
-// Rounds to nearest even; NaN stays NaN (quiet). Each word's lower half holds the result, the upper half zero.
+// Rounds to nearest even; NaN stays NaN (quiet). Each word's lower half holds the result,
+// the upper half zero.
 __attribute__((always_inline)) inline __m256i round_to_bf16_words(Vector v) {
     const __m256i bits = _mm256_castps_si256(v);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
@@ -104,7 +106,8 @@ __attribute__((always_inline)) inline __m256i round_to_bf16_words(Vector v) {
     return _mm256_blendv_epi8(rounded, quiet, _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
 }
 __attribute__((always_inline)) inline __m128i round_to_bf16(Vector v) {
-    // All words are below 2^16: the pack's saturation changes nothing. It works within 128-bit halves.
+    // All words are below 2^16: the pack's saturation changes nothing. It works within
+    // 128-bit halves.
     const __m256i words = round_to_bf16_words(v);
     const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(words, words), 0b1000);
     return _mm256_castsi256_si128(packed);
@@ -139,7 +142,8 @@ __attribute__((always_inline)) inline float largest_lane(Vector v) {
     return _mm_cvtss_f32(_mm_max_ss(largest, _mm_movehdup_ps(largest)));
 }
 
-// 2^n for whole n in [-252, 254], times v. In two steps, because 2^n alone may leave the range of float.
+// 2^n for whole n in [-252, 254], times v. In two steps, because 2^n alone may leave the
+// range of float.
 __attribute__((always_inline)) inline Vector scale_by_power_of_two(Vector v, Vector n) {
     const __m256i whole = _mm256_cvtps_epi32(n);
     const __m256i half = _mm256_srai_epi32(whole, 1);

@@ -1,6 +1,7 @@
 #pragma once
-// AVX-512 under the names that the *_simd.h templates use. Included only by files compiled for AVX-512; all names have
-// internal linkage, so that no function compiled for it can be linked into code for smaller processors.
+// AVX-512 under the names that the *_simd.h templates use. Included only by files
+// compiled for AVX-512. All names have internal linkage, so that the linker cannot use a
+// function compiled for AVX-512 in code for older processors.
 
 #include <cstddef>
 #include <cstdint>
@@ -87,7 +88,8 @@ __attribute__((always_inline)) inline void store_first(float* p, int n, Vector v
     _mm512_mask_storeu_ps(p, first_lanes(n), v);
 }
 
-// Rounds to nearest even; NaN stays NaN (quiet). Each word's lower half holds the result, the upper half zero.
+// Rounds to nearest even; NaN stays NaN (quiet). Each word's lower half holds the result,
+// the upper half zero.
 __attribute__((always_inline)) inline __m512i round_to_bf16_words(Vector v) {
     const __m512i bits = _mm512_castps_si512(v);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));

@@ -17,8 +17,9 @@ __attribute__((always_inline)) inline void store_some(float* p, int n, Vector v)
     }
 }
 
-// e^x, within two units in the last place; 0 below -104, infinity above 88.8, NaN for NaN.
-// x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts so that r is exact; e^r by its series to r^7 (rest < 6e-9).
+// e^x, within two units in the last place; 0 below -104, infinity above 88.8, NaN for
+// NaN. x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts so that r is exact; e^r by
+// its series to r^7 (rest < 6e-9).
 __attribute__((always_inline)) inline Vector exponential(Vector x) {
     x = minimum(broadcast(89.0f), maximum(broadcast(-104.0f), x));
     const Vector n = round_to_whole(multiply(x, broadcast(1.44269504f)));

@@ -1,5 +1,6 @@
 #pragma once
-// A block of one query's scores in an online softmax, over Vector: included behind the header of an instruction set.
+// A block of one query's scores in an online softmax, over Vector. Include it after the
+// header of an instruction set.
 
 #include <cmath>
 #include <cstdint>

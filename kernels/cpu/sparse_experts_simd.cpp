@@ -14,9 +14,10 @@
 namespace offstage::kernels {
 namespace {
 
-// Rows that share a pass over the inputs, and columns that share one over the outputs: of one token many, since memory
-// delivers more of several streams; of several tokens as many as registers hold. Eight rows were measured where
-// CpuFeatures::rows_in_turn is false: there they are 1.03 to 1.08 times as fast as four.
+// The number of rows that share a pass over the inputs, and of columns that share one
+// over the outputs. For one token many rows: memory delivers more in several streams. For
+// several tokens as many as the registers hold. Eight rows were measured on a processor
+// without CpuFeatures::rows_in_turn: they are 1.03 to 1.08 times as fast as four.
 template <typename Rows>
 constexpr int rows_together(int n_tokens, bool rows_in_turn = false) {
     if (n_tokens > 1 || Rows::kPacked) return 2;

@@ -134,7 +134,8 @@ __device__ inline void tile_of(const Eighth<kType> (&neurons)[4], int eighth, in
             } else if constexpr (kBits == 8) {
                 const unsigned byte = static_cast<unsigned>(2 * (k % 2) + h);
                 const unsigned pair = __byte_perm(first.words[k / 2], second.words[k / 2], 0x4400u + byte * 0x1111u);
-                // Seven bits, and the sign: -128 or, with the exponent's lowest bit, -256.
+                // Seven bits, and the sign: -128 or, together with the exponent's lowest
+                // bit, -256.
                 const unsigned low = and_or(pair, 0x007f007fu, k128);
                 const unsigned sign = and_or(pair, 0x00800080u, 0xc300c300u);
                 a[2 * s + h] = fma_bf16(low, bf16_of_power(0), sign);
@@ -300,7 +301,8 @@ __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
     if (stretch >= call.n_stretches || weights == nullptr) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    // The last warp with columns takes the last two blocks, even if one is another warp's.
+    // The last warp with columns processes the last two blocks, even if one of them is
+    // another warp's.
     const int my_block = first_block_of(warp % kWarpsAbreast);
     const int first_block = my_block < places.n_blocks - kBlocks ? my_block : places.n_blocks - kBlocks;
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;

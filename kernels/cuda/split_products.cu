@@ -26,7 +26,8 @@ __device__ inline int column_of(int place) {
     const int byte = place % 4;
     if (kType == WeightType::kInt8) return 32 * (word / 2) + 8 * quarter + 4 * (word % 2) + byte;
     if (kType == WeightType::kHqq4) {
-        // Nibble k of lane j: bytes 0 and 1 of a word are of one lane, 2 and 3 of the next.
+        // Nibble k of lane j: bytes 0 and 1 of a word belong to one lane, 2 and 3 to the
+        // next.
         return 16 * (word % 2 + 2 * (byte % 2)) + kQuad * quarter + 2 * (word / 2) + byte / 2;
     }
     if (kType == WeightType::kHqq3) return 16 * byte + kQuad * quarter + word;
