@@ -49,7 +49,9 @@ class Placer {
         : demand_(demand), budget_(budget), popularity_(popularity), kind_(kind), choice_(choice) {
         check_demand(demand, budget, popularity);
         wished_context_ = budget.context > 0 ? budget.context : std::min(demand.max_context, kDefaultContext);
-        least_context_ = budget.context > 0 ? budget.context : std::min(wished_context_, kShortestContext);
+        least_context_ = budget.context > 0
+                             ? budget.context
+                             : std::min(wished_context_, std::max(kShortestContext, budget.least_context));
         largest_step_ = std::min(kLargestStep, least_context_);  // a longer one might never be filled
         if (budget.largest_step > 0) largest_step_ = std::min(largest_step_, budget.largest_step);
         usual_step_ = std::min(kUsualStep, largest_step_);

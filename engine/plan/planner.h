@@ -27,6 +27,7 @@ struct Budget {
     std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
     std::optional<std::int64_t> kept_context{};    // LoadRequest::kept_context; nothing: ModelDemand's
     std::int64_t largest_step = 0;                 // tokens; 0: as the context allows
+    std::int64_t least_context = 0;  // tokens; a default context is no shorter than this, nor than kShortestContext
 };
 
 // One format that experts may be kept in.
@@ -108,7 +109,7 @@ inline PlacementKind placement_for(PolicyKind decode) {
 }
 
 // While experts lack room, a default context is shortened, to no less than this number of
-// tokens; its prompts are read in no longer steps.
+// tokens (or Budget::least_context); its prompts are read in no longer steps.
 inline constexpr std::int64_t kShortestContext = 2048;
 
 // A prompt of at most so many tokens is read in one step under any budget.

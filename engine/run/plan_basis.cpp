@@ -26,14 +26,21 @@ void PlanBasis::set_theta(CostModel& costs, const ThetaChoice& choice) const {
     if (active_share > 0) costs.set_theta(costs.theta(), sparse_loading, active_share, {});
 }
 
-Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform,
-                           const std::optional<ThetaChoice>& theta) const {
+Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget, std::int64_t tokens_in_use,
+                           std::optional<kernels::WeightType> uniform, const std::optional<ThetaChoice>& theta) const {
     ModelDemand model = demand.with_kv(budget.kv);
     if (budget.kept_context.has_value()) model.kept_context = *budget.kept_context;
     Budget wanted = budget;
     if (wanted.context == 0) {
-        wanted.context = in_force.context;
         wanted.largest_step = kShortestContext;
+        if (!model.shares_host_memory) {
+            wanted.context = in_force.context;
+        } else if (in_force.context > model.short_context) {
+            wanted.least_context = std::max(tokens_in_use, model.short_context + 1);
+        } else {  // positions stay what they are
+            model.max_context = std::min(model.max_context, model.short_context);
+            wanted.least_context = tokens_in_use;
+        }
     }
     model.max_context = std::max(model.max_context, wanted.context);
     return plan_for(model, wanted, uniform, theta);

@@ -44,10 +44,11 @@ struct PlanBasis {
     // (PlanCosts::theta). Throws Error.
     Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform,
                   const std::optional<ThetaChoice>& theta = {}) const;
-    // A plan that replaces this one. context 0 in the budget: this one's context, and
-    // steps as in a request without one.
-    Plan replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform,
-                    const std::optional<ThetaChoice>& theta = {}) const;
+    // A plan that replaces this one, with room for the tokens in use. context 0 in the
+    // budget: on a device this one's context, whose last blocks may lie in RAM; on the CPU
+    // the context that a load would choose. Steps are as in a request without one.
+    Plan replan_for(const Plan& in_force, const Budget& budget, std::int64_t tokens_in_use,
+                    std::optional<kernels::WeightType> uniform, const std::optional<ThetaChoice>& theta = {}) const;
     // Mean bits and predicted loss of the plan's formats.
     void describe_formats(Plan& plan) const;
     // measured: the times of migrations so far.

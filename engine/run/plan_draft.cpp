@@ -52,8 +52,8 @@ PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
     }
     check(target.budget);
     const std::optional<ThetaChoice> kept = request.theta.has_value() ? *request.theta : theta;
-    target.plan =
-        basis.replan_for(in_force, target.budget, target.uniform, request.chooses_theta ? std::nullopt : kept);
+    target.plan = basis.replan_for(in_force, target.budget, tokens_in_use, target.uniform,
+                                   request.chooses_theta ? std::nullopt : kept);
     honour_pins(basis, pinned, target.plan);
     return target;
 }

@@ -8,6 +8,8 @@
 
 #include <QDir>
 #include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -37,6 +39,14 @@ class ModelCopy {
         if (original.open(QIODevice::ReadOnly)) bytes_ = original.readAll();
     }
     std::string path() const { return folder_.path().toStdString(); }
+    void setContext(int tokens) {
+        QFile file(folder_.filePath(QStringLiteral("config.json")));
+        QJsonObject config = readJson(file.fileName());
+        config[QLatin1String("max_position_embeddings")] = tokens;
+        file.remove();
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(QJsonDocument(config).toJson());
+    }
     bool cutShort() { return QFile::resize(weights_, bytes_.size() / 3); }
     bool putBack() {
         QFile file(weights_);
@@ -280,6 +290,62 @@ class TestReplanBounds : public QObject, ReplanSetup {
         next.resize(500);
         for (std::size_t i = 0; i < next.size(); ++i) next[i] = static_cast<TokenId>(3 + i * 7 % 1900);
         QVERIFY(agree(play, reference, next));
+    }
+
+    // On the CPU a context that nobody named is shortened by a re-plan as by a load, and
+    // comes back.
+    void cpuContext_isShortenedAsByALoad() {
+        ModelCopy copy;
+        copy.setContext(8192);
+        LoadRequest roomy = on("cpu", copy.path());
+        roomy.context = 0;
+        Play play(roomy), reference(roomy);
+        const Plan whole = play.model.plan();
+        QCOMPARE(whole.context, std::int64_t{8192});
+        const ModelDemand& demand = play.model.demand();
+        const std::uint64_t least =
+            whole.ram_bytes - (64 - 2) * expert_bytes_ - (demand.kv_bytes(8192) - demand.kv_bytes(kShortestContext)) -
+            static_cast<std::uint64_t>(whole.max_step - kSmallestStep) * demand.workspace_bytes_per_token;
+        LoadRequest tight = roomy;
+        tight.ram_bytes = least;
+        const Plan loaded = LoadedModel(tight, LoadedModel::Text::kNotNeeded, {}, {}).plan();
+        QCOMPARE(loaded.context, kShortestContext);
+        std::vector<TokenId> next = prompt_;
+        QVERIFY(agree(play, reference, next));
+        ReplanRequest low;
+        low.ram_bytes = least;
+        play.replanner.begin(1, low, 0);
+        for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
+        play.replanner.finish({});
+        const ReplanReport& report = play.replanner.reports().back();
+        QVERIFY2(report.state == ReplanState::kDone, report.problem.english().c_str());
+        const Plan& now = play.replanner.in_force();
+        QCOMPARE(now.context, loaded.context);
+        QCOMPARE(now.max_step, loaded.max_step);
+        QCOMPARE(now.places, loaded.places);
+        QVERIFY2(now.note.english().find("2048") != std::string::npos, now.note.english().c_str());
+        QVERIFY(play.model.ram().usage().used_bytes <= least && play.model.ram().usage().budget_bytes == least);
+        for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
+        // No shorter than the conversation, nor beyond where positions change.
+        PlanDraft draft = play.replanner.draft();
+        draft.tokens_in_use = 3000;
+        low.ram_bytes = least + demand.kv_bytes(3000) - demand.kv_bytes(kShortestContext) + 65536;
+        const std::int64_t longer = draft.plan(low).plan.context;
+        QVERIFY(longer >= 3000 && longer < 8192);
+        draft.basis.demand.short_context = 4096;
+        low.ram_bytes = reference.model.budget().ram_bytes;
+        QCOMPARE(draft.plan(low).plan.context, std::int64_t{4096});
+        draft.in_force.context = 8192;
+        low.ram_bytes = least + demand.kv_bytes(4097) - demand.kv_bytes(kShortestContext) + 65536;
+        QVERIFY(draft.plan(low).plan.context > 4096);
+
+        ReplanRequest back;
+        back.ram_bytes = reference.model.budget().ram_bytes;
+        play.replanner.begin(2, back, 0);
+        play.replanner.finish({});
+        QCOMPARE(play.replanner.in_force().context, whole.context);
+        for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
+        play.checkBudgets();
     }
 
     // The plan comes while the prompt is being read: the rest of it is read in steps that
