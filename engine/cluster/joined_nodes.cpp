@@ -339,8 +339,8 @@ void JoinedNodes::announce(std::size_t i) {
 void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
     CostModel& cost = model_.cost();
     const LoadRequest& request = model_.request();
+    const CalibrationCache cache(calibration_directory(request.cache_directory));
     if (cost.table().cpu_expert.empty()) {
-        const CalibrationCache cache(calibration_directory(request.cache_directory));
         FormatCalibration wanted;
         wanted.grid = model_.spec().experts;
         wanted.checks = request.checks_costs;
@@ -378,7 +378,7 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
                              {},
                              expert_reads(request, model_.spec().experts, model_.basis().master, model_.memory())};
     if (lacks_disk_cost(costed, model_.device().info(), cost, model_.plan())) {
-        cost.set_disk(disk_read(costed, model_.directory(), model_.source().master(), model_.host(), stop),
+        cost.set_disk(disk_read(costed, model_.directory(), model_.source().master(), model_.host(), cache, stop),
                       disk_reads_beside(costed, model_.device().info()));
     }
 }

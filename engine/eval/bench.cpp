@@ -205,8 +205,7 @@ class Bench {
         if (forecast.decode_tokens_per_s <= 0 || model_.request().dry) return {};
         const double forecast_us = 1e6 / forecast.decode_tokens_per_s;
         if (!is_unlike(measured, forecast_us)) return {};
-        const CostedModel costed{model_.request(), model_.spec(), model_.basis().master, {}, {}};
-        if (!doubt_costs(costed, model_.device(), model_.host())) return {};
+        if (!doubt_costs(model_)) return {};
         return run_unlike_forecast(measured.typical_us(), forecast_us);
     }
 

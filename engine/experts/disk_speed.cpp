@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kLayersSeconds = 0.75;
-constexpr int kReadsAlone = 15;
+constexpr std::size_t kReadsAlone = 15;
 
 double seconds_from(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -38,86 +38,138 @@ std::optional<HostBuffer> memory_for(std::uint64_t bytes) {
     }
 }
 
+// Reads experts as a running model does, into memory of its own.
+class DirectExperts {
+  public:
+    // Room for so many experts. nullptr: the source has no files, or RAM has no room.
+    static std::unique_ptr<DirectExperts> open(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
+                                               const std::stop_token& stop, std::int64_t n_experts) {
+        std::unique_ptr<DirectExperts> opened(new DirectExperts(grid, pool, stop));
+        opened->reader_ = ExpertReader::open(grid, source);
+        if (opened->reader_ == nullptr || grid.size() == 0) return nullptr;
+        std::uint64_t bytes = grid.expert_bytes(source.expert_type());
+        for (const kernels::WeightType format : grid.file_formats) bytes = std::max(bytes, grid.expert_bytes(format));
+        opened->block_bytes_ = (bytes + 255) / 256 * 256;
+        // As if the next layer were guessed.
+        const ReadBuffers buffers = read_buffers_for(opened->block_bytes_, 2 * opened->n_together());
+        const std::uint64_t blocks = static_cast<std::uint64_t>(n_experts) * opened->block_bytes_;
+        opened->memory_ = memory_for(buffers.bytes() + blocks);
+        if (!opened->memory_) return nullptr;
+        opened->buffer_bytes_ = buffers.bytes();
+        opened->reader_->set_buffers(buffers, opened->memory_->data());
+        return opened;
+    }
+
+    // The experts of a token in a layer.
+    std::int64_t n_together() const { return std::clamp<std::int64_t>(grid_.n_active, 1, grid_.size()); }
+
+    // Layers one after the other, while the CPU works with the one before; without latency.
+    DiskReadCost layers() {
+        std::array<std::vector<ExpertReader::Handle>, 2> reads;
+        const auto layer_at = [&](std::uint64_t n) { return static_cast<std::int64_t>(n % 2) * n_together(); };
+        const auto start = [&](std::uint64_t n) {
+            const std::int32_t layer = any_layer();
+            const std::uint64_t first = random_();
+            for (std::int64_t i = 0; i < n_together(); ++i) {
+                const auto expert = (first + static_cast<std::uint64_t>(i * grid_.n_experts / n_together())) %
+                                    static_cast<std::uint64_t>(grid_.n_experts);
+                auto read = reader_->start({layer, static_cast<std::int32_t>(expert)}, block(layer_at(n) + i),
+                                           ExpertReader::Urgency::kNeeded);
+                if (read == nullptr) return false;
+                reads[n % 2].push_back(std::move(read));
+            }
+            return true;
+        };
+        const auto begin = Clock::now();
+        std::uint64_t n_done = 0;
+        if (!start(0)) return {};
+        for (bool more = true; more; ++n_done) {
+            check();
+            more = n_done == 0 || seconds_from(begin) < kLayersSeconds;
+            if (more && !start(n_done + 1)) return {};
+            for (const ExpertReader::Handle& read : reads[n_done % 2]) reader_->wait(read);
+            reads[n_done % 2].clear();
+            if (more) use(block(layer_at(n_done)), static_cast<std::uint64_t>(n_together()) * block_bytes_);
+        }
+        const auto n_read = static_cast<double>(n_done * static_cast<std::uint64_t>(n_together()));
+        DiskReadCost cost;
+        cost.us = seconds_from(begin) * 1e6 / n_read;
+        cost.cpu_us = reader_->counts().cpu_us / static_cast<double>(pool_.n_threads()) / n_read;
+        return cost;
+    }
+
+    // One read alone, and work beside it that starts with a wait for the threads: measured
+    // until the work begins. At least one, others for so many seconds; the median. 0: it
+    // cannot be read.
+    double alone_us(double seconds) {
+        std::vector<double> us;
+        const auto begin = Clock::now();
+        do {
+            check();
+            const auto expert = static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(grid_.n_experts));
+            const auto asked = Clock::now();
+            const auto read = reader_->start({any_layer(), expert}, block(0), ExpertReader::Urgency::kNeeded);
+            if (read == nullptr) return 0;
+            reader_->wait(read);
+            use(block(0), block_bytes_);
+            const double used_us = seconds_from(asked) * 1e6;
+            const auto again = Clock::now();
+            use(block(0), block_bytes_);
+            us.push_back(used_us - seconds_from(again) * 1e6);
+        } while (us.size() < kReadsAlone && seconds_from(begin) < seconds);
+        return median(us);
+    }
+
+  private:
+    DirectExperts(const ExpertGrid& grid, kernels::ThreadPool& pool, const std::stop_token& stop)
+        : grid_(grid), pool_(pool), stop_(stop), random_(std::random_device{}()) {}
+
+    void check() const {
+        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);
+    }
+    std::int32_t any_layer() {
+        return static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(grid_.n_layers));
+    }
+    std::byte* block(std::int64_t n) {
+        return memory_->data() + buffer_bytes_ + static_cast<std::uint64_t>(n) * block_bytes_;
+    }
+    void use(const std::byte* weights, std::uint64_t bytes) {
+        pool_.parallel_for(static_cast<std::int64_t>(bytes), 4096, [&](std::int64_t from, std::int64_t to, int) {
+            std::uint64_t part = 0;
+            for (std::int64_t at = from; at < to; at += 64) part += static_cast<std::uint64_t>(weights[at]);
+            sum_ += part;  // a use of the bytes, so that the compiler keeps the reads
+        });
+    }
+
+    const ExpertGrid& grid_;
+    kernels::ThreadPool& pool_;
+    const std::stop_token& stop_;
+    std::mt19937_64 random_;
+    std::uint64_t block_bytes_ = 0, buffer_bytes_ = 0;
+    std::atomic<std::uint64_t> sum_{0};
+    std::optional<HostBuffer> memory_;  // outlives what is read into it
+    std::unique_ptr<ExpertReader> reader_;
+};
+
 }  // namespace
 
 DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                                  const std::stop_token& stop) {
-    std::optional<HostBuffer> memory;  // outlives the reads into it
-    const std::unique_ptr<ExpertReader> reader = ExpertReader::open(grid, source);
-    if (reader == nullptr || grid.size() == 0) return {};
-    std::uint64_t block_bytes = grid.expert_bytes(source.expert_type());
-    for (const kernels::WeightType format : grid.file_formats) {
-        block_bytes = std::max(block_bytes, grid.expert_bytes(format));
-    }
-    block_bytes = (block_bytes + 255) / 256 * 256;
-    const std::int64_t n_together = std::clamp<std::int64_t>(grid.n_active, 1, grid.size());
-    const std::uint64_t layer_bytes = static_cast<std::uint64_t>(n_together) * block_bytes;
-    const ReadBuffers buffers = read_buffers_for(block_bytes, 2 * n_together);  // as where the next layer is guessed
-    memory = memory_for(buffers.bytes() + 2 * layer_bytes);
-    if (!memory) return {};
-    reader->set_buffers(buffers, memory->data());
-    const auto blocks_of = [&](std::uint64_t layer) {
-        return memory->data() + buffers.bytes() + layer % 2 * layer_bytes;
-    };
-    std::mt19937_64 random(std::random_device{}());
-    std::array<std::vector<ExpertReader::Handle>, 2> reads;
-    const auto start = [&](std::uint64_t n) {
-        const auto layer = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(grid.n_layers));
-        const std::uint64_t first = random();
-        for (std::int64_t i = 0; i < n_together; ++i) {
-            const auto expert = (first + static_cast<std::uint64_t>(i * grid.n_experts / n_together)) %
-                                static_cast<std::uint64_t>(grid.n_experts);
-            auto read = reader->start({layer, static_cast<std::int32_t>(expert)},
-                                      blocks_of(n) + static_cast<std::uint64_t>(i) * block_bytes,
-                                      ExpertReader::Urgency::kNeeded);
-            if (read == nullptr) return false;
-            reads[n % 2].push_back(std::move(read));
-        }
-        return true;
-    };
-    std::atomic<std::uint64_t> sum{0};
-    const auto use = [&](const std::byte* weights, std::uint64_t bytes) {
-        pool.parallel_for(static_cast<std::int64_t>(bytes), 4096, [&](std::int64_t from, std::int64_t to, int) {
-            std::uint64_t part = 0;
-            for (std::int64_t at = from; at < to; at += 64) part += static_cast<std::uint64_t>(weights[at]);
-            sum += part;  // a use of the bytes, so that the compiler keeps the reads
-        });
-    };
-    const auto begin = Clock::now();
-    std::uint64_t n_done = 0;
-    if (!start(0)) return {};
-    for (bool more = true; more; ++n_done) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);
-        more = n_done == 0 || seconds_from(begin) < kLayersSeconds;
-        if (more && !start(n_done + 1)) return {};
-        for (const ExpertReader::Handle& read : reads[n_done % 2]) reader->wait(read);
-        reads[n_done % 2].clear();
-        if (!more) continue;
-        use(blocks_of(n_done), layer_bytes);
-    }
-    const auto n_read = static_cast<double>(n_done * static_cast<std::uint64_t>(n_together));
-    DiskReadCost cost;
-    cost.us = seconds_from(begin) * 1e6 / n_read;
-    cost.cpu_us = reader->counts().cpu_us / static_cast<double>(pool.n_threads()) / n_read;
-    // One read alone, and work beside it that starts with a wait for the threads:
-    // measured until the work begins.
-    std::vector<double> alone_us;
-    for (int i = 0; i < kReadsAlone; ++i) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);
-        const auto layer = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(grid.n_layers));
-        const auto expert = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(grid.n_experts));
-        const auto asked = Clock::now();
-        const auto read = reader->start({layer, expert}, blocks_of(0), ExpertReader::Urgency::kNeeded);
-        if (read == nullptr) return {};
-        reader->wait(read);
-        use(blocks_of(0), block_bytes);
-        const double us = seconds_from(asked) * 1e6;
-        const auto again = Clock::now();
-        use(blocks_of(0), block_bytes);
-        alone_us.push_back(us - seconds_from(again) * 1e6);
-    }
-    cost.latency_us = std::max(0.0, median(alone_us) - cost.us);
+    const std::int64_t n_experts = 2 * std::max<std::int64_t>(1, grid.n_active);
+    const auto experts = DirectExperts::open(source, grid, pool, stop, n_experts);
+    if (experts == nullptr) return {};
+    DiskReadCost cost = experts->layers();
+    if (cost.us == 0) return {};
+    cost.check_us = experts->alone_us(kLayersSeconds);
+    if (cost.check_us == 0) return {};
+    cost.latency_us = std::max(0.0, cost.check_us - cost.us);
     return cost;
+}
+
+double direct_read_alone_us(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
+                            const std::stop_token& stop, double seconds) {
+    const auto experts = DirectExperts::open(source, grid, pool, stop, 1);
+    return experts != nullptr ? experts->alone_us(seconds) : 0;
 }
 
 double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64_t seed) {

@@ -18,6 +18,10 @@ namespace offstage::engine {
 // cannot be read).
 DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                                  const std::stop_token& stop);
+// For a check: one expert that is read so while nothing else is, and others one after the
+// other while `seconds` last; the median. 0 and throws as above.
+double direct_read_alone_us(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
+                            const std::stop_token& stop, double seconds);
 
 // The disk's speed in 1e9 bytes a second: reads pieces of half a MiB anywhere in the
 // model's files, directly, as many at a time as ExpertReader reads, for `seconds`. 0

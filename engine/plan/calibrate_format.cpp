@@ -57,13 +57,6 @@ std::vector<kernels::ExpertView> fill_samples(const FormatCalibration& wanted, s
 
 }  // namespace
 
-bool doubt_table(const std::string& key, const CalibrationCache& cache) {
-    CostTable table;
-    if (!cache.load(key, table) || table.doubt != CostDoubt::kNone) return false;
-    table.doubt = CostDoubt::kRaised;
-    return cache.store(key, table).empty();
-}
-
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured) {

@@ -32,7 +32,6 @@ constexpr double kQuantizedSeconds = 0.004;
 constexpr std::size_t kQuantizedSamples = 3, kMostQuantizedSamples = 8;
 constexpr std::int64_t kMostReads = 5;
 constexpr std::int64_t kMostCachedReads = 32;  // more than the CPU's caches hold
-constexpr double kReadingSeconds = 0.25;
 
 double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -96,7 +95,7 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
 
 double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
                             std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop,
-                            bool cold) {
+                            bool cold, double seconds) {
     const std::int64_t n = n_layers * n_experts;
     auto* const disk = dynamic_cast<ColdExperts*>(&master);
     if (n <= 0 || (cold && disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
@@ -122,7 +121,7 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
     const auto pass = [&](std::int64_t most) {
         std::vector<double> us;
         const auto begin = Clock::now();
-        for (std::int64_t i = 0; i < most && (i == 0 || seconds_since(begin) < kReadingSeconds); ++i) {
+        for (std::int64_t i = 0; i < most && (i == 0 || seconds_since(begin) < seconds); ++i) {
             us.push_back(read(i));
         }
         return us;

@@ -28,10 +28,10 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
 // One expert of the master from where it lies - a disk, or drawn anew for a synthetic
 // model - into RAM, packed and ready: the median of up to five, far apart in the model,
 // each made cold before; or (`cold` false) of more, which were all read once before; microseconds. 0 where pages
-// cannot be made cold, and where RAM has no room for one. The first is read in any case, others while 0.25 s last.
+// cannot be made cold, and where RAM has no room for one. The first is read in any case, others while `seconds` last.
 // Throws Error (kCancelled; what WeightSource::pack_expert does).
 double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
                             std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop,
-                            bool cold = true);
+                            bool cold = true, double seconds = 0.25);
 
 }  // namespace offstage::engine

@@ -103,10 +103,6 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
 
-// Marks the costs under this key as doubtful. Returns whether they exist and were not
-// doubtful before.
-bool doubt_table(const std::string& key, const CalibrationCache& cache);
-
 // Kept calibrations: one JSON file per (hardware, threads, instruction set, products, expert shape and type), named by
 // a hash of all that and holding it. A file that is damaged or of another version counts as none.
 class CalibrationCache {
@@ -157,6 +153,16 @@ class CalibrationCache {
     mutable Message problem_;
     mutable std::vector<Message> notes_;
 };
+
+// Marks the costs under this key (CostTable, DenseCosts, DiskReadCost) as doubtful. Returns
+// whether they exist and were not doubtful before.
+template <typename Costs>
+bool raise_doubt(const std::string& key, const CalibrationCache& cache) {
+    Costs costs;
+    if (!cache.load(key, costs) || costs.doubt != CostDoubt::kNone) return false;
+    costs.doubt = CostDoubt::kRaised;
+    return cache.store(key, costs).empty();
+}
 
 // The sentence for measurements that a folder did not take.
 Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);

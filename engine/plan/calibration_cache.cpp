@@ -110,8 +110,10 @@ std::vector<SparseFactor> sparse_of(const JsonFields& fields, const char* key) {
     return factors;
 }
 
-CostDoubt doubt_of(const JsonFields& fields) {
-    return static_cast<CostDoubt>(fields.integer("doubt", 0, static_cast<int>(CostDoubt::kAnswered), 0));
+template <typename Costs>
+void read_age(const JsonFields& fields, Costs& costs) {
+    costs.measured_at = fields.integer("measured_at", 0, kLastSecond);
+    costs.doubt = static_cast<CostDoubt>(fields.integer("doubt", 0, static_cast<int>(CostDoubt::kAnswered), 0));
 }
 
 CostTable from_document(const json& document, const std::string& source) {
@@ -130,9 +132,8 @@ CostTable from_document(const json& document, const std::string& source) {
     table.gpu_expert = points_of(fields, "gpu_expert_us", true);
     table.cpu_expert = points_of(fields, "cpu_expert_us", false);
     table.sparse_cpu = sparse_of(fields, "sparse_cpu");
-    table.measured_at = fields.integer("measured_at", 0, kLastSecond);
+    read_age(fields, table);
     table.disturbed = fields.boolean("disturbed", false);
-    table.doubt = doubt_of(fields);
     table.sync_us = fields.number("sync_us", 0, kLongestUs);
     table.cpu_slowdown = fields.number("cpu_slowdown", 1, 100);
     table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
@@ -342,9 +343,8 @@ bool CalibrationCache::load(const std::string& key, DenseCosts& costs) const {
         costs.pairs = points_of(fields, "pairs_us", true);
         costs.guess_us = fields.number("guess_us", 0, kLongestUs);
         costs.check_us = fields.number("check_us", 0, kLongestUs);
-        costs.measured_at = fields.integer("measured_at", 0, kLastSecond);
+        read_age(fields, costs);
         costs.disturbed = fields.boolean("disturbed", false);
-        costs.doubt = doubt_of(fields);
     });
 }
 
@@ -364,13 +364,19 @@ bool CalibrationCache::load(const std::string& key, DiskReadCost& read) const {
     return load_document(directory_, key, "disk", [&](const json& document, const std::string& source) {
         const JsonFields fields(document, source);
         read = {fields.number("read_us", 0, kLongestUs), fields.number("cpu_us", 0, kLongestUs),
-                fields.number("latency_us", 0, kLongestUs)};
+                fields.number("latency_us", 0, kLongestUs), fields.number("check_us", 0, kLongestUs)};
+        read_age(fields, read);
     });
 }
 
 std::string CalibrationCache::store(const std::string& key, const DiskReadCost& read) const {
     return report(store_document(directory_, key, "disk",
-                                 {{"read_us", read.us}, {"cpu_us", read.cpu_us}, {"latency_us", read.latency_us}}));
+                                 {{"read_us", read.us},
+                                  {"cpu_us", read.cpu_us},
+                                  {"latency_us", read.latency_us},
+                                  {"check_us", read.check_us},
+                                  {"measured_at", read.measured_at},
+                                  {"doubt", static_cast<int>(read.doubt)}}));
 }
 
 bool CalibrationCache::load(const std::string& key, RoutingHabits& habits) const {

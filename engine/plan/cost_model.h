@@ -10,14 +10,6 @@
 
 namespace offstage::engine {
 
-// The cost of one expert that is read from the disk into RAM, ready for use.
-// Microseconds.
-struct DiskReadCost {
-    double us = 0;          // until it is there, with others read before and after it; 0: unknown
-    double cpu_us = 0;      // so much longer the CPU's own work takes that goes on beside it
-    double latency_us = 0;  // so much longer the first one takes when nothing was being read
-};
-
 struct CostPoint {
     std::int64_t n_tokens = 1;
     double us = 0;
@@ -32,6 +24,17 @@ enum class CostDoubt : std::uint8_t {
     kNone,
     kRaised,   // the next load measures again
     kAnswered  // the next load measured again: remaining errors are the forecast's, and further runs raise no doubt
+};
+
+// The cost of one expert that is read from the disk into RAM, ready for use.
+// Microseconds.
+struct DiskReadCost {
+    double us = 0;                 // until it is there, with others read before and after it; 0: unknown
+    double cpu_us = 0;             // so much longer the CPU's own work takes that goes on beside it
+    double latency_us = 0;         // so much longer the first one takes when nothing was being read
+    double check_us = 0;           // of one that is read alone, for checks; 0: not measured
+    std::int64_t measured_at = 0;  // seconds since 1970
+    CostDoubt doubt = CostDoubt::kNone;
 };
 
 // The time of a model's step beside its routed experts: embedding, attention, routers,

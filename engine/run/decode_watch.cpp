@@ -60,8 +60,7 @@ Message DecodeWatch::doubt_costs(const Replanner& replanner, LoadedModel& model,
     const double told_us = forecast_us(replanner, model, context);
     if (!is_unlike(measured, told_us)) return {};
     doubted_ = true;
-    const CostedModel costed{model.request(), model.spec(), model.basis().master, {}, {}};
-    if (!engine::doubt_costs(costed, model.device(), model.host())) return {};
+    if (!engine::doubt_costs(model)) return {};
     return run_unlike_forecast(measured.typical_us(), told_us);
 }
 

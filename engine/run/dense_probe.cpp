@@ -632,10 +632,7 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
 }
 
 bool doubt_dense_costs(const DenseProbeModel& model, const CostPlace& place, const CalibrationCache& cache) {
-    DenseCosts costs;
-    if (!cache.load(dense_key(model, place), costs) || costs.doubt != CostDoubt::kNone) return false;
-    costs.doubt = CostDoubt::kRaised;
-    return cache.store(dense_key(model, place), costs).empty();
+    return raise_doubt<DenseCosts>(dense_key(model, place), cache);
 }
 
 PausedLayers measure_paused_layers(const DenseProbeModel& model, CpuOperations& operations,

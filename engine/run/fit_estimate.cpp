@@ -499,9 +499,11 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
     static_cast<void>(measured_costs(costed, *device, host, progress, stop, anew));
     if (anew) costs_.clear();
     FitEstimate estimate = this->estimate(request, held);
-    const bool reads_disk = anew ? known_disk_read(costed, directory_).has_value() : !estimate.forecast;
-    if (estimate.fits && reads_disk && !directory_.empty()) {
-        static_cast<void>(disk_read(costed, directory_, *source_, host, stop, anew));
+    // Where the plan reads experts from there, or has.
+    const bool has_read = known_disk_read(costed, directory_).has_value();
+    if (estimate.fits && (has_read || !estimate.forecast) && !directory_.empty()) {
+        const CalibrationCache cache(calibration_directory(request.cache_directory));
+        static_cast<void>(disk_read(costed, directory_, *source_, host, cache, stop, anew));
         estimate = this->estimate(request, held);
     }
     return estimate;

@@ -142,6 +142,11 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     PlanBasis& basis = this->basis();
     const bool host_only = device().shares_host_memory();
     const CostedModel costed{request, spec(), basis.master, formats_of(request, basis.demand), planner_->reads()};
+    const CalibrationCache cache(calibration_directory(request.cache_directory));
+    const auto read_cost = [&] { return disk_read(costed, directory(), source().master(), host(), cache, stop); };
+    const auto add_notes = [&](const std::vector<Message>& notes) {
+        summary_.notes.insert(summary_.notes.end(), notes.begin(), notes.end());
+    };
     // On the CPU alone costs decide only about formats: if the formats are given, nothing
     // is measured, and stored costs serve the forecast.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
@@ -149,14 +154,13 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
             ModelCosts costs = measured_costs(costed, device(), host(), progress, stop);
             basis.cost = std::move(costs.cost);
             set_theta(basis.cost, request, device().info(), summary_.thresholds);
-            summary_.notes.insert(summary_.notes.end(), costs.notes.begin(), costs.notes.end());
-            basis.cost.set_disk(known_disk_read(costed, directory()).value_or(DiskReadCost{}),
-                                disk_reads_beside(costed, device().info()));
+            if (reads_disk(plan)) basis.cost.set_disk(read_cost(), disk_reads_beside(costed, device().info()));
+            add_notes(costs.notes);
+            add_notes(cache.notes());
             set_expert_bytes(basis);
         }
         return;
     }
-    const CalibrationCache cache(calibration_directory(request.cache_directory));
     if (!host_only) device().reserve(Forward::step_shape(spec(), basis.master, plan.max_step, plan.context));
     const auto told = [&](double done) {
         if (progress)
@@ -179,12 +183,11 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         return format_costs(device(), host(), wanted, cache, told, stop).table;
     };
     CostTable table = measure(basis.master);
-    const bool has_disk = std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device());
         emulated != nullptr && emulated->profile().host) {
         table.disk.us = emulated->profile().host->disk_us(static_cast<double>(table.expert_bytes));
-    } else if (has_disk) {
-        table.disk = disk_read(costed, directory(), source().master(), host(), stop);
+    } else if (reads_disk(plan)) {
+        table.disk = read_cost();
         table.disk_beside = disk_reads_beside(costed, device().info());
     }
     table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop,
@@ -205,7 +208,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         plan = planner_->plan(basis.popularity, costs);
     }
     if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
-    summary_.notes.insert(summary_.notes.end(), cache.notes().begin(), cache.notes().end());
+    add_notes(cache.notes());
 }
 
 void LoadedModel::describe(std::uint64_t dense_bytes) {

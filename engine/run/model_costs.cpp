@@ -1,6 +1,7 @@
 #include "engine/run/model_costs.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/emulated_accelerator.h"
@@ -13,14 +14,19 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/format_costs.h"
+#include "engine/plan/plan_messages.h"
+#include "engine/plan/repeated_time.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "engine/run/forward.h"
+#include "engine/run/loaded_model.h"
 #include "engine/run/run_messages.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
 namespace {
+
+constexpr double kDiskMeasuringS = 0.25, kDiskCheckS = 0.01, kLongestDiskCheckS = 0.05;
 
 CalibrationCache cost_cache(const LoadRequest& request) {
     return CalibrationCache(calibration_directory(request.cache_directory));
@@ -156,15 +162,25 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
     return costs;
 }
 
-bool doubt_costs(const CostedModel& model, const Backend& device, const CpuOperations& host) {
-    const CalibrationCache cache = cost_cache(model.request);
-    const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&device);
+bool doubt_costs(LoadedModel& model) {
+    const LoadRequest& request = model.request();
+    const CostedModel costed{request,
+                             model.spec(),
+                             model.basis().master,
+                             {},
+                             expert_reads(request, model.spec().experts, model.basis().master, model.memory())};
+    const CalibrationCache cache = cost_cache(request);
+    const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&model.device());
     if (emulated != nullptr && emulated->profile().host) return false;  // nothing was measured
-    CostPlace place = place_of(device, host);
-    bool raised = emulated == nullptr && doubt_dense_costs(dense_model(model), place, cache);
+    CostPlace place = place_of(model.device(), model.host());
+    bool raised = emulated == nullptr && doubt_dense_costs(dense_model(costed), place, cache);
     if (emulated != nullptr) place.device = cpu_info();
     for (const bool pinned : {true, false}) {
-        raised = doubt_table(CalibrationCache::key(place, model.master, model.spec.experts, pinned), cache) || raised;
+        const std::string key = CalibrationCache::key(place, costed.master, costed.spec.experts, pinned);
+        raised = raise_doubt<CostTable>(key, cache) || raised;
+    }
+    if (reads_disk(model.plan())) {
+        raised = raise_doubt<DiskReadCost>(disk_key(costed, model.directory(), place.form), cache) || raised;
     }
     return raised;
 }
@@ -191,12 +207,15 @@ CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperati
     return table;
 }
 
+bool reads_disk(const Plan& plan) {
+    return std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
+}
+
 bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan) {
     // A synthetic model on an emulated device has no file: the time to draw its weights
     // is not that of a disk.
     if (device.emulated && (device.emulated_host || is_synthetic(model.request.model))) return false;
-    return cost.table().disk.us == 0 &&
-           std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
+    return cost.table().disk.us == 0 && reads_disk(plan);
 }
 
 bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device) {
@@ -211,18 +230,46 @@ std::optional<DiskReadCost> known_disk_read(const CostedModel& model, const std:
 }
 
 DiskReadCost disk_read(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
-                       CpuOperations& host, const std::stop_token& stop, bool anew) {
-    const CalibrationCache cache = cost_cache(model.request);
+                       CpuOperations& host, const CalibrationCache& cache, const std::stop_token& stop, bool anew) {
     const std::string key = disk_key(model, folder, host.form());
-    DiskReadCost read;
-    if (!anew && cache.load(key, read)) return read;
-    read = {};
     const ExpertGrid& grid = model.spec.experts;
+    const auto through_pages_us = [&](double seconds) {
+        return measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(),
+                                    stop, !model.reads.from_cache, seconds);
+    };
+    const auto alone_us = [&](double seconds) {
+        const double us = model.reads.directly ? direct_read_alone_us(source, grid, host.pool(), stop, seconds) : 0;
+        return us > 0 ? us : through_pages_us(seconds);
+    };
+    // One that seems not to be is looked at longer.
+    const auto is_like = [&](const DiskReadCost& kept) {
+        double now_us = 0;
+        for (const double seconds : {kDiskCheckS, kLongestDiskCheckS}) {
+            const auto begin = std::chrono::steady_clock::now();
+            const double waited_before = waited_us();
+            now_us = alone_us(seconds);
+            const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
+            const bool disturbed = is_disturbed(us.count(), waited_us() - waited_before);
+            if (!has_drifted(kept.check_us, now_us, disturbed)) return true;
+        }
+        cache.add_note(cost_measured_again({messages::an_expert_from_the_disk, kept.check_us, now_us}));
+        return false;
+    };
+    DiskReadCost read;
+    CostDoubt doubt = CostDoubt::kNone;
+    if (!anew && cache.load(key, read) && !are_old(read.measured_at)) {
+        const bool doubted = read.doubt == CostDoubt::kRaised;
+        if (!doubted && (!model.request.checks_costs || is_like(read))) return read;
+        if (read.doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
+    }
+    read = {};
     if (model.reads.directly) read = measure_direct_read(source, grid, host.pool(), stop);
     if (read.us == 0) {
-        read.us = measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master),
-                                       host.pool(), stop, !model.reads.from_cache);
+        read.us = through_pages_us(kDiskMeasuringS);
+        read.check_us = through_pages_us(kDiskCheckS);
     }
+    read.measured_at = seconds_since_1970();
+    read.doubt = doubt;
     if (read.us > 0) cache.store(key, read);
     return read;
 }

@@ -20,6 +20,9 @@
 
 namespace offstage::engine {
 
+class CalibrationCache;
+class LoadedModel;
+
 // A model whose steps are to be costed: only sizes and formats count.
 struct CostedModel {
     const LoadRequest& request;
@@ -54,9 +57,10 @@ std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo
 ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
                           const LoadProgressFn& progress, const std::stop_token& stop, bool anew = false);
 
-// Called when a run was far from its forecast: marks these stored costs as doubtful, so
-// that the next load measures them again. Returns whether any of them is newly in doubt.
-bool doubt_costs(const CostedModel& model, const Backend& device, const CpuOperations& host);
+// Called when a run was far from its forecast: marks the stored costs of this model as
+// doubtful, and the disk's if its plan reads experts from there, so that the next load
+// measures them again. Returns whether any of them is newly in doubt.
+bool doubt_costs(LoadedModel& model);
 
 // Costs of the master's experts measured anew and kept. An emulated device's are
 // accounted by it; of these only the CPU's part is kept, where the profile does not have
@@ -64,15 +68,18 @@ bool doubt_costs(const CostedModel& model, const Backend& device, const CpuOpera
 CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
                            const LoadProgressFn& progress, const std::stop_token& stop, Message* not_kept);
 
-// Whether the plan leaves experts on disk and the cost of reading one is unknown.
+bool reads_disk(const Plan& plan);  // whether it leaves experts on disk
+// Whether the plan does that and the cost of reading one is unknown.
 bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan);
 // From disk into RAM, for an expert of the master, where no profile has it:
 // kept for this machine and this model's folder (empty: synthetic).
 std::optional<DiskReadCost> known_disk_read(const CostedModel& model, const std::filesystem::path& folder);
-// The same, or else (`anew`: always) measured now with these weights, and stored. 0: not
-// known.
+// The same, or else (`anew`: always) measured now with these weights, and stored. A stored
+// cost is measured again if it is old, in doubt, or unlike one or two reads now
+// (LoadRequest::checks_costs); the last adds a note to the cache. 0: not known.
 DiskReadCost disk_read(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
-                       CpuOperations& host, const std::stop_token& stop, bool anew = false);
+                       CpuOperations& host, const CalibrationCache& cache, const std::stop_token& stop,
+                       bool anew = false);
 // Whether those reads run beside the CPU's work (ExpertStore::reads_ahead()).
 bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device);
 

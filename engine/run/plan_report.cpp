@@ -54,7 +54,7 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
 // The time of reading an expert from disk into RAM: measured if the model's weights
 // exist. 0: not known.
 DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, const Machine& machine,
-                          const std::stop_token& stop) {
+                          const CalibrationCache& cache, const std::stop_token& stop) {
     const LoadRequest& request = model.request;
     try {
         std::unique_ptr<WeightSource> source;
@@ -65,7 +65,7 @@ DiskReadCost disk_read_of(const CostedModel& model, const ModelShape& shape, con
             source = open_weights(Checkpoint::open(shape.directory), spec, request.compute == ComputeMode::kBf16,
                                   *machine.pool);
         }
-        return disk_read(model, shape.directory, *source, *machine.host, stop);
+        return disk_read(model, shape.directory, *source, *machine.host, cache, stop);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::kCancelled) throw;
         return {};  // a model without weights, or no room for one expert
@@ -188,7 +188,9 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     if (request.leaves_out()) costs.theta = request.theta_choice();
     report.plan = plan_by(costs);
     if (lacks_disk_cost(costed, report.device, cost, report.plan)) {
-        report.costs.disk = disk_read_of(costed, report.shape, machine, stop);
+        const CalibrationCache cache(calibration_directory(request.cache_directory));
+        report.costs.disk = disk_read_of(costed, report.shape, machine, cache, stop);
+        for (const Message& note : cache.notes()) report.cost_source += ". " + note.english();
         report.costs.disk_beside = disk_reads_beside(costed, report.device);
         cost.set_disk(report.costs.disk, report.costs.disk_beside);
         report.plan = plan_by(costs);

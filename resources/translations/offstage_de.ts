@@ -1550,6 +1550,11 @@
         <translation>ein Token außer seinen Experten</translation>
     </message>
     <message>
+        <source>an expert from the disk</source>
+        <comment>an_expert_from_the_disk</comment>
+        <translation>ein Experte vom Datenträger</translation>
+    </message>
+    <message>
         <source>A cost kept of this computer did not hold and was measured again: %1 took %2 ms, and %3 ms were kept.</source>
         <comment>kept_cost_did_not_hold</comment>
         <translation>Eine aufbewahrte Messung dieses Rechners galt nicht mehr und wurde neu gemacht: %1 brauchte %2 ms, aufbewahrt waren %3 ms.</translation>

@@ -1550,6 +1550,11 @@
         <translation>một token ngoài các chuyên gia của nó</translation>
     </message>
     <message>
+        <source>an expert from the disk</source>
+        <comment>an_expert_from_the_disk</comment>
+        <translation>một chuyên gia đọc từ đĩa</translation>
+    </message>
+    <message>
         <source>A cost kept of this computer did not hold and was measured again: %1 took %2 ms, and %3 ms were kept.</source>
         <comment>kept_cost_did_not_hold</comment>
         <translation>Một chi phí đã lưu của máy tính này không còn đúng và đã được đo lại: %1 mất %2 ms, trong khi giá trị đã lưu là %3 ms.</translation>

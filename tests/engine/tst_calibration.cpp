@@ -654,7 +654,7 @@ class TestCalibration : public QObject {
         first.measured_at -= days * std::int64_t{24 * 3600};
         first.disturbed = kept == 1.01;
         cache.store(key, first);
-        QCOMPARE(doubted && doubt_table(key, cache), doubted);
+        QCOMPARE(doubted && raise_doubt<CostTable>(key, cache), doubted);
         const CostTable second = table();
         QCOMPARE(measured, anew);
         QCOMPARE(second.cpu_expert.front().us, anew ? 50.0 : 50.0 * kept);
@@ -666,7 +666,7 @@ class TestCalibration : public QObject {
         table();
         QVERIFY(!measured);
         QCOMPARE(second.doubt, doubted ? CostDoubt::kAnswered : CostDoubt::kNone);
-        QCOMPARE(doubt_table(key, cache), !doubted);
+        QCOMPARE(raise_doubt<CostTable>(key, cache), !doubted);
     }
 
     void format_isMeasuredAnew_whereThatIsAsked() {
@@ -743,19 +743,22 @@ class TestCalibration : public QObject {
     void diskReads_areKeptWithTheirParts() {
         const QTemporaryDir folder;
         const CalibrationCache cache(folder.path().toStdString());
-        cache.store("a", DiskReadCost{1500, 120, 70});
+        cache.store("a", DiskReadCost{1500, 120, 70, 1560, 86400, CostDoubt::kAnswered});
         DiskReadCost found;
         QVERIFY(cache.load("a", found));
         QCOMPARE(found.us, 1500.0);
         QCOMPARE(found.cpu_us, 120.0);
         QCOMPARE(found.latency_us, 70.0);
+        QCOMPARE(found.check_us, 1560.0);
+        QCOMPARE(found.measured_at, std::int64_t{86400});
+        QCOMPARE(found.doubt, CostDoubt::kAnswered);
         QDirIterator files(folder.path(), QDir::Files, QDirIterator::Subdirectories);
         QVERIFY(files.hasNext());
         QFile file(files.next());
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray text = file.readAll();
         file.close();
-        for (const QByteArray part : {"\"cpu_us\"", "\"latency_us\""}) {
+        for (const QByteArray part : {"\"cpu_us\"", "\"latency_us\"", "\"check_us\"", "\"measured_at\""}) {
             QVERIFY(text.contains(part));
             QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
             file.write(QByteArray(text).replace(part, "\"other\""));

@@ -201,6 +201,9 @@ class TestExpertReader : public QObject {
         QVERIFY(read.us > 0);
         // The reading threads copied all of it.
         QVERIFY(read.cpu_us > 0);
+        QVERIFY(read.check_us > 0);
+        QCOMPARE(read.latency_us, std::max(0.0, read.check_us - read.us));
+        QVERIFY(direct_read_alone_us(*opened.source, opened.spec.experts, opened.pool, {}, 0) > 0);
         std::stop_source stop;
         stop.request_stop();
         QVERIFY_THROWS_EXCEPTION(

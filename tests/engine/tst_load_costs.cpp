@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <QDirIterator>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QtTest>
 
 #include "engine/device/cpu_backend.h"
@@ -11,6 +14,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/run/dense_probe.h"
+#include "engine/run/model_costs.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/plan_report.h"
 #include "engine/run/run_messages.h"
@@ -21,6 +25,31 @@ using namespace offstage::test;
 using offstage::kernels::WeightType;
 
 namespace {
+
+// What a folder of kept costs has of a disk.
+struct DiskFile {
+    explicit DiskFile(const QString& folder) {
+        QDirIterator files(folder, QDir::Files, QDirIterator::Subdirectories);
+        while (files.hasNext()) {
+            const QString each = files.next();
+            const QJsonObject content = readJson(each);
+            if (!content.contains(QLatin1String("disk"))) continue;
+            name = each;
+            whole = content;
+            disk = content[QLatin1String("disk")].toObject();
+        }
+    }
+    void write(const QJsonObject& changed) const {
+        QJsonObject content = whole;
+        content[QLatin1String("disk")] = changed;
+        QFile file(name);
+        QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+        file.write(QJsonDocument(content).toJson());
+    }
+
+    QString name;
+    QJsonObject whole, disk;
+};
 
 std::int64_t count(const Plan& plan, Place place) {
     return std::count(plan.places.begin(), plan.places.end(), place);
@@ -212,6 +241,68 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY(again.doubt == CostDoubt::kAnswered);
     }
 
+    // What is kept of a disk is as old, as doubtful and as checked as other costs.
+    void disk_isMeasuredAgain_whereItDoesNotHold_data() {
+        QTest::addColumn<DiskReads>("reads");
+        QTest::addColumn<double>("factor");  // of what is kept
+        QTest::addColumn<int>("days");
+        QTest::addColumn<bool>("doubted");
+        QTest::addColumn<bool>("anew");
+        using enum DiskReads;
+        for (const auto& [name, reads] : {std::pair("cached", kCached), std::pair("direct", kDirect)}) {
+            QTest::addRow("%s, holds", name) << reads << 1.0 << 0 << false << false;
+            QTest::addRow("%s, faster now", name) << reads << 1000.0 << 0 << false << true;
+            QTest::addRow("%s, old", name) << reads << 1.0 << 91 << false << true;
+            QTest::addRow("%s, in doubt", name) << reads << 1.0 << 0 << true << true;
+        }
+    }
+    void disk_isMeasuredAgain_whereItDoesNotHold() {
+        QFETCH(DiskReads, reads);
+        QFETCH(double, factor);
+        QFETCH(int, days);
+        QFETCH(bool, doubted);
+        QFETCH(bool, anew);
+        const QTemporaryDir& kept = reads == DiskReads::kDirect ? read_directly_ : read_through_cache_;
+        LoadRequest request = on("cpu");
+        request.compute = ComputeMode::kF32;
+        request.cache_directory = kept.path().toStdString();
+        request.disk_reads = reads;
+        request.ram_bytes = cpu_fixed_bytes_ + 40 * expert_bytes_;
+        request.checks_costs = false;
+        plan_model(request, 32, {}, {});
+        {
+            LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
+            QVERIFY(reads_disk(model.plan()) && model.cost().table().disk.us > 0);
+            if (doubted) QVERIFY(doubt_costs(model) && !doubt_costs(model));
+        }
+        const DiskFile file(kept.path());
+        QVERIFY(!file.disk.isEmpty());
+        QCOMPARE(file.disk[QLatin1String("doubt")].toInt(), doubted ? 1 : 0);
+        QJsonObject changed = file.disk;
+        const double check_us = changed[QLatin1String("check_us")].toDouble();
+        QVERIFY(check_us > 0);
+        changed[QLatin1String("check_us")] = check_us * factor;
+        const qint64 then = changed[QLatin1String("measured_at")].toInteger() - (1 + days * qint64{24} * 3600);
+        changed[QLatin1String("measured_at")] = then;
+        file.write(changed);
+        // Without checks, only what is old or in doubt.
+        if (factor > 1) {
+            const LoadedModel unchecked(request, LoadedModel::Text::kNotNeeded, {}, {});
+            QCOMPARE(DiskFile(kept.path()).disk, changed);
+        }
+        // Slower on a computer that is busy now is no reason, but may be one where nothing else runs.
+        request.checks_costs = factor > 1;
+        const LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
+        const QJsonObject again = DiskFile(kept.path()).disk;
+        QCOMPARE(again[QLatin1String("measured_at")].toInteger() > then, anew);
+        QCOMPARE(again[QLatin1String("doubt")].toInt(), doubted ? 2 : 0);
+        const auto& notes = model.summary().notes;
+        const auto says = [](const Message& note) {
+            return note.english().find("an expert from the disk took") != std::string::npos;
+        };
+        QCOMPARE(std::count_if(notes.begin(), notes.end(), says), factor > 1 ? 1 : 0);
+    }
+
     // A step of n tokens takes 100 + 10 n, and past / 100 more; other work adds much two
     // of three times, and to one token alone at first always.
     void dense_besideOtherWork_isTheSame_andChecked() {
@@ -272,6 +363,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
     }
 
     std::uint64_t cpu_fixed_bytes_ = 0;
+    QTemporaryDir read_directly_, read_through_cache_;  // costs, measured once each
 };
 
 QTEST_GUILESS_MAIN(TestLoadCosts)
