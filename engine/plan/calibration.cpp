@@ -37,6 +37,7 @@ constexpr double kSparseShares[] = {0.15, 0.5, 0.85};
 constexpr std::size_t kFewestSparse = 24, kMostSparse = 96;
 constexpr double kLeastSparseS = 0.03;
 constexpr std::int64_t kSomeNeurons = 64;  // on which a theta for such a share is looked for
+constexpr std::int64_t kVariedRows = 128;  // of inputs, beside those of the largest count
 
 Decimal in_ms(double us) {
     return {us / 1000, us < 10'000 ? 3 : 1};
@@ -169,7 +170,8 @@ class Calibrator {
         }
         try {
             const auto n = static_cast<std::size_t>(n_rows_ * layout_.hidden_dim);
-            inputs_ = PinnedHost<float>(device_, n, messages::calibration);
+            const auto varied = static_cast<std::size_t>(kVariedRows * layout_.hidden_dim);
+            inputs_ = PinnedHost<float>(device_, n + varied, messages::calibration);
             outputs_ = PinnedHost<float>(device_, n, messages::calibration);
             row_token_.resize(static_cast<std::size_t>(n_rows_));
         } catch (const std::bad_alloc&) {
@@ -184,7 +186,7 @@ class Calibrator {
         std::fill_n(outputs_.host(), outputs_.size(), 0.0f);  // its pages are there
         for (std::size_t i = 0; i < row_token_.size(); ++i) row_token_[i] = static_cast<std::int32_t>(i);
         if (!has_device_) return;
-        device_.upload(device_inputs_.data(), inputs_.host(), inputs_.size() * sizeof(float));
+        device_.upload(device_inputs_.data(), inputs_.host(), outputs_.size() * sizeof(float));
         device_.upload(device_row_token_.data(), row_token_.data(), row_token_.size() * sizeof(std::int32_t));
         device_.host_wait(device_.record(Queue::kCompute));
         check();
@@ -271,11 +273,12 @@ class Calibrator {
         return us / static_cast<double>(n);
     }
 
-    double cpu_expert_us(std::int64_t n_tokens, int repeats, float theta = 0) {
+    double cpu_expert_us(std::int64_t n_tokens, int repeats, float theta = 0, std::int64_t first_row = 0) {
         if (request_.timer) return request_.timer(n_tokens);
         const std::int64_t n = n_calls(n_tokens);
         const HostWork work = {static_cast<double>(repeats * n) * static_cast<double>(table_.expert_bytes),
                                static_cast<double>(repeats * n * n_tokens) * expert_flops_};
+        const float* const inputs = inputs_.host() + first_row * layout_.hidden_dim;
         const double us = device_.run_on_host(work, [&] {
             for (int repeat = 0; repeat < repeats; ++repeat) {
                 calls_.clear();
@@ -283,7 +286,7 @@ class Calibrator {
                     calls_.push_back({next_expert(), i * n_tokens, n_tokens});
                     calls_.back().weights.layout.spec.theta = theta;
                 }
-                host_.experts(calls_, inputs_.host(), row_token_.data(), outputs_.host());
+                host_.experts(calls_, inputs, row_token_.data(), outputs_.host());
             }
         });
         return us / static_cast<double>(n * repeats);
@@ -402,7 +405,8 @@ class Calibrator {
 
     // The time that a theta saves for an expert of one token, including the search for
     // the neurons. Alternates with measurements without a theta, so that both see the
-    // same state of the machine.
+    // same state of the machine. Other inputs each time: a processor learns which neurons
+    // the same ones choose, and foresees them.
     void time_thetas(double seconds) {
         kernels::ExpertLayout layout = layout_;
         layout.spec.theta = 1;
@@ -423,14 +427,16 @@ class Calibrator {
             RepeatedTime with, without;
             const double last =
                 allowance.spent() + std::max(kLeastSparseS, seconds / static_cast<double>(std::size(kSparseShares)));
+            std::int64_t row = 0;
             const kernels::NeuronCounts before = host_.neurons();
             const auto is_settled = [&] {
                 return with.size() >= kFewestSparse && with.is_settled() && without.is_settled();
             };
             while (with.size() < 2 || (with.size() < kMostSparse && allowance.spent() < last && !is_settled())) {
                 check();
-                without.add(cpu_expert_us(1, 1));
-                with.add(cpu_expert_us(1, 1, theta));
+                without.add(cpu_expert_us(1, 1, 0, row));
+                with.add(cpu_expert_us(1, 1, theta, row));
+                row = (row + 1) % kVariedRows;
             }
             const auto seen = static_cast<double>(host_.neurons().neurons - before.neurons);
             const double share = static_cast<double>(host_.neurons().active - before.active) / std::max(seen, 1.0);

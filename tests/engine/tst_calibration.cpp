@@ -381,6 +381,23 @@ class TestCalibration : public QObject {
         QVERIFY(std::abs(sum / n) < 0.01);
     }
 
+    // The same inputs would choose the same neurons each time.
+    void thetas_areTimedWithOtherInputsEachTime() {
+        Fixture f;
+        CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
+        f.request.experts = std::span(f.experts).first(1);
+        f.request.n_active = 1;
+        f.request.largest = 2;
+        f.request.budget_s = 0.5;
+        const CostTable t = calibrate(cpu, f.operations, f.request, {}, {});
+        if (t.disturbed) QSKIP("other work on this machine left no time to measure with thetas");
+        const auto is_mean = [](const SparseFactor& point) {
+            const double neurons = point.share * static_cast<double>(grid().ffn_dim);
+            return std::abs(neurons - std::round(neurons)) > 1e-6;
+        };
+        QVERIFY(std::any_of(t.sparse_cpu.begin(), t.sparse_cpu.end(), is_mean));
+    }
+
     void calibration_ofTheHost_timesItsExpertsAlone() {
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
