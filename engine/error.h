@@ -20,9 +20,10 @@ enum class ErrorKind {
     kInternal,
 };
 
-// Thrown at load and at requests, never in the per-token path. message(): one sentence for
-// the user, with file, field, actual and expected value; what(): the same in English;
-// detail(): for the log, may be empty. Each Error has a code of a catalogue, no free text.
+// Thrown at load and at requests, never in the per-token path. message(): one sentence
+// for the user, with file, field, actual and expected value; what(): the same in English;
+// detail(): for the log, may be empty. Each Error has a code of a catalogue, not free
+// text.
 class Error : public std::runtime_error {
   public:
     Error(ErrorKind kind, Message message, std::string detail = {})

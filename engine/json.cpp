@@ -16,7 +16,8 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestQuote = 96;
 
-// Bytes of the well-formed UTF-8 sequence at the front of `text` (Unicode 15, table 3-7), 0 if there is none.
+// Bytes of the well-formed UTF-8 sequence at the front of `text` (Unicode 15, table 3-7),
+// 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto in = [&](std::size_t i, unsigned low, unsigned high) {
@@ -163,7 +164,8 @@ MessageArgument describe(const json& value) {
 }
 
 json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits) {
-    // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind it.
+    // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind
+    // it.
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
         throw Error(ErrorKind::kInvalidModel, messages::json_nul_byte(source, nul));
     }
@@ -203,7 +205,8 @@ std::int64_t JsonFields::integer(const char* key, std::int64_t low, std::int64_t
     const json* value = find(key);
     if (value == nullptr && fallback) return *fallback;
     if (value != nullptr && value->is_number_integer()) {
-        // nlohmann keeps a non-negative integer as unsigned; above int64 it must not be read as a signed one.
+        // nlohmann keeps a non-negative integer as unsigned; above int64 it must not be
+        // read as a signed one.
         const bool fits = !value->is_number_unsigned() || std::in_range<std::int64_t>(value->get<std::uint64_t>());
         if (fits && value->get<std::int64_t>() >= low && value->get<std::int64_t>() <= high) {
             return value->get<std::int64_t>();

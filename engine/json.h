@@ -17,15 +17,17 @@ struct JsonLimits {
     std::size_t max_values = 4'000'000;  // keys, strings, numbers ... together: about 16 to 100 bytes of memory each
 };
 
-// Parses one JSON document. Stricter than nlohmann::json::parse: a key that appears twice in one object, a NUL byte,
-// nesting or size beyond the limits are errors too. Throws Error (kInvalidModel) that begins with `source`.
+// Parses one JSON document. Stricter than nlohmann::json::parse: it also rejects a key
+// that appears twice in one object, a NUL byte, and nesting or size beyond the limits.
+// Throws Error (kInvalidModel) that begins with `source`.
 nlohmann::json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits = {});
 
-// `text` in quotes for a message: control characters and bytes that are not UTF-8 become \xNN, a long text is cut.
+// `text` in quotes for a message: control characters and bytes that are not UTF-8 become
+// \xNN, a long text is cut.
 std::string in_quotes(std::string_view text);
 
-// A short description of a value for a message: a number as written, a text in quotes, "a list of 3", "an object",
-// "null".
+// A short description of a value for a message: a number as written, a text in quotes, "a
+// list of 3", "an object", "null".
 MessageArgument describe(const nlohmann::json& value);
 
 // Reads the fields of one JSON object, with a check on each. The object and the source
@@ -34,7 +36,8 @@ MessageArgument describe(const nlohmann::json& value);
 // actual and expected value.
 class JsonFields {
   public:
-    // `path` is put before the keys in messages, for an object inside another: "rope_parameters.".
+    // `path` precedes the keys in messages, for an object inside another:
+    // "rope_parameters.".
     JsonFields(const nlohmann::json& object, const std::string& source, std::string path = {});
     JsonFields(const JsonFields&) = default;
     virtual ~JsonFields() = default;
@@ -44,7 +47,8 @@ class JsonFields {
     bool has_value(const char* key) const { return has(key) && !is_null(key); }
     const nlohmann::json* find(const char* key) const;  // nullptr when absent
 
-    // An integer in [low, high]; 3.0 and "3" are not integers. Without a fallback the key must be there.
+    // An integer in [low, high]; 3.0 and "3" are not integers. Without a fallback the key
+    // is required.
     std::int64_t integer(const char* key, std::int64_t low, std::int64_t high,
                          std::optional<std::int64_t> fallback = {}) const;
     // A finite number in [low, high].

@@ -120,7 +120,8 @@ consteval std::size_t count_places(std::string_view english) {
     return n;
 }
 
-// One code of a catalogue. Called with its arguments it makes a Message; a code without arguments is one itself.
+// One code of a catalogue. A call with its arguments makes a Message; a code without
+// arguments is a Message itself.
 template <std::size_t kArguments>
 struct MessageCode : MessageTemplate {
     template <typename... A>
@@ -150,7 +151,8 @@ Message from_outside(std::string text);
 
 // A line of a catalogue.
 #define OFFSTAGE_MESSAGE(code, english) inline constexpr MessageCode<count_places(english)> code{{#code, english}};
-// The same of what only the command line and files of results show: it has no translation.
+// The same for texts that only the command line and files of results show: they have no
+// translation.
 #define OFFSTAGE_COMMAND_MESSAGE(code, english) OFFSTAGE_MESSAGE(code, english)
 // The same of what only puts its arguments side by side: there is nothing to translate.
 #define OFFSTAGE_FRAME(code, english) OFFSTAGE_MESSAGE(code, english)

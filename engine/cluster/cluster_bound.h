@@ -32,9 +32,11 @@ struct ClusterBound {
     double transfer_s = 0;                 // the experts' outputs, 16 bits each
     double time_s() const { return (load_s > compute_s ? load_s : compute_s) + latency_s + transfer_s; }
     double tokens_per_s() const { return failure.empty() ? 1 / time_s() : 0; }
-    // The other shape (compare_shapes): one machine has the dense part, and sends the others what their experts need.
+    // The other shape (compare_shapes): one machine has the dense part and sends the
+    // other machines the inputs of their experts.
     double helpers_s = 0;  // 0: not computed, or there is one machine
-    // One message's latency above which the paper's shape is the faster one; 0: it always is.
+    // The paper's shape is faster above this latency of one message; 0: it is always
+    // faster.
     double crossing_us = 0;
     double helpers_tokens_per_s() const { return helpers_s > 0 ? 1 / helpers_s : 0; }
     double expected_s = 0;  // with the measured time beyond the bound (expect()); 0: not measured
@@ -88,7 +90,8 @@ void compare_shapes(ClusterBounds& bounds, const ModelShape& shape, const Cluste
 // the rest stays. Throws Error (kInvalidInput): the model does not run on so few
 // machines, there is no such row, or a figure is not above 0.
 void expect(ClusterBounds& bounds, const ClusterMeasured& measured);
-// "2:0.081,0.038,0.047": machines, then experts, exchange and rest in seconds. Throws Error (kInvalidInput).
+// "2:0.081,0.038,0.047": the number of machines, then seconds of experts, exchange and
+// rest. Throws Error (kInvalidInput).
 ClusterMeasured parse_cluster_measured(const std::string& text);
 
 nlohmann::ordered_json to_json(const ClusterBounds& bounds);

@@ -9,7 +9,8 @@
 namespace offstage::engine {
 
 struct ClusterForecast {
-    // decode_layer_us: of the machine that is done last. bytes_per_token and hit_rate: of all machines together.
+    // decode_layer_us: of the machine that finishes last. bytes_per_token and hit_rate:
+    // of all machines together.
     Forecast whole;
     double busiest_experts = 0;  // a token's experts of one layer on the machine that has most of them, mean
     double network_us = 0;       // one decoded token, all layers

@@ -17,14 +17,15 @@ namespace offstage::engine {
 std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Popularity& popularity,
                                        std::int64_t n_machines);
 
-// Expert parallelism as in "Towards Building Private LLMs" (RACS '24, sections 2.3, 4.3 and 5.3): each expert on one
-// machine, the dense part, router and KV cache on all of them. A machine that has all its own experts on its
-// accelerator, and VRAM to spare, has copies of others' there (holding_order).
+// Expert parallelism as in "Towards Building Private LLMs" (RACS '24, sections 2.3, 4.3
+// and 5.3): each expert is on one machine; the dense part, router and KV cache are on all
+// machines. A machine whose accelerator has all its own experts and free VRAM also has
+// copies of other machines' experts there (holding_order).
 struct ClusterPlan {
     std::int64_t n_experts = 0;        // per layer
     std::vector<std::int32_t> owners;  // deal_experts()
-    // (n_layers, n_experts): who may compute each expert. The owner first; without it where only others have the
-    // expert on an accelerator.
+    // (n_layers, n_experts): the machines that may compute each expert, the owner first.
+    // The owner is missing if only other machines have the expert on an accelerator.
     std::vector<std::vector<std::int32_t>> holders;
     std::vector<Plan>
         machines;         // each with its own experts and its copies placed; the others are on none of its places

@@ -19,7 +19,7 @@ std::string deal_owners(const ExpertGrid& grid, const Popularity& popularity, st
         load_us.assign(n_machines, 0);
         for (const std::int64_t expert : order) {
             const auto index = static_cast<std::size_t>(layer * grid.n_experts + expert);
-            // Were it never called: it counts a little, so that such experts go round as well.
+            // Experts without calls count a little, so that they are distributed too.
             const double calls = popularity.share(layer, expert) + 1e-6;
             std::uint32_t to = 0;
             double least_us = load_us[0] + calls * cost_us(0, index);

@@ -27,8 +27,9 @@ std::vector<std::size_t> holding_order(std::span<const std::int32_t> owners, std
 std::int64_t balance_over_holders(std::span<const std::span<const std::int32_t>> holders, std::int64_t n_machines,
                                   std::span<std::int32_t> to);
 
-// The same for experts with unequal numbers of tokens, most first: each goes to the holder that has the fewest so far.
-// Not always the best; each of n_tokens is above 0.
+// The same for experts with unequal numbers of tokens, most first: each expert goes to
+// the holder that has the fewest tokens so far. This is not always the optimum. Each of
+// n_tokens is above 0.
 void spread_tokens(std::span<const std::span<const std::int32_t>> holders, std::span<const std::int32_t> n_tokens,
                    std::int64_t n_machines, std::span<std::int32_t> to);
 

@@ -474,7 +474,8 @@ void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
     say_who_steps();
     say_what_use_found();
     if (now != last_up_) {
-        // The step itself had machines that came or went in its middle: it is of neither kind.
+        // Machines came or went during this step: it belongs neither to the old set of
+        // machines nor to the new one.
         follow_losses(now);
         tokens_.clear();
     } else if (n_tokens == 1) {

@@ -37,7 +37,8 @@ struct JoinSettings {
     // choice_s.
     bool waits = true;
     double choice_s = 3;
-    // So long after a shape was chosen by forecast it may be chosen anew, between two answers (ShapeSwitch); 0: never.
+    // The time after which a shape chosen by forecast may be chosen again, between two
+    // answers (ShapeSwitch); 0: never.
     double choose_again_s = 30;
     double links_s = 6;  // as long it waits, if it waits, for links between the machines
 };
@@ -168,7 +169,8 @@ class JoinedNodes final : public JoinedMachines {
     double pause_us_ = 0, wake_us_ = 0;        // as ForecastDesktop's
     double request_us_ = 0, share_us_ = 0;     // as LinkCosts::set_between_layers()
     std::uint64_t seen_remeasurements_ = 0;    // of the nodes, at the last forecast
-    // steady_clock: when this machine last did something of a step, as far as is seen here.
+    // steady_clock: when this machine last worked on a step, as far as this object has
+    // seen.
     std::atomic<std::chrono::steady_clock::rep> last_step_ = 0;
     StepsAlone said_alone_ = StepsAlone::kNo;
     std::vector<std::chrono::steady_clock::time_point> last_up_at_;

@@ -11,8 +11,9 @@
 
 namespace offstage::engine {
 
-// By links and experts as they are measured with one expert on each machine, so that none is packed for a shape that
-// is not chosen. A machine that turns out to make no steps leaves it at helpers.
+// Measures links and experts with one expert on each machine, so that no machine packs
+// experts for a shape that is not chosen. If a machine then cannot make steps, the shape
+// stays kHelpers.
 void JoinedNodes::choose_shape(const LoadProgressFn& progress, const std::stop_token& stop) {
     const Lists all = lists();
     Lists one = all;

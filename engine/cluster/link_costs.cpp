@@ -19,7 +19,8 @@ double at(const std::vector<CostPoint>& points, std::int64_t n) {
     return a.us + slope * static_cast<double>(n - a.n_tokens);
 }
 
-// A machine that was just starting when it was measured was found 300 times slower than it is.
+// The greatest correction: a machine that was measured while it started seemed 300 times
+// slower than it is.
 constexpr double kMostCorrection = 64;
 
 double moved(double factor, double predicted, double really) {

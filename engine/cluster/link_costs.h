@@ -34,8 +34,9 @@ class LinkCosts {
     // Replaces the link's costs; those of experts stay.
     void set_link_again(const Measured& measured);
     Measured measured() const;
-    // Between the layers of a step requests and shares take so much longer (below 0: less long) than messages that were
-    // measured by themselves; of this measurement and later ones.
+    // The extra time of requests and shares between the layers of a step (below 0: less
+    // time) over messages that were measured alone. Holds for this measurement and later
+    // ones.
     void set_between_layers(double request_us, double share_us);
     // The time of a message between layers, from its time alone and the extra time there
     // (below 0: less).
@@ -43,8 +44,8 @@ class LinkCosts {
     // The lesser of each value of two measurements: other work makes a machine slower and
     // never faster. Both of the same model.
     static Measured least_of(const Measured& a, const Measured& b);
-    // A row of an expert of Measured::expert_bytes: as it was measured when the machine was connected, and as it is
-    // counted now. 0: not measured.
+    // Microseconds of a row of an expert of Measured::expert_bytes: as measured at the
+    // connection, and as assumed now. 0: not measured.
     double first_expert_us() const;
     double expert_us() const;
     // One expert whose weights have so many bytes, once its inputs are there.

@@ -40,7 +40,8 @@ class MachineNetwork {
     virtual ~MachineNetwork() = default;
     // Throws Error if the file with the machines cannot be read.
     virtual std::vector<PairedMachine> machines() const = 0;
-    // The file that machines() reads, which other programs may write as well; empty: there is none.
+    // The file that machines() reads; other programs may write it too. Empty: there is
+    // none.
     virtual std::string list_file() const { return {}; }
     // "host" or "host:port" of a machine that shows a pairing code, as it will be
     // connected to. Throws Error (kInvalidInput).

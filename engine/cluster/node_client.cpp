@@ -602,7 +602,8 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                     Message note = messages::node_cannot_follow(name(), printable(what.refusal, kMostSentenceBytes));
                     if (note != unreachable_) note_locked(note);
                     unreachable_ = cannot_follow_ = std::move(note);
-                    // Another desktop may leave; or the node has not noticed yet that this one's last connection ended.
+                    // Another desktop may leave, or the node has not noticed yet that
+                    // this desktop's last connection ended.
                     follows_later_ = what.refusal == Message(messages::node_works_for_others).english();
                     n_refused_for_now_ = follows_later_ ? n_refused_for_now_ + 1 : 0;
                     ++n_changes_;

@@ -99,8 +99,9 @@ class NodeClient {
         std::function<void(const NodePeerReport& report)> reported;  // with valid fields
     };
     void set_meeting(Meeting meeting);
-    // Before start(): when this machine last computed something of a step, the greatest value while it does; called
-    // from this object's thread. Without it the node is measured once over each connection.
+    // Call before start(). Returns when this machine last worked on a step; the greatest
+    // time value during a step. This object's thread calls it. Without it the node is
+    // measured once for each connection.
     void set_last_step(std::function<std::chrono::steady_clock::time_point()> last_step);
     // Before start(): nodes with the same MeasuringTurn are measured one at a time.
     void set_measuring_turn(std::shared_ptr<MeasuringTurn> turn);
@@ -164,7 +165,8 @@ class NodeClient {
     // Held experts of one format for probe(), enough of them that each is no longer in
     // the node's caches when it repeats.
     std::vector<NodeExpert> experts_to_probe() const;
-    // Has it compute so many rows, and waits for them; none: it is not up, is silent or sends nonsense.
+    // The node computes n_rows rows; waits for its reply. none: it is not up, does not
+    // answer or sends an invalid reply.
     std::optional<NodeReply> probe(const NodeExpert& expert, std::uint32_t n_rows) {
         return wait_for_probe(send_probe(expert, n_rows), n_rows);
     }

@@ -25,8 +25,8 @@ struct NodeExpertsSettings {
     std::string name;               // this machine's
     std::size_t most_desktops = 4;  // at once
     double linger_s = 30;           // how long a disconnected desktop's experts stay
-    // Experts that were not computed for so long are read through once, a page of memory at a time, so that the system
-    // does not take them for forgotten. 0: never.
+    // Experts that were not computed for this long are read once, a page of memory at a
+    // time, so that the system does not swap them out. 0: never.
     double keep_warm_s = 0;
     std::function<void(const Message&)> note = {};  // for the node's user; any thread. Empty: not used
     ConnectPeer connect_peer = {};                  // empty: it has no links to other nodes

@@ -127,7 +127,8 @@ Message NodeFollower::take(const NodeAbandon& abandon) {
 }
 
 // ---------------------------------------------------------------- steps
-// The desktop gets it in any case, and sends it on to who has not got it from here.
+// The desktop gets the message in any case, and passes it on to the machines that did not
+// get it from here.
 void NodeFollower::send(NodeOutputs outputs, std::uint32_t machines) {
     {
         const std::scoped_lock lock(mutex_);
@@ -194,7 +195,8 @@ void NodeFollower::use(NodeShares shares) {
     shares_ = std::move(shares);
 }
 
-// An expert that is not held is in the format that it will be computed in; held in another one it is of no use.
+// Sets each expert's format for computing. An expert that is held in another format is
+// useless and is dropped.
 void NodeFollower::follow_formats() {
     ExpertStore& experts = host_.experts();
     std::uint64_t largest = experts.disk_slots().slot_bytes();

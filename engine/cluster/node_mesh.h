@@ -16,10 +16,11 @@
 
 namespace offstage::engine {
 
-// The desktop's side of links between its nodes (NodePeer): for each two that are up, the
-// one with the higher number is asked to expect the other's key; when it has confirmed
-// that, the other gets its address. The outcome is recorded; two that cannot reach each
-// other continue through the desktop, and try again now and then. Any thread.
+// The desktop's side of links between its nodes (NodePeer). For each two nodes that are
+// up, the desktop sends the one with the higher number the other's key; after its
+// confirmation the other gets its address and connects. The outcome is recorded. Two
+// nodes that cannot reach each other continue through the desktop, and try again now and
+// then. Any thread.
 class NodeMesh {
   public:
     // The known state of the link between two nodes.

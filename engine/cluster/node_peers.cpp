@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kPeerAnswers{5'000};  // or cannot be reache
 constexpr int kSmallPeerPings = 7, kLargePeerPings = 3;
 constexpr std::size_t kSmallPeerPing = 16;
 constexpr std::size_t kLargePeerPing = std::size_t{256} << 10;
-// Between two pings: while a token is made both ends wait for each other in every layer, and what has to wake up takes
-// longer than what goes on.
+// The pause between two pings. While a token is made, both ends wait for each other in
+// every layer, and a thread that must wake up takes longer than a running one.
 constexpr std::chrono::milliseconds kPeerPingPause{1};
 
 }  // namespace
@@ -109,8 +109,7 @@ void NodePeers::report(const NodePeer& peer, NodePeerReport::State state, const 
     send_(std::move(report));
 }
 
-// ---------------------------------------------------------------- messages of the
-// desktop
+// ---------------------------------------------------------------- the desktop's messages
 Message NodePeers::take(const NodePeer& peer) {
     if (Message wrong = check(peer); !wrong.empty()) return wrong;
     std::jthread before;  // ends without the lock: its events need it

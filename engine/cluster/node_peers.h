@@ -20,7 +20,7 @@ namespace offstage::engine {
 // key alone. Failures are reported through the events.
 using ConnectPeer = std::function<std::unique_ptr<NodeChannel>(const NodePeer& peer, NodeChannelEvents events)>;
 
-// Layers as the desktop's model has them, with a pause behind each (measure_paused_layers).
+// Plays layers of the desktop's model with a pause after each (measure_paused_layers).
 using PauseLayers =
     std::function<PausedLayers(const std::function<void(bool first)>& pause, const std::stop_token& stop)>;
 

@@ -191,7 +191,8 @@ bool is_fingerprint(const std::string& text) {
     return text.size() == kFingerprintDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// "host:port" or "[v6]:port", and nothing that a resolver could take for a scheme, a path or an escape.
+// "host:port" or "[v6]:port", without anything that a resolver could read as a scheme, a
+// path or an escape.
 bool is_address(const std::string& text) {
     const std::size_t colon = text.rfind(':');
     if (text.size() > kMostAddressBytes || colon == text.npos || colon == 0) return false;

@@ -84,8 +84,9 @@ struct NodePing {
 };
 
 // ---- either way, between machines that make the same steps. Machine 0 is the desktop.
-// A machine's rows of a layer, for all others; behind the last of them its layer is done. Every machine sends its
-// share of every layer, were it nothing. `lost` (from the desktop): that machine computes nothing more in this step.
+// A machine's rows of a layer, for all other machines; the last message ends its layer.
+// Every machine sends its share of every layer, even an empty one. `lost` (from the
+// desktop): that machine computes nothing more in this step.
 struct NodeOutputs {
     std::uint64_t step = 0;  // NodeStep::number
     std::int32_t layer = 0;
@@ -102,8 +103,8 @@ struct NodeOutputs {
 };
 
 // ---- to the node, for making the same steps
-// Open all of the model: attention, routers, KV cache. Answered by NodeFollowing; all that follows is for a node that
-// follows.
+// Opens the whole model: attention, routers, KV cache. The reply is NodeFollowing; all
+// later messages need a node that follows.
 struct NodeFollow {
     std::string instruction_set;  // the desktop's: another one would sometimes choose other experts
     std::int64_t context = 0;     // tokens of a sequence, and of the KV cache
@@ -113,8 +114,8 @@ struct NodeFollow {
     kernels::WeightType dense = kernels::WeightType::kBf16;
     ActivationType activations = ActivationType::kF32;
 };
-// Who computes which expert, and in what format each is, from the next step on. (n_layers, n_experts) each, a byte for
-// a number.
+// Who computes which expert, and in what format each is, from the next step on.
+// (n_layers, n_experts) each, a byte for a number.
 struct NodeShares {
     std::uint32_t machine = 0;  // the node that this is sent to; above 0
     std::string owners;         // machines

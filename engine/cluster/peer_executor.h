@@ -82,7 +82,7 @@ class PeerExecutor final : public ElsewhereExecutor {
     void bring_to_host(LayerWork& work, std::span<const std::size_t> groups);
     void send_own(LayerWork& work);
     void take_from(std::uint32_t machine, LayerWork& work, std::span<const std::size_t> groups);
-    // Rows of groups that are expected go to where the step's outputs are; of all else nothing is taken.
+    // Copies the rows of expected groups to the step's outputs and ignores all others.
     void take_rows(const NodeOutputs& outputs, LayerWork& work, std::span<const std::size_t> groups);
 
     PeerLinks& links_;

@@ -17,7 +17,8 @@ constexpr int kRestAfterFailure = 16;           // steps
 constexpr std::int64_t kTokensOfPatience = 64;  // a longer step may take as many times longer
 // Shares of layers that may lie here: a node is never ahead by more than one.
 constexpr std::size_t kLayersHeld = 4;
-// A machine that has not got another one's share of a layer is at most one layer behind it.
+// A machine that lacks another machine's share of a layer is at most one layer behind
+// that machine.
 constexpr std::size_t kLayersOnTheirWay = 2;
 constexpr std::size_t kMostPartsOfLayer = 64;
 constexpr std::size_t kLeastHeldBytes = 2 * kMostMessageBytes;
@@ -220,8 +221,9 @@ std::optional<PeerInbox::Arrived> PeerGroup::wait(std::int32_t layer, std::uint3
     const auto after = [begin = Clock::now()](double seconds) {
         return begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     };
-    // A machine may wait for another one's share, which a link between the two has swallowed: long before the machine
-    // itself is given up its links are, and what has gone by them is sent from here.
+    // The machine may itself wait for another machine's share that a link between the two
+    // has lost. So its links are given up long before the machine: messages that were
+    // sent over them are then sent from here.
     const auto half = after(wait_s / 2), until = after(wait_s);
     auto arrived = inbox_.take(layer, machine, half);
     if (!arrived && Clock::now() >= half) {
@@ -333,7 +335,7 @@ void PeerGroup::look_what_it_said(std::size_t i) {
         peer.step_s = std::chrono::duration<double>(said.done_at - begun).count();
     }
     if (std::max(said.done, said.failed) < peer.feeding) return;
-    // Steps of a feed follow each other: where one is not made, neither are those behind it.
+    // Steps of a feed follow each other: if one fails, all later ones fail.
     if (said.done != peer.feeding) {
         peer.holds.clear();
         peer.rests = kRestAfterFailure;
@@ -393,8 +395,8 @@ double PeerGroup::feed_s(std::size_t n_tokens) const {
            std::max(1.0, static_cast<double>(n_tokens) / static_cast<double>(kTokensOfPatience));
 }
 
-// The steps by which it comes to hold what this machine does, as they were made here. False: there are none, or it has
-// gone.
+// Sends the steps that the machine lacks, in the form in which they were made here.
+// False: there are none, or the machine has gone.
 bool PeerGroup::feed(std::size_t i, std::span<const WrittenToken> past, std::size_t begin) {
     Peer& peer = peers_[i];
     if (past[begin].n_together > 0) begin -= static_cast<std::size_t>(past[begin].place);

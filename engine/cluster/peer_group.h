@@ -50,7 +50,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     void use(std::vector<std::shared_ptr<NodeClient>> nodes);
     // Called before each step.
     void set_before_step(std::function<void()> call) { before_step_ = std::move(call); }
-    // Called in each layer of a step that is made together, as soon as this machine's share is done.
+    // Called in each layer of a common step, as soon as this machine's share is done.
     void set_each_layer(std::function<void()> call) { each_layer_ = std::move(call); }
 
     const RemoteTotals& totals(std::size_t i) const { return executor_->totals()[i + 1]; }
@@ -72,7 +72,8 @@ class PeerGroup final : public StepListener, private PeerLinks {
     struct Peer {
         std::uint64_t following = 0;      // NodeClient::following_number()
         std::vector<WrittenToken> holds;  // at least
-        // Steps that it was sent to catch up: their numbers follow each other and end with `feeding`; 0: none.
+        // The steps that were sent to it to catch up: consecutive numbers that end with
+        // `feeding`; 0: none.
         std::uint64_t feeding = 0;
         std::vector<std::size_t> fed_ends;  // tokens that it holds behind each of them
         std::vector<WrittenToken> fed;      // the tokens

@@ -34,8 +34,8 @@ class PeerInbox {
     // on another way, are dropped. NodeOutputs::lost: earlier messages of the machine
     // still count, and no later ones of that step.
     bool put(NodeOutputs outputs);
-    // The machine's next message of a layer; none: it has not come in time (`until`), the machine is lost, or the step
-    // is not to be finished.
+    // The machine's next message of a layer. none: it did not come in time (`until`), the
+    // machine is lost, or the step must not be finished.
     std::optional<Arrived> take(std::int32_t layer, std::uint32_t machine, std::optional<Clock::time_point> until);
     // In the running step. Its earlier messages still count.
     void lose(std::uint32_t machine);

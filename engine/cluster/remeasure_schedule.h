@@ -35,7 +35,8 @@ class RemeasureSchedule {
         n_corrections_ = n_corrections;
     }
     void link_measured(Time now) { link_at_ = now; }
-    // last_step: when this machine last computed something, the time's greatest value: it does now.
+    // last_step: when this machine last worked on a step; the greatest time value during
+    // a step.
     bool is_due(Time now, Time last_step, std::uint64_t n_corrections) {
         if (!(first_s_ > 0)) return false;
         if (n_corrections != n_corrections_) {  // corrections by use are more exact

@@ -23,7 +23,7 @@ inline constexpr std::int64_t kShapePast = 512;
 // Another machine in a forecast of joined machines.
 struct ForecastNode {
     const LinkCosts* costs = nullptr;
-    // (n_layers, n_experts): 1 where it has the expert, in the format that this machine has it in.
+    // (n_layers, n_experts): 1 if it has the expert in this machine's format.
     std::vector<std::uint8_t> has;
 };
 
@@ -63,7 +63,8 @@ struct ForecastDesktop {
 struct ShapeForecast {
     ShapeTimes times;           // all 0: something is not known
     std::vector<double> calls;  // (layer, expert) pairs of a token that each machine computes; this one first
-    // (n_layers, n_experts): the machine that computes the expert in every step, this one 0; empty of helpers.
+    // (n_layers, n_experts): the machine that computes the expert in every step (this
+    // one: 0); empty for helpers.
     std::string owners;
 };
 
@@ -82,7 +83,7 @@ ShapeForecast forecast_as_helpers(const ForecastDesktop& desktop, std::span<cons
 // step.
 ShapeForecast forecast_as_peers(const ForecastDesktop& desktop, std::span<const ForecastNode> nodes);
 
-// Of the dense weights that a decoded token reads, the share of the head.
+// The head's share of the dense weights that a decoded token reads.
 double head_share_of(const ModelSpec& spec);
 
 // The number of entries of a list (experts that a machine should hold, most important

@@ -80,7 +80,8 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
         row.busiest_experts = told.busiest_experts;
         row.network_share = told.network_us * row.tokens_per_s / 1e6;
     } catch (const Error& error) {
-        // Too little memory, or more machines than experts: the request itself was checked when this was made.
+        // Too little memory, or more machines than experts. Other parts of the request
+        // were checked by the constructor.
         if (error.kind() != ErrorKind::kOutOfMemory && error.kind() != ErrorKind::kInvalidInput) throw;
         row.failure = error.message();
         row.lacks_memory = error.kind() == ErrorKind::kOutOfMemory;

@@ -12,7 +12,8 @@
 
 namespace offstage::engine {
 
-// A model on a GPU that is not there, or on several machines with one each: a forecast, never a measurement.
+// Forecasts a model on a GPU that this machine does not have, or on several machines with
+// one GPU each. It measures nothing.
 struct WhatIfRow {
     std::string id;    // of the profile
     std::string name;  // "GeForce RTX 3060"

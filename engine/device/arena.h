@@ -37,7 +37,8 @@ struct ArenaUsage {
 
 class Arena;
 
-// A piece of an arena's memory; given back when destroyed. Movable. Must not outlive its arena.
+// A piece of an arena's memory; its destructor returns it. Movable. Must not outlive its
+// arena.
 class DeviceBlock {
   public:
     DeviceBlock() = default;
@@ -68,7 +69,8 @@ class DeviceBlock {
 // load and when plans change, never per token.
 class Arena {
   public:
-    // `place`: for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive the arena.
+    // `place`: a name for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive
+    // the arena.
     Arena(MessageArgument place, MemorySource& source, std::uint64_t budget_bytes);
     ~Arena();  // every block must have been given back, and nothing be counted beside them
     Arena(const Arena&) = delete;
@@ -86,7 +88,8 @@ class Arena {
 
     ArenaUsage usage() const;
     std::uint64_t available_bytes() const;
-    // A new budget, at least what is used (else Error kInvalidInput). The high-water mark starts again from now.
+    // Sets a new budget, at least the used bytes (otherwise Error kInvalidInput). The
+    // high-water mark restarts at the present use.
     void set_budget(std::uint64_t bytes);
 
     // Tests and drills: the n-th allocation from now fails (1: the next) as if the device

@@ -1,6 +1,7 @@
 #pragma once
-// One interface for every device that can hold weights and compute with them. Three implementations: CpuBackend (the
-// host itself), CudaBackend (an NVIDIA GPU), EmulatedAccelerator (a second memory on the host with a GPU's clock).
+// One interface for every device that can hold weights and compute with them. Three
+// implementations: CpuBackend (the host itself), CudaBackend (an NVIDIA GPU),
+// EmulatedAccelerator (a second memory on the host with a GPU's clock).
 
 #include <cstdint>
 #include <functional>
@@ -75,7 +76,8 @@ struct NormWeights {
     float eps = 0;
 };
 
-// One expert's share of a step: rows [first_row, first_row + n_rows) of the row order (see Backend::experts).
+// One expert's share of a step: rows [first_row, first_row + n_rows) of the row order
+// (see Backend::experts).
 struct ExpertCall {
     kernels::ExpertView weights;  // in the device's memory
     std::int64_t first_row = 0;
@@ -89,7 +91,7 @@ struct ExpertCall {
     std::int64_t whole_ffn_dim = 0;  // if neurons are missing
 };
 
-// In what order the sums behind a row of activations are formed, which decides their last bits.
+// The order of the sums behind a row of activations. It decides their last bits.
 enum class SumOrder : std::uint8_t {
     kByNumber,  // the fastest for the number of rows computed together: one, a few, or many
     // The order for many rows, even where they are few: a row's result then does not
@@ -98,8 +100,8 @@ enum class SumOrder : std::uint8_t {
     kMany,
 };
 
-// CPU work done on behalf of a step, for clocks that account instead of measuring: pieces done one after the other,
-// each limited by the slower of its two needs.
+// CPU work for a step, for clocks that account instead of measuring: pieces that are done
+// one after the other, each limited by the slower of bytes and operations.
 struct HostWork {
     double bytes = 0;  // weights read
     double flops = 0;
@@ -118,7 +120,7 @@ class Backend {
     virtual const DeviceInfo& info() const = 0;
     // The device's memory. The code that opened the device sets its budget.
     virtual Arena& memory() = 0;
-    // True where device memory is the host's own (CpuBackend): then nothing needs to be copied.
+    // True if device memory is the host's own (CpuBackend): nothing needs to be copied.
     virtual bool shares_host_memory() const = 0;
     // Device memory that other programs and the driver hold. Queries the driver where
     // there is one, so it is too slow for every step.
@@ -128,8 +130,9 @@ class Backend {
     virtual Message failure() const = 0;  // a sentence; empty while ok()
     virtual void clear_failure() = 0;     // tries to recover; ok() is true if it worked
 
-    // Page-locks host memory, so that copies run at the bus's speed beside other work. False when the system refuses;
-    // copies then work, slower. No-op and true where it has no meaning. unpin() before the memory is given back.
+    // Page-locks host memory, so that copies run at the bus's speed beside other work.
+    // False if the system refuses; copies then work, but slower. Does nothing and returns
+    // true on devices without a bus. Call unpin() before the memory is freed.
     virtual bool pin(std::span<std::byte> host) = 0;
     virtual void unpin(std::span<std::byte> host) = 0;
     // The address of pinned host memory for the operations; nullptr where they cannot use
@@ -137,11 +140,13 @@ class Backend {
     virtual std::byte* mapped(std::byte* pinned_host) = 0;
 
     // ---- queues and events
-    // Compute queue. `host` must stay until a later host_wait; download()'s bytes are there after it.
+    // Compute queue. `host` must exist until a later host_wait; after that wait it has
+    // download()'s bytes.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
-    // download() as one of the operations that may be kept (begin_repeated()), of some thousand words. mapped: where
-    // mapped() finds `host`; nullptr: nowhere.
+    // download() of some thousand words as an operation that may be repeated
+    // (begin_repeated()). mapped: the address that mapped() returns for `host`, or
+    // nullptr.
     virtual void store(void* host, std::byte* /*mapped*/, const void* device, std::size_t bytes) {
         download(host, device, bytes);
     }
@@ -161,14 +166,15 @@ class Backend {
     virtual bool has_happened(DeviceEvent event) = 0;
 
     // ---- clocks
-    // Microseconds since some moment: the host's clock as this device's user experiences it (for an emulated device the
-    // accounted time).
+    // Microseconds since some moment on the clock that this device's user sees: the
+    // host's clock; for an emulated device the accounted time.
     virtual double now_us() = 0;
     // The time between two events of one queue that have happened; 0 unless both are
     // among the last kTimedEvents.
     static constexpr std::uint64_t kTimedEvents = 1024;
     virtual double elapsed_us(DeviceEvent begin, DeviceEvent end) = 0;
-    // Runs CPU work of a step on the calling thread (and the compute pool). Returns its microseconds by now_us().
+    // Runs CPU work of a step on the calling thread (and the compute pool). Returns its
+    // microseconds by now_us().
     virtual double run_on_host(std::span<const HostWork> work, const std::function<void()>& body) = 0;
     double run_on_host(const HostWork& work, const std::function<void()>& body) {
         return run_on_host(std::span<const HostWork>(&work, 1), body);
@@ -204,8 +210,9 @@ class Backend {
     virtual void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) = 0;
     // Each of n rows of norm.dim values: see kernels::CpuKernels.
     virtual void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) = 0;
-    // RMS norm in place of pieces of rows: of each of n rows, `stride` floats apart, n_pieces pieces of norm.dim floats
-    // that follow each other from x on, all with the same weight (q/k norms, the latent's norm).
+    // In-place RMS norm of pieces of rows. Each of n rows, `stride` floats apart, has
+    // n_pieces consecutive pieces of norm.dim floats from x on. All have the same weight
+    // (q/k norms, the latent's norm).
     virtual void norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces,
                              float* x) = 0;
     // Each of n rows of `dim` values += bias (dim).
@@ -227,21 +234,24 @@ class Backend {
     virtual void soft_cap(float limit, std::int64_t n, float* x) = 0;
     // x = 0, n values.
     virtual void clear(std::int64_t n, float* x) = 0;
-    // A product for each head: y[t][h][r] = sum_c weight[h * n_rows + r][c] * x[t][h][c] with n_rows = weight rows /
-    // n_heads; x[t][h] begins at t * x_stride + h * x_head_stride, y alike (in floats).
+    // A product for each head: y[t][h][r] = sum_c weight[h * n_rows + r][c] * x[t][h][c]
+    // with n_rows = weight rows / n_heads; x[t][h] begins at t * x_stride + h *
+    // x_head_stride, y alike (in floats).
     virtual void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
                                 std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
                                 std::int64_t y_stride, std::int64_t y_head_stride) = 0;
-    // qkv: (rows, shape.qkv_width()): q heads, k heads, v heads. Rotates values [rotary_first, rotary_first +
-    // rotary_dim) of each q and k head in place (half-split pairing; cos, sin: (rows, rotary_dim / 2) of each row's
-    // position) and stores k and v in the sequences' blocks.
+    // qkv: (rows, shape.qkv_width()): q heads, k heads, v heads. Rotates values
+    // [rotary_first, rotary_first + rotary_dim) of each q and k head in place (half-split
+    // pairing; cos, sin: (rows, rotary_dim / 2) of each row's position) and stores k and
+    // v in the sequences' blocks.
     virtual void rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
                                   std::span<const AttentionSegment> segments, const float* cos, const float* sin,
                                   float* qkv, const kernels::KvShape& kv) = 0;
-    // Latent attention: q (rows, n_heads, nope_dim + rotary_dim) holds the rotary part of each head behind the nope_dim
-    // values that have none; latent (rows, key_dim) the latent, normed, and behind it the key's rotary part. Rotates
-    // both, writes the queries' part to queries (rows, n_heads, key_dim) from rotary_first on, and stores the latent
-    // rows as keys.
+    // Latent attention: q (rows, n_heads, nope_dim + rotary_dim) holds the rotary part of
+    // each head behind the nope_dim values that have none; latent (rows, key_dim) the
+    // latent, normed, and behind it the key's rotary part. Rotates both, writes the
+    // queries' part to queries (rows, n_heads, key_dim) from rotary_first on, and stores
+    // the latent rows as keys.
     virtual void rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
                                          std::span<const AttentionSegment> segments, const float* cos, const float* sin,
                                          const float* q, std::int64_t nope_dim, float* latent, float* queries,
@@ -295,12 +305,14 @@ class Backend {
     virtual void chosen_experts(const kernels::ExpertLayout& /*layout*/, const std::byte* const* /*blocks*/,
                                 const std::int32_t* /*chosen*/, std::int64_t /*n*/, const float* /*inputs*/,
                                 const std::int32_t* /*row_token*/, float* /*out*/) {}
-    // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t * n_active + a]].
+    // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] *
+    // rows[row_of[t * n_active + a]].
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
-    // Packs rows for the host, beside the two queues; there once reserve() was called, until the next reserve() for
-    // larger rows. nullptr: this device does not, or not such rows.
+    // Packs rows for the host, beside the two queues. Exists after reserve(), until the
+    // next reserve() for larger rows. nullptr: this device cannot do it, or not for such
+    // rows.
     virtual RowQuantizer* row_quantizer() { return nullptr; }
 
     // The types of files' blocks for which multiply() and experts() round the inputs to 8

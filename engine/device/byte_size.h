@@ -12,8 +12,8 @@ namespace offstage::engine {
 // other words.
 std::optional<std::uint64_t> unit_bytes(std::string_view unit);
 
-// "6GiB", "512 mib", "1.5G", "8 GB", "1000000", "1000000B" -> bytes. Throws Error (kInvalidInput) naming `what` and the
-// text.
+// "6GiB", "512 mib", "1.5G", "8 GB", "1000000", "1000000B" -> bytes. Throws Error
+// (kInvalidInput) naming `what` and the text.
 std::uint64_t parse_bytes(const std::string& text, const std::string& what);
 
 }  // namespace offstage::engine

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t kQueryBlock = 64;  // queries of one attention piece in prefill
 constexpr std::int64_t kManyQueries = 8;  // from here on queries may be rounded, as a prompt's products are
 
-// Keys (n_kv_heads, key_dim) and, where the cache has them, values (n_kv_heads, value_dim) of token t of a segment.
+// Keys (n_kv_heads, key_dim) of token t of a segment; and its values (n_kv_heads,
+// value_dim) if the cache has them.
 void store_token(const kernels::KvShape& kv, std::int64_t layer, const AttentionSegment& segment, std::int64_t t,
                  const float* keys, const float* values) {
     const std::int64_t token = segment.past + t;

@@ -11,7 +11,8 @@ namespace offstage::engine {
 // The host as CpuBackend::info() describes it.
 DeviceInfo cpu_info();
 
-// The host as a device: its memory is the host's, its operations run on the compute pool and are done when they return.
+// The host as a device: its memory is the host's. Operations run on the compute pool and
+// are done when they return.
 class CpuBackend final : public Backend {
   public:
     // The pool must outlive the backend. `budget_bytes`: of memory().

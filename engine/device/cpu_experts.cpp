@@ -1,5 +1,6 @@
-// Experts: few rows by the one-pass kernel, in chunks of neurons, all others matrix by matrix (for those of files'
-// blocks see cpu_experts_by_outputs.cpp, for rows rounded to bf16 or to bytes cpu_experts_by_rounded_rows.cpp).
+// Experts on the CPU: few rows by the one-pass kernel, in chunks of neurons; many rows
+// matrix by matrix. cpu_experts_by_outputs.cpp has the experts in files' blocks,
+// cpu_experts_by_rounded_rows.cpp those with rows rounded to bf16 or to bytes.
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,9 @@ constexpr std::int64_t kNeuronGrain = kernels::kRoundedNeurons;  // neurons that
 constexpr std::int64_t kSmallestChunk = 64;                      // neurons
 constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
 
-// Many chunks let any number of threads share the work evenly; each costs a sum per row, written and read once (all
-// together under 1 % of the weights' bytes for a real model).
+// Many chunks let any number of threads share the work evenly. Each chunk costs a sum per
+// row, written and read once (in total less than 1 % of the weights' bytes for a real
+// model).
 std::int64_t n_chunks(std::int64_t ffn_dim, std::int64_t n_rows) {
     const std::int64_t most = std::max<std::int64_t>(16, 64 / n_rows);
     return std::clamp<std::int64_t>(ffn_dim / kSmallestChunk, 1, most);

@@ -36,7 +36,8 @@ std::int64_t piece_begin(std::int64_t ffn_dim, std::int64_t pieces, std::int64_t
 
 }  // namespace
 
-// Adds the expert's pieces; n_partials: of the experts before it, in rows. The same with its own.
+// Adds the expert's pieces. n_partials: rows of partial sums of the experts before it;
+// returns the number with this expert's.
 std::int64_t CpuOperations::State::divide(const ExpertCall& call, const std::byte* const* rows,
                                           std::int64_t n_partials) {
     const std::int64_t n = n_pieces(call.weights.layout.ffn_dim, call.n_rows, are_few(call.n_rows));

@@ -94,7 +94,8 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
         }
         return;
     }
-    // Few heads (one, where queries, keys and values are apart) are divided among the threads, many go as they are.
+    // Few heads (one head if queries, keys and values are separate) are divided among the
+    // threads; many heads are not.
     const bool divided = n_heads < state_->pool.n_threads();
     const std::int64_t rows = divided ? State::piece_rows(weight) : n_rows;
     const std::int64_t n_pieces = (n_rows + rows - 1) / rows;

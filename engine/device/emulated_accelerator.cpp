@@ -176,8 +176,9 @@ struct EmulatedAccelerator::State {
         if (event.queue == Queue::kCopy) copies.wait(event.ticket);
     }
 
-    // One operation on the compute queue. The host's share of it is its launch. bus_bytes: of host memory that it
-    // reads or writes itself, beside its own memory and its arithmetic.
+    // Accounts one operation on the compute queue; the host's part is its launch.
+    // bus_bytes: bytes of host memory that the operation itself reads or writes, besides
+    // its device memory and its arithmetic.
     void account(double bytes, double flops, double bus_bytes = 0) {
         timeline.advance_host(profile.launch_us);
         const double bus_us = bus_bytes / (profile.bus_gbps * profile.bus_efficiency * 1e3);
@@ -206,7 +207,8 @@ struct EmulatedAccelerator::State {
         }
     }
 
-    // The first router after an attention is its layer's, later ones guess for the layers behind.
+    // The first router after an attention chooses for its own layer; later ones guess for
+    // the next layers.
     void draw(std::int64_t n, std::int64_t n_active, std::int32_t* experts) {
         if (dry_routed == 0) ++dry_moe_layer;
         for (std::int64_t row = 0; row < n; ++row) {
@@ -369,7 +371,8 @@ double EmulatedAccelerator::run_on_host(std::span<const HostWork> work, const st
     const double begin = now_us();
     if (!state_->profile.host) {
         {
-            // The copies that a GPU's copy engine would make take no core's time, nor do they here.
+            // On a GPU the copy engine makes these copies, without time of a core; so
+            // they take no CPU time here either.
             const InPlaceOfGpu guard(*state_);
             state_->wait_for_copies(state_->timeline.submit(Queue::kCopy, 0));
         }
@@ -514,7 +517,8 @@ void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionSha
                                  std::int64_t query_stride, const kernels::KvShape& kv, float* out) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.attend(layer, shape, segments, queries, query_stride, kv, out);
-    // Keys and values are read once per sequence: a GPU's blocks of queries share them in its cache.
+    // Keys and values are read once for each sequence: a GPU's blocks of queries share
+    // them in its cache.
     const std::int64_t head_width = shape.key_dim + shape.value_dim;
     double own_bytes = 0;
     double bus_bytes = 0;

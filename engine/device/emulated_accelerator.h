@@ -33,8 +33,8 @@ class EmulatedAccelerator final : public Backend {
     using DrawnRouting = std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess,
                                             std::int32_t* experts)>;
 
-    // Operations run on `operations`'s pool, which must outlive this object and is used from the calling thread only.
-    // `dry`: makes it a dry run.
+    // Operations run on the pool of `operations`, which must outlive this object and is
+    // used only by the calling thread. `dry`: this is a dry run.
     EmulatedAccelerator(const HardwareProfile& profile, CpuOperations& operations, std::uint64_t budget_bytes,
                         DrawnRouting dry = {});
     ~EmulatedAccelerator() override;

@@ -20,8 +20,9 @@ struct HostProfile {
     double disk_us(double bytes) const { return disk_gbps > 0 ? bytes / (disk_gbps * 1e3) : 0; }
 };
 
-// A GPU that is not there, from resources/hardware/NAME.json: datasheet values and the share of them that programs
-// reach. Forecasts and EmulatedAccelerator account time from it; its figures never pass for measurements.
+// A GPU that this machine does not have, from resources/hardware/NAME.json: its datasheet
+// values and the shares of them that programs reach. Forecasts and EmulatedAccelerator
+// compute times from it; these figures are never shown as measurements.
 struct HardwareProfile {
     std::string id;    // "rtx-3060": the file's name
     std::string name;  // "GeForce RTX 3060"
@@ -47,11 +48,12 @@ struct HardwareProfile {
 // positive (latencies: not negative).
 HardwareProfile parse_hardware_profile(std::string_view json, const std::string& source);
 
-// `name`: a file (when it ends in .json) or the id of one in profile_directory(). Throws Error (kNotFound lists those
-// there are).
+// `name`: a file (if it ends in .json) or the id of a file in profile_directory(). Throws
+// Error (kNotFound lists the existing ids).
 HardwareProfile find_hardware_profile(const std::string& name);
 std::vector<std::string> hardware_profile_ids();
-// resources/hardware of the installation or of the source tree; OFFSTAGE_RESOURCES overrides.
+// resources/hardware of the installation or of the source tree; OFFSTAGE_RESOURCES
+// replaces it.
 std::filesystem::path resource_directory();
 
 }  // namespace offstage::engine

@@ -10,8 +10,9 @@ namespace offstage::engine {
 
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-// Zeroed anonymous memory straight from the system: pages cost RAM only once they are touched, huge pages where the
-// system gives them (one TLB entry per 2 MiB keeps sequential reads at the memory's speed). Movable owner.
+// Zeroed anonymous memory from the system. Pages take RAM only when they are first
+// touched. The system is asked for huge pages (one TLB entry for 2 MiB keeps sequential
+// reads at the memory's speed). Movable owner.
 class HostBuffer {
   public:
     HostBuffer() = default;

@@ -18,15 +18,15 @@ struct MemorySize {
     std::int64_t limit_bytes = 0;  // the whole size that this limit allows
 };
 
-// Memory of the machine below `root`: proc/meminfo, lowered by
-//   - the limits of this process's control group and of the groups above it: version 2 (memory.max, memory.high) and
-//     version 1 (memory.limit_in_bytes), either or both. Pages of files that the group read count as free;
-//   - RLIMIT_AS (ulimit -v) less the addresses in use. Files that are mapped count there: mapped_later_bytes is how
-//   much
-//     will be mapped besides;
+// Memory of the machine below `root`: proc/meminfo, limited by
+//   - the limits of this process's control group and of its parents: version 2
+//     (memory.max, memory.high) and version 1 (memory.limit_in_bytes), either or both.
+//     Pages of files that the group has read count as free;
+//   - RLIMIT_AS (ulimit -v) less the addresses in use. Mapped files count there:
+//     mapped_later_bytes is the size of files that will be mapped later;
 //   - RLIMIT_DATA (ulimit -d) less the memory in use.
-// What cannot be read limits nothing; without proc/meminfo all is 0. Any thread. Throws
-// nothing but std::bad_alloc.
+// A limit that cannot be read is ignored; without proc/meminfo all values are 0. Any
+// thread. Throws only std::bad_alloc.
 MemorySize memory_size(const std::filesystem::path& root = "/", std::uint64_t mapped_later_bytes = 0);
 
 // The size of free memory for sentences, with the limit where there is one: "6.2 GiB",

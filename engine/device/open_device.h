@@ -10,9 +10,10 @@
 
 namespace offstage::engine {
 
-// Opens what --device names: "cpu", "cuda", "cuda:N", "emulated:PROFILE" (an id, or a .json file). vram_bytes 0: all
-// that the device has to give. `operations`: the host's, which must outlive the device. Throws Error: kInvalidInput (no
-// such word, a budget above the device's memory), kUnsupported, kNotFound, kOutOfMemory.
+// Opens the device that --device names: "cpu", "cuda", "cuda:N", "emulated:PROFILE" (an
+// id, or a .json file). vram_bytes 0: all memory that the device has. `operations`: the
+// host's, which must outlive the device. Throws Error: kInvalidInput (unknown name, a
+// budget above the device's memory), kUnsupported, kNotFound, kOutOfMemory.
 std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations);
 
 // The same as a dry run. Throws Error (kInvalidInput) unless it is an emulated device

@@ -19,11 +19,12 @@ class RowQuantizer {
     // Rows that a piece may have; 0: such rows are not for this device.
     virtual std::int64_t rows_per_piece(std::int64_t n_cols, kernels::WeightType from,
                                         kernels::WeightType format) const = 0;
-    // Begins with a piece; `rows`, in any memory of the host, may go when this returns. HQQ, or INT8; the weights must
-    // be finite and within kernels::kLargestPackedWeight. False: the slot stays empty, and it is not worth trying
-    // again.
+    // Starts packing a piece; `rows`, in any host memory, may be freed when this returns.
+    // HQQ, or INT8; the weights must be finite and within kernels::kLargestPackedWeight.
+    // False: the slot stays empty, and the caller should not try again.
     virtual bool start(int slot, const kernels::WeightView& rows, kernels::WeightType format) = 0;
-    // Waits. The packed rows, one after the other, until the slot's next piece; nullptr: the device failed.
+    // Waits and returns the packed rows, one after the other, valid until the slot's next
+    // piece; nullptr: the device failed.
     virtual const std::byte* finish(int slot) = 0;
 };
 

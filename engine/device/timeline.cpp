@@ -35,7 +35,8 @@ Timeline::Entry* Timeline::running(Queue queue) {
     return &from.entries.front();
 }
 
-// Takes off what has nothing left to do. One end can release the other queue's first entry, and so on.
+// Removes entries that are finished. The end of one can release the other queue's first
+// entry, and so on.
 void Timeline::end_finished() {
     for (bool ended = true; ended;) {
         ended = false;

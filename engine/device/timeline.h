@@ -24,7 +24,8 @@ class Timeline {
 
     double now_us() const { return now_us_; }
 
-    // Appends work to a queue; it does not begin before `after` has happened. Returns the event of its end.
+    // Appends work to a queue; it does not begin before `after` has happened. Returns its
+    // end event.
     DeviceEvent submit(Queue queue, double work_us, DeviceEvent after = {});
     // The same, and elapsed times can be computed from it later. The last
     // Backend::kTimedEvents of each queue are kept.
@@ -37,11 +38,12 @@ class Timeline {
     // The host works on something that takes `us` alone; while a copy runs, both proceed
     // at `rate` (0 < rate <= 1). Returns the time it took.
     double host_work(double us, double rate);
-    // Host time passes until the event has happened. An event that was never submitted counts as past.
+    // Advances the host's time until the event has happened. An event that was never
+    // submitted counts as past.
     void wait(DeviceEvent event);
 
     bool has_happened(DeviceEvent event) const { return event.ticket <= line(event.queue).n_ended; }
-    // When it happened; nothing for events that have not, that are not timed, or are too old.
+    // The event's time; nothing if it has not happened, is not timed, or is too old.
     std::optional<double> time_of(DeviceEvent event) const;
 
   private:

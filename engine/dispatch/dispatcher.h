@@ -74,7 +74,8 @@ class Dispatcher {
     // `schedule`: the work as executed, with its predictions.
     void finish_layer(std::int32_t layer, const Schedule& schedule, const LayerTimes& times);
     void end_step(double step_us);
-    // By the host's clock: writing down and choosing which copies stay; looking where experts are and deciding.
+    // The overhead by the host's clock: recording and choosing which copies stay; and
+    // finding the experts' places and deciding.
     void add_recording(double us) { recorder_->add_overhead(us); }
     void add_deciding(double us) { deciding_us_ += us; }
     // Since the last reset_totals(); Recorder::overhead_us() has the other.

@@ -5,8 +5,9 @@
 namespace offstage::engine {
 namespace {
 
-// While experts are read from disk, so many rows of those in RAM are computed in one go: enough for all threads, and
-// little enough that what has come meanwhile does not keep its slot for long.
+// While experts are read from disk, this many rows of experts in RAM are computed at
+// once: enough for all threads, but so few that an expert that has just arrived does not
+// occupy its slot for long.
 constexpr std::int64_t kRowsBesideReading = 128;
 
 }  // namespace

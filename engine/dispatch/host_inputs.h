@@ -25,14 +25,15 @@ class HostInputs {
         copy_ = PinnedHost<float>(device_, static_cast<std::size_t>(most), purpose);
     }
 
-    // The layer's input is this, on the device; of it the n floats behind the first ones are needed.
+    // Sets the layer's input on the device. Only the n floats from `first` on are needed.
     void set(const float* inputs, std::int64_t first, std::int64_t n) {
         inputs_ = inputs;
         first_ = first;
         n_ = n;
         on_way_ = came_ = false;
     }
-    // Starts the copy, unless it was. On the compute queue; as_operation: Backend::store().
+    // Starts the copy if it has not been started. Compute queue; as_operation: by
+    // Backend::store().
     void fetch(bool as_operation = false) {
         if (on_way_ || device_.shares_host_memory()) return;
         const auto first = static_cast<std::size_t>(first_);

@@ -35,12 +35,13 @@ class ResidentLayers {
     // The format of the layer's experts that can be looked up. Precondition:
     // holds_some().
     kernels::WeightType format(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)].format; }
-    // The layer's part of the table goes to the device, if it is another one than is there. Precondition:
-    // holds_some(). At most once a layer between two waits of the host for the compute queue.
+    // Copies the layer's part of the table to the device if it has changed. Precondition:
+    // holds_some(). At most once for each layer between two waits of the host for the
+    // compute queue.
     void upload(std::int64_t layer);
-    // Precondition: upload(), and no expert has moved since. Row r of `out` (n_active, hidden_dim) is of the expert
-    // chosen[r]; rows of experts that are not looked up are left as they are. chosen: on the device; input
-    // (hidden_dim).
+    // Precondition: upload(), and no expert has moved since. Row r of `out` (n_active,
+    // hidden_dim) gets the output of the expert chosen[r]; rows of experts that are not
+    // looked up stay unchanged. chosen: on the device; input (hidden_dim).
     void compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out);
     // Whether the last compute() of the layer looked the expert up, if it was chosen.
     bool looked_up(std::int64_t layer, std::int64_t expert) {
@@ -49,12 +50,14 @@ class ResidentLayers {
     // 0 .. n_active - 1 on the device: the rows in the order of the choice.
     const std::int32_t* row_of() const { return rows_.device() + grid_.n_active; }
 
-    // (n_active), best first. On the device: where the router writes it; on the host once it was fetched.
+    // The layer's choice (n_active), best first. On the device: the router writes it
+    // there; on the host: valid after fetch().
     std::int32_t* chosen(std::int64_t layer) const { return choices_.device() + layer * grid_.n_active; }
     std::span<const std::int32_t> choice(std::int64_t layer) {
         return {choices_.host() + layer * grid_.n_active, static_cast<std::size_t>(grid_.n_active)};
     }
-    // The choices of layers first .. first + n - 1 go to the host; they are there once the event has happened.
+    // Copies the choices of layers first .. first + n - 1 to the host; they are valid
+    // after the returned event.
     DeviceEvent fetch(std::int64_t first, std::int64_t n);
 
     // Invalidates all uploads: after a step that was not finished, whose copies may have

@@ -41,8 +41,8 @@ class RoutedRows {
 
     // wanted: ascending, of the n_tokens; nothing else is computed or changed.
     void begin(std::int64_t n_tokens, std::span<const TokenRange> wanted);
-    // Whether some tokens are not wanted. All wanted tokens lie in span(), which is empty
-    // without any.
+    // Whether some tokens are left out. All wanted tokens lie in span(), which is empty
+    // if there are none.
     bool leaves_out() const { return n_wanted_ < n_tokens_; }
     TokenRange span() const;
     std::int64_t n_wanted() const { return n_wanted_; }
@@ -55,9 +55,9 @@ class RoutedRows {
     // ---- with the answer on the host
     // (n_tokens, n_active) to to[t * stride + 0 .. n_active).
     void copy_choice(std::int32_t* to, std::int64_t stride);
-    // The experts that wanted tokens chose, ascending; the caller fills in their places.
-    // loads() returns these from then on. count_all(): the same for all tokens. The
-    // third: for a choice that was read elsewhere.
+    // The experts that the wanted tokens chose, ascending; the caller fills in their
+    // places. loads() returns these from then on. count_all(): the same for all tokens.
+    // count(chosen): for a choice that was read elsewhere.
     std::span<ExpertLoad> count();
     std::span<ExpertLoad> count_all();
     std::span<ExpertLoad> count(std::span<const std::int32_t> chosen);

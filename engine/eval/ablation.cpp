@@ -27,7 +27,8 @@ constexpr Variant kVariants[] = {
 
 LoadRequest request_of(const Variant& variant, LoadRequest request) {
     if (!variant.sparse) request.theta = 0;
-    // Beside a CPU that computes, copies of guesses cost as much memory as they gain: where they do not pay, none.
+    // If the CPU computes too, copies of guesses cost as much memory bandwidth as they
+    // save: kAuto makes none where they do not pay.
     const PrefetchMode guesses = variant.cpu ? PrefetchMode::kAuto : PrefetchMode::kAlways;
     request.prefetch = variant.prefetch ? guesses : PrefetchMode::kOff;
     request.cache = variant.cache ? CacheKind::kSlru : CacheKind::kStatic;

@@ -57,8 +57,9 @@ std::int64_t last_network_weights(const ModelSpec& c) {
     return 3 * ffn_dim * c.hidden_dim + (moe != nullptr ? c.experts.n_active * c.experts.expert_weights() : 0);
 }
 
-// Operations of a prefill: every active weight once per token (the output head and the last layer's network and experts
-// for the last token only), and the scores and sums of causal attention.
+// The operations of a prefill: every active weight once per token (the output head and
+// the last layer's network and experts only for the last token), and the scores and sums
+// of causal attention.
 double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
     const double n = static_cast<double>(n_tokens);
     const double head = static_cast<double>(c.vocab_size * c.hidden_dim);
@@ -441,8 +442,8 @@ class Bench {
         decoded.active_neurons += end.active_neurons - begin.active_neurons;
     }
 
-    // Each token with a theta has one without beside it, before it or after it in turn, so that neither has the longer
-    // contexts.
+    // Each token with a theta is paired with one without, alternately before it and after
+    // it, so that neither group has the longer contexts.
     std::vector<ThetaGain> compare_thetas() {
         const std::size_t n = request_.compared.size();
         std::vector<Decoded> with(n), without(n);

@@ -68,10 +68,11 @@ struct BenchResult {
     bool accounted = false;  // the device is emulated
     double prefill_tokens_per_s = 0;
     double decode_tokens_per_s = 0;
-    // Counted as the timed tokens were decoded: each expert in its format, and the dense weights.
+    // Counted for the timed tokens: each expert in its format, and the dense weights.
     std::uint64_t active_weight_bytes_per_token = 0;
-    // With a theta, of the timed tokens: the share of the neurons that were looked at and active (0: none were),
-    // experts copied without the others, and what that spared the bus.
+    // With a theta, for the timed tokens: the share of active neurons among those counted
+    // (0: none were counted), experts that were copied without the other neurons, and the
+    // bytes that this saved on the bus.
     double active_share = 0;
     double decode_hit_rate = 0;  // of the timed tokens' experts, the share of resident ones
     double sparse_copies_per_token = 0;

@@ -42,9 +42,10 @@ std::string shape_text(std::int64_t n_layers, std::int64_t n_experts, std::int64
 // Throws Error (kInvalidInput) where the popularity is that of another model.
 void require_shapes(const Popularity& popularity, const TraceHeader& header);
 
-// The experts that a cache of n_slots begins with. per_layer: each layer has n_slots / n_layers of them (the first
-// layers one more where that leaves a rest), its most popular ones; otherwise the most popular of all layers. Without
-// counts they are spread evenly over the layers, the lowest numbers first.
+// The experts that a cache of n_slots begins with. per_layer: each layer has its n_slots
+// / n_layers most popular experts (the first layers one more if there is a remainder);
+// otherwise the most popular of all layers. Without counts they are spread evenly over
+// the layers, the lowest numbers first.
 std::vector<ExpertKey> initial_residents(std::int64_t n_slots, bool per_layer, const Popularity& popularity);
 
 struct HitCount {
@@ -90,8 +91,9 @@ ReplayResult replay(const CacheCalls& calls, CachePolicy& policy, std::int64_t n
                     std::vector<ExpertKey> residents, const Speculation& speculation = {},
                     const ReplayWatch& watch = {});
 
-// The most hits that any policy without speculation can have from the same beginning: after each layer it keeps what
-// will be called soonest (Belady's minimum; it may choose not to admit).
+// The most hits that any policy without speculation can reach from the same start: after
+// each layer it keeps the experts that are called soonest (Belady's minimum; it may
+// refuse to admit an expert).
 ReplayResult replay_oracle(const CacheCalls& calls, std::int64_t n_slots, std::span<const ExpertKey> residents);
 
 }  // namespace offstage::engine

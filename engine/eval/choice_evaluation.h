@@ -72,8 +72,8 @@ struct ChoiceReport {
 // over the tasks completed by both.
 struct ChoiceChange {
     double value = 0;  // difference of the shares
-    // Of the mean of the tasks' differences (-1, 0 or 1): smaller than that of two
-    // independent shares, because the tasks are the same.
+    // The standard error of the mean of the tasks' differences (-1, 0 or 1): smaller than
+    // that of two independent shares, because the tasks are the same.
     double standard_error = 0;
 };
 ChoiceChange change_between(const ChoiceReport& before, const ChoiceReport& after, std::size_t score);

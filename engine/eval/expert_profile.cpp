@@ -10,7 +10,8 @@
 namespace offstage::engine {
 namespace {
 
-// Text that the tokenizer takes at once: small enough for progress and memory, large enough that cuts do not matter.
+// The bytes of text that the tokenizer gets at once: few enough for progress and memory,
+// so many that the cuts do not matter.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 
 // The first piece of `text`: to a line's end where there is one, else to a character's.

@@ -17,13 +17,15 @@ class GateActivations {
   public:
     // For up to max_rows rows. The model must outlive this object.
     GateActivations(LoadedModel& model, std::int64_t max_rows);
-    // (rows.size(), ffn_dim), of the rows of inputs (n, hidden_dim), on the host. Valid until the next call. An expert
-    // without a copy in RAM is packed again.
+    // Gate activations (rows.size(), ffn_dim) of the rows of inputs (n, hidden_dim), on
+    // the host. Valid until the next call. An expert without a copy in RAM is packed
+    // again.
     std::span<float> of(std::int64_t layer, std::int64_t expert, const float* inputs,
                         std::span<const std::int64_t> rows);
     // The inputs of these rows, (rows.size(), hidden_dim): as valid.
     const float* gathered() const { return gathered_.data(); }
-    // The expert with its rows one after the other: a copy where they are interleaved, valid until the next call.
+    // The expert with its rows one after the other: if they are interleaved, a copy that
+    // is valid until the next call.
     kernels::ExpertView with_rows_apart(const kernels::ExpertView& expert);
 
   private:

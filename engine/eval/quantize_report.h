@@ -67,8 +67,8 @@ struct QuantizeReport {
     std::vector<QuantRow> rows;
 };
 
-// Largest memory for the first row's probabilities (scored tokens x vocab_size x 4 bytes); longer texts are cut, evenly
-// for all rows.
+// Largest memory for the first row's probabilities (scored tokens x vocab_size x 4
+// bytes); longer texts are cut, evenly for all rows.
 inline constexpr std::uint64_t kLargestReference = std::uint64_t{1} << 30;
 
 // Measures the loss of the formats on every expert, and if a text is given loads the

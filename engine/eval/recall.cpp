@@ -14,7 +14,8 @@ double mean_of(std::span<const double> values) {
     return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Hit rates of all k at once: an expert that was used as the d-th most recent one hits in every cache of more than d.
+// Computes hit rates for all k at once: an expert that was the d-th most recently used
+// hits in every cache of more than d.
 void measure_lru(const RoutingTrace& trace, RecallReport& report) {
     const auto n_experts = as_size(report.n_experts), n_active = as_size(report.n_active);
     std::vector<std::int32_t> recent(n_experts), used(n_active);
@@ -26,7 +27,8 @@ void measure_lru(const RoutingTrace& trace, RecallReport& report) {
             const auto row = trace.experts_of(token).subspan(layer * n_active, n_active);
             std::copy(row.begin(), row.end(), used.begin());
             std::sort(used.begin(), used.end());
-            // All of a token's experts are looked up before any of them is used: they are needed at the same time.
+            // Looks up all experts of a token before it uses any of them: they are needed
+            // at the same time.
             for (const std::int32_t expert : used) {
                 ++at_depth[static_cast<std::size_t>(std::find(recent.begin(), recent.end(), expert) - recent.begin())];
             }

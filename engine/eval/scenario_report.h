@@ -21,9 +21,11 @@ struct ScenarioReport {
 // CPU's times; empty for a real device.
 std::string emulation_notice(const ModelSummary& model);
 
-// Times in seconds (ttft_s, itl_median_s, itl_p95_s, total_s), one object per row under "rows".
+// Times in seconds (ttft_s, itl_median_s, itl_p95_s, total_s), one object per row under
+// "rows".
 nlohmann::ordered_json to_json(const ScenarioReport& report);
-// A heading with device, budget and limits, then one table per scenario, times in milliseconds.
+// A heading with device, budget and limits, then one table per scenario, times in
+// milliseconds.
 std::string to_markdown(const ScenarioReport& report);
 
 }  // namespace offstage::engine

@@ -47,7 +47,8 @@ std::vector<Case> cases_of(const ScenarioRequest& request) {
                 for (const std::int64_t in : request.prefill_in) cases.push_back({kind, in, {1}, 1});
                 break;
             case ScenarioKind::kBeam:
-                // The search does not depend on where it ends, so shorter answers come from the longest run here too.
+                // The search does not depend on where it ends, so the longest run gives
+                // the results of shorter answers too.
                 for (const std::int64_t in : request.beam_in) {
                     for (const std::int64_t width : request.beam_widths) {
                         cases.push_back({kind, in, ascending(request.beam_out), width});
@@ -252,7 +253,8 @@ std::int64_t context_of(const ScenarioRequest& request) {
     }
     if (has(request, ScenarioKind::kPrefill)) context = std::max(context, largest(request.prefill_in));
     if (has(request, ScenarioKind::kBeam)) {
-        // Whole blocks of the prompt are shared; what follows each beam may come to hold for itself.
+        // Beams share whole blocks of the prompt; each beam may have its own copy of the
+        // rest.
         const std::int64_t block = kernels::kKvBlockTokens;
         const std::int64_t in = largest(request.beam_in), out = largest(request.beam_out);
         const std::int64_t shared = in / block * block;

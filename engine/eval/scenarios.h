@@ -43,8 +43,8 @@ struct ScenarioRequest {
     std::vector<std::vector<TokenId>> sequences;
 };
 
-// Throws Error (kInvalidInput) naming the list and the value: an empty list, a length below 1, a width outside
-// 1 .. kLargestBeamWidth.
+// Throws Error (kInvalidInput) naming the list and the value: an empty list, a length
+// below 1, a width outside 1 .. kLargestBeamWidth.
 void validate(const ScenarioRequest& request);
 // Removes lengths that do not fit a model of so many tokens; returns a sentence on the
 // removed ones, or none. Throws Error (kInvalidInput) when nothing is left.

@@ -11,9 +11,10 @@
 
 namespace offstage::engine {
 
-// A loaded model as evaluations drive it: token by token, without text. One prompt is fed, then its sequence is
-// continued by one or more beams. feed() and advance() throw Error: kCancelled when a stop was requested, kInternal
-// with the device's own words when it failed, kOutOfMemory when the KV cache is full. One thread.
+// A loaded model as evaluations drive it: token by token, without text. It reads one
+// prompt and then continues the sequence with one or more beams. feed() and advance()
+// throw Error: kCancelled after a stop request, kInternal with the device's message if it
+// failed, kOutOfMemory if the KV cache is full. One thread.
 class StepModel {
   public:
     virtual ~StepModel() = default;
@@ -34,8 +35,8 @@ class StepModel {
     // the last token, if requested.
     virtual void feed(std::span<const TokenId> tokens, std::int64_t n_prompt, bool wants_logits,
                       const std::stop_token& stop) = 0;
-    // Each branch continues the sequence with its parent's index (after the prompt there is one, index 0) by its token;
-    // the branches are the sequences of the next call.
+    // Each branch continues its parent's sequence (an index; after the prompt there is
+    // only 0) by its token. The branches are the sequences of the next call.
     virtual void advance(std::span<const BeamSearch::Branch> branches, const std::stop_token& stop) = 0;
 
     // The last call's: (sequences, vocab_size).

@@ -302,7 +302,8 @@ std::string to_svg(const ThetaReport& report) {
         plot.y_label = y_label;
         double last = 1e-6;
         for (const ThetaRow& row : report.rows) last = std::max(last, row.of_one_theta() ? row.theta : 0);
-        // The first and the last point, and their error bars, stand clear of the axes' ends.
+        // The first and the last point and their error bars keep a distance to the axes'
+        // ends.
         constexpr double kMargin = 0.03;
         plot.x_first = -kMargin * last;
         plot.x_last = (1 + kMargin) * last;

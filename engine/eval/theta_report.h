@@ -52,8 +52,8 @@ std::string theta_name(const ThetaRow& row);  // "0.1"; "auto:0.01" of chosen th
 std::string text_line(const ThetaRow& row);
 std::string task_line(const ThetaRow& row);
 
-// The active share that one theta for all experts would leave at this distance: between the two measured thetas next to
-// it. Below 0: it was not measured so far.
+// The active share that one theta for all experts would leave at this distance,
+// interpolated between the two measured thetas next to it. Below 0: not measured.
 double share_of_one_theta(const ThetaReport& report, double mean_kl);
 
 // The part that is stored beside a model: the rows whose active share is known.
@@ -68,8 +68,8 @@ std::string to_text(const ThetaReport& report);
 double read_active_share(const std::string& text, double theta);
 
 std::string to_csv(const ThetaReport& report);  // a line per theta after that of the names
-// Over theta: shares by layer, distance, perplexity, the tasks' scores with bars of a standard error either way,
-// tokens/s.
+// Curves over theta: shares by layer, distance, perplexity, the tasks' scores with bars
+// of one standard error in both directions, tokens/s.
 std::string to_svg(const ThetaReport& report);
 
 }  // namespace offstage::engine

@@ -20,7 +20,8 @@ class ThetaScorer {
     // As much of the text as the reference's rows have room for (kLargestReference).
     static std::span<const TokenId> scorable(const LoadedModel& model, std::span<const TokenId> tokens);
 
-    // The referents must outlive this object; tokens: scorable(). Scores theta 0 at the first call of score().
+    // The referents must outlive this object; tokens: scorable(). The first call of
+    // score() scores theta 0.
     ThetaScorer(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows);
 
     // All of a row but its loss and its decoding. Throws Error as score_text().

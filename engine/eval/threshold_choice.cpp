@@ -223,7 +223,8 @@ class ThresholdChooser {
         return step;
     }
 
-    // Nats of what each layer's experts are worth: of these thresholds, one layer at a time.
+    // Measures the loss (nats) for a unit of worth in each layer, one layer at a time,
+    // with these thresholds.
     void measure_layers(const std::vector<int>& steps) {
         curves_ = worth_;
         const std::size_t n = as_size(grid_.n_experts);

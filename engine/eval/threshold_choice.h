@@ -32,7 +32,8 @@ namespace offstage::engine {
 // one model have the same bytes: pairs left out are bytes left out.
 
 inline constexpr int kThresholdSteps = 192;
-// The i-th step's end; the steps are of one ratio, from below 1e-3 to above 10, each a number of 4 digits.
+// The end of the i-th step. Steps have a constant ratio, from below 1e-3 to above 10;
+// each is a number of 4 digits.
 float threshold_step(int i);
 
 // For one expert, or for several: the pairs that theta threshold_step(i) leaves out.
@@ -44,9 +45,10 @@ struct LeftOutCurve {
 // worth is at most `budget` in sum. At least 0, the first step.
 std::vector<int> choose_steps(std::span<const LeftOutCurve> curves, double budget);
 
-// One for each loss, with the figures of this text. losses: nats per token, above 0. Scores the text about
-// 2 * n_layers + 8 * losses.size() times. `progress` (may be empty) gets a line for each choice. The model's theta is
-// that of its request again afterwards. Throws Error: kInvalidInput (a loss that check_theta_loss() refuses), and as
+// One choice for each loss, with the figures of this text. losses: nats per token, above
+// 0. Scores the text about 2 * n_layers + 8 * losses.size() times. `progress` (may be
+// empty) gets a line for each choice. Afterwards the model has the theta of its request
+// again. Throws Error: kInvalidInput (a loss that check_theta_loss() refuses), and as
 // measure_thetas().
 std::vector<ChosenThresholds> choose_thresholds(LoadedModel& model, std::span<const TokenId> tokens,
                                                 const WindowSettings& windows, std::vector<double> losses,

@@ -71,8 +71,9 @@ class Recency {
     std::uint64_t n_uses_ = 0;
 };
 
-// The residents by uses that halve. Instead of shrinking every count at every step, each step's uses weigh more than
-// the last one's; only the ratios of heats mean anything, and the order changes only where an expert is used.
+// The residents by decaying numbers of uses (heat). Instead of reducing every count at
+// every step, each step's uses weigh more than the last step's. Only the ratios of heats
+// matter, and the order changes only when an expert is used.
 class Heat {
   public:
     Heat(const Popularity& popularity, const Numbers& numbers, double half_life)

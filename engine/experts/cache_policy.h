@@ -15,7 +15,7 @@ struct ExpertKey {
     bool operator==(const ExpertKey&) const = default;
 };
 
-// Which residents may lose their place at this moment. A view: the function must outlive it.
+// The residents that may be evicted now. A view: the function must outlive it.
 class MayGo {
   public:
     template <typename Function>
@@ -61,7 +61,8 @@ class CachePolicy {
     virtual void forget() = 0;
 };
 
-// Chosen by replaying the demo model's domains (tests/bench/results/routing.md): half-lives from 8 to 16 differ little.
+// Chosen by replaying the demo model's domains (tests/bench/results/routing.md):
+// half-lives from 8 to 16 differ little.
 struct CacheSettings {
     double half_life = 12;         // of a use, in steps; > 0
     double protected_share = 0.5;  // kSlru: of the residents, 0 .. 1

@@ -35,7 +35,8 @@ class DiskSlots {
 
     // Before there are slots. begin: ExpertReader::start(); it must outlive this object.
     void set_reader(ExpertReader* reader, Begin begin);
-    // Slots are page-locked from now on, so that the device copies from them beside everything else; nullptr: none are.
+    // Page-locks slots from now on, so that the device copies from them beside other
+    // work; nullptr: no page-locking.
     void set_locker(PageLocker* locker) { locker_ = locker; }
 
     std::int64_t size() const { return static_cast<std::int64_t>(slots_.size()); }

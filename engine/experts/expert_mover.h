@@ -53,8 +53,8 @@ class ExpertMover {
     }
     // While a migration moves experts: no guesses, no borrowed places, and no copy stays.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
-    // Copies without all of their neurons stay in so many bytes of the device's memory, and come there. Throws Error
-    // (kOutOfMemory).
+    // Keeps copies without all of their neurons in `bytes` of the device's memory. Throws
+    // Error (kOutOfMemory).
     void set_neuron_cache(std::uint64_t bytes) { neurons_.emplace(device_, bytes); }
     const NeuronCache* neuron_cache() const { return neurons_ ? &*neurons_ : nullptr; }
     void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
@@ -65,7 +65,8 @@ class ExpertMover {
     const SparseCopies& sparse() const { return sparse_; }
     bool copies_sparse() const { return !prefill_ && sparse_.on(); }
 
-    // `last`: no further piece of the prompt follows. n_last: of how many tokens the last layer computes.
+    // `last`: no further piece of the prompt follows. n_last: the number of tokens that
+    // the last layer computes.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
     // The time of attention in the layer that was measured last.
     void add_attention(double us);

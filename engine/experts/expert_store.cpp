@@ -135,7 +135,8 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     const auto in_ram = [&](std::size_t i) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
     };
-    // Experts that keep no copy in RAM pass through two blocks, one being packed while the other is copied.
+    // Experts without a copy in RAM pass through two blocks: one is packed while the
+    // other is copied.
     std::array<DeviceEvent, 2> passed;
     std::uint64_t passing_bytes = 0;
     for (const Entry& entry : entries_) passing_bytes = std::max(passing_bytes, expert_bytes(entry.format));

@@ -71,8 +71,8 @@ class ExpertStore : public ExpertTable {
     const ExpertReader* reader() const { return reader_.get(); }  // nullptr: there is none
 
     Staging& staging() { return staging_; }
-    // So many slots of this size from now on; between two steps. Waits for the device. Throws Error (kOutOfMemory);
-    // then there are none.
+    // Sets the number and the size of the slots; between two steps. Waits for the device.
+    // Throws Error (kOutOfMemory); then there are no slots.
     void set_staging(std::int64_t n, std::uint64_t slot_bytes);
 
     PlaceExchange& places() { return places_; }

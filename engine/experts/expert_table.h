@@ -48,7 +48,8 @@ class ExpertTable {
     // (n_layers, n_experts), 1 where the device holds the expert.
     void residency(std::vector<std::uint8_t>& resident) const;
     std::vector<kernels::WeightType> formats() const;  // (n_layers, n_experts)
-    // Grows whenever an expert of the layer gets, changes or loses its place on the device.
+    // Grows whenever an expert of the layer gets, changes or loses its place on the
+    // device.
     std::uint64_t n_device_changes(std::int64_t layer) const {
         return n_device_changes_[static_cast<std::size_t>(layer)];
     }

@@ -64,7 +64,8 @@ class Migrator {
     double now_us() const;
 
     enum class When : std::uint8_t { kBetweenLayers, kBetweenSteps, kIdle };
-    // Goes on as far as it can without waiting. kIdle: no token is being made, nothing need be spared.
+    // Continues as far as it can without waiting. kIdle: no token is being made, so it
+    // may use the machine fully.
     void advance(When when);
     // kIdle: waits until advance() can do something, a short while at most. pool: the
     // caller's, which an expert is packed with.

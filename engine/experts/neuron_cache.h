@@ -39,7 +39,8 @@ class NeuronCache {
         std::uint64_t awaited = 0;  // the layer at hand, or the next one, computes with it: not before that it goes
     };
 
-    // `bytes` of the device's memory, MemoryUse::kWorkspace. Throws Error (kOutOfMemory). 0: nothing is ever kept.
+    // `bytes` of the device's memory, MemoryUse::kWorkspace. Throws Error (kOutOfMemory).
+    // 0: nothing is kept.
     NeuronCache(Backend& device, std::uint64_t bytes);
 
     bool on() const { return memory_.size() > 0; }
@@ -49,7 +50,8 @@ class NeuronCache {
     std::uint64_t n_evicted() const { return n_evicted_; }
 
     void begin_step() { ++step_; }
-    // From now on entries that are found or made are kept until this is called twice more.
+    // Entries that are found or made from now on stay until the second next call of this
+    // function.
     void begin_layer() { ++layer_; }
 
     // nullptr: none of its neurons are present in this format. A found entry counts as
@@ -60,7 +62,8 @@ class NeuronCache {
     // after(). nullptr: no room.
     Entry* room(std::size_t expert, kernels::WeightType format, std::int64_t n_neurons, std::size_t neuron_bytes);
     DeviceEvent after() const { return freed_; }
-    // Neurons for the next layer are looked for; whether the layer before the one at hand did.
+    // Records that neurons for the next layer were guessed; and whether the layer before
+    // the present one did so.
     void set_guessed(Entry& entry) const { entry.guessed_at = layer_; }
     bool is_guessed(const Entry& entry) const { return entry.guessed_at > 0 && entry.guessed_at + 1 == layer_; }
     // These were copied behind the entry's own; copied: when they are there.

@@ -24,7 +24,8 @@ class PageLocker {
     PageLocker(const PageLocker&) = delete;
     PageLocker& operator=(const PageLocker&) = delete;
 
-    // Which may be used meanwhile. It stays as it is where the system refuses. Until release().
+    // Page-locks the memory, which may be used meanwhile. It stays unlocked if the system
+    // refuses. Until release().
     void lock(std::span<std::byte> memory);
     // Whether memory given to lock() is locked by now: with no request under way, false
     // means that the system refused.

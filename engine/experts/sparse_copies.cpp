@@ -124,7 +124,8 @@ void SparseCopies::choose(ExpertKey key, const kernels::ExpertView& expert, kern
     if (!rows.guess) work_.chosen += counts_;
 }
 
-// A dry run: as many as are expected, others at each step; of a guess, the share of them that is guessed rightly.
+// For dry runs: draws the expected number of neurons, different ones at each step; for a
+// guess only the expected share of right ones.
 void SparseCopies::draw(ExpertKey key, std::int64_t ffn_dim, const Rows& rows) {
     const auto n_active = std::llround(cost_.active_share(key.layer, rows.n_rows) * static_cast<double>(ffn_dim));
     const auto n_right = rows.guess ? static_cast<std::int64_t>(dry_recall_ * static_cast<double>(n_active)) : n_active;

@@ -30,10 +30,12 @@ namespace offstage::engine {
 // One thread, the engine's.
 class SparseCopies {
   public:
-    // The neurons are a multiple of this, so that all matrices of a copy are as aligned as the whole expert's.
+    // Copies have a multiple of this many neurons, so that all their matrices are as
+    // aligned as the whole expert's.
     static constexpr std::int64_t kNeuronGrain = 16;
 
-    // Host memory that is page-locked for experts of so many bytes, when the first is gathered.
+    // Page-locked host memory for experts of this size, allocated when the first expert
+    // is gathered.
     static constexpr std::size_t kBuffers = 2;  // one is filled while the other is copied
     static constexpr std::size_t buffer_bytes(std::size_t whole_bytes) { return whole_bytes / 100 * 76 + 4096; }
 
@@ -75,11 +77,12 @@ class SparseCopies {
         layer_ = layer;
         work_ = {};
     }
-    // whole: the expert `key`. held: neurons that the device has, in any order. nullopt: the whole expert should be
-    // copied.
+    // whole: the expert `key`. held: neurons that the device has, in any order. nullopt:
+    // the caller should copy the whole expert.
     std::optional<Gathered> gather(ExpertKey key, const kernels::ExpertView& whole, kernels::WeightType format,
                                    const Rows& rows, std::span<const std::int32_t> held = {});
-    // Dry runs: of the active neurons so many are guessed, and of the guessed ones so many are active.
+    // For dry runs: this share of the active neurons is guessed, and this share of the
+    // guessed neurons is active.
     void set_dry_recall(double recall) { dry_recall_ = recall; }
     // The buffer is read until then.
     void copied(std::size_t buffer, DeviceEvent end) { buffers_[buffer].copied = end; }

@@ -16,8 +16,8 @@
 
 namespace offstage::engine {
 
-// A value of the metadata. Texts point into the file. Integers beyond 2^63 - 1 are held as
-// that; a list of lists is held as std::monostate.
+// A value of the metadata. Texts point into the file. Integers beyond 2^63 - 1 are stored
+// as 2^63 - 1; a list of lists is stored as std::monostate.
 using GgufValue = std::variant<std::monostate, bool, std::int64_t, double, std::string_view, std::vector<std::int64_t>,
                                std::vector<double>, std::vector<std::string_view>>;
 

@@ -37,7 +37,8 @@ class UringReads final : public DirectReads {
         if (!fixed_.empty()) ::io_uring_unregister_buffers(&ring_);
         fixed_ = {};
         if (memory.empty()) return;
-        // The kernel looks the pages up once, not for each read. Refused: it goes on doing that.
+        // The kernel looks the pages up once instead of at each read. If it refuses,
+        // reads look them up as before.
         const iovec vector{memory.data(), memory.size()};
         if (::io_uring_register_buffers(&ring_, &vector, 1) == 0) fixed_ = memory;
     }

@@ -14,8 +14,9 @@
 
 namespace offstage::engine {
 
-// One tensor of a checkpoint; the memory belongs to the Checkpoint (a read-only map of a file). The numbers are
-// little-endian. The format promises no alignment: only what Checkpoint::require returns is aligned to its element.
+// One tensor of a checkpoint; the Checkpoint owns the memory (a read-only map of a file).
+// The numbers are little-endian. The format promises no alignment: only the result of
+// Checkpoint::require is aligned to its element.
 struct TensorView {
     std::string name;
     kernels::WeightType type = kernels::WeightType::kF32;
@@ -38,10 +39,11 @@ struct TensorView {
 // with file and tensor.
 class Checkpoint {
   public:
-    // `path`: a folder (model.safetensors, else model.safetensors.index.json, else the only *.safetensors there: the
-    // order of transformers) or one of these files. With an index, only the tensors that it names belong to the
-    // checkpoint. A *.gguf: that file, or with -00002-of-00005 in its name all five.
-    // kNotFound, kInvalidModel or kUnsupported (a dtype that safetensors does not define).
+    // `path`: a folder (model.safetensors, or else model.safetensors.index.json, or else
+    // the only *.safetensors there: the order of transformers) or one of these files.
+    // With an index, only the tensors that it names belong to the checkpoint. A *.gguf:
+    // that file, or with -00002-of-00005 in its name all five. kNotFound, kInvalidModel
+    // or kUnsupported (a dtype that safetensors does not define).
     static std::unique_ptr<Checkpoint> open(const std::filesystem::path& path);
     virtual ~Checkpoint() = default;
 
@@ -63,8 +65,9 @@ class Checkpoint {
     virtual void release(std::span<const std::byte> bytes) const = 0;
     // Asks the system to read these bytes ahead; returns at once. Any thread.
     virtual void prefetch(std::span<const std::byte> bytes) const = 0;
-    // Reads these bytes into memory, so that touching them afterwards cannot fail. Throws Error (kInvalidModel) naming
-    // the file and the reason: a read error, a file cut short. Any thread.
+    // Reads these bytes into memory, so that touching them afterwards cannot fail. Throws
+    // Error (kInvalidModel) naming the file and the reason: a read error, a file cut
+    // short. Any thread.
     virtual void require_readable(std::span<const std::byte> bytes) const = 0;
     // Whether reads will be far apart (MappedFile). Any thread.
     virtual void expect_scattered_reads(bool) const {}

@@ -14,8 +14,8 @@ namespace offstage::engine {
 class ColdBytes {
   public:
     virtual ~ColdBytes() = default;
-    // As Checkpoint::release(), and the system forgets the bytes too as far as it will: reading them again is reading
-    // from the disk. Any thread.
+    // Like Checkpoint::release(), but also removes the bytes from the system's cache as
+    // far as possible: the next read comes from the disk. Any thread.
     virtual void drop_cached(std::span<const std::byte> bytes) const = 0;
 };
 
@@ -23,8 +23,8 @@ class ColdBytes {
 class ColdExperts {
   public:
     virtual ~ColdExperts() = default;
-    // Sees to it that the next pack_expert() of this one reads from the disk. False where its checkpoint is none of
-    // ColdBytes. Any thread.
+    // Makes the next pack_expert() of this expert read from the disk. False if its
+    // checkpoint is not a ColdBytes. Any thread.
     virtual bool make_cold(LayerIndex layer, ExpertIndex expert) = 0;
 };
 

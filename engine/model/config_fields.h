@@ -33,7 +33,8 @@ class ConfigFields : public JsonFields {
     // If the key exists, only this text is supported.
     void expect(const char* key, const std::string& supported) const;
 
-    // ---- sizes, within limits that no product of them overflows. Without a fallback the key must be there.
+    // ---- sizes, limited so that no product of them overflows. Without a fallback the
+    // key is required.
     std::int64_t dim(const char* key, std::optional<std::int64_t> fallback = {}) const;
     std::int64_t count(const char* key, std::int64_t low, std::int64_t high,
                        std::optional<std::int64_t> fallback = {}) const;

@@ -52,8 +52,8 @@ enum class TensorRole : std::uint8_t {
     kTimeBias,      // (n_value_heads)
     kStateNorm,     // (value_dim)
 
-    // (hidden_dim): before the feed-forward network; of the routed experts too unless they
-    // have kExpertNorm.
+    // (hidden_dim): the norm before the feed-forward network, and before the routed
+    // experts unless they have kExpertNorm.
     kFfnNorm,
     kFfnNormBias,
     kFfnOutputNorm,      // (hidden_dim): LayerSpec::output_norms

@@ -22,9 +22,10 @@ struct Fingerprint {
     std::string text() const;  // 32 hexadecimal digits
 };
 
-// Pieces of 1 MiB are mixed on their own - eight 64-bit lanes, each step a bijection of the word and of the state, so
-// that a change in one word always changes its lane - and then their fingerprints with the length. At the speed of
-// memory. The result does not depend on the number of threads.
+// Pieces of 1 MiB are mixed on their own - eight 64-bit lanes, each step a bijection of
+// the word and of the state, so that a change in one word always changes its lane - and
+// then their fingerprints with the length. At the speed of memory. The result does not
+// depend on the number of threads.
 Fingerprint fingerprint_of(std::span<const std::byte> bytes, kernels::ThreadPool& pool);
 Fingerprint fingerprint_of(std::span<const std::byte> bytes);  // on this thread
 // For a sequence of values.

@@ -55,7 +55,8 @@ class GgufConfig {
         return found == shapes_.end() ? nullptr : found->second;
     }
     bool has_tensor(std::string_view name) const { return shape_of(name) != nullptr; }
-    // In the first layer that has one of this name, "ffn_down_exps.weight"; nullptr: none.
+    // The shape of the first layer's tensor with this name ("ffn_down_exps.weight");
+    // nullptr: no layer has one.
     const std::vector<std::int64_t>* shape_in_a_layer(const std::string& name) const;
     bool any_layer_has(const std::string& name) const { return shape_in_a_layer(name) != nullptr; }
     bool layer_has(std::int64_t layer, const std::string& name) const {

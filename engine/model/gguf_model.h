@@ -29,8 +29,8 @@ bool is_gguf_companion(const std::filesystem::path& file);
 // folder cannot be listed.
 std::vector<std::filesystem::path> gguf_models_in(const std::filesystem::path& folder);
 
-// A file and, when it is one part of several, the others beside it. Tensors in the formats
-// of FormatTraits with GGUF's numbers; others are there with supported_type false.
+// A file and, if it is one part of several, the other parts beside it. Tensors have the
+// formats of FormatTraits with GGUF's numbers; others have supported_type false.
 std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& file);
 
 // From the metadata of a file (of a split one, of its first part) and its tensors' names

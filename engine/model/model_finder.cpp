@@ -314,7 +314,8 @@ class ModelSearch {
         return model;
     }
 
-    // Runs what may fail on a file that is damaged or not supported, and keeps the reason.
+    // Runs an operation that fails on a damaged or unsupported file, and keeps the
+    // reason.
     template <typename Look>
     void add(FoundModel model, const Look& look) {
         try {

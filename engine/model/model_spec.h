@@ -29,8 +29,9 @@ struct NormSpec {
     bool bias = false;  // kLayer only
 };
 
-// Rotary positions. Pairs are (i, i + dim / 2): families that pair neighbours (2 i, 2 i + 1) have the rows of their
-// projections reordered when the weights are loaded, which gives the same scores.
+// Rotary positions. Pairs are (i, i + dim / 2): families that pair neighbours (2 i, 2 i +
+// 1) have the rows of their projections reordered when the weights are loaded, which
+// gives the same scores.
 struct RopeSpec {
     std::int64_t dim = 0;  // rotated values of a head, from its first on; even; 0: no positions
     double theta = 10000.0;
@@ -52,7 +53,8 @@ struct RopeSpec {
     bool operator==(const RopeSpec&) const = default;
 };
 
-// YaRN (Peng and others, 2023, section 3.4): frequencies between the two wavelengths are interpolated.
+// YaRN (Peng and others, 2023, section 3.4): frequencies between the two wavelengths are
+// interpolated.
 struct Yarn {
     double factor = 1;
     double beta_fast = 32, beta_slow = 1;
@@ -87,9 +89,9 @@ struct GroupedQuerySpec {
     float scale = 0;  // of q . k
 };
 
-// Multi-head latent attention (DeepSeek-V2, section 2.1). The cache keeps the latent and the rotated key of each token;
-// keys and values of the heads are never formed: their projections are applied to the queries and to the outputs
-// (the absorbed form).
+// Multi-head latent attention (DeepSeek-V2, section 2.1). The cache keeps the latent and
+// the rotated key of each token. Keys and values of the heads are never formed: their
+// projections are applied to the queries and to the outputs (the absorbed form).
 struct LatentSpec {
     std::int64_t n_heads = 0;
     std::int64_t query_rank = 0;  // 0: queries come straight from the hidden state
@@ -127,7 +129,8 @@ struct DenseFfnSpec {
     std::int64_t ffn_dim = 0;
 };
 
-// Sizes that are the same in all layers with experts. ExpertIds run over these layers only.
+// Sizes that are the same in all layers with experts. ExpertIds run over these layers
+// only.
 struct ExpertGrid {
     std::int64_t n_layers = 0;  // layers with experts
     std::int64_t n_experts = 0;
@@ -244,13 +247,13 @@ struct ModelSpec {
     // experts; 0: none.
     std::int64_t dense_ffn_dim() const;
 
-    // After the layers are filled: sets experts.n_layers and layer_of(). Throws Error (kUnsupported) for a model
-    // without experts.
+    // After the layers are filled: sets experts.n_layers and layer_of(). Throws Error
+    // (kUnsupported) for a model without experts.
     void number_moe_layers();
 
     std::int64_t total_weights() const;  // below 2^60 after reading, so that no byte count overflows
-    // Read per token: one embedding row, n_active experts per layer, the rest whole. Tied embeddings are read whole
-    // once.
+    // Read per token: one embedding row, n_active experts per layer, the rest whole. Tied
+    // embeddings are read whole once.
     std::int64_t active_weights() const;
 
   private:

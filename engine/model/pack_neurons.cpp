@@ -76,8 +76,8 @@ void join_mxfp4(const NeuronMatrix& from, std::int64_t first, std::int64_t n, st
     }
 }
 
-// Rows [begin, end) of n_cols weights, each `stride` bytes behind the one before: row j of
-// the target is neuron j of the source.
+// Rows [begin, end) of n_cols weights, each `stride` bytes behind the one before: row j
+// of the target is neuron j of the source.
 void copy_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, std::int64_t end, std::int64_t n_cols,
                std::byte* target, std::size_t stride) {
     if (kernels::is_plain(type)) {

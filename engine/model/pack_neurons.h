@@ -44,8 +44,8 @@ struct MatrixRows {
     std::int64_t begin = 0, end = 0;
 };
 
-// The same as pack_matrices() of a part: `first_rows` begins with row `begin`. One thread;
-// others may pack other rows of the same block meanwhile.
+// pack_matrices() for a part: `first_rows` begins with row `begin`. One thread; other
+// threads may pack other rows of the same block meanwhile.
 void pack_rows_of(const NeuronMatrix& first_rows, const MatrixRows& rows, const kernels::ExpertLayout& layout,
                   std::byte* block);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Checkpoints of safetensors files. Engine code goes through Checkpoint::open; this header is for it, and for tests.
+// Checkpoints in safetensors files. Engine code uses Checkpoint::open; this header is for
+// its implementation and for tests.
 
 #include <filesystem>
 #include <memory>
@@ -20,9 +21,10 @@ struct ShardContents {
     std::vector<std::string> tensors;
 };
 
-// Parses model.safetensors.index.json: {"metadata": {...}, "weight_map": {"TENSOR": "FILE", ...}}. The metadata is not
-// read: its total_size is wrong in many published checkpoints, and each shard's own header is exact.
-// Returns the shards in the order of their names. Throws Error (kInvalidModel).
+// Parses model.safetensors.index.json: {"metadata": {...}, "weight_map": {"TENSOR":
+// "FILE", ...}}. The metadata is not read: its total_size is wrong in many published
+// checkpoints, and each shard's own header is exact. Returns the shards in the order of
+// their names. Throws Error (kInvalidModel).
 std::vector<ShardContents> parse_shard_index(std::string_view json, const std::string& source);
 
 }  // namespace offstage::engine

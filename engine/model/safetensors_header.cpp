@@ -70,8 +70,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
     return out + "]";
 }
 
-// Receives the header's JSON piece by piece, and takes nothing but the format's own structure. So the depth is bounded,
-// and 100 MB of nested lists or of numbers cost no memory, as a finished JSON document would.
+// Receives the header's JSON piece by piece and accepts only the format's own structure.
+// So the depth is bounded, and 100 MB of nested lists or numbers cost no memory, unlike a
+// finished JSON document.
 class HeaderReader {
   public:
     HeaderReader(const std::string& source, std::vector<SafetensorsEntry>& entries)
@@ -282,8 +283,9 @@ class HeaderReader {
     std::unordered_set<std::string> metadata_keys_;
 };
 
-// Bytes of a tensor, or nothing when they (or the product of its dimensions other than 0) do not fit 64 bits.
-// Leaving the zeros out bounds every partial product that code further on may form.
+// Bytes of a tensor, or nothing if they (or the product of its dimensions other than 0)
+// exceed 64 bits. Leaving out the zeros bounds every partial product that later code may
+// form.
 std::optional<std::uint64_t> tensor_bits(const std::vector<std::int64_t>& shape, std::uint64_t bits_per_element) {
     std::int64_t n_elements = 1;
     bool empty = false;
@@ -335,7 +337,8 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte
     if (!header.starts_with('{')) {
         reject(messages::safetensors_header_begins(source, in_quotes(header.substr(0, 1))));
     }
-    // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind it.
+    // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind
+    // it.
     if (const std::size_t nul = header.find('\0'); nul != std::string_view::npos) {
         reject(messages::safetensors_header_nul_byte(source, nul));
     }

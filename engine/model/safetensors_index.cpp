@@ -8,7 +8,8 @@
 namespace offstage::engine {
 namespace {
 
-// By its letters only: in a Hugging Face cache the shards are links to files elsewhere, and following them is right.
+// Checks only the letters of the name: in a Hugging Face cache the shards are links to
+// files elsewhere, and following them is right.
 bool stays_inside(const std::string& name) {
     for (const char letter : name) {
         if (static_cast<unsigned char>(letter) < 0x20) return false;  // a NUL would cut the name short

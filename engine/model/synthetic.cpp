@@ -39,8 +39,9 @@ std::uint64_t parse_number(std::string_view text, const std::string& field, std:
     return value;
 }
 
-// Four weights from each 64-bit draw: a signed 16-bit number times amplitude / 2^15, cut to bfloat16. The counter is
-// the position, so that any thread may draw any part.
+// Takes four weights from each 64-bit draw: a signed 16-bit number times amplitude /
+// 2^15, cut to bfloat16. The counter is the position, so that any thread may draw any
+// part.
 void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_t begin, std::int64_t end,
           kernels::Bf16* out) {
     const std::uint64_t key = mix_bits(seed * kGoldenBits + tensor);
@@ -109,9 +110,9 @@ class SyntheticWeights final : public WeightSource {
     void advance() override { report(spec_.experts.expert_weights()); }
 
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
-        // Tensors are numbered: the drawn dense ones, then the experts. One variance for
-        // the three parts of a neuron keeps the drawing a single pass; the down projection's wider input only scales
-        // the residual.
+        // Tensors are numbered: first the drawn dense ones, then the experts. All three
+        // parts of a neuron have one variance, so that they are drawn in a single pass;
+        // the down projection's wider input only scales the residual.
         fill(tensor_of(layer, expert), block, spec_.experts.expert_weights(), spec_.hidden_dim, pool);
         const kernels::ExpertLayout layout = spec_.experts.layout(kSyntheticFormat);
         if (spec_.experts.expert.biases && !dry_) {

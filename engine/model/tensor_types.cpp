@@ -37,8 +37,8 @@ const char* role_name(const ModelSpec& spec, const DenseTensor& tensor) {
     }
 }
 
-// Calls use(role, name) for every tensor that a role of the model reads, some of them more
-// than once; a name may be empty.
+// Calls use(role, name) for every tensor that a role of the model reads, for some of them
+// more than once; a name may be empty.
 template <typename Use>
 void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, const Use& use) {
     ModelSpec spec = of_files;

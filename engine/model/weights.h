@@ -82,8 +82,8 @@ class WeightSource {
     virtual kernels::WeightType expert_type() const = 0;
     virtual std::uint64_t dense_bytes() const = 0;  // of load_dense()'s result
 
-    // Reports progress of load_dense() and advance() from now on, and looks at `stop`: a request ends in Error
-    // (kCancelled). Empty ones end that.
+    // load_dense() and advance() report their progress from now on and check `stop`: a
+    // request ends in Error (kCancelled). Empty arguments end this.
     virtual void watch(BytesProgressFn progress, std::stop_token stop) = 0;
     // Called for each expert that is packed while loading.
     virtual void advance() = 0;
@@ -125,9 +125,9 @@ kernels::WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, Model
 // Bytes of a model's dense weights in their stored formats, in `type` where the spec has
 // none, norms and gates in float32: before anything is loaded.
 std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type);
-// Of `dense_bytes` (the present or future DenseWeights::bytes()) the part that one
-// decoded token reads: one row of the embedding, unless it is the output head as well;
-// the rest whole.
+// The part of `dense_bytes` (the present or future DenseWeights::bytes()) that one
+// decoded token reads: one row of the embedding, unless it is the output head too; all
+// other weights whole.
 std::uint64_t dense_bytes_read(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType embedding);
 
 }  // namespace offstage::engine

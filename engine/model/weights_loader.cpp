@@ -176,9 +176,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return cut_into_strips(sources, most_bytes);
     }
 
-    // Of the matrices as stored in the file: one pass over them, without transposing.
-    // Computed once: when experts are read from a disk, quantized copies in the cache are
-    // found later without reading the originals again.
+    // The fingerprint of the matrices as the file stores them: one pass, without
+    // transposing. Computed once: experts that are read from a disk later find their
+    // quantized copies in the cache without reading the originals again.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                   kernels::ThreadPool& pool) override {
         const auto index = static_cast<std::size_t>(layer.value * spec_.experts.n_experts + expert.value);

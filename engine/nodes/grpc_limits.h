@@ -21,7 +21,8 @@ void set_common_limits(Arguments&& set) {
     set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kKeepaliveMs / 2);
 }
 
-// To that machine and to no other: no proxy of the environment, no look-ups beside its name.
+// Connects only to that machine: no proxy of the environment, no look-ups besides its
+// name.
 inline grpc::ChannelArguments direct_arguments() {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

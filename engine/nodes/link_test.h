@@ -13,8 +13,8 @@ struct LinkTest {
     NodeState state;        // of the node
 };
 
-// Connects, measures for a second or so, and disconnects. Throws Error (kNotFound) where
-// the node cannot be reached or does not answer within 10 seconds, or a stop is requested.
+// Connects, measures for about a second, and disconnects. Throws Error (kNotFound) if the
+// node cannot be reached or does not answer within 10 seconds, or if a stop is requested.
 LinkTest test_link(const NodeAddress& address, const std::stop_token& stop = {});
 
 }  // namespace offstage::engine

@@ -81,7 +81,8 @@ class Outgoing {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return closed_ || bytes_ <= kMostQueuedBytes; });
     }
-    // Until all that was pushed has been written, the connection has ended, or the time is over.
+    // Waits until all pushed messages are written, the connection has ended, or the time
+    // is over.
     void wait_until_written(std::chrono::milliseconds most) {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, most, [&] { return closed_ || bytes_ == 0; });

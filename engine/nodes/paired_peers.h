@@ -18,8 +18,8 @@ struct PairedPeer {
     std::string fingerprint;
 };
 
-// Which machines are paired with this one: peers.json of a folder. Several programs may read
-// while one writes.
+// The machines that are paired with this one: peers.json of a folder. Several programs
+// may read while one writes.
 class PairedPeers {
   public:
     // Throws Error (kInvalidInput) for a file that breaks its form.

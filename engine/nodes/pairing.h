@@ -41,10 +41,10 @@ class PairingOffer {
     std::unique_ptr<State> state_;
 };
 
-// The desktop's side: pairs with the node that shows `code` at `address`, and stores it in
-// the folder under `name` (empty: the node's own). Throws Error: kInvalidInput (code or
-// address, refused, not proven), kNotFound (not reached, not stored), kCancelled (stop:
-// nothing was stored).
+// The desktop's side: pairs with the node that shows `code` at `address`, and stores it
+// in the folder under `name` (empty: the node's own). Throws Error: kInvalidInput (code
+// or address, refused, not proven), kNotFound (not reached, not stored), kCancelled
+// (stop: nothing was stored).
 PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string& address, const std::string& code,
                           const std::string& name, const std::stop_token& stop = {});
 

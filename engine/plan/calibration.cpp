@@ -149,7 +149,8 @@ class Calibrator {
         }
     }
 
-    // As many rows as the device has room for: fewer only mean that larger counts are extrapolated.
+    // Allocates as many rows as the device has room for; with fewer rows, larger counts
+    // are extrapolated.
     void allocate() {
         largest_ = std::max<std::int64_t>(1, request_.largest);
         for (;; largest_ /= 2) {
@@ -177,7 +178,8 @@ class Calibrator {
         } catch (const std::bad_alloc&) {
             throw Error(ErrorKind::kOutOfMemory, messages::no_memory_for_calibration);
         }
-        // Ordinary numbers: zeros or denormals could be faster or slower than what comes in use.
+        // Ordinary numbers: zeros or denormals could be faster or slower than the values
+        // of real use.
         std::uint32_t state = 1;
         for (float& value : std::span(inputs_.host(), inputs_.size())) {
             state = state * 1664525u + 1013904223u;
@@ -209,7 +211,8 @@ class Calibrator {
         return *end;
     }
 
-    // From the end of one copy to the end of the next: copies come one after the other in use, too.
+    // From the end of one copy to the end of the next: in real use copies follow each
+    // other too.
     double weight_copy_us() {
         const DeviceEvent first = copy_weights(device_.record(Queue::kCompute));
         const DeviceEvent second = copy_weights({});
@@ -219,7 +222,8 @@ class Calibrator {
 
     template <typename Work>
     double on_device_us(const Work& work) {
-        // Something before it, so that the queue does not idle while the work is being submitted.
+        // An operation before it, so that the queue is not idle while the work is
+        // submitted.
         device_.add(device_inputs_.as<float>(), 1, device_outputs_.as<float>(), 1.0f);
         const DeviceEvent begin = device_.record(Queue::kCompute);
         work();
@@ -308,7 +312,8 @@ class Calibrator {
     }
 
     // ---- series of measurements
-    // Some of the same, one after the other, until they agree. disturbed: other work came between them.
+    // Repeats a measurement until the results agree. disturbed: other work interrupted
+    // it.
     template <typename Measure>
     double repeated_us(const Measure& measure, bool& disturbed) {
         const Allowance allowance(kLongestCheckS);
@@ -476,7 +481,8 @@ class Calibrator {
         table_.sync_us = std::max(0.0, median(us));
     }
 
-    // Copies and CPU experts read the same DRAM: each is timed while the other is busy all the time.
+    // Copies and CPU experts read the same DRAM: each is timed while the other runs all
+    // the time.
     void time_side_by_side(double seconds) {
         if (table_.cpu_expert.empty()) return;
         const double copy_us = table_.weight_copy_us;

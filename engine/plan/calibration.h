@@ -27,10 +27,12 @@ inline constexpr std::int64_t kFullCalibration = 1024;  // tokens
 using ExpertTimer = std::function<double(std::int64_t n_tokens)>;
 
 struct CalibrationRequest {
-    // Experts in RAM to run and copy, in turn, so that no cache serves them; at least one. Host addresses.
+    // Experts in RAM that are run and copied in turn, so that no cache contains them; at
+    // least one. Host addresses.
     std::span<const kernels::ExpertView> experts;
     kernels::WeightType format = kernels::WeightType::kBf16;  // theirs
-    // Room for one expert each on the device, used in turn, so that its caches serve none; empty: CPU only.
+    // Device memory for one expert each, used in turn, so that the device's caches
+    // contain none; empty: CPU only.
     std::span<std::byte* const> device_slots;
     bool pinned = false;
     std::int64_t n_active = 2;                // experts per token, for the layer-wise measurements
@@ -167,7 +169,8 @@ bool raise_doubt(const std::string& key, const CalibrationCache& cache) {
 // The sentence for measurements that a folder did not take.
 Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);
 
-// $OFFSTAGE_CACHE, $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when none is known.
+// $OFFSTAGE_CACHE, $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when none is
+// known.
 std::filesystem::path cache_directory();
 // The folder for calibrations: `asked`, or if that is empty a folder of
 // cache_directory().

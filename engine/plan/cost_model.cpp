@@ -24,8 +24,8 @@ double interpolate(const std::vector<CostPoint>& points, std::int64_t n_tokens) 
 
 constexpr std::int64_t kFewTokens = CpuOperations::kFewTokens;  // these are computed neuron by neuron
 
-// Copying so large a share of an expert's bytes. The latency stays: about what one token's activations take in one
-// direction.
+// The time to copy this share of an expert's bytes. It contains the whole latency: about
+// the time of one token's activations in one direction.
 double part_copy_us(const CostModel& model, kernels::WeightType format, double share) {
     const double copy_us = model.weight_copy_us(format);
     const double latency_us = std::min(model.activation_copy_us(1) / 2, copy_us);
@@ -203,8 +203,8 @@ double CostModel::choosing_us(std::int64_t n_tokens, kernels::WeightType format)
     return cpu_us(n_tokens, format) / 3 * choosing_factor_;  // one of three matrices
 }
 
-// Until it was measured: an expert of one token is computed as fast as its weights are read, and gathering reads and
-// writes.
+// Before it is measured: an expert of one token is computed as fast as its weights are
+// read, and gathering reads and writes.
 double CostModel::gathering_us(kernels::WeightType format, double share) const {
     return 2 * cpu_us(1, format) * share * gathering_factor_;
 }

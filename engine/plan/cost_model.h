@@ -114,9 +114,10 @@ std::vector<SparseFactor> accounted_sparse_factors();
 // Whether neurons that are left out stay unread in this format.
 bool lies_by_neurons(kernels::WeightType format);
 
-// Predicts and learns. Between measured points it interpolates linearly, beyond the last it goes on along the last
-// segment (never falling). Each side carries one correction factor per group of token counts (1, 2-8, 9-64, more),
-// moved by what layers really took. One thread.
+// Predicts and learns. It interpolates linearly between measured points and continues the
+// last segment beyond the last point (never falling). Each side has one correction factor
+// per group of token counts (1, 2-8, 9-64, more), which measured layers adjust. One
+// thread.
 class CostModel {
   public:
     CostModel() = default;
@@ -169,10 +170,12 @@ class CostModel {
     // The measured time of an expert on the CPU with this share of active neurons,
     // divided by that without a theta. 1: not measured.
     double sparse_factor(kernels::WeightType format, double share) const;
-    // The CPU multiplies n tokens by w1; it gathers so large a share of an expert's bytes for a copy.
+    // Choosing: the CPU multiplies n tokens by w1. Gathering: it collects this share of
+    // an expert's bytes for a copy.
     double choosing_us(std::int64_t n_tokens, kernels::WeightType format) const;
     double gathering_us(kernels::WeightType format, double share) const;
-    // The share beyond which gathering and copying takes longer than the whole expert's copy.
+    // The share above which gathering and copying take longer than copying the whole
+    // expert.
     double cross_over(kernels::WeightType format) const;
     // Costs of an expert in a layer of an answer's step: on the CPU, without reading
     // neurons that are left out; on the device; and of a copy, the CPU's part and the

@@ -114,8 +114,9 @@ class Timeline {
             reads_end_ = std::max(list.beside_us + list.last_beside_us, list.first_read_us + list.beside_cpu_us) +
                          list.disk_us + copied_disk_us;
         }
-        // The slow-downs were measured with one token, when an expert's weights are read as fast as the CPU can. The
-        // longer it computes with them, the less of the memory it takes.
+        // The slow-downs were measured with one token, for which the CPU reads an
+        // expert's weights at full speed. An expert with more tokens computes longer and
+        // uses less of the memory's bandwidth.
         const double reading = list.us > 0 ? std::min(1.0, list.reading_us / list.us) : 0;
         const double demand =
             copy_us_ > 0 && one_token_us_ > 0 ? (one_token_us_ + reading * copy_us_) / (one_token_us_ + copy_us_) : 1;
@@ -123,7 +124,8 @@ class Timeline {
         cpu_slowdown_ = std::max(1.0, cost_.table().cpu_slowdown * demand);
     }
 
-    // The next expert to copy, once it has been read from disk and prepared; then it runs for `gpu_us`.
+    // Adds the next expert to copy, after it has been read from disk and prepared; then
+    // it runs for `gpu_us`.
     void copy(double copy_us, double before_us, double gpu_us) {
         read_end_ += before_us;
         double begin = std::max(copy_end_, read_end_);
@@ -139,7 +141,8 @@ class Timeline {
 
     // Ends the layer.
     double finish() {
-        // A CPU that was done before the last copy has a clock beyond its end, but then the GPU ends later still.
+        // The clock of a CPU that finished before the last copy is beyond its end, but
+        // the GPU then ends later still.
         cpu_busy_ += cpu_work_;
         return std::max({gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_, reads_end_}) + upload_us_;
     }
@@ -199,12 +202,12 @@ class Timeline {
 };
 
 // Searches the split of the candidates (most loaded first) with the smallest makespan;
-// sets `way`. Between copies and the CPU, few candidates: all splits. More: the best of
-// three plain ones (the most loaded are copied, the least loaded are, each goes where it
-// ends first), each improved by single moves and exchanges. Executors elsewhere: all
-// splits where there are few; else each goes where it ends first, and the better of that
-// and the best without them is improved by single moves, and by passing on from one machine
-// to the next.
+// sets `way`. Only copies and the CPU: with few candidates it tries all splits. With more
+// it takes the best of three simple splits (copy the most loaded, copy the least loaded,
+// put each where it ends first), each improved by single moves and exchanges. With
+// executors elsewhere: few candidates: all splits. More: each goes where it ends first;
+// the better of this split and the best without the executors is improved by single
+// moves, and by moves from one machine to the next.
 class Balancer {
   public:
     enum class Here {
@@ -244,7 +247,8 @@ class Balancer {
     static void set_copied(Candidate& candidate, bool copied) { candidate.way = copied ? Way::kCopy : Way::kCpu; }
 
     void split_here() {
-        // Experts of one load and format are interchangeable: how many are copied is all there is to choose.
+        // Experts of one load and format are interchangeable: only the number of copies
+        // must be chosen.
         if (all_alike()) {
             copy_most_loaded();
         } else if (n_ <= kAllSplits) {
@@ -318,7 +322,8 @@ class Balancer {
             for (std::size_t i = 0; i < n_; ++i) set_copied(candidates_[i], is_copied(i, m));
             return evaluate();
         };
-        // Coarse steps, then the neighbourhood of the best: with m the CPU's time falls and the GPU's grows.
+        // Coarse steps, then the neighbourhood of the best: with larger m the CPU's time
+        // falls and the GPU's grows.
         std::size_t best = 0;
         double best_us = makespan(0);
         for (std::size_t step = std::max<std::size_t>(1, n_ / 8), begin = step, end = n_; step > 0;
@@ -388,8 +393,9 @@ class Balancer {
         return false;
     }
 
-    // Moves one, or exchanges two, while that helps. One of each load is enough. Bounded: a layer of a hundred misses
-    // divides finely enough without.
+    // Moves one expert or exchanges two while that helps, trying one expert of each load.
+    // The number of trials is bounded: a layer of a hundred misses is divided finely
+    // enough without more.
     void improve() {
         evaluations_ = 0;
         const int limit = std::max(10, 12000 / static_cast<int>(n_ * (n_ <= kThorough ? 1 : 10)));

@@ -51,8 +51,9 @@ struct Assignment {
 // busiest while the next arrives), then the CPU's, then those of each executor elsewhere.
 struct Schedule {
     std::vector<Assignment> assignments;
-    // Predicted, microseconds: how long each side is busy (slow-downs by the others counted, waiting not; the CPU
-    // without activation copy and hand-over), and the whole layer with all sides at once.
+    // Predicted microseconds: the busy time of each side (including slow-downs by the
+    // other sides, without waiting; the CPU's without activation copy and hand-over), and
+    // the whole layer with all sides at once.
     double gpu_us = 0;
     double copy_us = 0;
     double cpu_us = 0;

@@ -86,7 +86,8 @@ class HostSlots {
 
 class RoutingDraw;
 
-// Routings of some decoded tokens, drawn once, so that plans can be compared by the same tokens.
+// Routings of some decoded tokens, drawn once, so that all plans are compared with the
+// same tokens.
 class DecodeSample {
   public:
     DecodeSample(const ModelDemand& demand, const Popularity& popularity, std::uint64_t seed = 1);

@@ -17,7 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRanks[] = {0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95};
 constexpr int kHalvings = 18;  // of the interval that contains the price of loss
 
-// Sensitivity::loss of all experts and formats, without its searches per call: (experts, formats).
+// Sensitivity::loss for all experts and formats (experts, formats), without its searches
+// at each call.
 std::vector<double> losses(const Sensitivity& sensitivity, const std::vector<WeightType>& formats,
                            const std::vector<double>& use, std::int64_t n_layers, std::int64_t n_active) {
     std::vector<double> loss(use.size() * formats.size(), 0.0);
@@ -113,7 +114,8 @@ void FormatSearch::weigh_experts() {
     loss_ = losses(*costs_.sensitivity, formats, use_, demand_.n_layers, demand_.n_active);
     by_use_.resize(n_experts_);
     std::iota(by_use_.begin(), by_use_.end(), 0u);
-    // Equals in turn through the layers, so that without counts each layer gets its share of each format.
+    // Equal experts are ordered in turn through the layers, so that without counts each
+    // layer gets its share of each format.
     const auto per_layer = static_cast<std::uint32_t>(demand_.n_experts);
     std::sort(by_use_.begin(), by_use_.end(), [&](std::uint32_t a, std::uint32_t b) {
         if (use_[a] != use_[b]) return use_[a] < use_[b];

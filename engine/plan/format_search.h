@@ -33,8 +33,8 @@ class FormatSearch {
                  const PlanCosts& costs);
     // Throws Error as make_plan().
     Plan choose();
-    // Of the chosen plan: microseconds of a token's experts by forecast, and calls of
-    // experts on disk per token.
+    // For the chosen plan: the forecast microseconds of a token's experts, and the calls
+    // of experts on disk per token.
     double decode_us() const { return best_.figures.us; }
     double disk_calls() const { return best_.disk_calls; }
 
@@ -68,7 +68,8 @@ class FormatSearch {
 
     DecodeSample sample_;
     DecodeCosts decode_costs_;
-    // Mean microseconds of one expert of a token, by format, when all the token's experts go that way.
+    // Mean microseconds of one expert of a token, by format, if all of the token's
+    // experts are at this place.
     std::vector<double> device_us_, ram_us_, disk_us_;
     std::vector<double> use_;            // share of the layer's tokens that choose the expert
     std::vector<double> loss_;           // (experts, formats)

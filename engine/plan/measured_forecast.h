@@ -15,8 +15,8 @@ double overhead_us(const Forecast& forecast, const MeasuredDecode& measured);
 // measured.
 bool is_unlike(const MeasuredDecode& measured, double forecast_us);
 
-// The forecast with so much more for each token decoded and each step of the prompt: it does not depend on where
-// experts are.
+// Adds `us` to each decoded token and to each step of the prompt: this overhead does not
+// depend on where experts are.
 void add_overhead(Forecast& forecast, double us);
 
 // Corrects forecasts of the present plan and of another one by the measurements with the

@@ -73,12 +73,12 @@ inline constexpr std::size_t kMostChosen = 16;
 
 // Those of the largest loss up to this one; nullptr: there are none.
 const ChosenThresholds* thresholds_for(const NeuronThresholds& measured, double loss);
-// Puts them in their place by loss; those of the same loss are replaced, and those of the smallest loss go where there
-// are too many.
+// Inserts the thresholds by loss. They replace those of the same loss; if there are too
+// many, those with the smallest loss are removed.
 void add_chosen(NeuronThresholds& kept, ChosenThresholds chosen);
 
-// On the line between the two measured thetas next to it, theta 0 being without loss; nothing beyond the largest one,
-// and where nothing was measured.
+// Interpolated between the two measured thetas next to it; theta 0 has no loss. Unknown
+// above the largest measured theta and without measurements.
 struct ThresholdLoss {
     bool known = false;
     double active_share = 1;

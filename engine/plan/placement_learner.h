@@ -14,16 +14,18 @@ namespace offstage::engine {
 // thread.
 class PlacementLearner {
   public:
-    // An expert is admitted when its count exceeds kMargin times the evicted one's plus kConstant: counts of a few
-    // hundred tokens are noisy, and an exchange costs a weight copy. Between layers the margin is squared, since
-    // evening out one layer's placement serves every token.
+    // An expert is admitted if its count exceeds kMargin times the evicted expert's plus
+    // kConstant: counts of a few hundred tokens are noisy, and an exchange costs a weight
+    // copy. Between layers the margin is squared, because evening out one layer's
+    // placement helps every token.
     static constexpr double kMargin = 1.5;
     static constexpr double kConstant = 4;
 
     PlacementLearner(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active,
                      std::int64_t half_life = 1024);
 
-    // experts: (n_tokens, n_layers, n_active), in the order of the text. Ids out of range are ignored.
+    // experts: (n_tokens, n_layers, n_active), in the order of the text. Ids out of range
+    // are ignored.
     void observe(std::span<const std::int32_t> experts, std::int64_t n_tokens);
 
     // The exchange that gains most, if any pays. resident: (n_layers, n_experts), 0 or 1.

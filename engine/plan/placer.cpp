@@ -204,7 +204,8 @@ class Placer {
                     room -= slots * slot_bytes_;
                     plan_.max_step = largest_step_in(allowance);
                 }
-                // Smaller experts than a slot wait for all slots, or more memory could mean fewer of them.
+                // Experts smaller than a slot wait until all slots are there; otherwise
+                // more memory could mean fewer of them.
                 if (!on_device || plan_.staging_slots == demand_.staging_slots) n = fitting(0, room);
                 left += room - bytes_up_to_[n] - workspace_bytes(plan_.max_step);
             }
@@ -227,8 +228,8 @@ class Placer {
         return n;
     }
 
-    // A named context that the device has no room for: as many blocks of its cache as fit, the others in RAM. False
-    // when that cannot be.
+    // For a requested context that the device has no room for: puts as many blocks of its
+    // cache on the device as fit, the others in RAM. False if that is impossible.
     bool spill_context(Wide bytes, Wide fixed) {
         if (budget_.context == 0 || !demand_.kv_may_lie_in_ram) return false;
         const Wide others = fixed + workspace_bytes(smallest_step_);
@@ -351,7 +352,8 @@ class Placer {
         for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kRam;
     }
 
-    // A token's experts, and guesses of the next layer's in up to an eighth of the room that is left for experts.
+    // Slots for a token's experts, and for guesses of the next layer's experts in up to
+    // an eighth of the remaining room for experts.
     void set_disk_slots(Wide taken, Wide bytes) {
         plan_.host_staging_slots = demand_.n_active;
         // Without room for buffers, experts are read through the mapped file.
@@ -459,7 +461,8 @@ std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popula
                 sum > 0 ? popularity.count(layer, expert) / sum : 1.0 / static_cast<double>(demand.n_experts);
         }
     }
-    // Equals go in turn through the layers, so that without counts each layer gets its share.
+    // Equal experts are ordered in turn through the layers, so that without counts each
+    // layer gets its share.
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         if (shares[a] != shares[b]) return shares[a] > shares[b];
         if (a % n_experts != b % n_experts) return a % n_experts < b % n_experts;

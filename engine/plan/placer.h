@@ -29,9 +29,10 @@ void check_demand(const ModelDemand& demand, const Budget& budget, const Popular
 // Experts by popularity, equals in turn through the layers; or by layers, the last first.
 std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popularity& popularity, PlacementKind kind);
 
-// make_plan() for formats that are chosen: the longest beginning of the order that fits goes to the device, the next to
-// RAM, the rest to disk. So of two budgets the larger one's experts on the device include the smaller one's. Slots are
-// as large as the largest expert. Fills all of Plan but predicted_loss. Throws as make_plan().
+// make_plan() for given formats: the longest beginning of the order that fits goes to the
+// device, the next part to RAM, the rest to disk. So a larger budget's experts on the
+// device include those of a smaller one. Slots are as large as the largest expert. Fills
+// all of Plan except predicted_loss. Throws as make_plan().
 Plan place_experts(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                    const FormatChoice& choice);
 

@@ -55,8 +55,8 @@ struct Plan {
     // RAM: blocks of the KV cache that VRAM has no room for, and those for other
     // conversations (LoadRequest::kept_context); part of ram_bytes.
     std::uint64_t kv_host_bytes = 0;
-    // Room for other conversations: tokens, and the bytes of it (part of kv_host_bytes, or
-    // of kv_bytes where the device shares the host's memory).
+    // Room for other conversations in tokens, and its bytes (part of kv_host_bytes, or of
+    // kv_bytes if the device shares the host's memory).
     std::int64_t kept_context = 0;
     std::uint64_t kept_bytes = 0;
     std::uint64_t ram_bytes = 0;

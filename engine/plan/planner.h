@@ -173,7 +173,8 @@ struct PlanCosts {
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                const PlanCosts& costs = {});
 
-// Changes one expert's copy for another's: (layer, expert) to take in, and the one to give up, of any layers.
+// Exchanges one expert's copy for another's: (layer, expert) of the admitted one and of
+// the evicted one, in any layers.
 struct Exchange {
     std::int64_t admit_layer = 0, admit_expert = 0;
     std::int64_t evict_layer = 0, evict_expert = 0;

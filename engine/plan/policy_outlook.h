@@ -15,7 +15,8 @@ namespace offstage::engine {
 class PolicyOutlook {
   public:
     static constexpr std::size_t kPolicies = 4;
-    // A policy that is predicted to take so many times as long has no trial: predictions are not that wrong.
+    // A policy that is predicted to take this many times as long is not tried:
+    // predictions are not that wrong.
     static constexpr double kHopeless = 1.5;
 
     // `favourite`: the forecast's choice, any but `layers`, which needs its own

@@ -51,7 +51,8 @@ void read_layer(const json& row, std::int64_t layer, const std::string& source, 
         sum += count;
         largest = std::max(largest, count);
     }
-    // A token chooses an expert once, so no expert has more than one choice of n_active; a little more is rounding.
+    // A token chooses an expert once, so an expert has at most one of a token's n_active
+    // choices. A share a little above that is rounding.
     if (largest * static_cast<double>(popularity.n_active) > sum * 1.001) {
         reject(messages::too_uneven_counts, messages::counts_of_different_experts);
     }

@@ -10,8 +10,8 @@
 
 namespace offstage::engine {
 
-// A model's routing in what ran so far. Long ago counts less: where there is more than kMostCalled (of tokens times
-// layers), all is halved.
+// A model's routing so far. Older tokens count less: when the counts (tokens times
+// layers) exceed kMostCalled, all are halved.
 struct RoutingHabits {
     static constexpr double kMostCalled = 1e6;
 
@@ -49,8 +49,8 @@ struct Popularity {
     double count(std::int64_t layer, std::int64_t expert) const {
         return counts[static_cast<std::size_t>(layer * n_experts + expert)];
     }
-    // Chance that a token of this layer chooses the expert: n_active * count / sum over the layer's experts; n_active /
-    // n_experts where the layer has no counts.
+    // Chance that a token of this layer chooses the expert: n_active * count / sum over
+    // the layer's experts; n_active / n_experts where the layer has no counts.
     double share(std::int64_t layer, std::int64_t expert) const;
     // The counts that forecasts draw from: these, or if these are empty those of the
     // habits.
@@ -59,8 +59,8 @@ struct Popularity {
     void add(std::span<const std::int32_t> experts, std::int64_t tokens);
 };
 
-// Expected share of expert calls that find their expert resident; resident: (n_layers, n_experts), 0 or 1. Layers count
-// alike; within a layer by share().
+// Expected share of expert calls that find their expert resident; resident: (n_layers,
+// n_experts), 0 or 1. Layers count alike; within a layer by share().
 double expected_hit_rate(const Popularity& popularity, std::span<const std::uint8_t> resident);
 
 // JSON: {"format": "offstage-popularity", "version": 1, "model": "...", "source": "...",

@@ -35,8 +35,8 @@ class StepCosts {
     // Called before the layers of a step, whose costs are then requested in order.
     // dense_us: of the whole step.
     void begin_step(std::int64_t n_tokens, double dense_us);
-    // Microseconds. counts: (n_experts), the tokens of each. owners: (n_experts), who has each of them; only those of
-    // `owner` count. Empty: all do.
+    // Microseconds. counts: (n_experts), the tokens of each expert. owners: (n_experts),
+    // the machine that has each; only experts of `owner` count. Empty: all count.
     double of(const Plan& plan, std::int64_t layer, std::span<const std::int32_t> counts,
               std::span<const std::int32_t> owners = {}, std::int32_t owner = 0);
 
@@ -61,8 +61,9 @@ inline std::int64_t n_prompt_steps(std::int64_t prompt_tokens, std::int64_t max_
     return (prompt_tokens + step_tokens - 1) / step_tokens;
 }
 
-// Microseconds of a prompt that is read in steps of at most max_step tokens; step_us(n_tokens, is_last) is called for
-// each step that is played, in their order. Full ones cost about the same: a few are played, the others taken alike.
+// Microseconds of a prompt that is read in steps of at most max_step tokens.
+// step_us(n_tokens, is_last) is called for each simulated step, in order. Full steps cost
+// about the same: a few are simulated, and the others are assumed to be equal.
 template <typename StepUs>
 double prompt_steps_us(std::int64_t prompt_tokens, std::int64_t max_step, StepUs&& step_us) {
     constexpr std::int64_t kPlayed = 4;

@@ -14,7 +14,8 @@
 namespace offstage::engine {
 namespace {
 
-// FormatSearch allows sums of the same numbers in another order this much more (relative), and a floor is one.
+// FormatSearch may exceed its limit by this relative amount (rounding of sums in another
+// order). The user's floor must not be exceeded.
 constexpr double kBelowFloor = 1 - 1e-8;
 
 // A plan that leaves neurons out must decode faster than one without by more than the
@@ -39,7 +40,8 @@ TradeCandidate asked_candidate(const ThetaChoice& theta, const NeuronThresholds&
     return {theta, loss.mean_kl, loss.active_share};
 }
 
-// None, and those within the floor that no other one beats in both loss and active neurons.
+// The candidate without a theta, and the candidates within the floor that no other
+// candidate beats in both loss and active neurons.
 std::vector<TradeCandidate> offered_candidates(const NeuronThresholds& measured, double floor) {
     std::vector<TradeCandidate> all = {{}};
     const auto add = [&](const TradeCandidate& candidate) {

@@ -18,7 +18,8 @@ double unit(std::uint64_t bits) {
     return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-// A hundred tokens of the same choice in a row are as good as never: no need to look back further.
+// The draw looks back at most this far: a hundred equal choices in a row practically
+// never happen.
 constexpr std::int64_t kLongestRepeat = 100;
 
 constexpr std::int64_t kDrawnTokens = 64;  // for more, the counts are drawn, not each token's choice

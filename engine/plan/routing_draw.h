@@ -10,8 +10,8 @@
 
 namespace offstage::engine {
 
-// Draws which experts a token chooses, from how popular they are: each with exactly its share as its chance, none
-// twice.
+// Draws the experts that a token chooses by their popularity: each is chosen with exactly
+// its share as probability, none twice.
 class ExpertDraw {
   public:
     explicit ExpertDraw(const Popularity& popularity)
@@ -26,10 +26,11 @@ class ExpertDraw {
     const double* shares(std::int64_t layer) const { return shares_.data() + layer * n_experts_; }
     std::int64_t n_active() const { return n_active_; }
 
-    // Calls chosen(expert) for each of the token's experts, at most n_active times. next: 64 random bits at each call.
+    // Calls chosen(expert) for each of the token's experts, at most n_active times. next:
+    // 64 random bits at each call.
     //
-    // Systematic sampling: the experts, shuffled, lie side by side on a line, each as long as its share; points one
-    // apart choose n_active of them.
+    // Systematic sampling: the shuffled experts lie side by side on a line, each as long
+    // as its share; n_active points at distance one choose them.
     template <typename Next, typename Chosen>
     void draw(std::int64_t layer, Next&& next, Chosen&& chosen) {
         std::iota(order_.begin(), order_.end(), 0);
@@ -53,7 +54,8 @@ class ExpertDraw {
     std::vector<int> order_;
 };
 
-// Draws how many of a layer's tokens each expert gets; one stream of random numbers, the same everywhere.
+// Draws each expert's number of tokens in a layer; one stream of random numbers, the same
+// on every machine.
 class RoutingDraw {
   public:
     RoutingDraw(const Popularity& popularity, std::uint64_t seed);

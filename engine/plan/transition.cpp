@@ -87,8 +87,8 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
             if (cost != nullptr) sum.bus_us += cost->weight_copy_us(format);
         }
         if (had && !(gets && stays)) ++sum.from_device;
-        // A copy that leaves the device for RAM comes from there, over the bus, or from the master: the longer way is
-        // counted.
+        // A copy that leaves the device for RAM comes over the bus or from the master;
+        // the slower of both is counted.
         const bool into_ram = has_ram_copy(to, i) && !(has_ram_copy(from, i) && stays);
         if (into_ram) {
             ++sum.to_ram;

@@ -77,7 +77,8 @@ struct Transition {
 Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost = nullptr,
                       const QuantizingSpeeds* speeds = nullptr);
 
-// Reading, quantizing and copying one after the other, as a migration in the background goes about it.
+// The time if reading, quantizing and copying follow each other, as in a background
+// migration.
 double seconds_of(const Transition& transition);
 
 void add_transition(const Transition& transition, Forecast& forecast);

@@ -63,8 +63,9 @@ class QuantCache {
     explicit QuantCache(std::filesystem::path directory, std::uint64_t budget_bytes = kDefaultBudget,
                         DiskSpaceFn space = disk_space);
 
-    // False when there is none. A file that is damaged, or whose header contradicts the key, is removed. block:
-    // key.block_bytes(); its contents are lost when false is returned.
+    // False if there is no such block. Removes a file that is damaged or whose header
+    // contradicts the key. block: key.block_bytes(); its contents are lost if this
+    // returns false.
     bool load(const QuantKey& key, std::span<std::byte> block, QuantError& error, kernels::ThreadPool& pool);
     // False when it was not kept. Throws nothing.
     bool store(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
@@ -102,8 +103,8 @@ class QuantCache {
     bool refused_ = false;             // the last block, for the reserve
 };
 
-// The header of a file, checked against the key and the file's size. Apart, so that it can be fuzzed. False: not this
-// key's, or damaged.
+// Reads a file's header and checks it against the key and the file's size. A separate
+// function, so that it can be fuzzed. False: the header is damaged or has another key.
 bool read_quant_header(std::span<const std::byte> header, std::uint64_t file_bytes, const QuantKey& key,
                        QuantError& error, Fingerprint& block);
 

@@ -13,7 +13,8 @@
 
 namespace offstage::engine {
 
-// Changes whenever the bytes that quantize() makes do: kept copies of another version are not used.
+// Changes whenever the bytes that quantize() makes change: stored copies of another
+// version are not used.
 inline constexpr std::uint32_t kQuantizerVersion = 1;
 
 struct QuantError {

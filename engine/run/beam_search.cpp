@@ -16,7 +16,8 @@ double score_of(double log_probability, std::size_t length, double length_penalt
     return log_probability / std::pow(static_cast<double>(length), length_penalty);
 }
 
-// log(sum(exp(logits))); logits that are not finite count for nothing. NaN when none is left.
+// log(sum(exp(logits))); logits that are not finite are ignored. NaN if there is no
+// other.
 double log_sum_exp(std::span<const float> logits) {
     float best = -std::numeric_limits<float>::infinity();
     for (const float logit : logits) {
@@ -60,13 +61,14 @@ bool BeamSearch::is_end(TokenId token) const {
     return std::binary_search(end_tokens_.begin(), end_tokens_.end(), token);
 }
 
-// The best continuations of all beams, best first. Equals: the better beam's, then the smaller token.
+// Lists the best continuations of all beams, best first. On ties the better beam comes
+// first, then the smaller token.
 void BeamSearch::rank(std::span<const float> logits, std::int64_t vocab_size) {
     const auto is_better = [](const Candidate& a, const Candidate& b) {
         if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
         return a.parent != b.parent ? a.parent < b.parent : a.token < b.token;
     };
-    // As many as are sure to leave `width` that go on: each beam can end in every end token.
+    // So many that `width` of them surely continue: each beam can end in every end token.
     const std::size_t wanted =
         std::max<std::size_t>(2, 1 + end_tokens_.size()) * static_cast<std::size_t>(settings_.width);
     candidates_.clear();  // a heap, the worst on top, once it is full

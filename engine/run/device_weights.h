@@ -10,7 +10,8 @@
 
 namespace offstage::engine {
 
-// The dense weights where the accelerator computes with them. Addresses of the device's memory.
+// The dense weights at the place where the accelerator computes with them. Addresses of
+// the device's memory.
 class DeviceWeights {
   public:
     DeviceWeights() = default;

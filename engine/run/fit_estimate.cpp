@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
 
-// The smallest format that the floor allows for all experts alike; nothing: there is none.
+// The smallest format that the floor allows for all experts; nothing: there is none.
 std::optional<kernels::WeightType> smallest_allowed(const ModelDemand& demand, const QualityFloor& floor,
                                                     const Popularity& popularity, const NeuronThresholds& measured) {
     const auto keeps_kl = [&](const FormatDemand& f) {
@@ -426,7 +426,8 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
         more.ram_bytes = std::min(estimate.ram_available, raised(request.ram_bytes + estimate.short_by));
         offer(FitChange::Kind::kRam, more);
     }
-    // The longest context that fits, down to one block: halving finds it because a shorter one never fits worse.
+    // The longest context that fits, to within one block, by bisection: a shorter context
+    // never needs more.
     const std::int64_t asked =
         request.context > 0 ? request.context : std::min(spec_.max_context, kDefaultContextLimit);
     const auto with_context = [&](std::int64_t tokens) {

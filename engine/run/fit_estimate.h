@@ -99,8 +99,8 @@ class FitEstimator {
     ~FitEstimator();
 
     const std::string& model() const { return model_; }
-    // request.model is taken as model(). Too little memory is no error (see `fits`); all else that a load refuses is
-    // thrown as an Error.
+    // request.model is replaced by model(). Too little memory is not an error (see
+    // `fits`); all other errors of a load are thrown as Error.
     FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
 
     // The same after measuring and storing the costs that the forecast needs (some
@@ -109,7 +109,8 @@ class FitEstimator {
     FitEstimate measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
                         const std::stop_token& stop, bool anew = false);
 
-    // WeightSource::model_fingerprint() as text; empty where there is none. Reads the beginnings of the tensors.
+    // WeightSource::model_fingerprint() as text; empty if there is none. Reads the
+    // beginnings of the tensors.
     std::string fingerprint();
 
   private:

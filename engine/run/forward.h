@@ -44,9 +44,9 @@ class Forward {
   public:
     static constexpr std::int64_t kMaxSegments = 16;
 
-    // Steps take up to max_step tokens; longer prompts are fed in pieces. Sequences hold up to `context` tokens each,
-    // or the model's own context where that is more. The referents must outlive this object. Throws Error
-    // (kOutOfMemory) for the workspace.
+    // Steps take up to max_step tokens; longer prompts are fed in pieces. Sequences have
+    // up to `context` tokens each, or the model's own context if that is more. The
+    // referents must outlive this object. Throws Error (kOutOfMemory) for the workspace.
     Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
             CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
 
@@ -104,13 +104,15 @@ class Forward {
     void limit_steps(std::int64_t most) { limit_ = most; }
     // The workspace's largest step.
     std::int64_t reserved_step() const { return max_step_; }
-    // Of the last step: kLast one row per segment, kAll one per token; (rows,
-    // vocab_size).
+    // The logits of the last step: kLast: one row per segment; kAll: one per token;
+    // (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
-    // Of the last step: (n_tokens, layers with experts, n_active), best expert first; of all tokens in every layer.
+    // The routing of the last step: (n_tokens, layers with experts, n_active), best
+    // expert first; for all tokens in every layer.
     std::span<const std::int32_t> routing() const { return {routing_.data(), routing_size_}; }
 
-    // Bytes of workspace on the device, without Backend::scratch_bytes: fixed, and for each token of the largest step.
+    // Bytes of workspace on the device, without Backend::scratch_bytes: a fixed part, and
+    // a part for each token of the largest step.
     static std::uint64_t workspace_bytes(const ModelSpec& spec, std::int64_t context);
     static std::uint64_t workspace_bytes_per_token(const ModelSpec& spec);
     static Backend::StepShape step_shape(const ModelSpec& spec, kernels::WeightType type, std::int64_t max_step,

@@ -49,9 +49,9 @@ struct GenerationRequest {
     // tokens unless it is stopped or the context is full. Its text after its natural end
     // is worthless; for measurements.
     bool ignore_end = false;
-    // -1: no log probabilities. 0 .. kMostAlternatives: each token of the answer comes with
-    // its own (TextDelta::choice, Answer::choices) and those of so many most probable ones.
-    // Beam search gives none.
+    // -1: no log probabilities. 0 .. kMostAlternatives: each token of the answer has its
+    // own (TextDelta::choice, Answer::choices) and those of this many most probable
+    // tokens. Beam search gives none.
     int n_alternatives = -1;
     // The same for the prompt's tokens (GenerationResult::prompt_choices), with as many
     // alternatives. The whole prompt is then computed, including tokens in the KV cache.
@@ -80,7 +80,8 @@ struct DeviceReport {
     std::uint64_t ram_high_water_bytes = 0;
     double hit_rate = 0;             // share of (token, expert) pairs whose expert was resident
     std::uint64_t bytes_copied = 0;  // weights
-    // Experts that were copied without the neurons that a theta leaves out, and the bytes that this spared the bus.
+    // Experts that were copied without the neurons that a theta leaves out, and the bytes
+    // that this saved on the bus.
     std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;
     double neuron_hit_rate = 0;  // of the needed neurons, the share that was already on the device
     // Shares of the steps' time by the device's clock, so that on an emulated device a

@@ -126,8 +126,8 @@ class KvSequence {
     // sequence is given up. False when a pool still has no block; nothing else has
     // changed then.
     bool prepare(std::int64_t n_tokens, Backend& device);
-    // Makes these tokens, already written for every layer, part of the sequence; n_together and step: as
-    // WrittenToken's.
+    // Appends these tokens, whose keys and values are written in every layer, to the
+    // sequence; n_together and step: as in WrittenToken.
     void commit(std::span<const TokenId> tokens, std::int32_t n_together, std::uint32_t step);
     // The same for tokens whose ids are not needed later.
     void commit(std::int64_t n_tokens);
@@ -149,10 +149,11 @@ class KvSequence {
     // The value that truncate() would return.
     std::int64_t reach(std::int64_t n_tokens) const;
     void clear() { truncate(0); }
-    // Keeps what windowed groups hold now, so that truncate() can come back here, or to
-    // one token less, and the states of DeltaNet layers, which are those of just here. The
-    // last eight are kept, and cost their blocks; where these are short, the last two, and
-    // then less (prepare()). Nothing without either.
+    // Keeps the present contents of windowed groups, so that truncate() can return here
+    // or to one token less; and the states of DeltaNet layers, with which it can return
+    // exactly here. The last eight checkpoints are kept and occupy blocks. If blocks are
+    // short, the last two are kept, and then fewer (prepare()). Does nothing without
+    // windows and states.
     void checkpoint();
     // Gives up the earliest checkpoint except the last. False: there is none.
     bool give_up_checkpoint();

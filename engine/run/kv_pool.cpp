@@ -443,7 +443,8 @@ bool KvPool::settle(std::int64_t most_blocks) {
         }
         if (n_down == 0) return true;
         if (left <= 0) return false;
-        // An exchange is two copies, and is not left half done: the room it makes is another's at the next token.
+        // An exchange consists of two copies and is not interrupted between them: the
+        // next token would use the freed block.
         n_down = std::min(n_down, static_cast<std::size_t>(std::max<std::int64_t>(1, left / 2)));
         if (!move(std::span(on_device).first(n_down), Place::kDevice)) return true;
         if (!move(std::span(in_host).last(n_down), Place::kHost)) return true;

@@ -88,8 +88,8 @@ class KvPool {
     // Marks one of the sequences that hold the block as idle or not: no step reads it for
     // an idle sequence. Before a sequence drops the block, it must not be idle.
     void set_idle(std::int32_t block, bool idle);
-    // Moves what sequences that are not idle hold to the device, as far as that has room or
-    // can exchange. A preference: where the device fails, blocks stay where they are.
+    // Moves blocks of sequences that are not idle to the device, as far as it has room or
+    // can exchange blocks. If the device fails, blocks stay in place.
     void bring_to_device();
 
   private:
@@ -128,7 +128,8 @@ class KvPool {
     void make_device_room();
     // Numbers of the held blocks there, the least-read first.
     std::vector<std::int32_t> held_in(Place place) const;
-    // Copies these blocks into the memories, of the other place, and waits. False: the device failed, nothing is lost.
+    // Copies these blocks into `to`, memories at the other place, and waits. False: the
+    // device failed; nothing is lost.
     bool copy(std::span<const std::int32_t> blocks, Place from, std::span<Memory* const> to);
     bool move(std::span<const std::int32_t> blocks, Place from);  // to spare memory, which must suffice
     std::int64_t change_room(KvRoom room);                        // returns the number of copied blocks

@@ -48,8 +48,8 @@ class LoadedModel : public ExpertHost {
     const ThetaChoice& theta() const { return used_theta_; }
     // From the next step on; nothing: as opened. Throws Error as thetas_of() does.
     void use_theta(const std::optional<ThetaChoice>& choice);
-    // Any thread. Throws Error (kInvalidInput) where no thresholds were chosen for the loss, or for experts of another
-    // model.
+    // Any thread. Throws Error (kInvalidInput) if no thresholds were chosen for the loss,
+    // or if they belong to another model's experts.
     ExpertThetas thetas_of(const ThetaChoice& choice) const;
     // For forecasts: stores the routing's habits since the last call, beside those of
     // earlier runs. Nothing for a dry run, and not before there are enough tokens.

@@ -213,8 +213,9 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
 
 bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& stop) {
     const auto n_prompt = static_cast<std::int64_t>(tokens.size());
-    // States are kept of a place before the prompt's end: another answer begins there, and
-    // so does the next turn where the template writes the end in another way.
+    // States are kept for a place shortly before the prompt's end: another answer begins
+    // there, and so does the next turn if the template writes the prompt's end
+    // differently.
     constexpr std::size_t kBehindState = 8;
     const bool has_states = running_.sequence.cache().has_states() && tokens.size() > kBehindState;
     while (!tokens.empty()) {

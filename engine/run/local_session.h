@@ -62,7 +62,8 @@ class LocalSession final : public Session {
     void begin_step();
     // Tokens that the next step may have.
     std::size_t max_step() const;
-    // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
+    // Runs a step and handles its outcome: done, or not (stopped, full). Throws Error
+    // (kDevice).
     Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
                           std::int64_t n_prompt = 0);
     // The answer's part of generate(), after the prompt was fed.

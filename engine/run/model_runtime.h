@@ -45,9 +45,9 @@ class ModelRuntime {
     // Limits steps to the plan's length from now on, so that its experts find room.
     // Throws Error (kOutOfMemory) as Forward::set_max_step().
     void shorten_steps(const Plan& plan);
-    // When experts and KV cache are the plan's: staging and steps are as well, and what may
-    // be smaller is. Throws Error, among them kOutOfMemory where more memory is in use than
-    // the budget allows: a plan that does not fit is never in force.
+    // Called when experts and KV cache are as planned: sets staging and steps as planned,
+    // and shrinks what may be smaller. Throws Error, also kOutOfMemory if more memory is
+    // in use than the budget allows: a plan that does not fit is never in force.
     void put_in_force(const Plan& plan, const Budget& budget);
 
     // ---- experts that change places by live counts

@@ -30,7 +30,8 @@ bool has_checkpoint(const fs::path& directory) {
     return false;
 }
 
-// "torch_dtype" of transformers 4, "dtype" of 5; bfloat16, the usual one, where neither is there.
+// "torch_dtype" in transformers 4, "dtype" in 5; bfloat16, the usual type, if neither is
+// given.
 kernels::WeightType named_type(const fs::path& directory) {
     const auto json = read_json_object(directory / "config.json");
     for (const char* key : {"dtype", "torch_dtype"}) {

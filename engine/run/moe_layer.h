@@ -43,7 +43,8 @@ namespace offstage::engine {
 // backends with the CPU's arithmetic).
 class MoeLayer {
   public:
-    // Throws Error (kOutOfMemory). max_step: tokens of the largest step. The referents must outlive this object.
+    // Throws Error (kOutOfMemory). max_step: tokens of the largest step. The referents
+    // must outlive this object.
     MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& host, Dispatcher& dispatcher,
              std::int64_t max_step);
 
@@ -51,9 +52,9 @@ class MoeLayer {
     void set_max_step(std::int64_t max_step);
 
     ExpertMover& mover() { return mover_; }
-    // From the next step on: neurons of routed experts that are nearer to zero are left out
-    // (kernels::ExpertSpec::theta). 0 at first.
-    // prior: how many of a token's are active until some were counted.
+    // From the next step on: neurons of routed experts that are nearer to zero are left
+    // out (kernels::ExpertSpec::theta). 0 at first. prior: the assumed active share of a
+    // token's neurons until some are counted.
     void set_theta(ExpertThetas thetas, ActiveShares prior = {}) {
         thetas_ = std::move(thetas);
         prior_ = std::move(prior);
@@ -84,10 +85,11 @@ class MoeLayer {
     // From the next step on: whether the caller needs the choice of a layer when run()
     // returns.
     void set_choice_awaited(bool awaited) { choice_awaited_ = awaited; }
-    // Around the layers of a step; `last`: no further piece of the prompt follows; n_last: of how many tokens the last
-    // layer computes. fetch(): behind the last layer. finish(): after that and a host_wait for all of the step; without
-    // it the layers that were not read yet are forgotten (at least the step's last one), as they should be when the
-    // step failed or was stopped.
+    // Call these around the layers of a step. `last`: no further piece of the prompt
+    // follows; n_last: the number of tokens that the last layer computes. fetch(): after
+    // the last layer. finish(): after that and a host_wait for the whole step. Without
+    // finish(), as after a failed or stopped step, the choices of layers that were not
+    // read yet are lost (at least the last layer's).
     void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
     void fetch() { fetch_choices(); }
     void finish();

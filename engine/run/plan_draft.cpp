@@ -116,7 +116,8 @@ void honour_pins(const PlanBasis& basis, const std::vector<std::uint8_t>& pinned
         if (pinned[i] == 0 || plan.places[i] == Place::kDevice) continue;
         std::optional<std::size_t> other = least(bytes(i));
         if (!other.has_value()) {
-            // All that lie there are in fewer bits: so is this one then, and the other in its.
+            // All experts at that place have fewer bits: the two experts exchange their
+            // formats too.
             other = least(0);
             if (!other.has_value()) continue;
             std::swap(plan.formats[i], plan.formats[*other]);

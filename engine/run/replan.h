@@ -76,7 +76,7 @@ struct ReplanReport {
     double seconds_left = 0;
     Message problem;  // a sentence
     Message note;     // for the user, although it succeeded: a sentence, or nothing
-    // Of the requested plan.
+    // Figures of the requested plan.
     std::int64_t resident_experts = 0;
     double mean_bits = 0;
     std::int64_t context = 0;

@@ -24,8 +24,8 @@ class ReplanQueue {
     void open(LoadedModel& model, DecodeWatch& watch, std::function<std::int64_t()> tokens_in_use);
     void close();
 
-    // ---- any thread. Throws Error (kInvalidInput) without a model, or for an expert that it has not got. As in
-    // Session.
+    // ---- any thread; throws Error (kInvalidInput) without a model, or for an unknown
+    // expert. See Session.
     std::uint64_t replan(const ReplanRequest& request);
     void request_preview(const ReplanRequest& request, PreviewFn done);
     void cancel();

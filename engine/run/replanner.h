@@ -84,8 +84,8 @@ class Replanner {
     std::optional<kernels::WeightType> uniform_;
     PlanTarget target_;
     std::function<std::int64_t()> tokens_in_use_;
-    // While moving: blocks of the KV cache leave the device to make room, experts move, the KV cache becomes the
-    // plan's.
+    // The phases of a move: blocks of the KV cache leave the device to make room, experts
+    // move, the KV cache becomes the plan's.
     enum class Phase : std::uint8_t { kFreeing, kExperts, kKvCache };
     bool moving_ = false;
     bool idle_ = true;         // no tokens are being made

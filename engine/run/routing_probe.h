@@ -17,8 +17,9 @@ namespace offstage::engine {
 // Forward::set_probe() it fills guesses() at each step. One thread.
 class RoutingProbe final : public StepProbe {
   public:
-    // Layers are those with experts. distances: each in 1 .. n_layers - 1; n_guesses: 1 .. n_experts, best first.
-    // Throws Error (kOutOfMemory) for a little room on the device. `device` must outlive this object.
+    // Counts only layers with experts. distances: each in 1 .. n_layers - 1; n_guesses: 1
+    // .. n_experts, best first. Throws Error (kOutOfMemory) for a small buffer on the
+    // device. `device` must outlive this object.
     RoutingProbe(const ModelSpec& spec, Backend& device, std::vector<std::int64_t> distances, std::int64_t n_guesses,
                  std::int64_t max_step);
 

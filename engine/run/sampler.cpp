@@ -15,7 +15,8 @@ namespace {
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Up to here one pass with a small heap beats partitioning the whole vocabulary.
 constexpr int kHeapLimit = 1024;
-// top-p sorts this many of the best first, then four times as many, until the set is large enough.
+// top-p sorts this many of the best tokens first, then four times as many, until the set
+// is large enough.
 constexpr std::size_t kFirstBatch = 256;
 
 [[noreturn]] void refuse(const std::string& field, const Message& range, const MessageArgument& found) {
@@ -124,7 +125,8 @@ void Sampler::collect_top_k() {
             candidates_.erase(cut, candidates_.end());
         }
     } else {
-        // A heap with the worst of the best k on top; ids rise, so an equal logit never displaces an earlier token.
+        // A heap with the worst of the best k on top; ids rise, so an equal logit never
+        // displaces an earlier token.
         candidates_.clear();
         candidates_.reserve(k);
         for (std::size_t i = 0; i < logits_.size(); ++i) {
@@ -148,8 +150,9 @@ void Sampler::keep_top_p(bool sorted) {
     for (const Candidate& c : candidates_) total += c.weight;
     const double wanted = static_cast<double>(settings_.top_p) * total;
 
-    // Tokens lighter than this make up less than 1 - p together, so the set is full without them. With the peaked
-    // distributions of language models few others are left, and only those are sorted.
+    // Tokens with less weight than this have in total less than 1 - p, so the set is
+    // complete without them. Language models have peaked distributions, so that few other
+    // tokens remain; only these are sorted.
     const double least = (total - wanted) / static_cast<double>(candidates_.size() + 1);
     if (!sorted && wanted > 0.0) std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < least; });
 

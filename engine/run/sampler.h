@@ -19,13 +19,14 @@ void validate(const SamplerSettings& settings);
 // of the seeds beside it.
 std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer);
 
-// Chooses the next token from the logits of one position. Every filter works on the distribution that the filter before
-// it left, renormalised; ties are cut in favour of the smaller token id. Random numbers come from std::mt19937_64
-// through a mapping of our own, so a seed gives the same choices with every standard library. Not thread-safe: one per
-// answer.
+// Chooses the next token from the logits of one position. Every filter works on the
+// renormalised distribution of the filter before it; ties prefer the smaller token id.
+// Random numbers come from std::mt19937_64 through our own mapping, so a seed gives the
+// same choices with every standard library. Not thread-safe: one per answer.
 class Sampler {
   public:
-    // `seed` is used as it is (settings.seed == 0 means that the caller drew one). Throws as validate() does.
+    // `seed` is used unchanged (if settings.seed is 0, the caller has drawn one). Throws
+    // as validate() does.
     explicit Sampler(const SamplerSettings& settings, std::uint64_t seed);
 
     // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last

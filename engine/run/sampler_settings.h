@@ -4,8 +4,8 @@
 
 namespace offstage::engine {
 
-// How the next token is chosen. Applied in this order: repetition penalty, then (temperature > 0) top-k, top-p, min-p
-// on the softmax at the given temperature.
+// The settings that choose the next token. Applied in this order: repetition penalty,
+// then (temperature > 0) top-k, top-p, min-p on the softmax at the given temperature.
 struct SamplerSettings {
     float temperature = 0.7f;  // 0: greedy
     int top_k = 40;            // 0: off

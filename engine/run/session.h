@@ -1,5 +1,6 @@
 #pragma once
-// The session façade: all that a user interface or a command line needs of the engine, as plain values.
+// The session façade: everything that a user interface or a command line needs of the
+// engine, as plain values.
 
 #include <cstdint>
 #include <functional>
@@ -29,8 +30,8 @@ class Session {
     static std::unique_ptr<Session> create();  // the engine on this machine
     virtual ~Session() = default;
 
-    // Replaces the model. Progress comes from the calling thread, at most about 30 times a second. A stop request ends
-    // in Error (kCancelled), with the memory given back.
+    // Replaces the model. The calling thread reports progress, at most about 30 times a
+    // second. A stop request ends in Error (kCancelled), and the memory is freed.
     virtual ModelSummary load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) = 0;
     virtual void unload() = 0;
     virtual bool is_loaded() const = 0;
@@ -86,20 +87,22 @@ class Session {
     // The outcome of a request: computed at once, by the thread that calls generate().
     // Throws Error where no plan can be made.
     virtual ReplanPreview preview(const ReplanRequest& request);
-    // The same for any thread, planned beside the steps from the end of the running one on: `done` is called once, at
-    // the end of a later step or in advance(), on the thread that calls generate(); or never, when the model goes
-    // first.
+    // The same for any thread. The preview is planned beside the steps, from the end of
+    // the running step on. `done` is called once on the thread that calls generate(), at
+    // the end of a later step or in advance(); or never, if the model is removed first.
     virtual void request_preview(const ReplanRequest& request, PreviewFn done);
-    // Plans and carries the request out in the background, from the end of the running step on; while no answer is
-    // made, advance() does. A request that is under way is superseded. Returns its number; reports go by it.
+    // Plans and carries the request out in the background, from the end of the running
+    // step on, or in advance() while no answer is made. It replaces a running request.
+    // Returns its number, which reports contain.
     virtual std::uint64_t replan(const ReplanRequest& request);
     virtual void cancel_replan();  // goes back to the plan before
     // As one re-plan, beside the budgets.
     virtual std::uint64_t change_experts(const ExpertChange& change);
     // The newest report of each request since the model was loaded, the last 256.
     virtual std::vector<ReplanReport> replans() const;
-    // The thread that calls generate(), between two answers: goes on moving experts until all is done or a stop is
-    // requested. Returns at once when there is nothing to do.
+    // For the thread that calls generate(), between two answers: continues moving experts
+    // until all is done or a stop is requested. Returns at once if there is nothing to
+    // do.
     virtual void advance(std::stop_token stop);
 };
 

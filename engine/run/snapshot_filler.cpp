@@ -116,7 +116,8 @@ void SnapshotFiller::fill_memories(LoadedModel& model, Snapshot& snapshot) {
         if (own_memory && experts.on_device(i)) add_expert(snapshot.vram, format, experts.expert_bytes(format));
         if (experts.in_ram(i)) add_expert(snapshot.ram, format, experts.expert_bytes(format));
     }
-    // Room for copies on demand is taken from the experts' memory, so that one may stay there.
+    // Room for copies on demand is taken from the experts' memory, so that a copied
+    // expert may stay there.
     const Staging& staging = model.experts().staging();
     const std::uint64_t waiting =
         std::min(snapshot.vram.experts_spare, static_cast<std::uint64_t>(staging.n_slots()) * staging.slot_bytes());

@@ -13,7 +13,8 @@ class LoadedModel;
 // the engine's.
 class SnapshotFiller {
   public:
-    // A model was loaded: its dispatcher's recorder, and what other programs hold, are looked at anew.
+    // A model was loaded: its dispatcher's recorder and the memory of other programs are
+    // read again.
     void reset() { looked_ = {}; }
     void fill(LoadedModel& model, Snapshot& snapshot);
 

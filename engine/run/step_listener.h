@@ -16,10 +16,11 @@ enum class StepLogits { kNone, kLast, kLastElsewhere, kAll };
 class StepListener {
   public:
     virtual ~StepListener() = default;
-    // The sequences have room for their tokens; nothing has been computed yet. wanted, n_prompt: as
-    // Forward::step()'s.
+    // The sequences have room for their tokens; nothing has been computed yet. wanted,
+    // n_prompt: as for Forward::step().
     virtual void begin_step(std::span<const Segment> segments, StepLogits wanted, std::int64_t n_prompt) = 0;
-    // Once for each begin_step(). done: the sequences hold the tokens; else they are as they were.
+    // Called once for each begin_step(). done: the sequences contain the tokens;
+    // otherwise they are unchanged.
     virtual void end_step(bool done) = 0;
 };
 

@@ -30,8 +30,8 @@ TokenFile read_or_make_token_file(const std::filesystem::path& file);
 // Whether both are the same, in a time that does not depend on where they differ.
 bool is_same_secret(std::string_view given, std::string_view expected);
 
-// "scheme://host" or "scheme://host:port" in lower case, as browsers send it. Throws Error
-// (kInvalidInput) for anything else, "*" and "null" among them.
+// "scheme://host" or "scheme://host:port" in lower case, as browsers send it. Throws
+// Error (kInvalidInput) for anything else, including "*" and "null".
 std::string parse_origin(const std::string& text);
 
 // The value of a Host header names this computer: localhost, 127.x.x.x or [::1], with or

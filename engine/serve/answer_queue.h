@@ -18,7 +18,8 @@ namespace offstage::engine {
 // answers.
 class AnswerQueue {
   public:
-    // Runs on the engine's thread. Must not throw; must end soon after `stop` is requested.
+    // Runs on the engine's thread. Must not throw; must end soon after `stop` is
+    // requested.
     using Work = std::function<void(Session& session, const std::stop_token& stop)>;
 
     // A place in the queue. Any thread.

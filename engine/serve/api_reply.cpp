@@ -17,7 +17,8 @@ std::string dump_line(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// JSON has no infinity; OpenAI's API writes this for a token that the model never chooses.
+// JSON has no infinity; OpenAI's API writes this for a token that the model never
+// chooses.
 double finite(double log_probability) {
     constexpr double kNever = -9999;
     return std::max(log_probability, kNever);

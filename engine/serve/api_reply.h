@@ -11,8 +11,8 @@
 
 namespace offstage::engine {
 
-// The answers to one request as OpenAI's API writes them: in chunks while they come, or as
-// one object at the end. One thread.
+// The answers to one request in the form of OpenAI's API: in chunks while they come, or
+// as one object at the end. One thread.
 class ApiReply {
   public:
     // id: of this answer, random. created: seconds since 1970.

@@ -36,7 +36,8 @@ class Fields {
         const auto it = object_.find(name);
         return it == object_.end() || it->is_null() ? nullptr : &*it;
     }
-    // Of several names for one field, the first that is given; the last if none is.
+    // The first of the names that the request contains; the last name if it contains
+    // none.
     const char* first_of(std::initializer_list<const char*> names) const {
         const auto* const given =
             std::find_if(names.begin(), names.end() - 1, [&](const char* name) { return find(name); });

@@ -73,7 +73,8 @@ struct HttpReply {
 class HttpClient {
   public:
     virtual ~HttpClient() = default;
-    // Any thread, and longer than this object: ends the wait() under way, or the next one.
+    // Any thread, even after this object is gone: ends the running wait(), or the next
+    // one.
     virtual std::function<void()> waker() = 0;
     enum class Wait { kWoken, kNothing, kEnds };
     // Waits until it is woken, or so many milliseconds (-1: no limit). kEnds: the client
@@ -109,8 +110,8 @@ class HttpServer {
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
 
-    // Takes the address. Returns it with the port. Throws Error (kInvalidInput: in use, not
-    // this computer's, no right to it).
+    // Binds the address. Returns it with the port. Throws Error (kInvalidInput: in use,
+    // not this computer's, not permitted).
     ListenAddress bind(const ListenAddress& address);
     // From now on connections are answered. Once, after bind().
     void start();

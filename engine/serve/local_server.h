@@ -50,8 +50,8 @@ class LocalServer final : private HttpHandler {
 
     // From now on requests are read; without a model they are answered 503.
     void start();
-    // The model that the queue's owner answers with; nullopt: there is none, or it is being
-    // loaded. Requests to the model before it are answered 503. Any thread.
+    // The model that the queue's owner answers with; nullopt: none, or it is being
+    // loaded. Requests for the model before it are answered with 503. Any thread.
     void set_model(std::optional<ModelSummary> model);
     // Closes the queue and all connections, and returns when no thread is left. Answers
     // under way are stopped.

@@ -31,8 +31,8 @@ struct LayerEvent {
     // by it), and for those whose neurons it chose for a copy: (token, neuron) pairs, and
     // the active ones among them. Without one 0.
     std::uint64_t neurons = 0, active_neurons = 0;
-    // Experts that were copied without the neurons that a theta leaves out, and the bytes that did not go over the bus
-    // for it: bytes_copied is without them.
+    // Experts that were copied without the neurons that a theta leaves out, and the bytes
+    // that this saved on the bus (not part of bytes_copied).
     std::uint16_t sparse_copies = 0;
     std::uint64_t copy_bytes_saved = 0;
     // For experts that were copied without some neurons: those that a token needed, and
@@ -85,11 +85,11 @@ struct DispatchTotals {
     std::uint64_t needed_neurons = 0, held_neurons = 0;        // as in LayerEvent
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     DispatchTotals& operator+=(const DispatchTotals& other);
-    // Share of the needed neurons that were on the device already; 0 when none were needed.
+    // Share of the needed neurons that the device had already; 0 if none were needed.
     double neuron_hit_rate() const {
         return needed_neurons > 0 ? static_cast<double>(held_neurons) / static_cast<double>(needed_neurons) : 0;
     }
-    // Share of (token, expert) pairs that found their expert resident; 0 when there were none.
+    // Share of (token, expert) pairs whose expert was resident; 0 if there were none.
     double hit_rate() const {
         return routed_tokens ? static_cast<double>(resident_tokens) / static_cast<double>(routed_tokens) : 0;
     }

@@ -29,7 +29,8 @@ class Recorder {
 
     std::uint64_t n_events() const { return n_events_; }  // recorded in all
     std::uint64_t last_step() const { return step_; }     // of the last event
-    // The i-th event, n_events() - kEvents <= i < n_events(); its assignments if they have not been overwritten.
+    // The i-th event, n_events() - kEvents <= i < n_events(); its assignments if they
+    // have not been overwritten.
     const LayerEvent& event(std::uint64_t i) const { return events_[i % kEvents]; }
     bool has_assignments(std::uint64_t i) const;
     const AssignmentEvent& assignment(std::uint64_t i, std::size_t n) const;
@@ -39,7 +40,8 @@ class Recorder {
     // Since the model was loaded, unaffected by resets.
     DispatchTotals all_totals() const;
 
-    // Any thread: events from the i-th on, the oldest first, at most kCopiedAtOnce of them.
+    // Any thread: events from the i-th on, the oldest first, at most kCopiedAtOnce of
+    // them.
     LayerEvents copy(std::uint64_t i) const;
     // Any thread: (n_layers, n_experts), and the number of the running step.
     std::uint64_t uses(std::vector<ExpertUse>& out) const;

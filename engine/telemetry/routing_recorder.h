@@ -8,9 +8,9 @@
 
 namespace offstage::engine {
 
-// Counts which experts tokens were routed to: over the last kRoutingWindow tokens and over the conversation. record()
-// is called once per step by the engine's thread, fill() by any; both hold a lock for as long as it takes to copy the
-// counts.
+// Counts the experts of tokens: over the last kRoutingWindow tokens and over the
+// conversation. The engine's thread calls record() once per step, any thread fill(). Both
+// hold a lock while they copy the counts.
 class RoutingRecorder {
   public:
     RoutingRecorder() = default;

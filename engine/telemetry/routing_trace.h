@@ -57,8 +57,9 @@ struct RoutingTrace {
     }
 };
 
-// Reads a whole trace: at most 1 GiB, a line at most 4 MiB. Every id is checked against the first line's shapes, and a
-// token's experts of a layer are different ones. Throws Error (kInvalidModel; kNotFound) naming file, line and field.
+// Reads a whole trace: at most 1 GiB, a line at most 4 MiB. Every id is checked against
+// the first line's shapes, and a token's experts in a layer must differ. Throws Error
+// (kInvalidModel; kNotFound) naming file, line and field.
 RoutingTrace parse_trace(std::string_view text, const std::string& source);
 RoutingTrace read_trace(const std::filesystem::path& file);
 
@@ -76,7 +77,7 @@ class TraceWriter {
     // that is full.
     void add_step(std::span<const std::int32_t> experts, std::span<const std::int64_t> positions, TokenKind kind,
                   std::span<const std::int32_t> guesses = {});
-    // The same for tokens that follow each other in one sequence, the first at first_position.
+    // The same for consecutive tokens of one sequence, the first at first_position.
     void add_step(std::span<const std::int32_t> experts, std::int64_t n_tokens, std::int64_t first_position,
                   TokenKind kind, std::span<const std::int32_t> guesses = {});
     // Throws Error (kInvalidInput) when not all could be written.

@@ -71,8 +71,9 @@ struct Snapshot {
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean
     ExpertStates experts;
     DispatchTotals totals;       // since the model was loaded
-    // With a theta, (n_layers): of the neurons that were counted in each layer's last steps, the share that was not left
-    // out; below 0: none was counted. Empty: in no layer.
+    // With a theta, (n_layers): the share of neurons that were not left out, among those
+    // counted in each layer's last steps; below 0: none were counted. Empty: no layer has
+    // a theta.
     std::vector<float> active_shares;
     double telemetry_us = 0;     // spent on writing events down, of the running or last answer,
     double answer_us = 0;        // and all its steps: the panels' own cost
@@ -87,13 +88,15 @@ struct Snapshot {
     // end.
     double decode_overhead_us = 0;
 
-    // Other machines that compute experts (Session::join), as of the call; empty: none was joined.
+    // Other machines that compute experts (Session::join), at the time of the call;
+    // empty: none has joined.
     std::vector<MachineFigures> machines;
-    // (n_layers, n_experts): bit i where machines[i] is up and holds the expert. Empty without machines.
+    // (n_layers, n_experts): bit i is set if machines[i] is up and has the expert. Empty
+    // without machines.
     std::vector<std::uint16_t> elsewhere;
     MachineShape machine_shape;
-    // (n_layers, n_experts), where every machine makes each step: who computes the expert, 0 this machine, i + 1
-    // machines[i]. Else empty.
+    // (n_layers, n_experts), if every machine makes each step: the machine that computes
+    // the expert; 0: this machine, i + 1: machines[i]. Otherwise empty.
     std::vector<std::uint8_t> expert_owners;
     std::int64_t machine_tokens = 0;  // decoded lately with the machines that are up now
     double machine_token_us = 0;      // and what each took, mean

@@ -18,7 +18,8 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxTokenBytes = 1024;
 
-// "bos_token" and its like: a string, an object with the string as "content", or null for none.
+// "bos_token" and similar fields: a string, an object with the string as "content", or
+// null for none.
 std::optional<std::string> token_field(const json& object, const char* field, const std::string& file) {
     const auto it = object.find(field);
     if (it == object.end()) return std::nullopt;

@@ -13,7 +13,8 @@
 
 namespace offstage::engine {
 
-// A token that Hugging Face's tokenizer files add to, or mark in, the vocabulary of tokenizer.model.
+// A token that Hugging Face's tokenizer files add to, or mark in, the vocabulary of
+// tokenizer.model.
 struct AddedToken {
     TokenId id = -1;
     std::string content = {};

@@ -44,12 +44,14 @@ struct TemplateVariable {
     bool operator==(const TemplateVariable&) const = default;
 };
 
-// A chat template as models ship it (Jinja in tokenizer_config.json "chat_template", or chat_template.jinja): an
-// interpreter for the subset that templates use. It has no side effects, reaches nothing but the values given, and is
-// bounded: template size, nesting depth, steps and output are limited. Immutable after parse; any thread.
+// A chat template that comes with a model (Jinja in tokenizer_config.json
+// "chat_template", or chat_template.jinja): an interpreter for the subset that templates
+// use. It has no side effects and can read only the given values. Template size, nesting
+// depth, steps and output are limited. Immutable after parse; any thread.
 class ChatTemplate {
   public:
-    // Throws Error (kInvalidModel, or kUnsupported for a construct outside the subset) naming `source` and the line.
+    // Throws Error (kInvalidModel, or kUnsupported for a construct outside the subset)
+    // naming `source` and the line.
     static std::unique_ptr<ChatTemplate> parse(std::string_view jinja, const std::string& source);
     // From DIR/chat_template.jinja or DIR/tokenizer_config.json, or from a GGUF file, or
     // the first one of a model that is split, in DIR's place; nullptr when there is none.

@@ -12,7 +12,8 @@
 
 namespace offstage::engine::jinja {
 
-// Expressions, in Jinja's order of precedence. Recursion is bounded by kMaxNesting, the trees by kMaxDepth.
+// Expressions, in Jinja's order of precedence. Recursion is bounded by kMaxNesting, the
+// trees by kMaxDepth.
 class ExpressionParser {
   public:
     ExpressionParser(std::vector<Token> tokens, std::string source)

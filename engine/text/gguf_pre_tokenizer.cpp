@@ -43,7 +43,8 @@ struct NamedPreTokenizer {
     std::vector<std::string_view> before = {};
 };
 
-// DeepSeek's letters: those with two cases, as far as its vocabulary's makers listed them.
+// DeepSeek's letters: letters with two cases, as far as the makers of its vocabulary
+// listed them.
 constexpr std::string_view kDeepSeekLetters =
     "41-5a,61-7a,b5,c0-d6,d8-f6,f8-1ba,1bc-1bf,1c4-293,295-2af,370-373,376,377,37b-37d,37f,386,388-38a,38c,38e-3a1,"
     "3a3-3f5,3f7-481,48a-52f,531-556,10a0-10c5,13a0-13f5,13f8-13fd,1c90-1cba,1cbd-1cbf,1d00-1d2b,1d6b-1d77,1d79-1d9a,"

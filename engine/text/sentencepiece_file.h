@@ -20,9 +20,11 @@ struct SentencePieceFile {
     bool remove_extra_whitespaces = true;
 };
 
-// Checks everything in the file that the library uses without checking (release 0.1.97 reads out of bounds on a damaged
-// normaliser map, and ends the process on some others), following sentencepiece_model.proto. Throws Error
-// (kInvalidModel, kUnsupported) naming `source` when the file is damaged or holds more than `max_pieces` pieces.
+// Checks everything in the file that the library uses without checking, following
+// sentencepiece_model.proto. (Release 0.1.97 reads out of bounds on a damaged normaliser
+// map, and ends the process on some other errors.) Throws Error (kInvalidModel,
+// kUnsupported) naming `source` if the file is damaged or has more than `max_pieces`
+// pieces.
 SentencePieceFile check_sentencepiece(std::string_view bytes, std::int64_t max_pieces, const std::string& source);
 
 }  // namespace offstage::engine

@@ -13,8 +13,8 @@ struct SentencePiece {
     std::uint32_t type = 1;  // sentencepiece_model.proto's: normal, unknown, control, user defined, unused, byte
 };
 
-// A tokenizer.model of the BPE type with these pieces, by rising id, and a normalizer that
-// changes nothing but blanks; check_sentencepiece() reads it. `add_dummy_prefix`: a text
+// A tokenizer.model of the BPE type with these pieces, by rising id, and a normalizer
+// that changes only blanks; check_sentencepiece() reads it. `add_dummy_prefix`: a text
 // begins with a blank.
 std::string write_sentencepiece(std::span<const SentencePiece> pieces, bool add_dummy_prefix);
 

@@ -16,7 +16,8 @@
 
 namespace offstage::engine::jinja {
 
-// Something that can be called: a macro, or a name that Offstage provides. `macro` points into the template's tree.
+// A callable: a macro, or a name that Offstage provides. `macro` points into the
+// template's tree.
 struct Function {
     std::string_view name;
     const Stmt* macro = nullptr;

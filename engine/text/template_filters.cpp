@@ -402,7 +402,8 @@ Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) 
     return new_string(std::move(out), budget);
 }
 
-// select, reject: (test, arguments...); selectattr, rejectattr: (attribute, test, arguments...).
+// select, reject: (test, arguments...); selectattr, rejectattr: (attribute, test,
+// arguments...).
 Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, bool by_attribute, bool keep) {
     if (!arguments.named.empty()) fail_unsupported(messages::list_filter_with_names);
     const auto& given = arguments.positional;

@@ -98,7 +98,8 @@ class Lexer {
         return text_.size();
     }
 
-    // lstrip_blocks: white space between the beginning of a line and a block tag or comment goes.
+    // lstrip_blocks: removes white space between the beginning of a line and a block tag
+    // or comment.
     std::string_view without_indentation(std::string_view data) const {
         const std::size_t newline = data.rfind('\n');
         const std::size_t line = newline == std::string_view::npos ? 0 : newline + 1;
@@ -117,7 +118,8 @@ class Lexer {
         if (!data.empty()) add(TokenKind::kData, std::string(data));
     }
 
-    // Behind the end of a tag: "-" takes all white space, a block's or comment's end one newline unless "+" is there.
+    // After the end of a tag: "-" removes all white space; the end of a block or comment
+    // removes one newline unless "+" is there.
     void after_tag(char sign, bool trims_newline) {
         const std::size_t begin = at_;
         if (sign == '-') {

@@ -31,8 +31,9 @@ struct Token {
     int line = 1;
 };
 
-// Splits a template as Jinja does with trim_blocks and lstrip_blocks on, line endings made "\n" and one at the very end
-// dropped. Throws Error (kInvalidModel, kUnsupported) naming `source` and the line.
+// Splits a template like Jinja with trim_blocks and lstrip_blocks on. Line endings become
+// "\n", and one at the very end is removed. Throws Error (kInvalidModel, kUnsupported)
+// naming `source` and the line.
 std::vector<Token> tokenize(std::string_view jinja, const std::string& source);
 
 // Ends parsing: "SOURCE, line N: WHAT."

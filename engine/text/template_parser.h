@@ -7,7 +7,8 @@
 
 namespace offstage::engine::jinja {
 
-// Throws Error (kInvalidModel for broken syntax or too large a template, kUnsupported) naming `source` and the line.
+// Throws Error (kInvalidModel for broken syntax or too large a template, kUnsupported)
+// naming `source` and the line.
 Block parse_template(std::string_view jinja, const std::string& source);
 
 }  // namespace offstage::engine::jinja

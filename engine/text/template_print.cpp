@@ -9,7 +9,8 @@
 namespace offstage::engine::jinja {
 namespace {
 
-// Python's repr of a float: shortest digits that read back the same, an exponent below 1e-4 and from 1e16.
+// Python's repr of a float: shortest digits that read back the same, an exponent below
+// 1e-4 and from 1e16.
 std::string float_text(double d) {
     if (std::isnan(d)) return "nan";
     if (std::isinf(d)) return d < 0 ? "-inf" : "inf";

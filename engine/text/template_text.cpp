@@ -28,7 +28,8 @@ bool between(std::uint32_t c, std::uint32_t low, std::uint32_t high) {
     return c >= low && c <= high;
 }
 
-// Blocks in which capital and small letter alternate; `even`: the capital is the even one.
+// Whether c is in a block in which capital and small letters alternate; `even`: the
+// capital is the even one.
 bool alternates(std::uint32_t c, bool& even) {
     even = true;
     if (between(c, 0x100, 0x12F) || between(c, 0x132, 0x137) || between(c, 0x14A, 0x177) || between(c, 0x460, 0x481) ||

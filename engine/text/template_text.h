@@ -25,7 +25,8 @@ std::string_view strip_characters(std::string_view text, std::string_view charac
 PromptText replace_text(const PromptText& text, std::string_view from, const PromptText& to, std::int64_t count);
 std::size_t count_text(std::string_view text, std::string_view what);  // not overlapping; characters + 1 for ""
 
-// str.split(separator, limit); an empty separator: at white space. A negative limit: none.
+// str.split(separator, limit); an empty separator: at white space. A negative limit:
+// none.
 std::vector<std::string_view> split_text(std::string_view text, std::string_view separator, std::int64_t limit);
 std::vector<std::string_view> split_text_from_right(std::string_view text, std::string_view separator,
                                                     std::int64_t limit);           // str.rsplit()

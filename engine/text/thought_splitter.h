@@ -44,7 +44,8 @@ class ThoughtSplitter {
     struct Piece {
         std::string thought, answer;
     };
-    // The reply so far, which is gone on with: nothing of it is given out again. Once, before anything else.
+    // Continues a reply: its text so far is not returned again. Call it once, before
+    // anything else.
     void resume(const ChatMessage& begun);
     // `bytes`: the token's text.
     Piece push(TokenId token, std::string_view bytes);

@@ -113,7 +113,8 @@ class Tokenizer {
     virtual bool begins_with_space() const = 0;  // encode() puts a space before a text, which decode() takes away
     virtual std::string piece_name(TokenId token) const = 0;  // as in the vocabulary, for display
     virtual bool is_control(TokenId token) const = 0;
-    // -1 when the string is no special token, that is, encode_with_special() does not look for it.
+    // -1 if the string is not a special token: encode_with_special() does not look for
+    // it.
     virtual TokenId special_token(std::string_view text) const = 0;
 
     // Parts of the file that are read differently from their values, a sentence each.

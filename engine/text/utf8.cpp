@@ -15,7 +15,8 @@ struct Sequence {
     std::size_t n_subpart = 1;  // not whole: bytes that begin a character
 };
 
-// Unicode 15, table 3-7: the second byte carries the limits against overlong forms, surrogates and > U+10FFFF.
+// Unicode 15, table 3-7: the second byte's limits exclude overlong forms, surrogates and
+// values above U+10FFFF.
 Sequence look_at(std::string_view text, std::size_t at) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
     const std::uint8_t lead = byte(at);

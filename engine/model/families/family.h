@@ -120,7 +120,8 @@ TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, st
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2, or fused below mlp.experts.
 ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
-// PREFIXgate_up_proj has every expert's gate and, below it, up; PREFIXdown_proj every down.
+// PREFIXgate_up_proj has every expert's gate and, after it, up; PREFIXdown_proj every
+// expert's down.
 ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert);
 // Finds whether a checkpoint has fused experts; to be called by `look`, after
 // look_for_language_model().

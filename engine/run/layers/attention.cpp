@@ -126,8 +126,9 @@ class GroupedQueryAttention final : public AttentionModule {
 
 // ---------------------------------------------------------------- latent (DeepSeek-V2, section 2.1)
 
-// In the absorbed form: a head's query without positions, times its key projection, is a query of the latent itself;
-// the attended latent, times the head's value projection, is the head's output.
+// The absorbed form: a head's query without positions, times its key projection, is a
+// query against the latent itself. The attended latent, times the head's value
+// projection, is the head's output.
 class LatentAttention final : public AttentionModule {
   public:
     LatentAttention(const ModelSpec& spec, const LatentSpec& attention, const DeviceWeights& weights,

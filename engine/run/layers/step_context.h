@@ -94,7 +94,7 @@ struct OutputRule {
     }
 };
 
-// An RMS norm of hidden_dim values in this role; without weights where the model has none.
+// An RMS norm of hidden_dim values in this role; without weights if the model has none.
 inline NormWeights rms_norm_of(const ModelSpec& spec, const DeviceWeights& weights, TensorRole role,
                                std::int64_t layer) {
     return {kernels::NormKind::kRms, weights.vector(role, layer), nullptr, spec.hidden_dim, spec.norm.eps};
