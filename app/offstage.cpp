@@ -32,7 +32,8 @@ QString findDemoModel() {
                                 here.filePath(QStringLiteral("../../../resources/demo-model")),
                                 here.filePath(QStringLiteral("../share/offstage/demo-model"))};
     for (const QString& place : places) {
-        // config.json: the source tree has the folder even where the model itself was not made yet.
+        // Looks for config.json: the source tree has the folder even if the model itself
+        // was not made yet.
         if (!place.isEmpty() && QFileInfo::exists(place + QStringLiteral("/config.json"))) {
             return QFileInfo(place).canonicalFilePath();
         }

@@ -21,7 +21,8 @@ bool open_closed_streams() {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Before any library's constructor: gRPC's opens an event descriptor, which would be standard input.
+// Runs before any library's constructor: gRPC's opens an event descriptor, which would
+// become standard input.
 void open_streams_early(int, char**, char**) {
     static_cast<void>(open_closed_streams());
 }

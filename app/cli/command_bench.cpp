@@ -20,7 +20,8 @@ nlohmann::ordered_json to_json(const char* phase, const engine::BenchRate& rate)
     return json;
 }
 
-// "  weights that the CPU reads: 26.3 GB/s, 82 % of 32.3 (read bandwidth of 1.00 GiB, measured in this run)"
+// "  weights that the CPU reads: 26.3 GB/s, 82 % of 32.3 (read bandwidth of 1.00 GiB,
+// measured in this run)"
 std::string to_text(const engine::BenchRate& rate) {
     const std::string text = engine::print("  %s: %.1f %s", rate.what.c_str(), rate.rate, rate.unit.c_str());
     if (!(rate.limit > 0)) return text + " (" + rate.limit_is + ")";
@@ -43,8 +44,8 @@ nlohmann::ordered_json to_json(const engine::ThetaGain& row) {
             {"share_of_gain", share ? nlohmann::ordered_json(*share) : nlohmann::ordered_json()}};
 }
 
-// "theta 0.257: 21.70 tokens/s, 49 % active, 1.304 times the 16.64 without (quartiles 1.271, 1.331), of 1.391 that the
-// bytes allow: 78 % of that gain"
+// "theta 0.257: 21.70 tokens/s, 49 % active, 1.304 times the 16.64 without (quartiles
+// 1.271, 1.331), of 1.391 that the bytes allow: 78 % of that gain"
 std::string to_text(const engine::ThetaGain& row) {
     const std::string name =
         row.theta.loss > 0 ? engine::print("auto:%g", row.theta.loss) : engine::print("%g", row.theta.theta);

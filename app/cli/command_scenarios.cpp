@@ -102,7 +102,8 @@ int run_scenario_bench(const BenchOptions& options) {
         reports.push_back(run_on_one_placement(options, part, nodes));
         reports.back().left_out = left_out;
     }
-    // One report: the second placement's rows follow the first's, its own resident experts are in its rows' hit rates.
+    // Makes one report: the second placement's rows follow the first's; its resident
+    // experts count in its own rows' hit rates.
     engine::ScenarioReport report = reports.front();
     for (std::size_t i = 1; i < reports.size(); ++i) {
         report.rows.insert(report.rows.end(), reports[i].rows.begin(), reports[i].rows.end());

@@ -98,7 +98,8 @@ struct BenchOptions {
     std::int64_t decode = 32;
     int repeats = 5;
     std::vector<engine::ThetaChoice> compared_thetas;
-    // The paper's scenarios: decode, prefill, beam or all. Empty: the plain bench. Lists: empty for the paper's.
+    // The paper's scenarios: decode, prefill, beam or all. Empty: the plain bench. Empty
+    // lists: the paper's values.
     std::string scenario;
     std::string compare;  // policies, separated by commas; empty: the one of the model options
     std::vector<std::int64_t> in, out, widths;

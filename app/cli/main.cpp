@@ -67,7 +67,8 @@ void add_compute_options(CLI::App& command, ModelOptions& options) {
         ->capture_default_str();
 }
 
-// The sentence of the Error that `parse` throws, or nothing: wrong values are wrong usage.
+// Returns the sentence of the Error that `parse` throws, or nothing: wrong values count
+// as wrong usage.
 template <typename Parse>
 std::string complaint(const Parse& parse) {
     try {

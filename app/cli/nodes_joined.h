@@ -10,15 +10,15 @@
 
 namespace offstage::cli {
 
-// The machines that a loaded model's experts are computed on besides. Destroyed before the
-// model is; after its last step.
+// The machines that compute experts of a loaded model besides this one. Must be destroyed
+// before the model, after its last step.
 class NodesJoined {
   public:
     virtual ~NodesJoined() = default;
     // Prints notes about them since the last call to stderr.
     virtual void print_notes() = 0;
     virtual nlohmann::ordered_json to_json() const = 0;
-    // Of decode, from JoinedNodes; 0: not known.
+    // The forecast speed of decoding, from JoinedNodes; 0: not known.
     virtual double forecast_tokens_per_s(std::int64_t n_past) const = 0;
 };
 

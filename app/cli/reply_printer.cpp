@@ -22,7 +22,8 @@ bool is_terminal() {
 }  // namespace
 
 ReplyPrinter::~ReplyPrinter() {
-    // An answer that failed must not leave the terminal dimmed. The stream's own failures were thrown before.
+    // A failed answer must not leave the terminal dimmed. Errors of the stream were
+    // thrown before.
     if (in_thought_ && thoughts_ == Thoughts::kDimmed && write(STDOUT_FILENO, kPlain, 4) < 0) return;
 }
 

@@ -27,7 +27,8 @@ class StandardOutput : private std::streambuf {
     StandardOutput(const StandardOutput&) = delete;
     StandardOutput& operator=(const StandardOutput&) = delete;
 
-    // Writes what still waits in the buffer. Throws OutputFailed, also for a std::printf that failed earlier.
+    // Writes the rest of the buffer. Throws OutputFailed, also for a std::printf that
+    // failed earlier.
     static void finish();
 
   private:

@@ -6,7 +6,8 @@
 
 namespace offstage::ui {
 
-// One of resources/icons/NAME.svg, drawn in this palette's text colour (and its disabled one).
+// An icon of resources/icons/NAME.svg, drawn in this palette's text colour (and its
+// disabled colour).
 QIcon themedIcon(const QString& name, const QPalette& palette);
 QIcon colouredIcon(const QString& name, const QColor& colour);
 // The program's own, in its own colours.

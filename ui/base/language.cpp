@@ -41,7 +41,8 @@ QString chosenLanguage(const QString& named) {
     return QStringLiteral("en");
 }
 
-// Buttons that Qt itself names. Its own catalogue need not be on this computer, so that ours has them too.
+// Buttons that Qt itself names. Qt's own catalogue may be missing on this computer, so
+// ours contains them too.
 [[maybe_unused]] constexpr const char* kQtButtons[] = {
     QT_TRANSLATE_NOOP("QPlatformTheme", "Cancel"), QT_TRANSLATE_NOOP("QPlatformTheme", "Close"),
     QT_TRANSLATE_NOOP("QPlatformTheme", "OK"), QT_TRANSLATE_NOOP("QPlatformTheme", "Save")};
@@ -55,7 +56,8 @@ void speak(QApplication& app, const QString& code, const QString& qtCatalogues) 
     if (code == QStringLiteral("en")) {  // its catalogue holds singulars and plurals, the sources the rest
         return;
     }
-    // The system's locale keeps its customs where it is of the same language: Austria writes German.
+    // The system's locale keeps its regional rules if it is of the same language (for
+    // example Austria's German).
     const QLocale system = QLocale::system();
     const QLocale locale(code);
     QLocale::setDefault(system.language() == locale.language() ? system : locale);

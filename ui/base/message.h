@@ -21,8 +21,9 @@ struct AnswerFigures {
     qint64 tokensReused = 0;  // of tokensIn, found in the KV cache
     qint64 tokensOut = 0;
     bool emulated = false;  // times are an emulated device's: worked out, not measured
-    // Neurons of experts were left out, so that it is not the model's own answer: up to this, or each expert's own for
-    // this loss; and guesses of neurons were computed with (engine::ThetaChoice).
+    // Set if neurons of experts were left out, so that the answer is not the model's own.
+    // theta: neurons up to this value; thetaLoss: each expert's own theta for this loss;
+    // acceptsGuesses: guessed neurons were used too (engine::ThetaChoice).
     double theta = 0;
     double thetaLoss = 0;
     bool acceptsGuesses = false;

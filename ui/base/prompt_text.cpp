@@ -21,7 +21,8 @@ qsizetype longestRunOfBackticks(const QString& text) {
 QString framed(const Attachment& attachment) {
     const QString fence(std::max<qsizetype>(3, longestRunOfBackticks(attachment.text) + 1), u'`');
     const QString end = attachment.text.endsWith(u'\n') ? QString() : QStringLiteral("\n");
-    // Not translated: models were trained on English, and the prompt must not change with the window's language.
+    // Not translated: models were trained on English, and the prompt must not change with
+    // the window's language.
     return QStringLiteral("File: ") + attachment.name + u'\n' + fence + u'\n' + attachment.text + end + fence;
 }
 

@@ -18,8 +18,9 @@ namespace offstage::ui {
 QString saveFile(const QString& path, const QByteArray& bytes);
 QString savePng(const QString& path, const QImage& image);
 
-// Opens a dialog for the name of a file to write, which belongs to `parent`; `chosen` gets the path. Each filter names
-// one ending, "CSV (*.csv)", which a name without any gets. `folder`: where it begins; empty: where Qt does.
+// Opens a dialog for the name of a file to write; `parent` owns it, and `chosen` gets the
+// path. Each filter names one ending, "CSV (*.csv)", which is added to a name without an
+// ending. `folder`: where the dialog begins; empty: where Qt's dialogs begin.
 void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
                     const QString& name, const std::function<void(const QString& path)>& chosen);
 

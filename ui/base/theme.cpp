@@ -51,7 +51,8 @@ QPalette paletteOf(const Shades& s) {
     return p;
 }
 
-// Qt keeps the font of a dock's title from when the dock was made; here it is the dock's, which follows the text size.
+// Qt keeps the font that a dock's title had when the dock was made. This style uses the
+// dock's present font, which follows the text size.
 class DockTitleStyle : public QProxyStyle {
   public:
     DockTitleStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
@@ -87,13 +88,15 @@ class DockTitleStyle : public QProxyStyle {
         QProxyStyle::drawControl(CE_ComboBoxLabel, &shown, painter, widget);
     }
 
-    // The desktop's icons of "Close" and "Cancel" are dark, and hardly to be seen on a dark button.
+    // The desktop's icons of "Close" and "Cancel" are dark and hardly visible on a dark
+    // button.
     int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
                   QStyleHintReturn* data) const override {
         return hint == SH_DialogButtonBox_ButtonsHaveIcons ? 0 : QProxyStyle::styleHint(hint, option, widget, data);
     }
 
-    // Fusion's outline of an unchecked box is a shade of the window's, hardly to be seen in the dark.
+    // Fusion's outline of an unchecked box has a shade of the window's colour and is
+    // hardly visible in a dark theme.
     void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                        const QWidget* widget) const override {
         QProxyStyle::drawPrimitive(element, option, painter, widget);
@@ -145,7 +148,7 @@ QString nameOf(Theme theme) {
 }
 
 void applyTheme(QApplication& app, Theme theme) {
-    // The desktop's own palette, as it was before the first change of ours; kept with the application it belongs to.
+    // The desktop's own palette, saved before our first change. The application owns it.
     static const char kKey[] = "offstageDesktopIsDark";
     if (!app.property(kKey).isValid()) {
         app.setProperty(kKey, isDark(app.palette()));

@@ -13,10 +13,12 @@ enum class Theme { System, Light, Dark };
 Theme themeFromName(const QString& name);  // "light", "dark", anything else: System
 QString nameOf(Theme theme);
 
-// Fusion style with our light or dark palette, or the palette the desktop gave at the start.
+// Applies Fusion style with our light or dark palette, or the palette that the desktop
+// gave at the start.
 void applyTheme(QApplication& app, Theme theme);
 
-// Steps of one point above the size that the desktop gave at the start, kTextSmallest .. kTextLargest.
+// Sets the text size in points above the size that the desktop gave at the start:
+// kTextSmallest .. kTextLargest.
 inline constexpr int kTextSmallest = -2;
 inline constexpr int kTextLargest = 8;
 void applyTextSize(QApplication& app, int steps);

@@ -51,7 +51,7 @@ void AttachmentChip::setFile(const QString& name, const QString& detail) {
 }
 
 QSize AttachmentChip::sizeHint() const {
-    // As wide as the name is when shortened: it ends a letter or more before its room does.
+    // The width of the shortened name: it is a letter or more narrower than its room.
     int name = fontMetrics().horizontalAdvance(m_name);
     if (name > kWidestName) {
         name = fontMetrics().horizontalAdvance(fontMetrics().elidedText(m_name, Qt::ElideMiddle, kWidestName)) + 1;
@@ -125,7 +125,7 @@ void AttachmentChips::setFiles(const QList<File>& files) {
     if (m_files == files) {
         return;
     }
-    // The chips of a file that is gone go; the others are those of the same files as before.
+    // Removes the chips of a file that is gone and keeps those of the other files.
     qsizetype at = 0;
     for (; at < std::min(files.size(), m_files.size()) && files[at].name == m_files[at].name; ++at) {
     }

@@ -5,8 +5,9 @@
 
 namespace offstage::ui {
 
-// One file: its name, its size. A removable one is taken away by a click on its cross, or by Delete, Backspace, Space
-// or Enter; an opening one is a switch that shows the file's text, all over.
+// One file: its name and its size. A removable chip is removed by a click on its cross,
+// or by Delete, Backspace, Space or Enter. An opening chip is a switch over its whole
+// area that shows the file's text.
 class AttachmentChip : public QAbstractButton {
     Q_OBJECT
 

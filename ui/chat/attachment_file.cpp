@@ -23,7 +23,8 @@ struct AttachmentText {
     Q_DECLARE_TR_FUNCTIONS(Attachments)
 };
 
-// Control characters that no text has; line ends, tabs, form feeds and the escapes of terminals are fine.
+// Control characters that texts do not contain. Line ends, tabs, form feeds and the
+// escapes of terminals are allowed.
 bool isForeignToText(char16_t c) {
     return (c < 0x20 && c != u'\n' && c != u'\r' && c != u'\t' && c != u'\f' && c != u'\x1b') || c == 0x7f;
 }

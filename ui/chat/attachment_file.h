@@ -26,10 +26,10 @@ struct ReadAttachment {
 ReadAttachment readAttachment(const QString& path, const std::stop_token& stop = {},
                               const std::function<void(int page, int nPages)>& onPage = {});
 
-// A folder, or a file that a model is read from: by its name, or because it begins as GGUF files do.
+// A folder, or a file of a model: by its name, or because it begins like a GGUF file.
 bool isModelPath(const QString& path);
-// The paths of a drag or of the clipboard that can be attached; empty where any of them is a folder, a model, not
-// there, or not on this computer.
+// The paths of a drag or of the clipboard that can be attached. Empty if any of them is a
+// folder, a model, missing, or not on this computer.
 QStringList attachablePathsIn(const QMimeData* mime);
 
 }  // namespace offstage::ui

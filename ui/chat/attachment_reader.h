@@ -19,7 +19,8 @@ class AttachmentReader : public QObject {
     explicit AttachmentReader(QObject* parent = nullptr);
     ~AttachmentReader() override;  // waits for the page or block that is being read
 
-    // Not while it is reading. finished() follows, with a result for each path, in their order.
+    // Do not call it while it is reading. finished() follows, with a result for each
+    // path, in order.
     void start(const QStringList& paths);
     bool isReading() const { return m_reading; }
     // finished() follows; files not read by then have an error that says so.

@@ -328,7 +328,8 @@ void ChatController::editFailedPrompt() {
     Q_EMIT promptReturned(text);
 }
 
-// Adds an empty answer below the prompt, as the end of the path, and lets the engine write it in its turn.
+// Adds an empty answer below the prompt, at the end of the path, and queues it for the
+// engine.
 void ChatController::ask(MessageId prompt, Ask kind) {
     Message answer;
     answer.kind = Message::Kind::Answer;
@@ -357,13 +358,15 @@ std::vector<engine::ChatMessage> ChatController::messagesFor(ConversationId conv
         out.push_back({engine::Role::kSystem, system.toStdString()});
     }
     const Message* prompt = nullptr;
-    // Templates insist on alternating roles: a prompt without an answer leaves together with its empty answer.
+    // Templates require alternating roles: a prompt without an answer is left out
+    // together with its empty answer.
     for (const Message* message : path) {
         if (message->kind == Message::Kind::Prompt) {
             prompt = message->state == Message::State::Failed ? nullptr : message;
         } else if (message->kind == Message::Kind::Answer && prompt &&
                    !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
-            // An answer that ends within its thought is one only where it is gone on with.
+            // An answer that ends within its thought counts only if it is being
+            // continued.
             out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
             out.push_back({engine::Role::kAssistant, message->text.toStdString(), message->thought.text.toStdString(),
                            message->thought.isOpen});

@@ -33,7 +33,8 @@ class ChatController : public QObject {
 
     // ---- the conversation that is shown
     ConversationId current() const { return m_current; }
-    // False: it cannot be read, and the one shown stays. `message`: the path is to go through it; 0: as it was.
+    // False: the conversation cannot be read, and the shown one stays. `message`: the
+    // path must contain it; 0: the last path.
     bool openConversation(ConversationId id, MessageId message = 0);
     // With the settings of the last one. If the shown conversation is empty, it stays.
     void newConversation();
@@ -42,13 +43,15 @@ class ChatController : public QObject {
     Sampling sampling() const { return m_history.info(m_current).sampling; }
     void setSystemPrompt(const QString& prompt);
     QString systemPrompt() const { return m_history.info(m_current).systemPrompt; }
-    // Persona::id, also for conversations to come; empty: none. Its prompt and sampling are set as any others.
+    // Persona::id, also for later conversations; empty: none. Sets its prompt and
+    // sampling like any others.
     void setPersona(const QString& persona);
     QString persona() const { return m_history.info(m_current).persona; }
     void setDraft(const QString& draft) { m_history.setDraft(m_current, draft); }
     QString draft() const { return m_history.info(m_current).draft; }
 
-    // Files that will go with the next prompt of the conversation shown. They last as long as the program runs.
+    // Files for the next prompt of the shown conversation. They exist until the program
+    // ends.
     QList<Attachment> draftAttachments() const { return m_draftAttachments.value(m_current); }
     void setDraftAttachments(const QList<Attachment>& attachments);
     // Appends files to the draft of a conversation that may be shown or not; ignored if
@@ -101,9 +104,11 @@ class ChatController : public QObject {
         bool running = false;
     };
     QList<Queued> queue() const;  // the running answer first
-    // Takes a waiting answer out of the queue; its prompt goes back to the input box or to the draft.
+    // Removes a waiting answer from the queue; its prompt returns to the input box or to
+    // the draft.
     void withdraw(MessageId answer);
-    // While something else has the engine for itself (a benchmark), nothing begins; prompts wait.
+    // While another part of the program uses the engine alone (a benchmark), no answer
+    // begins; prompts wait.
     void setHeld(bool held);
     bool isAnswering() const { return m_running && m_running->conversation == m_current; }
     bool hasWaitingPrompt() const { return queuedFor(m_current) >= 0; }
@@ -117,7 +122,8 @@ class ChatController : public QObject {
 
   Q_SIGNALS:
     void draftAttachmentsChanged();
-    // A prompt that was not answered, for the input box. Its files are among draftAttachments() already.
+    // Returns a prompt that was not answered, for the input box. Its files are already
+    // among draftAttachments().
     void promptReturned(const QString& prompt);
     // The same, but it is still in the conversation: only for an empty input box.
     void promptOffered(const QString& prompt);
@@ -126,7 +132,7 @@ class ChatController : public QObject {
     // A piece of text was appended to an answer, of any conversation, which had
     // textOffset characters.
     void answerExtended(quint64 answer, int textOffset, const offstage::ui::StreamedText& piece);
-    // Another conversation is shown; its settings and draft are those of the controller now.
+    // Another conversation is shown; the controller has its settings and draft now.
     void currentChanged(quint64 conversation);
 
   private:

@@ -47,7 +47,8 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
     column->addWidget(m_findBar);
     column->addWidget(m_stack, 1);
     column->addWidget(m_input);
-    // Else the widest sentence below the input, or beside a load's progress, would push the panels aside.
+    // Without a minimum width, the widest sentence below the input or beside a load's
+    // progress would push the panels aside.
     for (QWidget* part : std::initializer_list<QWidget*>{m_banner, m_findBar, m_stack, m_input}) {
         part->setMinimumWidth(kLeastPageWidth);
     }

@@ -18,7 +18,8 @@ class FindBar;
 class InputBar;
 class LoadBanner;
 
-// The middle of the window: the load banner, the conversation (or its empty state), the input bar.
+// The middle of the window: the load banner, the conversation (or its empty state) and
+// the input bar.
 class ChatPage : public QWidget {
     Q_OBJECT
 

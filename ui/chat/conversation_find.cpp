@@ -17,7 +17,8 @@ using Found = QList<QPair<int, int>>;
 
 // The source's characters between two characters that are shown side by side.
 QString marksBetween(QChar before, QChar after) {
-    // Inside a word only marks that come in pairs: "a*b" and "snake_case" are shown as they are written.
+    // Inside a word only marks in pairs count: "a*b" and "snake_case" are shown as they
+    // are written.
     return before.isLetterOrNumber() && after.isLetterOrNumber()
                ? QStringLiteral("(?:\\*\\*|`)?")
                : QStringLiteral("(?:[*_`~\\\\]|!?\\[|\\]\\([^)\\n]{0,500}\\))*?");

@@ -379,7 +379,8 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             }
             return true;
         }
-        // A line edit passes Return on after it has taken it: while a title is written it ends that, and opens nothing.
+        // A line edit passes Return on after handling it: while a title is edited, Return
+        // ends that and opens no conversation.
         if (watched == m_view && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
             if (m_view->indexWidget(m_view->currentIndex())) {
                 return true;

@@ -13,8 +13,9 @@ namespace offstage::ui {
 
 class ConversationListModel;
 
-// The conversations beside the chat: open, search in all, rename, pin, archive, delete (with undo), export, import.
-// Keyboard: Return opens, F2 renames, Del deletes, Ctrl+Z in the list takes the last deletion back.
+// The list of conversations beside the chat: open, search in all, rename, pin, archive,
+// delete (with undo), export, import. Keyboard: Return opens, F2 renames, Del deletes,
+// Ctrl+Z in the list undoes the last deletion.
 class ConversationList : public QWidget {
     Q_OBJECT
 

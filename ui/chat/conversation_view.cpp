@@ -131,7 +131,8 @@ int ConversationView::documentCount() const {
 // ---- Rows
 
 void ConversationView::rebuild() {
-    // Hiding a widget may move the focus, and with it everything here: the rows are out of sight before.
+    // Hiding a widget may move the focus and thus change the rows: they are removed from
+    // the view first.
     QList<Row> before = std::exchange(m_rows, {});
     for (Row& row : before) {
         release(row);
@@ -258,7 +259,8 @@ void ConversationView::startFlushTimer() {
     m_flushTimer.start(static_cast<int>(std::max<qint64>(0, interval - since)));
 }
 
-// A slice: text that came faster than it can be shown does not make one long turn of the loop.
+// Shows one slice: text that arrives faster than it can be shown does not block the event
+// loop.
 void ConversationView::showSome(MessageWidget& widget, QString& unshown) {
     qsizetype left = std::min(m_slice, unshown.size());
     left -= left < unshown.size() && unshown[left - 1].isHighSurrogate() ? 1 : 0;
@@ -555,7 +557,8 @@ bool ConversationView::focusNextPrevChild(bool next) {
         return true;
     }
     if (at >= 0) {
-        // Out of the messages: from the view itself on, so that the order of making does not matter.
+        // Leaves the messages: continues from the view itself, so that the order in which
+        // widgets were made does not matter.
         setFocus(next ? Qt::TabFocusReason : Qt::BacktabFocusReason);
         if (!next) {
             return true;

@@ -39,12 +39,14 @@ class ConversationView : public QAbstractScrollArea {
     bool followsEnd() const { return m_follow; }
     MessageWidget* messageWidget(MessageId id) const;  // null: far from the viewport, or no such text
     int flushCount() const { return m_flushCount; }
-    // The most characters that one turn of the loop has rendered while text streamed, those rendered again included.
+    // The most characters that one turn of the event loop has rendered while text
+    // streamed, including those rendered again.
     qint64 mostRenderedAtOnce() const { return m_mostRenderedAtOnce; }
     int widgetCount() const;
     int documentCount() const;
 
-    // Underlines what these ranges of the source show as; the ranges in order. An empty list takes the line away.
+    // Underlines the shown text of these ranges of the source; the ranges in order. An
+    // empty list removes the line.
     void underlineTokens(MessageId id, const SourceRanges& ranges);
     // The one token that is looked at; an empty range: none in this message.
     void markPickedToken(MessageId id, QPair<int, int> range);
@@ -77,7 +79,8 @@ class ConversationView : public QAbstractScrollArea {
     void continueRequested(offstage::ui::MessageId id);
     void branchRequested(offstage::ui::MessageId id, int branch);
     void tokenTimelineRequested(offstage::ui::MessageId id);
-    // A character of an answer's source, by Alt+click, the context menu, or Alt+Left and Alt+Right.
+    // A character of an answer's source was picked by Alt+click, the context menu, or
+    // Alt+Left and Alt+Right.
     void tokenPicked(offstage::ui::MessageId id, int sourceOffset);
     // As MessageWidget's.
     void sourceHovered(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
@@ -93,7 +96,8 @@ class ConversationView : public QAbstractScrollArea {
   private:
     static constexpr int kLayoutPasses = 4;  // of the layout, until nothing in the viewport is an estimate
 
-    // A message that was being edited when its widget went: the editor comes back with it.
+    // The editor of a message whose widget was removed while it was edited; it is
+    // restored with the widget.
     struct OpenEdit {
         QString text;
         int position = 0;

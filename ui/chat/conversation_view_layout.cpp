@@ -1,4 +1,4 @@
-// ConversationView's layout: which messages have widgets, how high they are, and where they stand.
+// ConversationView's layout: the messages that have widgets, their heights and positions.
 #include <algorithm>
 
 #include <QScrollBar>
@@ -78,7 +78,8 @@ void ConversationView::arrangeLater() {
     }
 }
 
-// Gives what lies around this scroll position its widgets and its heights. False: a height has turned out different.
+// Makes widgets and measures heights around this scroll position. False: a height differs
+// from its estimate.
 bool ConversationView::layOutAround(int value) {
     bool same = true;
     const int top = value - kAround;

@@ -13,9 +13,10 @@ namespace offstage::ui {
 class ContextCounter;
 class InputBar;
 
-// The files that will go with the prompt that is being written: reads them, shows them as chips above the input box
-// with the tokens that each takes, and keeps the prompt from being sent while they do not fit the context. GUI thread
-// only; tokens are counted on the engine's thread, while no answer is written.
+// The files for the prompt that the user is writing. Reads them, shows them as chips
+// above the input box with each file's tokens, and blocks sending while they do not fit
+// the context. GUI thread only; the engine's thread counts tokens while no answer is
+// written.
 class DraftAttachments : public QObject {
     Q_OBJECT
 

@@ -11,8 +11,9 @@ namespace offstage::ui {
 class ConversationFind;
 class ConversationView;
 
-// Find in this conversation: a line, how many there are, previous and next. Enter and F3 go to the next, with Shift to
-// the previous; Esc closes. All hits are marked in the view while it is open.
+// Find in this conversation: a search line, the number of hits, previous and next. Enter
+// and F3 go to the next hit, with Shift to the previous; Esc closes. While it is open,
+// the view marks all hits.
 class FindBar : public QFrame {
     Q_OBJECT
 

@@ -11,8 +11,8 @@ class QToolButton;
 
 namespace offstage::ui {
 
-// Text of a few lines: Enter sends, Shift+Enter breaks the line. Files dropped on it are the window's business, those
-// of the clipboard are offered when they are pasted.
+// A text of a few lines: Enter sends, Shift+Enter breaks the line. The window handles
+// dropped files; pasting offers the clipboard's files.
 class PromptEdit : public QPlainTextEdit {
     Q_OBJECT
 
@@ -38,8 +38,8 @@ class PromptEdit : public QPlainTextEdit {
     int heightFor(int lines) const;
 };
 
-// The input box with its Send button, which is Stop while an answer is written, and one line that explains itself.
-// Above the text are the files that go with it.
+// The input box with its Send button, which is Stop while an answer is written, and one
+// line of explanation. The files for the prompt are shown above the text.
 class InputBar : public QFrame {
     Q_OBJECT
 

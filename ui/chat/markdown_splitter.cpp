@@ -88,7 +88,8 @@ void MarkdownSplitter::append(QStringView text) {
         const qsizetype end = m_partial.indexOf(u'\n', from);
         const qsizetype length = (end < 0 ? m_partial.size() : end) - from;
         if (length > kLineLimit) {
-            // Cut behind the last blank of the first kLineLimit characters, but never between two surrogates.
+            // Cuts after the last blank of the first kLineLimit characters, but never
+            // between two surrogates.
             const QStringView head = QStringView(m_partial).mid(from, kLineLimit);
             qsizetype cut = head.lastIndexOf(u' ') + 1;
             if (cut < kLineLimit / 2) {

@@ -28,11 +28,12 @@ struct MarkdownSegment {
     bool operator==(const MarkdownSegment&) const = default;
 };
 
-// Cuts a growing Markdown text into segments, so that finished ones are rendered once and only the last is rendered
-// again. Cuts fall at blank lines, headings, around fenced code and tables; and inside very long code, tables and
-// paragraphs, so that the cost of one more token has a bound however long the answer is.
-// Only whole lines (or a line longer than kLineLimit) move the state on: the result does not depend on how the text was
-// divided among the calls of append().
+// Cuts a growing Markdown text into segments, so that finished ones are rendered once and
+// only the last is rendered again. It cuts at blank lines, headings, around fenced code
+// and tables; and inside very long code, tables and paragraphs, so that one more token
+// has a bounded cost in an answer of any length. Only whole lines (or a line longer than
+// kLineLimit) change the state: the result does not depend on how append() received the
+// text.
 class MarkdownSplitter {
   public:
     static constexpr qsizetype kLineLimit = 4096;   // characters; a longer line is cut
@@ -51,7 +52,8 @@ class MarkdownSplitter {
     QList<MarkdownSegment> growing() const;
 
   private:
-    // The state after some whole lines. Copied to look ahead, so kept small: `finished` shares its data.
+    // The state after some whole lines. It is copied for looking ahead and therefore
+    // small: `finished` shares its data.
     struct Lines {
         QList<MarkdownSegment> finished;
         MarkdownSegment open;

@@ -36,7 +36,8 @@ bool hasBlankLine(QStringView text) {
     return false;
 }
 
-// "5, or 10": begins with an amount and goes on with words, without anything that only a formula has.
+// "5, or 10": begins with an amount and continues with words, without any sign of a
+// formula.
 bool looksLikeProse(QStringView inside) {
     if (inside.contains(u'\\') || inside.contains(u'^') || inside.contains(u'_') || inside.contains(u'=')) {
         return false;
@@ -72,7 +73,8 @@ class TexReader {
     QString all() { return sequence(QStringView()).trimmed(); }
 
   private:
-    // Up to `stop` (a closing brace, or the name of an environment's end), which is consumed.
+    // Reads up to `stop` (a closing brace, or the name of an environment's end), and
+    // consumes it.
     QString sequence(QStringView stop);
     QString command(QString& out);
     QString argument();

@@ -10,7 +10,8 @@ namespace offstage::ui {
 
 class AttachmentChips;
 
-// The files of a prompt that was sent: chips; a click on one shows the file's text below them, another puts it away.
+// The files of a sent prompt as chips; a click on one shows the file's text below them,
+// another click hides it.
 class MessageAttachments : public QWidget {
     Q_OBJECT
 

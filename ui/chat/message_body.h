@@ -58,17 +58,20 @@ class MessageBody : public QWidget {
     int layoutFor(int width) { return layoutFor(width, {}); }  // everything
     QSize sizeHint() const override;
 
-    // A place that stays where it is while heights above it change: a segment, and pixels below its top.
+    // A place that stays fixed while heights above it change: a segment, and pixels below
+    // its top.
     struct Anchor {
         int segment = -1;
         int offset = 0;
     };
     Anchor anchorAt(int y) const;
     int yOf(const Anchor& anchor) const;
-    // The top of the line that shows this place of the source; exact when it lies in the window of the last layout.
+    // The top of the line that shows this place of the source; exact if it lies in the
+    // window of the last layout.
     int yOfSource(qsizetype offset) const;
 
-    // Places [first, second) in the source, in order. Exact in paragraphs, code and lists; a formula is marked whole.
+    // Places [first, second) in the source, in order. Exact in paragraphs, code and
+    // lists; formulas are marked whole.
     void setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRanges);
     const QList<QPair<int, int>>& marks(TextMark mark) const { return m_marks[static_cast<size_t>(mark)]; }
     qsizetype sourceAt(QPoint at) const;         // -1: none

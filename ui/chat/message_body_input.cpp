@@ -285,7 +285,8 @@ void MessageBody::pickWord(bool forward) {
 }
 
 void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
-    // Opened, not waited for: while it is open the message may be taken away, and the menu goes with it.
+    // The menu is opened without waiting for it: the message may be removed meanwhile,
+    // which also removes the menu.
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     QAction* copy = menu->addAction(tr("&Copy"), this, &MessageBody::copySelection);

@@ -398,7 +398,8 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
     if (isPrompt()) {
         const int widest = std::max(80, static_cast<int>(width * kBubbleShare) - 2 * kBubblePadX);
         if (m_bubbleFor != width) {
-            // The bubble is as wide as its longest line: laid out at the widest, then at that.
+            // The bubble is as wide as its longest line: it is laid out with the largest
+            // width first, then with that width.
             m_textWidth = widest;
             if (m_message.text.size() <= kShortPrompt) {
                 m_body->layoutFor(widest);
@@ -421,8 +422,9 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
     return y;
 }
 
-// The row below the text; as high with its buttons as without, so that hovering moves nothing. A prompt's buttons stand
-// beside its bubble, where there is always room for them.
+// The row below the text; its height is the same with and without buttons, so that
+// hovering moves nothing. A prompt's buttons are beside its bubble, where there is always
+// room for them.
 int MessageWidget::layOutFooter(int width, int y) {
     if (m_editor) {
         return y;

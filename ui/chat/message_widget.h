@@ -14,8 +14,9 @@ class MessageAttachments;
 class MessageEditor;
 class ThoughtBlock;
 
-// A prompt (a bubble at the right, below its files) or an answer (the full width), with its caption, its branches, and
-// what can be done with it. The buttons appear under the mouse, with the keyboard's focus, and under the last answer.
+// A prompt (a bubble at the right, below its files) or an answer (the full width), with
+// its caption, its branches and its actions. The buttons appear under the mouse, with
+// keyboard focus, and under the last answer.
 class MessageWidget : public QWidget {
     Q_OBJECT
 

@@ -23,9 +23,11 @@ class SourceMap {
     void append(const Run& run);
     const QList<Run>& runs() const { return m_runs; }
 
-    // -1: the document came from nowhere. A position between two runs belongs to the one before it.
+    // -1: the document has no source. A position between two runs belongs to the one
+    // before it.
     qsizetype sourceAt(int position) const;
-    // The pieces of the document that come from [begin, end) of the source, as (position, length).
+    // The pieces of the document that come from [begin, end) of the source, as (position,
+    // length).
     QList<QPair<int, int>> pieces(qsizetype begin, qsizetype end) const;
 
     // For text that is shown unchanged: code, prompts.

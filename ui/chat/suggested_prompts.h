@@ -10,8 +10,9 @@ struct SuggestedPrompt {
     QString prompt;
 };
 
-// From suggested_prompts.json beside the model: an array of {"domain": ..., "prompt": ...}. A file that is missing, too
-// large or of another shape gives none: suggestions are a courtesy, not part of the model.
+// Reads suggested_prompts.json beside the model: an array of {"domain": ..., "prompt":
+// ...}. A file that is missing, too large or of another shape gives no suggestions: they
+// are optional and not part of the model.
 QList<SuggestedPrompt> readSuggestedPrompts(const QString& model);
 
 }  // namespace offstage::ui

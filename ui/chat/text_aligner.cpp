@@ -8,7 +8,8 @@ namespace offstage::ui {
 
 namespace {
 
-// Plane 15 is for private use: its characters mean nothing to the parser and never come from a keyboard.
+// Plane 15 is for private use: the parser does not interpret its characters, and
+// keyboards do not produce them.
 constexpr char32_t kFirst = 0xF0000;
 constexpr qsizetype kMostFormulas = 0xFFFD;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Finds, for text that a Markdown parser has taken out of its source, the place in the source.
+// Finds the place in the source for text that a Markdown parser has taken from it.
 
 #include <QList>
 #include <QString>

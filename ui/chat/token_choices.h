@@ -28,8 +28,9 @@ struct ChosenToken {
     std::vector<engine::TokenProbability> rivals() const;
 };
 
-// The tokens of answers with their probabilities, from the reply's first token on: kept in memory only, while the
-// program runs, the latest answers within a bound. GUI thread only.
+// The tokens of answers with their probabilities, from the reply's first token on. They
+// are kept only in memory until the program ends, the latest answers within a bound. GUI
+// thread only.
 class TokenChoices : public QObject {
     Q_OBJECT
 

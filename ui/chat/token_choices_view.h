@@ -37,8 +37,9 @@ class TokenChoicesTip : public QFrame {
     QList<Row> m_rows;
 };
 
-// Shows TokenChoices in the conversation: at the token under the pointer or picked by keyboard, in the context menu,
-// and as lines under the text where the model was surprised.
+// Shows TokenChoices in the conversation: at the token under the pointer or picked by
+// keyboard, in the context menu, and as lines under the text at tokens that the model
+// found improbable.
 class TokenChoicesView : public QObject {
     Q_OBJECT
 

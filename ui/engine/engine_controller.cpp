@@ -389,7 +389,8 @@ void EngineController::onLoaded(RequestId id, const engine::ModelSummary& model)
         Q_EMIT thetaChanged(m_theta);
     }
     setState(State::Ready);
-    // A listener of the state may already have gone on (sent a queued prompt, opened another model).
+    // A listener of the state may already have acted (sent a queued prompt, opened
+    // another model).
     if (m_model) {
         Q_EMIT modelLoaded(*m_model);
     }

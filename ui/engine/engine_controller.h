@@ -46,7 +46,8 @@ class EngineController : public QObject {
     RequestId generate(const engine::GenerationRequest& request);
     // The token is set before this returns; answered() follows within one layer's time.
     void stop();
-    // Ends a running answer for the window at once (answerInterrupted), and lets the engine forget all conversations.
+    // Ends a running answer for the window at once (answerInterrupted), and makes the
+    // engine drop all conversations.
     void resetConversation();
     // The same, but the KV cache keeps its contents while there is room: for another
     // conversation.
@@ -56,8 +57,9 @@ class EngineController : public QObject {
     RequestId countTokens(const std::vector<engine::ChatMessage>& messages);
 
     // ---- requests of other programs, one at a time, between the window's own answers
-    // Answers the oldest one; only when Ready and not serving, else nothing happens. The state stays Ready: generate()
-    // takes requests meanwhile, and answers them next.
+    // Answers the oldest request; only if Ready and not serving, otherwise nothing
+    // happens. The state stays Ready: generate() accepts requests meanwhile and answers
+    // them next.
     void serve(std::shared_ptr<engine::AnswerQueue> queue);
     bool isServing() const { return m_serving; }
     void stopServing();
@@ -75,7 +77,8 @@ class EngineController : public QObject {
     // Notes about them since the last call.
     std::vector<engine::Message> takeMachineNotes();
 
-    // ---- which neurons of experts are left out (engine::LoadRequest::theta): as opened, and as set since.
+    // ---- the neurons of experts that are left out (engine::LoadRequest::theta): as
+    // opened, and as set since.
     const engine::ThetaChoice& theta() const { return m_theta; }
     // From the next step on, also of a running answer. Returns whether the engine can.
     bool setTheta(const engine::ThetaChoice& theta);
@@ -83,7 +86,8 @@ class EngineController : public QObject {
     // kinds.
     const engine::ThetaChoice& answerTheta() const { return m_answerTheta; }
 
-    // ---- budgets that move, also while an answer is written. 0: not now (no model); else the number of the report.
+    // ---- changes of budgets, also while an answer is written. They return the report's
+    // number, or 0 if impossible now (no model).
     quint64 replan(const engine::ReplanRequest& request);
     // Requests since the model was loaded, by the numbers of the reports.
     const std::map<quint64, engine::ReplanRequest>& replanRequests() const { return m_replanRequests; }
@@ -104,7 +108,8 @@ class EngineController : public QObject {
     // Failures and problems come with the sentence in the window's language.
     void loadFailed(const QString& model, const offstage::ui::EngineFailure& failure);
     void streamed(quint64 id, const offstage::ui::StreamedText& piece);
-    // Some four times a second until the answer's first token: how many of the tokens that have to be read are.
+    // About four times a second until the answer's first token: the number of read
+    // tokens, of those that must be read.
     void promptRead(quint64 id, qint64 read, qint64 tokens);
     void answered(quint64 id, const offstage::engine::GenerationResult& result);
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);

@@ -78,7 +78,8 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
             Q_EMIT answered(id, nothing);
             return;
         }
-        // Throttled, never debounced: the first piece goes at once, a steady stream goes every kStreamIntervalMs.
+        // Throttled, never debounced: the first piece is sent at once, a steady stream
+        // every kStreamIntervalMs.
         std::string waiting;
         std::string thought;
         int length = 0;  // of `waiting`, in QString's characters

@@ -28,15 +28,17 @@ class EngineWorker : public QObject {
     void resetConversation();
     void beginConversation();
     void countTokens(RequestId id, const std::vector<engine::ChatMessage>& messages);
-    // Goes on moving experts between two answers, until all is done or a stop is requested.
+    // Continues moving experts between two answers, until all is done or a stop is
+    // requested.
     void advance(const std::stop_token& stop);
 
     // Other machines compute experts of the loaded model, if there is one; they replace
     // the machines before.
     void join(const engine::JoinMachinesFn& machines, const std::stop_token& stop);
 
-    // Any thread. Null until the session exists; then valid for the worker's lifetime. Only what engine::Session allows
-    // for any thread may be called on it from another one.
+    // Any thread. Null until the session exists; then valid for the worker's lifetime.
+    // Another thread may call only those functions that engine::Session allows for any
+    // thread.
     engine::Session* session() const { return m_published.load(std::memory_order_acquire); }
 
     // The oldest request of another program, if one waits.

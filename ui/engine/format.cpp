@@ -157,7 +157,8 @@ QString figuresText(const AnswerFigures& figures) {
 }
 
 QString thoughtText(const Thought& thought, bool goesOn) {
-    // While it goes on a second is shown as a whole: digits that change with every token are noise.
+    // During an answer seconds are shown as whole numbers: digits that change with every
+    // token distract.
     const bool fine = !goesOn && thought.seconds < 9.95;
     const QString seconds = Format::tr("%1 s").arg(QLocale().toString(thought.seconds, 'f', fine ? 1 : 0));
     const QString tokens =

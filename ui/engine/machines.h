@@ -33,7 +33,8 @@ class Machines : public QObject {
         bool used = false;
     };
 
-    // nullptr: this program was built without what connections need; then there are no machines.
+    // nullptr: this program was built without the libraries for connections; then there
+    // are no machines.
     Machines(std::shared_ptr<engine::MachineNetwork> network, EngineController& engine, QObject* parent = nullptr);
     ~Machines() override;
 

@@ -59,8 +59,8 @@ QString styleOf(const QPalette& palette) {
              colours.raised.name());
 }
 
-// Qt lays HTML out with narrow lines, deep lists, a frame around each cell of a table, and lines of code that are
-// never broken.
+// Qt's HTML has narrow line spacing, deep lists, a frame around each cell of a table, and
+// lines of code that are never broken.
 void layOut(QTextDocument& document) {
     document.setIndentWidth(kHelpIndent);
     for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
@@ -214,8 +214,8 @@ int HelpDialog::nMarks() const {
     return static_cast<int>(m_view->extraSelections().size());
 }
 
-// Pages that have all of the words; those with one of them in the title come first. Without words the page that
-// was shown stays.
+// Lists the pages with all of the words; pages with one of them in the title come first.
+// Without words the shown page stays.
 void HelpDialog::search() {
     const QStringList words = wordsOf(m_search->text());
     QList<const HelpPage*> found;
@@ -315,7 +315,8 @@ void HelpDialog::goToMark(bool next) {
     m_view->ensureCursorVisible();
 }
 
-// In the search field arrows go through the list, and Enter through the words that were found on the page.
+// In the search field arrow keys move through the list; Enter moves through the hits on
+// the page.
 bool HelpDialog::eventFilter(QObject* watched, QEvent* event) {
     if (watched == m_search && event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();

@@ -4,8 +4,8 @@
 
 namespace offstage::ui {
 
-// A page of the manual as HTML: GitHub's Markdown, and before each heading the anchor that links name it by
-// ("kv-cache"), as forges do.
+// A page of the manual as HTML: GitHub's Markdown, with an anchor for links before each
+// heading ("kv-cache"), as on forges.
 QString helpHtml(const QString& markdown);
 
 }  // namespace offstage::ui

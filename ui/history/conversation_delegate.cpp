@@ -33,8 +33,8 @@ int sectionHeight(const QFont& font, const QModelIndex& index) {
                : kSectionAbove + QFontMetrics(smaller(font)).height() + kSectionBelow;
 }
 
-// One line of text that fades into "…"; `marks` in bold. The beginning is left out where the first match stands far
-// behind, as much of it as the match needs to be seen.
+// One line of text that fades into "…"; `marks` in bold. If the first match is far from
+// the beginning, the text before it is cut so that the match is visible.
 void paintMarked(QPainter& painter, const QRect& rect, QString text, const QVariantList& marks, const QFont& font) {
     const QFontMetrics metrics(font);
     // Bold letters are wider; an eighth is left for them.
@@ -93,7 +93,8 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     const QStyle* style = widget ? widget->style() : QApplication::style();
     const Colours colours = Colours::of(option.palette);
     const bool selected = option.state & QStyle::State_Selected;
-    // Softly, with a stripe: the whole row in the highlight's colour is the brightest thing of a dark window.
+    // A soft colour with a stripe: a whole row in the highlight's colour would be the
+    // brightest part of a dark window.
     item.rect = row;
     item.state &= ~QStyle::State_Selected;
     painter->save();

@@ -54,8 +54,8 @@ ImportedConversations conversationsFromJson(const QByteArray& json, const QStrin
 // Files above 1 GiB are refused.
 ImportedConversations readConversations(const QString& file);
 
-// The path that is shown, with a heading for each message and thoughts as quotes; the system prompt first, where there
-// is one.
+// The shown path, with a heading for each message and thoughts as quotes; the system
+// prompt comes first if there is one.
 QString conversationToMarkdown(const StoredConversation& conversation);
 
 // As saveFile(). Empty: done; otherwise a sentence with the error.

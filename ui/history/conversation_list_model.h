@@ -35,7 +35,8 @@ class ConversationListModel : public QAbstractListModel {
     // Empty: back to the list.
     void setQuery(const QString& query);
     bool isSearching() const { return !m_query.isEmpty(); }
-    // "Answering…", "Number 2 in the queue"; for conversations that have none, when they changed is shown.
+    // "Answering…", "Number 2 in the queue"; conversations without such a text show the
+    // time of their last change.
     void setActivities(const QHash<ConversationId, QString>& activities);
     int rowOf(ConversationId id) const;  // the first; -1: none
 

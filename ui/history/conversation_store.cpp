@@ -400,7 +400,8 @@ void ConversationStore::apply(const Change& change, quint64 session) {
             "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, state = excluded.state, text = excluded.text, "
             "author = excluded.author, note = excluded.note, figures = excluded.figures, session = excluded.session";
         static constexpr char kFold[] = "DELETE FROM journal WHERE message = ?";
-        // A conversation that another program deleted, and that this one goes on with, is there again.
+        // Restores a conversation that another program deleted and that this one
+        // continues.
         static constexpr char kBringBack[] =
             "UPDATE conversations SET deleted_by = NULL WHERE id = ? AND deleted_by IS NOT NULL AND deleted_by <> ? "
             "AND NOT EXISTS (SELECT 1 FROM messages WHERE id = ?)";

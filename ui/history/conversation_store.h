@@ -32,8 +32,9 @@ class ConversationStore {
     // ---- reading
     QList<ConversationInfo> conversations();  // not deleted ones, newest first; no messages
     StoredConversation load(ConversationId id);
-    // Newest first. Every word must occur, as the beginning of a word, in any case and with any accents; words in
-    // quotes stand side by side. Nothing in a query is an error; what has no letter or digit is looked for literally.
+    // Newest first. Every word must occur as the beginning of a word, in any case and
+    // with any accents; words in quotes must be adjacent. No query is an error; words
+    // without a letter or digit are searched literally.
     QList<SearchHit> search(const QString& query, int limit = 200);
     MessageId largestId();  // of messages and conversations
     // PRAGMA quick_check: reads the whole file. Empty: no fault found.

@@ -18,9 +18,11 @@ class ConversationTree {
     // before it.
     void reset(const QList<Message>& messages, MessageId leaf);
 
-    // Becomes part of the active path, which ends with it. The id must be new; the parent is 0 or in the tree.
+    // Appends the message to the active path. The id must be new; the parent is 0 or in
+    // the tree.
     void add(const Message& message);
-    // With all that follows it. The path then ends at its parent, or goes on with a sibling.
+    // Removes the message and everything after it. The path then ends at its parent, or
+    // continues with a sibling.
     void remove(MessageId id);
 
     bool contains(MessageId id) const { return id != 0 && m_nodes.contains(id); }
@@ -30,7 +32,7 @@ class ConversationTree {
     // From the first message to the leaf, with `branch` and `branches` filled in.
     QList<Message> path() const;
     MessageId leaf() const;  // 0: an empty conversation
-    // The path goes through this message, and on to where it ended when that was last shown.
+    // Moves the path through this message and on to the end that was last shown.
     void show(MessageId id);
     // For messages on the path, shows the sibling `step` places further. False: there is
     // none.

@@ -53,7 +53,8 @@ class History : public QObject {
     bool isUnsaved(ConversationId id) const;
     // There is a message or a draft that is not on the disk.
     bool hasUnsaved() const;
-    // The conversations with changes that are not on the disk, whole; but those without messages and draft.
+    // The conversations that have changes not yet on the disk, complete; not those
+    // without messages and draft.
     QList<StoredConversation> unsaved();
     // The time that a try to save or to open again waits for another program's
     // transaction: a second by default.

@@ -1,5 +1,6 @@
 #pragma once
-// Parts of the history as JSON: columns of the database, and parts of exported files (conversation_export.h).
+// Parts of the history as JSON: columns of the database, and parts of exported files
+// (conversation_export.h).
 
 #include <optional>
 
@@ -18,12 +19,12 @@ QString nameOf(Message::State state);
 std::optional<Message::Kind> messageKind(const QString& name);
 std::optional<Message::State> messageState(const QString& name);
 
-// {"ttft_s", "tokens_per_s", "tokens_in", "tokens_reused", "tokens_out", "emulated"}: numbers; emulated: 1 where the
-// times are those of an emulated device.
+// {"ttft_s", "tokens_per_s", "tokens_in", "tokens_reused", "tokens_out", "emulated"}:
+// numbers; emulated: 1 if the times are those of an emulated device.
 QJsonObject toJson(const AnswerFigures& figures);
 AnswerFigures figuresFrom(const QJsonObject& json);  // values that are not numbers become 0
 
-// {"text", "open", "tokens", "seconds"}; open: 1 where the answer ends within the thought.
+// {"text", "open", "tokens", "seconds"}; open: 1 if the answer ends within the thought.
 QJsonObject toJson(const Thought& thought);
 Thought thoughtFrom(const QJsonObject& json);  // values of another type count as missing
 
@@ -37,9 +38,10 @@ QList<Attachment> attachmentsFrom(const QJsonArray& json);  // values of another
 QJsonObject figuresColumn(const Message& message);
 void readFiguresColumn(const QJsonObject& json, Message& message);
 
-// {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_window", "seed", "max_tokens", "beam_width",
-// "thinking"}: numbers, but the seed, which takes all 64 bits, a text of decimal digits, and thinking, a text, which is
-// there only where something was chosen.
+// {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_window", "seed",
+// "max_tokens", "beam_width", "thinking"}: numbers, except the seed (a text of decimal
+// digits, because it uses all 64 bits) and thinking (a text; present only if the user has
+// chosen it).
 QJsonObject toJson(const Sampling& sampling);
 // Missing or out-of-range fields get the default; `complaint`, if given, gets the first
 // field that is out of range.

@@ -36,7 +36,8 @@ bool isOpenElsewhere(const QString& folder) {
                        [&dir](const QString& name) { return !hasEnded(dir.filePath(name)); });
 }
 
-// Completes what programs left that did not close the file. Null: the file is damaged inside.
+// Opens the file and completes the sessions of programs that ended without closing it.
+// Null: the file is damaged inside.
 std::unique_ptr<ConversationStore> openStore(const QString& file, std::chrono::milliseconds patience) {
     auto store = std::make_unique<ConversationStore>(file, patience);
     QList<quint64> gone;

@@ -23,8 +23,8 @@ namespace {
 
 using RowFn = std::function<void(const QSqlQuery&)>;
 
-// A damaged page ends a scan; the rows behind it are found by scanning from the other end. `key`: the columns of the
-// table's primary key, which are the first of `columns`.
+// A damaged page ends a scan; a second scan from the other end finds the rows after it.
+// `key`: the columns of the table's primary key, which are the first of `columns`.
 void readFromBothEnds(QSqlDatabase& database, const QStringList& key, const QString& columns, const QString& table,
                       const RowFn& take) {
     QSet<QList<qint64>> taken;
@@ -68,7 +68,7 @@ QHash<MessageId, QString> readJournal(QSqlDatabase& database) {
     return out;
 }
 
-// A change that the whole database refuses, because its row is spoilt, costs that row only.
+// A change that the database refuses because its row is damaged affects only that row.
 bool commitOne(ConversationStore& into, const Change& change) {
     try {
         into.commit({change}, 0);

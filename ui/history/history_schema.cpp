@@ -98,7 +98,8 @@ std::span<const Migration> historyMigrations() {
 void throwHistoryError(const QSqlError& error, const QString& file) {
     using Kind = HistoryError::Kind;
     const QString name = QFileInfo(file).fileName();
-    // Qt gives SQLite's extended code; the low byte is the primary one (sqlite.org/rescode.html).
+    // Qt returns SQLite's extended code; the low byte is the primary one
+    // (sqlite.org/rescode.html).
     bool known = false;
     const int code = error.nativeErrorCode().toInt(&known) & 0xFF;
     const QString said = error.databaseText();

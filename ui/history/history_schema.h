@@ -1,5 +1,6 @@
 #pragma once
-// The tables of the history's database, and how an older file becomes one of this version.
+// The tables of the history's database, and the conversion of an older file to this
+// version.
 
 #include <functional>
 #include <span>
@@ -43,12 +44,15 @@ struct Migration {
 //   triggers
 std::span<const Migration> historyMigrations();
 
-// PRAGMA user_version; reads only. Throws HistoryError: Foreign, Newer (than the last step), Damaged, Unavailable.
+// PRAGMA user_version; reads only. Throws HistoryError: Foreign, Newer (than the last
+// step), Damaged, Unavailable.
 int readVersion(QSqlDatabase& database, std::span<const Migration> steps);
-// All steps are one transaction. Throws HistoryError, as readVersion() and where a step fails.
+// All steps are one transaction. Throws HistoryError: as readVersion(), and if a step
+// fails.
 void migrate(QSqlDatabase& database, std::span<const Migration> steps);
 
-// Runs `work` as one transaction; where that throws, nothing of it has happened. Throws HistoryError too.
+// Runs `work` as one transaction; if that throws, nothing of it has happened. Throws
+// HistoryError too.
 void inTransaction(QSqlDatabase& database, const std::function<void()>& work);
 // Runs one statement; throws HistoryError.
 void execute(QSqlDatabase& database, const QString& statement);

@@ -58,7 +58,8 @@ namespace change {
 struct PutConversation {
     ConversationInfo info;
 };
-// Adds the message, or replaces all of its fields; `message.text` is the whole text, and the journal of it is emptied.
+// Adds the message, or replaces all of its fields; `message.text` is the whole text, and
+// its journal is emptied.
 struct PutMessage {
     ConversationId conversation = 0;
     Message message;

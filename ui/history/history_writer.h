@@ -27,7 +27,7 @@ class HistoryWriter : public QThread {
     void setBusyTimeout(std::chrono::milliseconds timeout);
     // Any thread; returns at once.
     void write(Change change);
-    // Waits until all that was given so far is committed. False: it is not, after this time.
+    // Waits until all changes so far are committed. False: they are not, after this time.
     bool flush(std::chrono::milliseconds timeout);
     // The same, but returns without a second try if the first one fails.
     bool tryNow(std::chrono::milliseconds timeout);
@@ -44,7 +44,8 @@ class HistoryWriter : public QThread {
     // Once for each spell of trouble, when trouble() has its reason; nothing is lost yet.
     void troubled(const QString& sentence);
     void recovered();
-    // A change that breaks a rule was left out; once for each spell of commits that have such.
+    // A change that breaks a rule was left out; emitted once for each series of commits
+    // with such changes.
     void refused(const QString& sentence);
 
   protected:

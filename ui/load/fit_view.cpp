@@ -134,7 +134,8 @@ void FitView::build() {
     int row = 0;
     const auto addRow = [&](const QString& text, QWidget* field) {
         auto* label = new QLabel(text);
-        // A label gives the focus to nothing that takes none itself, as a slider with its box beside it.
+        // A label cannot give the focus to a widget that does not accept it, such as a
+        // slider with its box: takes the focus proxy.
         label->setBuddy(field->focusProxy() ? field->focusProxy() : field);
         grid->addWidget(label, row, 0);
         grid->addWidget(field, row++, 1);

@@ -265,7 +265,8 @@ void LocalModelView::chooseFolder() {
 void LocalModelView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     if (m_extent == Extent::Few) {
-        // Rows of two lines or of three: by the width that the list has once it was laid out.
+        // Rows have two or three lines, depending on the list's width, which is known
+        // after its layout.
         QMetaObject::invokeMethod(this, &LocalModelView::refresh, Qt::QueuedConnection);
     }
 }

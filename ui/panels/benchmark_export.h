@@ -88,10 +88,11 @@ QByteArray benchmarkCsv(const BenchmarkReport& report);
 //        only)}
 QByteArray benchmarkJson(const BenchmarkReport& report);
 
-// Tables under headings, for people.
+// Tables under headings, for readers.
 QByteArray benchmarkMarkdown(const BenchmarkReport& report);
 
-// By the ending of the name: .csv, .json, .md. Whole file or none; false with a sentence in `why`.
+// The format follows the name's ending: .csv, .json, .md. Writes the whole file or
+// nothing; false, with a sentence in `why`.
 bool saveBenchmark(const BenchmarkReport& report, const QString& path, QString* why = nullptr);
 
 }  // namespace offstage::ui

@@ -396,7 +396,8 @@ void BenchmarkPanel::showHistogram() {
     m_histogram->setValueAxis({tr("steps"), Unit::Count});
 }
 
-// Of the newest scenario's runs: the last ones with its length and budgets.
+// Shows the median of the newest scenario's runs: the last runs with its length and
+// budgets.
 void BenchmarkPanel::showMedian() {
     const std::vector<BenchmarkRun>& runs = m_scenarios->runs();
     std::vector<double> speeds, firsts;

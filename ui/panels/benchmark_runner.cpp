@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kWatchIntervalMs = 50;
 
-// Words of several fields, so that a prompt made of them calls more than a handful of experts.
+// Words from several fields, so that a prompt made of them calls more than a few experts.
 constexpr const char* kWords[] = {"river",   "compile",  "sonata", "ledger",  "proton", "market",   "gentle", "theorem",
                                   "harbor",  "function", "violet", "council", "yeast",  "gradient", "winter", "border",
                                   "lantern", "protein",  "verse",  "budget",  "orbit",  "recipe",   "meadow", "packet"};

@@ -216,7 +216,8 @@ void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snap
     m_vramReason->setText(
         m_hasVram ? QString()
                   : tr("The model runs on the CPU, which has no memory of its own. RAM and context count."));
-    // No further than is of use: a small model on a large GPU would leave the slider no room to be moved.
+    // Ends the slider's range at a useful size: a small model on a large GPU would leave
+    // the slider no room to move.
     const quint64 ofUse = 2 * model.weight_bytes + kRoomBeside;
     const auto most = [ofUse](const engine::MemoryLedger& ledger, quint64 budget) {
         return std::max<quint64>(budget,

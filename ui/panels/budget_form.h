@@ -31,7 +31,7 @@ struct BudgetSetting {
 
 // The setting that a model was loaded with.
 BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request);
-// The setting in force: as loaded, and changed by every re-plan since that was carried out.
+// The setting in force: as loaded, or as changed by the last completed re-plan.
 BudgetSetting settingInForce(const EngineController& engine);
 // The request that leads from one setting to the other: only the differences; theta is
 // for its preview only, because no plan contains it.

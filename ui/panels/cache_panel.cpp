@@ -388,7 +388,8 @@ void CachePanel::addStep(const LoggedStep& step) {
         }
         m_bytes->append(0, x, m_means.bytes.add(static_cast<double>(all.bytes)));
         m_exchanges->append(0, x, m_means.admissions.add(static_cast<double>(all.admissions)));
-        // Shares of sums, not means of shares: a token with one guess would count as much as one with ten.
+        // Shares of sums, not means of shares: otherwise a token with one guess would
+        // count as much as one with ten.
         const double missed = m_means.missed.add(static_cast<double>(all.missed));
         const double guessed = m_means.guessed.add(static_cast<double>(all.guessed));
         const double used = m_means.used.add(static_cast<double>(all.used));

@@ -92,7 +92,8 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
         column->setContentsMargins(0, 0, 0, 0);
         column->addLayout(first);
         for (QWidget* widget : widgets) {
-            // The timeline takes the height that is there, up to lanes that are easy to hit.
+            // The timeline takes the available height, up to lanes that are easy to
+            // click.
             column->addWidget(widget, widget->sizePolicy().verticalPolicy() == QSizePolicy::Expanding ? 1000 : 0);
         }
         column->addStretch(1);

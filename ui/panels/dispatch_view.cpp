@@ -32,7 +32,8 @@ Side sideOf(const AssignmentEvent& assignment) {
                                  : Side::Machine;
 }
 
-// Colour and pattern of a side: the same in the bars and in the timeline, where attention has the first.
+// A side has the same colour and pattern in the bars and in the timeline, where attention
+// has the first.
 int categoryOf(std::size_t side) {
     return 1 + static_cast<int>(side);
 }

@@ -14,7 +14,8 @@
 
 namespace offstage::ui {
 
-// The sides of a layer's work, as indices: of TimelinePlot's lanes turned round, and of the sums below.
+// The sides of a layer's work, as indices: of TimelinePlot's lanes in reverse order, and
+// of the sums below.
 enum class Side { Gpu, Copy, Cpu, Machine };  // Machine: another one, whose time is not in a layer's event
 inline constexpr int kSides = 3;              // with a time
 
@@ -23,14 +24,16 @@ struct LayerMeans {
     int layer = 0;
     int number = 0;  // the model's own of it
     int steps = 0;
-    // Resident on the GPU, copied to it, on the CPU, on other machines: (token, expert) pairs.
+    // (token, expert) pairs by place: resident on the GPU, copied to it, on the CPU, on
+    // other machines.
     std::array<double, kSides + 1> tokens{};
     std::array<double, kSides> us{};  // each side's work: GPU, copy, CPU
     std::array<double, kSides> predicted_us{};
 };
 std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, int layers);
 
-// Rows for the bars: tokens, or microseconds with a predicted row under each measured one.
+// Rows for the bars: tokens, or microseconds with a predicted row under each measured
+// one.
 std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means);
 std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means);
 // The layer that a row of these stands for.
@@ -48,12 +51,12 @@ inline int layerOfSpan(qint64 id) {
 inline SpanKind kindOfSpan(qint64 id) {
     return static_cast<SpanKind>(id % 4);
 }
-// The lanes of a timeline, CPU first; on a model without an accelerator there is only that one.
+// The lanes of a timeline, CPU first; a model without an accelerator has only that lane.
 QStringList laneNames(bool accelerator);
 QStringList spanCategories();
-// The layers of a step one after the other, one span per layer and lane. Durations are measured; where a side's work
-// begins within its layer is not, and is drawn at the layer's beginning, the GPU's at its end where it waits for
-// copies.
+// The layers of a step one after the other, one span per layer and lane. Durations are
+// measured. The start of a side's work within its layer is not: it is drawn at the
+// layer's beginning, or for a GPU that waits for copies, so that it ends with the layer.
 std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator);
 // From the first layer's begin to the last one's end. The share of a token's time in
 // which each side was idle; empty with one side only.
@@ -63,8 +66,8 @@ QString idleText(const LoggedStep& step, bool accelerator);
 QString leftOutText(const LoggedStep& step);
 double durationOf(const LoggedStep& step);
 
-// Why this layer's experts ran where they ran: both costs of each choice. `side` leaves the others out; `emulated`: the
-// times are an emulated device's, and not called measured.
+// Explains where this layer's experts ran: both costs of each choice. `side`: only this
+// side's; `emulated`: the times are an emulated device's and are not called measured.
 QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, bool emulated = false);
 
 }  // namespace offstage::ui

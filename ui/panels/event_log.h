@@ -88,8 +88,8 @@ class LogFilter : public QSortFilterProxyModel {
 
 // One line per entry: "2026-11-21 23:10:05.120  load  ...", details indented below.
 QString logText(const QList<LogEntry>& entries);
-// {"format": "offstage.log", "version": 1, "entries": [{"time": "...", "kind": "load", "text": "...", "detail":
-// "..."}]}
+// {"format": "offstage.log", "version": 1, "entries": [{"time": "...", "kind": "load",
+// "text": "...", "detail": "..."}]}
 QByteArray logJson(const QList<LogEntry>& entries);
 
 }  // namespace offstage::ui

@@ -173,8 +173,8 @@ void fillActive(ExpertCells& cells, const Snapshot& snapshot) {
     cells.markText = ChannelText::tr("all layers:");
 }
 
-// Which of the machines that are joined holds each, or where every machine makes each step, computes it: "1" is the
-// first.
+// The joined machine that holds each expert, or computes it if every machine makes each
+// step: "1" is the first.
 void fillMachines(ExpertCells& cells, const Snapshot& snapshot) {
     if (snapshot.machines.empty() || snapshot.elsewhere.size() != cellsOf(snapshot) || snapshot.elsewhere.empty()) {
         return;

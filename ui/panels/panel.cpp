@@ -267,7 +267,8 @@ void Panel::refreshBadge() {
 }
 
 void Panel::refreshCost() {
-    // An emulated device's time is worked out, and writing events down is measured: the one is no share of the other.
+    // An emulated device's time is computed, but the time of recording events is
+    // measured: their ratio has no meaning.
     const bool emulated = m_engine.model() && m_engine.model()->emulated;
     if (emulated || m_snapshot.answer_us <= 0) {
         m_cost->clear();

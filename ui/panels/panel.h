@@ -55,11 +55,11 @@ class Panel : public QWidget {
     void reserveNotice(int lines);
     // Shown in that room while there is no notice.
     void setHint(const QString& text);
-    // Progress and a way to cancel: stand in that room while something is under way, and are hidden
-    // else.
+    // Progress and a button to cancel: shown in that room during an operation, otherwise
+    // hidden.
     void setBusyWidget(QWidget& widget);
     void showBusy(bool busy);
-    // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see
+    // The sentence that replaces the body while setEmpty(true): "Write a prompt to see
     // ...".
     void setEmptyText(const QString& text);
     void setEmpty(bool empty);
@@ -82,8 +82,8 @@ class Panel : public QWidget {
 
     // Something changed, and the panel can be seen; or setSnapshot() was called.
     virtual void showSnapshot(const engine::Snapshot& snapshot) { Q_UNUSED(snapshot); }
-    // A model was loaded, or the one there was is gone. snapshot() is of the model before until a
-    // new one comes.
+    // A model was loaded or unloaded. Until a new snapshot arrives, snapshot() belongs to
+    // the model before.
     virtual void modelChanged() {}
 
     void changeEvent(QEvent* event) override;

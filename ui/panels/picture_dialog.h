@@ -22,8 +22,8 @@ struct OfferedPlot {
 // conversations and system prompts are private.
 QList<OfferedPlot> plotsOf(const QList<QDockWidget*>& docks);
 
-// One PNG per plot, drawn at full size below its title and `about`: model, hardware, plan. Returns the paths; a
-// sentence in `why` where one could not be written.
+// Writes one PNG per plot at full size, below its title and `about`: model, hardware,
+// plan. Returns the paths; `why` gets a sentence if one could not be written.
 QStringList savePlots(const QList<OfferedPlot>& plots, const QString& about, const QString& folder,
                       QString* why = nullptr);
 

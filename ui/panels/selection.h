@@ -29,7 +29,8 @@ class Selection : public QObject {
     // False, and nothing changes, where no such token is kept.
     bool selectToken(MessageId message, int index);
     bool selectTokenAt(MessageId message, int offset);
-    // The next (1) or previous (-1) token of the same answer; without a selected token the latest of all.
+    // The next (1) or previous (-1) token of the same answer; without a selected token,
+    // the newest token.
     bool stepToken(int by);
     bool canStepToken(int by) const;
     void clearToken();

@@ -8,9 +8,10 @@ class QGridLayout;
 
 namespace offstage::ui {
 
-// Widgets one below the other where there is little width, and side by side, row by row, where there is more: a panel
-// in a wide dock shows its plots together. All in a row are equally high, and equally wide unless shares were given.
-// Hidden ones take no place. GUI thread only.
+// Places widgets one below the other in little width, and side by side, row by row, in
+// more width: a panel in a wide dock shows its plots together. All widgets in a row are
+// equally high, and equally wide unless shares are given. Hidden widgets take no place.
+// GUI thread only.
 class Tiles : public QWidget {
     Q_OBJECT
 

@@ -8,7 +8,8 @@ namespace offstage::ui {
 
 namespace {
 
-// Copied at one visit: more than any engine writes between two, and bounded, as this is the window's thread.
+// Copied at one poll: more than any engine records between two polls, and bounded,
+// because this is the GUI thread.
 constexpr int kCopiesPerPoll = 32;
 
 }  // namespace

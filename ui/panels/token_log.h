@@ -30,8 +30,8 @@ struct TextRange {
     bool operator==(const TextRange&) const = default;
 };
 
-// A step of the engine, numbered through the whole run of the program: the engine's own numbers begin again with each
-// model.
+// A step of the engine, numbered from the start of the program: the engine's own numbers
+// restart with each model.
 using StepId = quint64;
 
 struct LoggedToken {
@@ -77,7 +77,8 @@ class TokenLog : public QObject {
 
     explicit TokenLog(EngineController& engine, std::size_t limitBytes = kLimitBytes, QObject* parent = nullptr);
 
-    // A piece of an answer, which begins at textOffset in the message's text. Pieces of a message come in order.
+    // A piece of an answer, which begins at textOffset in the message's text. The pieces
+    // of a message come in order.
     void addTokens(MessageId message, int textOffset, const StreamedText& piece);
     // Takes the engine's new events since the last time.
     void poll();

@@ -101,7 +101,8 @@ Tiles* sideBySide(QWidget* table, QWidget* plot) {
     return tiles;
 }
 
-// A page of the tabs, or a part above them: one widget each, so that they can be laid out anew.
+// The layout of a tab's page, or of a part above the tabs: one widget each, so that they
+// can be rearranged.
 QVBoxLayout* columnOf(QWidget* page) {
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(0, 8, 0, 0);

@@ -15,8 +15,9 @@ struct AxisText {
 };
 
 constexpr int kMostDecimals = 9;
-// From a step of 1, 2 or 5 times a power of ten to the next smaller one is this at most; where the
-// one leaves a single tick, the other leaves so many.
+// The steps are 1, 2 or 5 times a power of ten. kFinerStep: the largest ratio of two
+// neighbouring steps. kMostOfAFinerStep: the most ticks of the finer step if the coarser
+// one leaves a single tick.
 constexpr double kFinerStep = 2.5;
 constexpr int kMostOfAFinerStep = 5;
 

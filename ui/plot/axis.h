@@ -85,7 +85,7 @@ class ZoomRange {
     Range full() const { return m_full; }
     Range view() const { return m_view; }
     bool isZoomed() const { return m_view != m_full; }
-    // All return whether the view changed. factor < 1 zooms in, and `at` stays where it is.
+    // All return whether the view changed. factor < 1 zooms in; `at` stays in place.
     bool zoom(double at, double factor);
     bool pan(double by);
     bool show(Range view);

@@ -28,7 +28,8 @@ Histogram histogramOf(std::span<const double> values, int most, double quantile)
     const double share = std::clamp(quantile, 0.0, 1.0);
     const double highest = sorted[static_cast<size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)))];
     most = std::max(2, most);
-    // Bins begin at multiples of their width; one more is needed where the range lies across.
+    // Bins begin at multiples of their width; if the range does not, one more bin is
+    // needed.
     const Range range = niceRange(sorted.front(), highest, most - 1);
     histogram.width = niceStep(range.hi - range.lo, most);
     histogram.lo = std::floor(sorted.front() / histogram.width + 1e-9) * histogram.width;

@@ -15,12 +15,13 @@ struct Histogram {
     bool openEnd = false;  // the last bin also counts what lies beyond it
     bool operator==(const Histogram&) const = default;
 };
-// Bins of a nice width, at most `most`; values that are not finite are left out. Values beyond the given quantile
-// (0..1) are counted in the last bin, so that a few outliers do not squeeze the rest.
+// Bins of a round width, at most `most`; values that are not finite are left out. Values
+// beyond the given quantile (0..1) are counted in the last bin, so that a few outliers do
+// not compress the rest.
 Histogram histogramOf(std::span<const double> values, int most, double quantile = 1);
 
-// Lying bars, one below the other, each with its name; or a histogram. Each bar's value is written at it where there is
-// room.
+// Horizontal bars, one below the other, each with its name; or a histogram. Each bar's
+// value is written beside it if there is room.
 class BarPlot : public PlotWidget {
     Q_OBJECT
 
@@ -36,7 +37,8 @@ class BarPlot : public PlotWidget {
     explicit BarPlot(QWidget* parent = nullptr);
 
     void setBars(Bars bars);
-    // Bars without space between them over an axis of `bins`; marks are lines at values of that axis (median, p99).
+    // Bars without space between them over an axis of `bins`; marks are lines at values
+    // of that axis (median, p99).
     void setHistogram(const Histogram& histogram, const AxisSpec& bins, const std::vector<PlotMark>& marks = {});
     void clear();
     void setValueAxis(const AxisSpec& spec);

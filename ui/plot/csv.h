@@ -1,5 +1,6 @@
 #pragma once
-// Comma-separated values (RFC 4180): CRLF, fields quoted where they must be, numbers with a point in every language.
+// Comma-separated values (RFC 4180): CRLF, fields quoted where they must be, numbers with
+// a point in every language.
 
 #include <QString>
 #include <QStringList>
@@ -9,7 +10,7 @@
 namespace offstage::ui {
 
 QString csvNumber(double value);  // up to 12 digits; NaN and infinities are an empty field
-// "copied (bytes)": the title, or the other name where it has none, and the unit the values are in.
+// "copied (bytes)": the title, or the other name if it has none, and the values' unit.
 QString csvHeading(const AxisSpec& spec, const QString& otherwise);
 QString csvLine(const QStringList& fields);
 

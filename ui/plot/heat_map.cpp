@@ -679,7 +679,8 @@ void HeatMap::paintFrame(QPainter& painter) {
 }
 
 void HeatMap::paintData(QPainter& painter) {
-    // Tens of thousands of small rectangles are several times faster as rows of pixels than as calls to fillRect.
+    // Tens of thousands of small rectangles are several times faster as rows of pixels
+    // than as calls of fillRect.
     const Geometry g = geometryNow();
     const double ratio = painter.device()->devicePixelRatioF();
     const auto pixel = [ratio](int layout) { return static_cast<int>(std::lround(layout * ratio)); };
@@ -818,7 +819,8 @@ void HeatMap::paintGlyphs(QPainter& painter, const Geometry& g) {
 }
 
 void HeatMap::ring(QPainter& painter, Cell cell, const QColor& colour, int width) const {
-    // At least seven pixels wide, that the ring of a cell of one pixel is seen; a halo, that it is seen on any colour.
+    // At least seven pixels wide, so that the ring of a cell of one pixel is visible;
+    // with a halo, so that it is visible on any colour.
     QRect inner = rectOf(cell);
     if (inner.isNull()) {
         return;  // zoomed out of sight

@@ -40,8 +40,8 @@ class HeatMap : public PlotWidget {
         }
         int count() const { return (lastRow - firstRow + 1) * (lastColumn - firstColumn + 1); }
     };
-    // One of several kinds of cell. The colour is seriesColour(colour), or the ground's where it is kQuiet: for the
-    // kind that is the rule and should not shout.
+    // One kind of cell. Its colour is seriesColour(colour), or the background's for
+    // kQuiet: for the most usual kind, which should not stand out.
     struct Category {
         static constexpr int kQuiet = -1;
         QString name;
@@ -51,7 +51,8 @@ class HeatMap : public PlotWidget {
         bool operator==(const Category&) const = default;
     };
 
-    // With fewer columns there is nothing to zoom: cells are large enough, and the wheel belongs to the panel around.
+    // With fewer columns zooming is useless: cells are large enough, and the wheel
+    // scrolls the panel around.
     static constexpr int kZoomedColumns = 17;
     static constexpr int kFewestShown = 8;
 
@@ -59,12 +60,14 @@ class HeatMap : public PlotWidget {
 
     // row-major, rows * columns values >= 0; `top` is the value at the end of the scale.
     void setValues(int rows, int columns, std::vector<double> values, double top);
-    // row-major, rows * columns indices into `categories`; one outside is painted as an empty cell.
+    // row-major, rows * columns indices into `categories`; an index outside is painted as
+    // an empty cell.
     void setCategories(int rows, int columns, std::vector<std::uint8_t> kinds, std::vector<Category> categories);
-    // A second value for each cell, 0..1, row-major: 0 fades it almost to the ground (recency). Empty: none is faded;
-    // so is one of a wrong length.
+    // A second value for each cell, 0..1, row-major: 0 fades it almost to the background
+    // (recency). Empty or of a wrong length: no cell is faded.
     void setBrightness(std::vector<double> shares);
-    // Cells with a ring (the experts of a chosen token); those outside the map are left out.
+    // Cells with a ring (the experts of a chosen token); cells outside the map are
+    // ignored.
     void setHighlighted(std::vector<Cell> cells);
     // Signs in the corners of cells, in every channel; those outside the map are left
     // out.
@@ -219,7 +222,8 @@ class HeatMap : public PlotWidget {
     ZoomRange m_zoom;  // over columns
 };
 
-// The scale beside its numbers, with one value marked (the uniform share); or the categories by name.
+// The scale beside its numbers, with one value marked (the uniform share); or the names
+// of the categories.
 class HeatMapLegend : public QWidget {
     Q_OBJECT
 

@@ -77,7 +77,7 @@ void LinePlot::clearPoints() {
 }
 
 void LinePlot::dataChanged() {
-    // The rest waits for the next painting: a thousand points appended before it are looked at once.
+    // The rest is done at the next painting, once for all points appended before it.
     m_zoom.setFull(rangeOfX());
     markStale(Layer::Frame);
 }
@@ -450,7 +450,8 @@ void LinePlot::step(int right, int) {
         setCrosshair(right > 0 ? m_x.lo() : m_x.hi());
         return;
     }
-    // To the next point, but by a pixel at least: with a thousand points to a pixel nothing would seem to move.
+    // Moves to the next point, but at least by a pixel: with a thousand points to a pixel
+    // nothing would seem to move.
     double x = *m_crosshair;
     for (int i = 0; i < std::abs(right); ++i) {
         const double here = m_x.pixelOf(x);

@@ -38,14 +38,16 @@ class LinePlot : public PlotWidget {
     // visible values, and includes 0.
     void setPercentMode(const QString& title = {});
     void setEvents(const std::vector<PlotMark>& events);  // values of x
-    // Numbers to the left get at least the room of this one: plots one below the other begin in one line.
+    // Numbers at the left get at least this label's room: plots one below the other begin
+    // at the same x.
     void setLeastLabel(const QString& label);
     // The highest value in sight, in words at the right above the plot.
     void setNamesHighest(bool names);
     QString highestText() const;
 
     Axis xAxis();
-    // The x of the crosshair, always that of a point; set from outside to link plots, nullopt puts it away.
+    // The x of the crosshair, always that of a point. Other plots set it to link them;
+    // nullopt hides it.
     std::optional<double> crosshair() const { return m_crosshair; }
     void setCrosshair(std::optional<double> x);
 

@@ -14,8 +14,9 @@ class QPainter;
 
 namespace offstage::ui {
 
-// Seven hues after Okabe and Ito (Color Universal Design, 2008), lightened or darkened so that each has 3:1 against the
-// ground of the palette. index >= 0, and goes round.
+// Seven hues after Okabe and Ito (Color Universal Design, 2008), lightened or darkened so
+// that each has 3:1 against the palette's background. index >= 0; larger indices repeat
+// the hues.
 inline constexpr int kSeriesColours = 7;
 QColor seriesColour(int index, const QPalette& palette);
 
@@ -27,9 +28,11 @@ double contrastOf(const QColor& a, const QColor& b);
 QColor mixed(const QColor& a, const QColor& b, double shareOfB);
 
 enum class Pattern { Solid, Diagonal, Dots, BackDiagonal, Horizontal, Cross, Vertical };
-// A pattern for the index-th category; goes round so that colour and pattern together repeat after 49.
+// A pattern for the index-th category; patterns repeat so that colour and pattern
+// together repeat after 49.
 Pattern patternOf(int index);
-// Whether the pattern has ink at this pixel; all repeat after kPatternPeriod pixels in both directions.
+// Whether the pattern is drawn at this pixel; all repeat after kPatternPeriod pixels in
+// both directions.
 inline constexpr int kPatternPeriod = 6;
 bool hasInk(Pattern pattern, int x, int y);
 QColor patternInk(const QColor& colour);

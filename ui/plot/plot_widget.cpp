@@ -24,7 +24,7 @@ namespace {
 constexpr double kZoomPerNotch = 0.8;
 constexpr int kNoticeMs = 4000;
 
-// The wheel belongs to a scroll area around as long as there is something to scroll to, at its end as well.
+// The wheel scrolls the area around, even at its end, if that area can scroll at all.
 bool scrollsAround(const QWidget& plot, Qt::Orientation way) {
     for (const QWidget* around = plot.parentWidget(); around != nullptr; around = around->parentWidget()) {
         if (const auto* area = qobject_cast<const QAbstractScrollArea*>(around)) {

@@ -39,7 +39,8 @@ class PlotWidget : public QWidget {
     // Shown in place of a plot without data.
     void setEmptyText(const QString& text);
 
-    // The plot without crosshair and focus, on the window's ground; ratio: pixels per unit of the layout.
+    // The plot without crosshair and focus, on the window's background; ratio: pixels per
+    // unit of the layout.
     QImage picture(double ratio = 2);
     // The same at this size, independent of the window's size.
     QImage pictureOf(QSize size, double ratio = 2);
@@ -52,7 +53,8 @@ class PlotWidget : public QWidget {
     // Whole file or none; on a failure false, and the notice has the reason.
     bool savePicture(const QString& path);
     bool saveCsv(const QString& path);
-    // Name without folder and ending that the file dialogs suggest; otherwise the accessible name is taken.
+    // The name without folder and ending that file dialogs suggest; by default the
+    // accessible name.
     void setFileName(const QString& name) { m_fileName = name; }
 
     // The numbers at the crosshair, as text; empty where nothing is pointed at.
@@ -118,8 +120,8 @@ class PlotWidget : public QWidget {
     std::vector<Tick> leftTicks(const AxisSpec& spec, Range range, int top, int bottom) const;
     // The area of a plot with these numbers to its left.
     QRect areaBeside(const std::vector<Tick>& ticks, int top, int bottom) const;
-    // Lines of the grid across the area, their numbers to its left, and the axis' caption above, from
-    // captionTop on.
+    // Paints lines of the grid across the area, their numbers to its left, and the axis'
+    // caption above, from captionTop on.
     void paintLeftAxis(QPainter& painter, const Axis& axis, const std::vector<Tick>& ticks, const QRect& area,
                        int captionTop) const;
     // The room of an axis below the area: a line for its numbers, and one more for a
@@ -131,8 +133,8 @@ class PlotWidget : public QWidget {
         QString label;  // that number
     };
     std::vector<BottomTick> bottomTicks(const Axis& axis, const QRect& area) const;
-    // Vertical lines of the grid, numbers below the area, and the axis' caption at their right end,
-    // or below them where bottomAxisHeight() was left.
+    // Paints vertical lines of the grid, numbers below the area, and the axis' caption at
+    // their right end, or below them if bottomAxisHeight() left room there.
     void paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const;
 
     bool event(QEvent* event) override;

@@ -158,7 +158,7 @@ void StackedBar::layOut() {
     m_x = Axis({QString(), m_unit}, 0, end(), m_area.left(), m_area.right() + 1);
 }
 
-// Of the parts, from left to right, and last of the free part.
+// The pixel widths of the parts, from left to right, and then of the free part.
 std::vector<double> StackedBar::widthsOf(int row) const {
     std::vector<double> widths;
     double from = 0;

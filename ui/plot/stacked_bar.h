@@ -84,7 +84,8 @@ class StackedBar : public PlotWidget {
 
   private:
     const Row& rowAt(int row) const { return m_rows[static_cast<size_t>(row)]; }
-    // Name and size on a part, as much as fits; `ground` is laid under the letters where it is valid.
+    // Paints a part's name and size, as much as fits; `ground` is painted under the
+    // letters if it is valid.
     void writeUpon(QPainter& painter, const QRectF& rect, const QString& name, const QString& size, const QColor& ink,
                    const QColor& ground = {}) const;
     double end() const;

@@ -116,7 +116,8 @@ QRectF TimelinePlot::rectOf(int span) {
 }
 
 std::optional<int> TimelinePlot::spanAtTime(const Track& track, double from_us, double to_us) const {
-    // From the last that begins in time, back as long as any earlier one could still reach here.
+    // Searches backwards from the last span that begins in time, as long as an earlier
+    // span could still reach here.
     auto at = std::upper_bound(track.spans.begin(), track.spans.end(), to_us,
                                [this](double time, int i) { return time < m_spans[static_cast<size_t>(i)].begin_us; }) -
               track.spans.begin();

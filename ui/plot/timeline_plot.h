@@ -6,8 +6,8 @@
 
 namespace offstage::ui {
 
-// Spans of time in lanes (CPU, copy, GPU), in microseconds. Measured spans are filled; predicted ones are outlines on a
-// narrower track beneath them.
+// Spans of time in lanes (CPU, copy, GPU), in microseconds. Measured spans are filled;
+// predicted ones are outlines on a narrower track beneath them.
 class TimelinePlot : public PlotWidget {
     Q_OBJECT
 
@@ -57,7 +57,8 @@ class TimelinePlot : public PlotWidget {
     void zoomChanged() override;
     std::optional<double> keyZoomCentre() const override;
     void pointAt(std::optional<QPoint> at) override;
-    // Left and right: the previous and next span of the lane; up and down: the nearest span of the next lane.
+    // Left and right: the previous and next span of the lane; up and down: the nearest
+    // span of the next lane.
     void step(int right, int down) override;
     void click(Qt::MouseButton button) override;
 

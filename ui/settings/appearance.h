@@ -15,7 +15,8 @@ class Appearance : public QObject {
     Q_OBJECT
 
   public:
-    // Nothing is applied before apply(). `theme`: named on the command line, holds until another is chosen.
+    // Nothing is applied before apply(). `theme`: from the command line; it holds until
+    // the user chooses another.
     explicit Appearance(std::optional<Theme> theme = std::nullopt, QObject* parent = nullptr);
 
     void apply();

@@ -35,7 +35,8 @@ class KeyBindings : public QObject {
     // Why these keys cannot be a shortcut, a whole sentence; empty: they can.
     static QString refusal(const QKeySequence& keys);
 
-    // Takes the keys away from the command that has them. Empty: no shortcut. Keys that are refused change nothing.
+    // Removes the keys from the command that has them. Empty: no shortcut. Refused keys
+    // change nothing.
     void set(const QString& id, const QKeySequence& keys);
     // Back to the program's own.
     void reset(const QString& id);

@@ -14,8 +14,8 @@ namespace offstage::ui {
 class KeyBindings;
 class KeyEdit;
 
-// Every command of the menus with its keys, which can be changed. Keys that belong to another command are refused with
-// its name; a button takes them from there.
+// Every command of the menus with its keys, which the user can change. Keys that belong
+// to another command are refused with its name; a button takes them from that command.
 class KeysPage : public QWidget {
     Q_OBJECT
 

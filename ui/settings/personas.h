@@ -41,8 +41,9 @@ class Personas : public QObject {
     void rename(const QString& id, const QString& name);
     void remove(const QString& id);
 
-    // {"format": "offstage.personas", "version": 1, "personas": [{"name", "system_prompt", "sampling", "model",
-    // "model_name"}]}; sampling and model where there are any.
+    // {"format": "offstage.personas", "version": 1, "personas": [{"name",
+    // "system_prompt", "sampling", "model", "model_name"}]}; sampling and model only if
+    // set.
     static QByteArray toJson(const QList<Persona>& personas);
     // Adds a file's personas; one of the same name is replaced. Returns their number;
     // `problem`: a whole sentence if the file cannot be read, and then nothing has

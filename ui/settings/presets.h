@@ -1,5 +1,6 @@
 #pragma once
-// Presets of sampling of one's own, beside the built-in ones: kept in QSettings as JSON, a list of objects with "name".
+// The user's own presets of sampling, beside the built-in ones: kept in QSettings as
+// JSON, a list of objects with "name".
 
 #include <QList>
 #include <QString>

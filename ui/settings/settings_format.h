@@ -12,8 +12,9 @@ namespace offstage::ui {
 // file, and QSettings::status() is AccessError.
 QSettings::Format settingsFormat();
 
-// Makes it that of every QSettings from now on. At the first start, settings of Qt's own format are taken over. Once,
-// when the program has its name and before the first QSettings.
+// Makes it the format of every QSettings from now on. At the first start it takes over
+// settings of Qt's own format. Call it once, after the program's name is set and before
+// the first QSettings.
 void useSettingsFormat();
 
 }  // namespace offstage::ui

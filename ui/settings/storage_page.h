@@ -40,7 +40,8 @@ class StoragePage : public QWidget {
     QPushButton& cacheButton() const { return *m_changeCache; }
     QPushButton& usualCacheButton() const { return *m_usualCache; }
     QString cacheText() const;  // the present folder of caches, and that from the next start on
-    // As by cacheButton(): caches are kept in this folder from the next start on; empty: where they usually are.
+    // The action of cacheButton(): from the next start on, caches are kept in this
+    // folder; empty: in the usual one.
     void chooseCache(const QString& folder);
 
     const QList<StoredThing>& things() const { return m_things; }

@@ -5,8 +5,8 @@
 
 namespace offstage::ui {
 
-// A ring around a widget that has no room for one within: it lies over the scroll area or window that the widget is in,
-// and goes where the widget goes. Takes no events.
+// A focus ring around a widget that has no room for one inside: it lies over the scroll
+// area or window of the widget and moves with the widget. Takes no events.
 class FocusRing : public QWidget {
     Q_OBJECT
 

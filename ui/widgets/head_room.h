@@ -6,8 +6,8 @@ class QTableView;
 
 namespace offstage::ui {
 
-// Keeps a table's columns and rows in proportion to its text, and no column narrower than its heading: widths that were
-// worked out once are too small for larger text. Belongs to the table.
+// Keeps a table's columns and rows in proportion to its text, and no column narrower than
+// its heading: fixed widths would be too small for larger text. The table owns it.
 class HeadRoom : public QObject {
     Q_OBJECT
 

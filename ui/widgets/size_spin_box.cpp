@@ -18,7 +18,8 @@ constexpr int kKeptDecimals = 12;
 constexpr int kMoreShown = 3;  // used if fewer would be off by a thousandth
 constexpr int kRefusalMs = 6000;
 
-// As the locale writes numbers, else as programs do: "0.5" is understood in German as well.
+// Reads numbers as the locale writes them, or else as programs do: "0.5" is understood in
+// German too.
 std::optional<double> numberIn(const QLocale& locale, const QString& text) {
     bool ok = false;
     double number = locale.toDouble(text, &ok);

@@ -19,7 +19,7 @@ class SizeSpinBox : public QDoubleSpinBox {
   public:
     explicit SizeSpinBox(QWidget* parent = nullptr);
 
-    // The number counts units of so many bytes, shown as `text` behind it; 0: it is a plain number.
+    // The number counts units of `bytes`, shown as `text` after it; 0: a plain number.
     void setUnit(quint64 bytes, const QString& text);
     // Shown decimals; a typed number keeps its exact value.
     void setShownDecimals(int decimals);

@@ -8,7 +8,8 @@ namespace offstage::ui {
 
 class SizeSpinBox;
 
-// A number that is set roughly with a slider and exactly with a spin box beside it. GUI thread only.
+// A number that the user sets roughly with a slider and exactly with a spin box beside
+// it. GUI thread only.
 class ValueSlider : public QWidget {
     Q_OBJECT
 
@@ -18,7 +19,8 @@ class ValueSlider : public QWidget {
 
     // lo < hi. The value stays where it is, or goes to the nearer end.
     void setRange(double lo, double hi, double step, int decimals);
-    // Bytes in a unit that suits the largest: MiB below 8 GiB, GiB from there on; value() stays in bytes.
+    // Bytes in a unit that suits the largest value: MiB below 8 GiB, GiB from there on;
+    // value() is always in bytes.
     void setByteRange(quint64 lo, quint64 hi);
     // Stands in the place of the lowest value.
     void setLowestText(const QString& text);

@@ -81,9 +81,10 @@ class MainWindow : public QMainWindow {
 
     // On the chosen device.
     void openModel(const QString& model);
-    // Opens the model that is open again, on another device. vramBytes 0: all that it has to give.
+    // Opens the open model again, on another device. vramBytes 0: all memory that the
+    // device has.
     void useDevice(const QString& device, quint64 vramBytes = 0);
-    // An emulated GPU, so small that the demo model does not fit into its memory: experts come and go.
+    // An emulated GPU that is too small for the demo model: experts come and go.
     void tryEmulatedGpu();
     const DeviceChoices& devices() const { return m_devices; }
     // Sends it now, or as soon as the model is ready.

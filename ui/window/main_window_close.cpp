@@ -20,7 +20,8 @@ namespace offstage::ui {
 
 namespace {
 
-// A second click on the window's cross that follows sooner was made before the question could be read.
+// A second click on the window's close button within this time does not count: the user
+// cannot have read the question yet.
 constexpr int kReadingTimeMs = 1000;
 // A session's end that did not come after all is forgotten.
 constexpr int kSessionEndMs = 60'000;

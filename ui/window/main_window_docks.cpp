@@ -1,4 +1,4 @@
-// MainWindow's docks: the panels, where they stand at first, and how they come back there.
+// MainWindow's docks: the panels, their first places, and how they return there.
 #include <algorithm>
 #include <map>
 

@@ -331,7 +331,7 @@ void MainWindow::noteSetup() {
 void MainWindow::refreshSetup() {
     const std::optional<ConversationSetup> setup = ConversationSetups::of(m_chat.current());
     const engine::LoadRequest& load = m_engine.loadRequest();
-    // During a comparison plan B is in force for a while; no conversation goes on with that.
+    // During a comparison plan B is in force for a while; no conversation may use it.
     const bool isReady = m_engine.state() == EngineController::State::Ready && !m_benchmark->runner().isRunning();
     const std::optional<ConversationSetup> now = isReady ? std::optional(setupNow()) : std::nullopt;
     const bool isAnother =

@@ -416,7 +416,8 @@ void MainWindow::refreshRecent() {
     }
     if (!m_recent.models().isEmpty()) {
         m_recentMenu->addSeparator();
-        // Queued: clearing fills this menu anew, and would take the chosen entry away under its own click.
+        // Queued: clearing rebuilds this menu, which would delete the chosen entry during
+        // its own click.
         auto* clear = m_recentMenu->addAction(tr("Clear the list"));
         connect(clear, &QAction::triggered, &m_recent, &RecentModels::clear, Qt::QueuedConnection);
     }

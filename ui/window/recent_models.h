@@ -5,7 +5,8 @@
 
 namespace offstage::ui {
 
-// The models opened lately, the latest first, kept in QSettings. A missing one stays: its disk may come back.
+// The models opened lately, the latest first, kept in QSettings. A missing one stays: its
+// disk may be connected again.
 class RecentModels : public QObject {
     Q_OBJECT
 

@@ -103,7 +103,8 @@ QString StatusLine::thetaText() const {
 QString StatusLine::speedText() const {
     return m_speed->text();
 }
-// In a narrow window the model's name, which the tool bar has too, leaves its room to the numbers.
+// In a narrow window the numbers take the room of the model's name, which the tool bar
+// shows too.
 bool StatusLine::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize) {
         const int width = static_cast<QResizeEvent*>(event)->size().width();

@@ -17,10 +17,11 @@ class UnsavedBar : public QFrame {
   public:
     explicit UnsavedBar(QWidget* parent = nullptr);
 
-    // `sentence`: why conversations are not saved, and what becomes of them. `fileOffered`: there is something to put
-    // into a file.
+    // `sentence`: why conversations are not saved, and what happens to them.
+    // `fileOffered`: there is something to save to a file.
     void tell(const QString& sentence, bool fileOffered);
-    // Shall the window close all the same? `reason`: why it could not be saved; may be empty.
+    // Asks whether the window should close anyway. `reason`: why it could not be saved;
+    // may be empty.
     void ask(const QString& reason, bool fileOffered);
     bool isAsking() const { return m_asking; }  // until tell() or takeBack()
     void takeBack();                            // hides
