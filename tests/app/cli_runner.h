@@ -62,7 +62,8 @@ inline QStringList words(const QString& line, const QStringList& values = {}) {
     return words;
 }
 
-// In a shell, for what only a shell does: redirections and limits. `script` runs the program as "$0" "$@".
+// Runs in a shell, to test redirections and limits. `script` runs the program as "$0"
+// "$@".
 inline CliOutcome runInShell(const QString& script, const QStringList& arguments, const QByteArray& input = {},
                              const QString& cacheHome = {}) {
     return runProgram(QStringLiteral("sh"), QStringList{QStringLiteral("-c"), script, cliProgram()} + arguments, input,

@@ -378,8 +378,8 @@ class TestCli : public QObject {
             const double value = json[QLatin1String(key)].toDouble();
             QVERIFY2(value > 0 || is_limit, key);
         }
-        // Embedding row, qkv, output, norms, gate, two experts of four in each of 3 layers, the final norm and the
-        // head.
+        // Embedding row, qkv, output, norms, gate, two experts of four in each of 3
+        // layers, the final norm and the head.
         const double layer = (32 + 2 * 16) * 32 + 32 * 32 + 2 * 32 + 4 * 32 + 2 * 3 * 32 * 48;
         QCOMPARE(json[QLatin1String("active_weight_bytes_per_token")].toDouble(), 4 * (32 + 3 * layer + 32 + 48 * 32));
         const double gigabytes = json[QLatin1String("active_weight_bytes_per_token")].toDouble() *
@@ -522,7 +522,8 @@ class TestCli : public QObject {
     }
 
     void thinking_isPrintedApart_andChosen() {
-        // The demo model with a template that begins each reply with a thought, unless that is switched off.
+        // The demo model with a template that begins each reply with a thought unless the
+        // thought is switched off.
         const QTemporaryDir folder;
         for (const char* name : {"config.json", "model.safetensors", "tokenizer.model", "tokenizer_config.json",
                                  "special_tokens_map.json", "generation_config.json"}) {

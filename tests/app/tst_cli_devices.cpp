@@ -1,5 +1,5 @@
-// offstage-cli on devices: budgets, policies, beams, profiles, plans, calibrations and scenarios, on the demo model and
-// an emulated GPU with a few MiB.
+// offstage-cli on devices: budgets, policies, beams, profiles, plans, calibrations and
+// scenarios, on the demo model and an emulated GPU with a few MiB.
 
 #include <cmath>
 
@@ -277,7 +277,8 @@ class TestCliDevices : public QObject {
         QVERIFY(known[QLatin1String("expected_hit_rate")].toDouble() > share);
     }
 
-    // Shorter windows count the same tokens (the demo model's tokenizer adds no BOS), which see less before them.
+    // Shorter windows count the same tokens (the demo model's tokenizer adds no BOS),
+    // with less context before them.
     void profile_windows_areTheContexts() {
         const QString text = home_.filePath(QStringLiteral("text.txt"));
         QFile file(text);
@@ -330,7 +331,8 @@ class TestCliDevices : public QObject {
         QVERIFY(loaded[QLatin1String("vram_high_water_bytes")].toDouble() <= parts);
     }
 
-    // Shapes are enough: of a folder with nothing but config.json, and of a model far larger than this machine.
+    // Shapes are enough: of a folder with only config.json, and of a model far larger
+    // than this machine.
     void plan_needsNoWeights() {
         QTemporaryDir folder;
         QVERIFY(QFile::copy(kDemo + QStringLiteral("/config.json"), folder.filePath(QStringLiteral("config.json"))));

@@ -42,7 +42,8 @@ class TestCliRecall : public QObject {
         const QJsonObject measured = recall.json();
         const int n_tokens = measured[QLatin1String("n_tokens")].toInt();
         QVERIFY(n_tokens > 10);
-        // 1 and 2 layers ahead, 2 and 3 guesses; the demo model has not 10 layers ahead of any.
+        // 1 and 2 layers ahead, 2 and 3 guesses; in the demo model no layer has another
+        // 10 layers after it.
         QCOMPARE(measured[QLatin1String("ahead")].toArray().size(), 4);
         QFile svg(picture);
         QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().startsWith("<svg "));

@@ -103,7 +103,8 @@ class TestCliStreams : public QObject {
         QVERIFY2(!outcome.err.contains("offstage-cli:"), outcome.err.constData());
     }
 
-    // The answer has some twenty tokens; none is computed after the first that could not be written.
+    // The answer has some twenty tokens; after the first that could not be written none
+    // is computed.
     void fullOutput_endsTheAnswerAtItsFirstPiece() {
         const QTemporaryDir folder;
         const QString trace = folder.filePath(QStringLiteral("trace"));
@@ -201,7 +202,8 @@ class TestCliStreams : public QObject {
         QFETCH(int, kilobytes);
         const QTemporaryDir cache;
         const QString script = QStringLiteral("ulimit -c 0; ulimit -v %1; exec \"$0\" \"$@\"").arg(kilobytes);
-        // Threads need addresses, too; one command shows it, since they wait for a busy machine most of the time.
+        // Threads need addresses too. One command shows it: the tests of a limit wait for
+        // a busy machine most of the time.
         const QString two_threads = QStringLiteral("export OFFSTAGE_THREADS=2; ");
         const QString demo = QStringLiteral(" --model ") + kDemo;
         // The system's libraries before main() are not under test.

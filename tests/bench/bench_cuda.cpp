@@ -1,6 +1,7 @@
-// The CUDA backend's operations on the GPU of this machine, through the engine's interface. Times are the device's own,
-// between two events. Beside every figure stands the limit measured in the same run: the device's bandwidth (see
-// device_gbps()) or the bus (a plain copy of pinned memory).
+// The CUDA backend's operations on this machine's GPU, through the engine's interface.
+// Times are the device's, between two events. Beside every figure it prints the limit
+// measured in the same run: the device's bandwidth (see device_gbps()) or the bus (a plain
+// copy of pinned memory).
 //
 //   bench_cuda --benchmark_filter=expert
 
@@ -143,7 +144,8 @@ class Stage {
     double bus_gbps_ = 0;
 };
 
-// Runs `work(i)` per iteration, which reads so many bytes, and compares with the device's bandwidth.
+// Runs `work(i)`, which reads this many bytes, once per iteration, and compares with the
+// device's bandwidth.
 void count(benchmark::State& state, Stage& stage, double bytes, double flops, const std::function<void(int)>& work) {
     constexpr int kCalls = 20;  // in an interval: one takes little longer than to start it
     const double limit = stage.device_gbps();
@@ -174,7 +176,8 @@ void matvec(benchmark::State& state, Stage& stage, WeightType type, std::int64_t
     const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_tokens * kHidden) * 4);
     const DeviceBlock y = stage.zeros(static_cast<std::size_t>(n_tokens * n_rows) * 4);
     const auto bytes = static_cast<double>(n_rows) * static_cast<double>(kernels::row_bytes(type, kHidden));
-    // Another weight each time, over all the memory that the experts take: no cache holds that.
+    // Uses another weight each time, over all the memory of the experts: no cache
+    // contains that.
     const std::size_t places = kExpertBytes / static_cast<std::size_t>(bytes);
     count(state, stage, bytes, 0, [&](int i) {
         const auto turn = static_cast<std::size_t>(i);
@@ -332,8 +335,9 @@ void rotate(benchmark::State& state, Stage& stage, std::int64_t n_tokens) {
     });
 }
 
-// One token through layers of Mixtral's shapes, all experts resident and the choice left on the device, over 512 keys:
-// as CUDA graphs, or started kernel by kernel. "host us": until all of it was started.
+// One token through layers of Mixtral's shapes, all experts resident and the choice kept
+// on the device, over 512 keys: as CUDA graphs, or started kernel by kernel. "host us":
+// the time until all of it was started.
 void decode(benchmark::State& state, Stage& stage, WeightType type, bool graphs) {
     constexpr std::int64_t kLayers = 8;
     constexpr std::int64_t kPast = 512;
@@ -344,7 +348,8 @@ void decode(benchmark::State& state, Stage& stage, WeightType type, bool graphs)
     const kernels::KvShape kv = kernels::kv_shape_of(kLayers, kAttention);
     const auto n_blocks = static_cast<std::size_t>(kPast / kernels::kKvBlockTokens + 1);
     const DeviceBlock cache = stage.zeros(n_blocks * static_cast<std::size_t>(kv.block_bytes()));
-    // The KV cache's blocks, the experts', and in words: the past, the rows' tokens, the rows in order.
+    // The KV cache's blocks, the experts', and in words: the past, the rows' tokens, the
+    // rows in order.
     std::vector<std::byte*> addresses;
     for (std::size_t b = 0; b < n_blocks; ++b) {
         addresses.push_back(cache.data() + b * static_cast<std::size_t>(kv.block_bytes()));

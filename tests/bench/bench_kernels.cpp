@@ -39,14 +39,15 @@ constexpr WeightType kBlockTypes[] = {WeightType::kQ8_0,  WeightType::kQ4_0,  We
                                       WeightType::kIq4Nl, WeightType::kIq4Xs, WeightType::kIq3S,   WeightType::kIq3Xxs,
                                       WeightType::kIq2S,  WeightType::kIq2Xs, WeightType::kIq2Xxs, WeightType::kMxfp4};
 
-// One allocation for all benchmarks: filling a gibibyte takes longer than reading it. Its bytes make small numbers of
-// every type, packed or not.
+// One allocation for all benchmarks: filling a gibibyte takes longer than reading it. Its
+// bytes are small numbers in every type, packed or not.
 const Bf16* weights() {
     static const std::vector<Bf16> values(kWeightBytes / 2, Bf16{0x3c00});
     return values.data();
 }
 
-// Read bandwidth for the pool, measured between the repetitions of the benchmark that it is compared with.
+// Read bandwidth of the pool, measured between the repetitions of the benchmark that it
+// is compared with.
 class BandwidthBeside {
   public:
     explicit BandwidthBeside(ThreadPool& pool) : probe_(pool) {}
@@ -229,7 +230,8 @@ void attention(benchmark::State& state, InstructionSet set, KvType type, Scores 
                                                    benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// One expert's products as the engine forms them: strided weights, a different expert each time.
+// One expert's products in the engine's form: strided weights, a different expert each
+// time.
 void gemm(benchmark::State& state, GemmMode mode, GemmLayout layout, WeightType type, int n_threads,
           std::int64_t n_tokens) {
     ThreadPool pool(n_threads);

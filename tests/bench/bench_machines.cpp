@@ -110,7 +110,8 @@ class Namespaces {
     const std::size_t n_;
 };
 
-// A share of one core that some processes have together, by control groups (version 1 or 2; needs root).
+// Limits some processes together to a share of one core, by control groups (version 1 or
+// 2; needs root).
 class CpuShare {
   public:
     explicit CpuShare(int percent) {
@@ -444,7 +445,8 @@ Work per(const Work& before, const Work& after, double n) {
     return {of(before.here, after.here), of(before.there, after.there)};
 }
 
-// The thread that calls, which makes the steps: on a core, and ready for one, as the kernel counts it.
+// The times of the calling thread, which makes the steps: running on a core, and ready to
+// run, as the kernel counts them.
 struct EngineThread {
     double cpu_us = 0, ready_us = 0;
 };

@@ -41,7 +41,8 @@ namespace {
 
 constexpr int kSettleMs = 600;
 
-// The desktop's card, with operations that take so long to begin that a token of the demo model takes about 10 ms.
+// The desktop's card, with such long operation starts that a token of the demo model
+// takes about 10 ms.
 QString slowProfile(const QString& folder) {
     QFile from(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/hardware/rtx-3060-desktop.json"));
     if (!from.open(QIODevice::ReadOnly)) {

@@ -264,7 +264,8 @@ void BlockRunner::State::run_block(int n_threads) {
     if (alive > 0 && !faulted) report_deadlock();
 }
 
-// ---- addresses that are not there: a GPU's kernel ends then, and the context with it, not the program.
+// ---- missing addresses: on a GPU they end the kernel and the context, but not the
+// program.
 #if defined(__x86_64__) && !defined(OFFSTAGE_FIBERS_AMONG_CHECKED) && !defined(__SANITIZE_THREAD__)
 namespace {
 

@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA backend with its very kernels, on a CUDA that runs on the host (tests/cuda_host):
-// no GPU is needed, and none is tested.
+// The CUDA backend with its real kernels, on a CUDA that runs on the host
+// (tests/cuda_host): no GPU is needed, and none is tested.
 
 #include <cstdint>
 #include <memory>

@@ -39,8 +39,8 @@ class GgufWriter {
         return *this;
     }
 
-    // `shape`: row-major, the innermost dimension last. `type`: ggml's number. `data`: any
-    // number of bytes.
+    // `shape`: row-major, the innermost dimension last. `type`: ggml's number. `data`:
+    // any number of bytes.
     GgufWriter& add_tensor(const std::string& name, const std::vector<std::uint64_t>& shape, std::uint32_t type,
                            std::string_view data) {
         tensors_.push_back({name, shape, type, std::string(data)});

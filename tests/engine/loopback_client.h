@@ -1,6 +1,6 @@
 #pragma once
-// A client of HTTP servers on this computer, made of nothing but a socket: it can be as slow, as wrong and as sudden as
-// real ones are. The only file of the tests that opens sockets.
+// A client of HTTP servers on this computer that uses only a socket: it can be as slow,
+// as wrong and as sudden as real ones. The only file of the tests that opens sockets.
 
 #include <arpa/inet.h>
 #include <array>

@@ -77,8 +77,9 @@ class LoopbackRelay {
         const std::scoped_lock lock(mutex_);
         for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
     }
-    // Calls once, on the relay's thread, when so many more bytes have come in from either end; what came before
-    // arrives still. is_cut: and ends that connection there, so that a message ends in its middle.
+    // Calls `call` once, on the relay's thread, after this many more bytes have come in
+    // from either end; the bytes before still arrive. is_cut: ends that connection there
+    // too, so that a message ends in its middle.
     void at(std::uint64_t more_bytes, bool is_cut, std::function<void()> call) {
         const std::scoped_lock lock(moment_mutex_);
         moment_ = {bytes_ + more_bytes, is_cut, std::move(call)};

@@ -31,8 +31,8 @@ inline std::uint32_t number_of(kernels::WeightType type) {
     }
 }
 
-// Qwen3-MoE with random weights as a quantizer mixes them: down, values and logits in more
-// bits than the rest, layers of several kinds.
+// Qwen3-MoE with random weights, mixed like a quantizer's: down, values and logits in
+// more bits than the rest, layers of several kinds.
 inline void write_mixed_gguf(const std::string& path) {
     constexpr std::uint64_t kVocab = 48, kHidden = 256, kFfn = 256, kExperts = 6, kHeads = 4, kKvHeads = 2, kDim = 64;
     GgufWriter writer;

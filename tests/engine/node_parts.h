@@ -90,7 +90,8 @@ class NodeInProcess {
         std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
         std::function<bool()> connects;                           // false: no answer
         std::function<void(const engine::ToNode& message)> sees;  // a desktop's messages
-        // It computes so many times as slowly: the thread that has computed waits for the rest.
+        // The machine computes this many times as slowly: the computing thread waits for
+        // the rest.
         std::atomic<double> slow_factor = 1;
         // It is of an earlier version: it neither reads nor sends message fields that are
         // new.
@@ -189,7 +190,8 @@ class NodeInProcess {
     QueuedChannels channels_;
 };
 
-// The network between nodes of one process: who has been given a place here can be reached by the others.
+// The network between nodes of one process: only nodes with a place here can be reached
+// by the others.
 class NodeNetwork {
   public:
     // false: it is lost on its way, in either direction. Any thread.
@@ -308,8 +310,8 @@ struct OneNode {
     NodeInProcess node;
 };
 
-// least_answer_s: short where a node falls silent, and long enough for a busy machine elsewhere. Costs stay those of
-// the connection's beginning, and so do shares.
+// least_answer_s: short in tests with a silent node, otherwise long enough for a busy
+// machine. Costs stay those measured at the connection, and so do shares.
 inline engine::JoinSettings quickToReturn(double least_answer_s = 10) {
     engine::JoinSettings settings;
     settings.patience.least_answer_s = least_answer_s;
@@ -357,7 +359,8 @@ inline std::vector<float> nodeLogits(engine::LoadedModel& model, int n_tokens = 
     return all;
 }
 
-// Rows that experts compute meanwhile: of the prompt's tokens the last layer takes the last one.
+// The rows of experts meanwhile: for a prompt the last layer computes only the last
+// token.
 inline std::uint64_t nodeRows(const engine::LoadedModel& model, int n_tokens = 12) {
     const engine::ExpertGrid& grid = model.spec().experts;
     const std::int64_t of_prompt = kNodePrompt * (grid.n_layers - 1) + 1;

@@ -72,7 +72,8 @@ class NodeProcess {
         return m_out;
     }
     const engine::PairedPeer& peer() const { return m_peer; }
-    // By way of `port` of this machine, if that is not 0; other nodes by way of node_port, or as it is.
+    // Connects through `port` of this machine if that is not 0; to other nodes through
+    // node_port, or directly.
     engine::NodeAddress address(const std::filesystem::path& desktop, std::uint16_t port = 0,
                                 std::uint16_t node_port = 0) const {
         engine::PairedPeer peer = m_peer;

@@ -110,7 +110,8 @@ struct ReplanSetup {
         const std::int64_t staging = n < 64 ? 2 : 0;
         return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * expert_bytes_ + 4096;
     }
-    // The formats are set at once: for references that compute on the CPU, between two steps.
+    // Sets the formats at once, between two steps: for references that compute on the
+    // CPU.
     static void setFormats(engine::LoadedModel& model, const std::vector<kernels::WeightType>& formats) {
         engine::ExpertStore& experts = model.experts();
         for (std::size_t i = 0; i < experts.size(); ++i) {

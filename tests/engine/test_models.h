@@ -1,5 +1,6 @@
 #pragma once
-// The models that engine tests run on: tiny random checkpoints with golden logits, and the demo model.
+// The models that engine tests run on: tiny random checkpoints with golden logits, and
+// the demo model.
 
 #include <cmath>
 #include <span>

@@ -1,4 +1,5 @@
-// Beam search against transformers: its arithmetic on toy language models, and whole on the demo model.
+// Beam search against transformers: its arithmetic on toy language models, and a whole
+// search on the demo model.
 
 #include <limits>
 
@@ -41,7 +42,8 @@ std::uint32_t scramble(std::uint32_t value) {
     return value ^ value >> 16;
 }
 
-// The language model of make_beam_golden.py: a hash of all tokens so far gives the logits.
+// The language model of make_beam_golden.py: a hash of all tokens so far gives the
+// logits.
 struct Toy {
     std::uint32_t seed = 0;
     int vocab_size = 40;
@@ -59,7 +61,8 @@ struct Toy {
     }
 };
 
-// Feeds the search as a session does: parents' tokens continued by each branch's token. `after_step` may end it.
+// Feeds the search like a session: the parents' tokens, continued by each branch's token.
+// `after_step` may end it.
 template <typename AfterStep>
 void drive(BeamSearch& search, const Toy& toy, const std::vector<TokenId>& prompt, const AfterStep& after_step) {
     std::vector<std::vector<TokenId>> live = {prompt};
@@ -142,7 +145,7 @@ class TestBeamSearch : public QObject {
             for (const auto& value : cases) {
                 const QJsonObject wanted = value.toObject();
                 if (offstage::test::kSanitized && nth++ % 9 != 0) continue;
-                // The arithmetic is the same on both: one penalty is enough on the second.
+                // The arithmetic is the same on both: the second needs only one penalty.
                 if (device != QLatin1String("cpu") && wanted[QLatin1String("length_penalty")].toDouble() != 1) continue;
                 QTest::addRow("%s: %s width %d, penalty %.0f", qPrintable(device),
                               qPrintable(wanted[QLatin1String("prompt")].toString()),
@@ -187,7 +190,8 @@ class TestBeamSearch : public QObject {
         }
     }
 
-    // With as many beams as there are sequences nothing is pruned: the answers are the best of all sequences.
+    // With as many beams as sequences nothing is pruned: the answers are the best of all
+    // sequences.
     void widthOfAllSequences_findsTheBestOfAll() {
         const Toy toy{11, 4, {0}, 0.5f};
         const std::int64_t length = 3;  // tokens 1 .. 3 continue, 0 ends: 3 + 9 live beams at most

@@ -183,15 +183,16 @@ class TestCachePolicy : public QObject {
         QCOMPARE(chosen(*fresh, {0, 3}, Keys{{0, 0}}), (ExpertKey{0, 0}));
     }
 
-    // The property it has its name for: a scan of experts that are used once each flushes the least recently used, but
-    // not the hot ones.
+    // The property that gives it its name: a scan of experts that are used once each
+    // evicts the least recently used, but not the hot ones.
     void slru_keepsTheHotOnes_throughAScan() {
         const auto slru = make(CacheKind::kSlru);
         const auto lru = make(CacheKind::kLru);
         Keys in_slru, in_lru;
         for (std::int32_t i = 0; i < 8; ++i) in_slru.push_back({0, i});
         in_lru = in_slru;
-        // 0 and 1 are used at every step, 2..7 sometimes; then 24 experts of other layers once each.
+        // 0 and 1 are used at every step, 2..7 sometimes; then 24 experts of other layers
+        // once each.
         std::vector<Keys> steps;
         for (std::int32_t i = 0; i < 60; ++i) steps.push_back({{0, 0}, {0, 1}, {0, 2 + i % 6}});
         run(*slru, in_slru, steps);

@@ -1,4 +1,5 @@
-// Replaying routing on caches: counted by hand on small traces, and the bound that no policy passes.
+// Replays routing on caches: compared with counts by hand on small traces, and with the
+// bound that no policy exceeds.
 
 #include <cmath>
 #include <random>
@@ -206,7 +207,8 @@ class TestCacheReplay : public QObject {
             QCOMPARE(b.admissions, a.admissions);
             QCOMPARE(a.guessed_copies, std::uint64_t{0});
             QVERIFY(b.guessed_used > 0 && b.guessed_used < b.guessed_copies);
-            // Every call of layers 1 and 2 in steps of one token was guessed by half: its second expert.
+            // Half of every call of layers 1 and 2 was guessed in steps of one token: its
+            // second expert.
             std::uint64_t missed = 0;
             for (std::size_t layer = 1; layer < 3; ++layer) missed += b.layers[layer].calls - b.layers[layer].hits;
             QVERIFY(b.guessed_used <= missed);

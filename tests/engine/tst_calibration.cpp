@@ -41,8 +41,8 @@ ExpertGrid grid(std::int64_t ffn_dim = kFfn) {
     return grid;
 }
 
-// Slow enough that every figure is far above the launches; the host is accounted as well, so nothing depends on this
-// machine's speed.
+// So slow that every figure is far above the launches. The host is accounted too, so that
+// nothing depends on this machine's speed.
 HardwareProfile profile() {
     HardwareProfile p;
     p.id = "test";
@@ -161,7 +161,8 @@ double executed_us(Fixture& f, const Schedule& schedule) {
     HostWork work;
     for (const Assignment& a : schedule.assignments) {
         if (a.way != Way::kCpu) continue;
-        // By the roofline of each expert, as the host's profile takes it: times, not bytes, add up.
+        // By the roofline of each expert, from the host's profile: times add up, not
+        // bytes.
         cpu_calls.push_back({f.experts[static_cast<std::size_t>(a.expert) % kExperts], row, a.n_tokens});
         row += a.n_tokens;
     }
@@ -295,7 +296,8 @@ class TestCalibration : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // Else one expert's weights would stay in the device's cache, and be measured at its speed.
+    // Otherwise one expert's weights would stay in the device's cache and be measured at
+    // the cache's speed.
     void calibration_usesTheDevicesSlotsInTurn() {
         Fixture f(std::uint64_t{64} << 20, profile(), 3);
         for (std::byte* slot : f.device_slots) std::fill_n(slot, kExpertBytes, std::byte{0});
@@ -376,7 +378,7 @@ class TestCalibration : public QObject {
             }
         }
         qInfo("predicted within %.1f %% of what was accounted, %.2f %% off on average", 100 * worst, 100 * sum / n);
-        // The CPU's list counts as one of even demand, while the device accounts expert by expert.
+        // The CPU's list assumes even demand, while the device accounts expert by expert.
         QVERIFY(worst < 0.1);
         QVERIFY(std::abs(sum / n) < 0.01);
     }
@@ -585,7 +587,8 @@ class TestCalibration : public QObject {
         const CostTable second = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
         QVERIFY(!measured && same(first, second));
         QCOMPARE(wanted.n_packed, n_packed);
-        // Copies from memory that is not page-locked are another matter, and so is another format.
+        // Copies from memory that is not page-locked are measured separately, and so is
+        // another format.
         CostTable none;
         const auto kept = [&](kernels::WeightType format, bool pinned) {
             return cache.load(CalibrationCache::key(f.device, f.operations, format, grid(), pinned), none);

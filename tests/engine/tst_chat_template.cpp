@@ -301,7 +301,8 @@ class ChatTemplateTest : public QObject {
     }
 
     void bound_leaves_room_for_real_use() {
-        // A long conversation with long turns, through a template that looks at everything twice.
+        // A long conversation with long turns, through a template that reads everything
+        // twice.
         std::vector<ChatMessage> messages;
         for (int i = 0; i < 400; ++i) {
             messages.push_back({i % 2 == 0 ? Role::kUser : Role::kAssistant, repeated("many words ", 1000)});

@@ -1,5 +1,6 @@
-// Experts on several machines: the performance model of "Towards Building Private LLMs" (RACS '24) comes out for its
-// cluster, one machine is the forecast that there is for one, and what must not help does not.
+// Experts on several machines: the performance model of "Towards Building Private LLMs"
+// (RACS '24) gives the figures of its cluster, one machine gives the forecast for one
+// machine, and useless changes do not help.
 
 #include <bit>
 
@@ -80,7 +81,8 @@ double ways(const std::vector<int>& groups, int active, int most) {
     return of.back();
 }
 
-// Mean of the largest number of active experts in one group when every choice is as likely as any other.
+// Mean of the largest number of active experts in one group if every choice is equally
+// likely.
 double expectedMost(const std::vector<int>& groups, int active) {
     double mean = 0;
     for (int most = 1; most <= active; ++most)
@@ -114,8 +116,8 @@ std::vector<int> evenly(int experts, int machines) {
     return groups;
 }
 
-// DBRX on Mac Studios, as the paper's table 1 has them: a GPU is as fast as it reads its weights. Experts have eight
-// places in each layer, as there.
+// DBRX on Mac Studios, from the paper's table 1: a GPU is as fast as it reads its
+// weights. Experts have eight places in each layer, as in the paper.
 constexpr double kMacGbps = 800;
 constexpr std::uint64_t kMacBytes = 134'200'000'000;
 
@@ -176,8 +178,8 @@ class TestClusterForecast : public QObject {
         if (network == QStringLiteral("10gbe")) QVERIFY(isNear(f.network_us, 40'000 + 1573, 0.001));
     }
 
-    // The paper's spare copies, which here are spread over all machines: never busier than in its table 1, where the
-    // third machine has the first one's experts again.
+    // The paper's spare copies, here spread over all machines: never busier than in its
+    // table 1, where the third machine has copies of the first one's experts.
     void spareMemory_levelsTheLoad_data() {
         QTest::addColumn<int>("machines");
         QTest::addColumn<double>("paper");
@@ -197,7 +199,8 @@ class TestClusterForecast : public QObject {
         for (const Plan& machine : plan.machines) QVERIFY(machine.vram_bytes() <= kMacBytes);
         const ClusterForecast f = forecast_cluster(plan, d, p, CostModel(macStudio(d)), find_network("10gbe"),
                                                    6144 * 4 * 2, PolicyKind::kBalanced, PolicyKind::kBalanced, 128);
-        // Every choice of four, of the layers that have not been cut short by the end of the memory.
+        // Every choice of four, in the layers that the end of the memory has not cut
+        // short.
         double counted = 0;
         int n = 0;
         for (const std::int64_t layer : {0, 10, 20, 30}) {
@@ -369,7 +372,8 @@ class TestClusterForecast : public QObject {
         QCOMPARE(owners, (std::vector<std::int32_t>{0, 1, 1, 0, 0, 1, 1, 0}));
     }
 
-    // Every machine has the budget for itself: two hold about twice what one does, and each only its own.
+    // Every machine has the whole budget: two hold about twice as much as one, and each
+    // holds only its own experts.
     void machines_placeTheirOwnExpertsInTheirOwnVram() {
         const ModelDemand d = demandOf(6, 9, 2);
         const Popularity p = skewed(d);

@@ -24,9 +24,9 @@ using Origin = ComputeChoice::Origin;
 
 namespace {
 
-// A machine on which bf16 and inputs of 8 bits are so many times as fast, these of few and
-// of many tokens, and which does much else: each timing is a little to many times too
-// long, and one of twenty is about undisturbed.
+// A machine on which bf16 and inputs of 8 bits (for few and for many tokens) are this
+// many times as fast, and which runs much other work: each timing is between slightly and
+// many times too long; one of twenty is almost undisturbed.
 class BusyMachine {
   public:
     // unpacking: so many times as long float products take with a file's blocks.
@@ -178,8 +178,8 @@ class TestComputeChoice : public QObject {
         QVERIFY(QDir(caches.path()).isEmpty());
     }
 
-    // A GPU (here without one: tests/cuda_host) on which 8 bits are faster with some types
-    // only, and for few rows and many with different ones.
+    // A GPU (here without one: tests/cuda_host) on which 8 bits are faster only for some
+    // types, and for different ones with few rows and with many.
     void aDevice_roundsWhereThatIsFaster() {
         using offstage::kernels::ByteInputTypes;
         using offstage::kernels::ProductRows;

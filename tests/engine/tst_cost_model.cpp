@@ -56,7 +56,8 @@ class TestCostModel : public QObject {
         QCOMPARE(CostModel(t).cpu_us(1), 0.0);
     }
 
-    // A theta: the CPU reads w1 and a part of the rest; a copy takes the CPU's part and less of the bus.
+    // With a theta the CPU reads w1 and a part of the rest; a copy needs the CPU's part
+    // and less of the bus.
     void costs_ofActiveNeurons() {
         CostModel model(table());
         const auto whole = model.expert_costs({}, 1, model.master());

@@ -54,7 +54,8 @@ class RandomRows {
     std::unique_ptr<RandomWeights> plain_;
 };
 
-// Calls compute(operations) on pools of different sizes; each must leave the same bits in `result`.
+// Calls compute(operations) on pools of different sizes; each must leave the same bits in
+// `result`.
 template <typename Compute>
 void compare_thread_counts(GemmMode mode, std::vector<float>& result, const Compute& compute) {
     std::vector<float> first;
@@ -184,8 +185,8 @@ void TestCpuOperations::experts_of_few_and_many_rows_agree() {
     }
 }
 
-// Experts in our own formats from inputs of 8 bits, a few rows at once and many: near those from float32, but not the
-// same.
+// Experts in our own formats with inputs of 8 bits, a few rows at once and many: near the
+// results from float32, but not equal.
 void TestCpuOperations::rounded_inputs_of_packed_experts_give_nearly_the_same() {
     QFETCH(int, type);
     const auto format = static_cast<WeightType>(type);
@@ -303,7 +304,8 @@ void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company()
     }
 }
 
-// A prompt's experts in bf16 with products in bf16: of one row or of many, in pieces of neurons and of rows.
+// A prompt's experts in bf16 with products in bf16: one row or many, in pieces of neurons
+// and of rows.
 void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() {
     constexpr std::int64_t kHidden = 64;
     constexpr std::int64_t kFfn = 2100;  // two pieces

@@ -88,9 +88,10 @@ class TestCudaBlocksOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // Inputs rounded to 8 bits on both sides. A last bit of a sum makes another code here and
-    // there, and that others after it: logits part by as much as rounding changes them, not
-    // more. The CPU rounds for few tokens only, so that many are compared with those few.
+    // Both sides round inputs to 8 bits. A different last bit of a sum changes a code now
+    // and then, and that changes later ones: logits differ by about the effect of
+    // rounding. The CPU rounds only for few tokens, so results for many tokens are
+    // compared with those.
     void logitsOfRoundedInputs_areThoseOfTheCpu() {
         constexpr double kInBytes = 4e-2;
         const QString name = QStringLiteral("mixed");

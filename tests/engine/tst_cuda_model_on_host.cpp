@@ -26,7 +26,8 @@ using namespace offstage::test;
 
 namespace {
 
-// Every CUDA thread is a fiber here, and sanitizers slow it tenfold once more: they see a shorter play.
+// Every CUDA thread is a fiber here, and sanitizers make it ten times slower still: they
+// run a shorter play.
 constexpr int kTokens = test::kSanitized ? 2 : 6;
 // RAM, so that experts on the device keep no copy there, and others stay on disk.
 constexpr std::uint64_t kRamWithDisk = std::uint64_t{8} << 20;
@@ -107,8 +108,8 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // The same neurons are left out: by kernels of few rows and of many, on the device and on the CPU; and they need
-    // not come over the bus.
+    // The device and the CPU leave out the same neurons, by kernels for few rows and for
+    // many; the bus does not carry them.
     void answers_withATheta_areThoseOfTheCpu_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<quint64>("cached");

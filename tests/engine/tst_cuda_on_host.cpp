@@ -19,7 +19,8 @@ using test::problems_on_host;
 
 namespace {
 
-// With cuBLAS, products of more than 8 rows round their inputs to the weights' type (bf16: 8 bits).
+// With cuBLAS, products of more than 8 rows round their inputs to the weights' type
+// (bf16: 8 bits).
 constexpr double kRounded = 4e-3;
 constexpr double kExact = 3e-6;
 
@@ -213,7 +214,8 @@ void TestCudaOnHost::more_rows_than_scratch_takes_match_the_cpu() {
     QVERIFY(apart > 0);
 }
 
-// From their bits, all of a layer in one launch for each matrix; cuBLAS only where rows are many.
+// From their bits, all of a layer in one launch for each matrix; cuBLAS only for many
+// rows.
 void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
     using kernels::WeightType;
     const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
@@ -518,7 +520,8 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const std::vector<parity::TestExperts::Share> one = {{0, {5}}};
     experts.run(one, inputs, 0);
     QVERIFY2(backend->ok(), backend->failure().english().c_str());
-    // So it is for the network that every token passes, which is wider than the experts, and for many experts' logits.
+    // The same for the network of every token, which is wider than the experts, and for
+    // the logits of many experts.
     shape.dense_ffn_dim = 3000;
     shape.n_experts = 4096;
     backend->reserve(shape);

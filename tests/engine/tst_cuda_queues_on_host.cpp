@@ -88,7 +88,8 @@ bool run_a_step(Backend& backend) {
     }
 }
 
-// x = factor x + y, which goes to the host, so many times, each time as the same sequence with a point in its midst.
+// Repeats x = factor x + y, and a copy to the host, as the same sequence with a split in
+// its middle.
 class Repeated {
   public:
     explicit Repeated(Backend& backend) : backend_(backend) {}
@@ -191,7 +192,8 @@ void TestCudaQueuesOnHost::nth_failure_leaves_a_device_that_works() {
     QFETCH(QString, function);
     const std::string name = function.toStdString();
     int n_injected = 0;
-    // Many are of one kind: of each block that is taken or given back, of each time that the device is selected.
+    // Calls that occur often, for each block that is taken or given back, or each time
+    // that the device is selected.
     const bool often = name == "cudaEventRecord" || name == "cudaStreamWaitEvent" || name == "cudaSetDevice";
     const int stride = name == "cudaEventCreate" ? 500 : test::kSanitized ? 7 : often ? 3 : 1;
     cuda_host::Settings settings;

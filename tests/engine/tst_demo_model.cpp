@@ -1,4 +1,5 @@
-// The bundled demo model: logits and greedy answers as transformers gives them, and answers that are right.
+// The bundled demo model: logits and greedy answers equal to transformers', and correct
+// answers.
 
 #include <QtTest>
 
@@ -114,8 +115,8 @@ class TestDemoModel : public QObject {
         }
     }
 
-    // A part of the held-out prompts through the whole engine. The model's README reports 90 % or more of all of them
-    // in each domain; of twenty, three may be wrong.
+    // A part of the held-out prompts through the whole engine. The model's README reports
+    // at least 90 % correct answers in each domain; of twenty, three may be wrong.
     void heldOutPrompts_areAnsweredRight_data() {
         QTest::addColumn<QString>("domain");
         for (const char* domain : {"arithmetic", "units", "words", "facts", "talk", "offstage"}) {

@@ -75,7 +75,8 @@ std::string ways(const Schedule& schedule) {
     return text;
 }
 
-// Each load exactly once, with its tokens; residents only where they are; residents, copies, CPU in this order.
+// Each load occurs exactly once, with its tokens; residents only at their place;
+// residents, copies, CPU in this order.
 bool isWhole(const Schedule& schedule, const std::vector<ExpertLoad>& loads) {
     if (schedule.assignments.size() != loads.size()) return false;
     int last = 0;
@@ -127,8 +128,9 @@ std::vector<ExpertLoad> randomLoads(std::mt19937_64& random, int n_experts, int 
     return loads;
 }
 
-// The smallest makespan over every way to share out the misses. Copies in descending order of tokens: all copies take
-// the same time, and then no order is better (Johnson's rule for two machines).
+// The smallest makespan over every division of the misses. Copies in descending order of
+// tokens: all copies take the same time, and then no order is better (Johnson's rule for
+// two machines).
 double bruteForce(const std::vector<ExpertLoad>& loads, const CostModel& cost, std::int64_t n_slots) {
     std::vector<Assignment> residents;
     std::vector<ExpertLoad> missing;
@@ -184,7 +186,8 @@ class TestDispatchPolicy : public QObject {
         CostTable t = plainTable();
         t.gpu_expert = {{1, 200}, {2, 200}};
         const CostModel cost(t);
-        // GPU: residents until 400, first copy (there at 300) until 600, second (at 600) until 800. CPU: 110.
+        // GPU: residents until 400, first copy (there at 300) until 600, second (at 600)
+        // until 800. CPU: 110.
         const std::vector<Assignment> all = {
             {0, 1, Way::kResident}, {1, 1, Way::kResident}, {2, 1, Way::kCopy}, {3, 1, Way::kCopy}, {4, 1, Way::kCpu}};
         QCOMPARE(makespan_us(all, cost, 2), 800.0);
@@ -196,7 +199,8 @@ class TestDispatchPolicy : public QObject {
         const CostModel cost(t);
         const std::vector<Assignment> copies = {{0, 1, Way::kCopy}, {1, 1, Way::kCopy}, {2, 1, Way::kCopy}};
         QCOMPARE(makespan_us(copies, cost, 1), 3 * 800.0);
-        // Two: copies 0-300, 300-600, and the third after the first expert (300-800): 800-1100; GPU until 1800.
+        // Two: copies 0-300, 300-600, and the third after the first expert (300-800):
+        // 800-1100; GPU until 1800.
         QCOMPARE(makespan_us(copies, cost, 2), 300.0 + 3 * 500);
     }
 
@@ -550,7 +554,8 @@ class TestDispatchPolicy : public QObject {
                      .makespan_us,
                  110 + 27.5);
         QCOMPARE(decided(PolicyKind::kBalanced, {load(0, Place::kDevice, kFour)}, cost).makespan_us, 5.0);
-        // A copy in four bits takes 75 us and runs for 5; the master's 110 us on the CPU meanwhile.
+        // A copy in four bits takes 75 us and runs for 5; the master's 110 us on the CPU
+        // meanwhile.
         const Schedule both = decided(
             PolicyKind::kBalanced,
             {load(0, Place::kRam, kMaster), load(1, Place::kRam, kFour), load(2, Place::kDevice, kMaster)}, cost);
@@ -598,7 +603,7 @@ class TestDispatchPolicy : public QObject {
         QCOMPARE(late.makespan_us, 40 + 300.0 + 110);
         QCOMPARE(late.disk_us, 40 + 300.0);
         t.disk = {1000, 0, 0};
-        // In another format than the file's they are made ready by the CPU, before it computes.
+        // The CPU converts experts in another format than the file's before it computes.
         CostModel cost(t);
         cost.set_expert_bytes(WeightType::kHqq4, 250);
         const Schedule packed = decided(PolicyKind::kStatic, {{0, 1, Place::kDisk, WeightType::kHqq4}}, cost);

@@ -52,8 +52,8 @@ class TestDispatcher : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // CPU 100 against 90 to copy and 20 to compute: balanced splits (110), static is the CPU twice (200: too long),
-    // threshold is static, transfer copies both (200).
+    // CPU 100 against 90 to copy and 20 to compute: balanced splits (110), static is the
+    // CPU twice (200: too long), threshold is static, transfer copies both (200).
     void hopelessPolicies_haveNoTrial() {
         CostModel cost(table(100, 90));
         Dispatcher dispatcher(cost, parse_dispatch("auto"));
@@ -63,7 +63,8 @@ class TestDispatcher : public QObject {
         QCOMPARE(dispatcher.n_decisions(), std::uint64_t{0});
     }
 
-    // One miss more than are worth a copy each: static 3 x 50 = 150, balanced 120, transfer 3 x 60 + 20 = 200.
+    // One miss more than is worth a copy: static 3 x 50 = 150, balanced 120, transfer 3 x
+    // 60 + 20 = 200.
     void others_areTriedByForecast_eachOnce_andTheForecastStaysWhereAllAreAlike() {
         CostModel cost(table(50, 55));
         const std::vector<ExpertLoad> loads = {{0, 1, Place::kRam}, {1, 1, Place::kRam}, {2, 1, Place::kRam}};

@@ -185,7 +185,8 @@ class TestDryRun : public QObject {
             }
             std::copy_n(experts, 2, before);
         }
-        // By chance an expert was among the two before in a quarter of the cases; three in ten are repeated on purpose.
+        // By chance an expert was among the two before in a quarter of the cases; in
+        // three of ten it is repeated on purpose.
         const double repeated = shared / (2.0 * kTokens);
         QVERIFY2(repeated > 0.42 && repeated < 0.52, qPrintable(QString::number(repeated)));
         // A wrong guess hits now and then as well.

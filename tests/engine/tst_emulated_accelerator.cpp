@@ -148,7 +148,8 @@ void TestEmulatedAccelerator::operation_takes_launch_and_roofline() {
     const DeviceEvent second = gpu.record(Queue::kCompute);
     gpu.host_wait(second);
     QCOMPARE(gpu.now_us() - before, kLaunch + kLaunch + 100.0 + kSync);
-    // From the first end to the second: the host's meeting and launch in between, then the operation.
+    // From the first end to the second: the host's synchronisation and launch in between,
+    // then the operation.
     QCOMPARE(gpu.elapsed_us(first, second), kSync + kLaunch + kLaunch + 100.0);
 }
 
@@ -156,7 +157,8 @@ void TestEmulatedAccelerator::operations_follow_each_other_behind_their_launches
     EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
     std::vector<float> x(1000);
     const std::vector<float> y(1000, 1.0f);
-    // 12,000 bytes: 4 + 0.24 us each on the device, launched every 4 us: the first begins at 4, the rest follow it.
+    // 12,000 bytes: 4 + 0.24 us each on the device, launched every 4 us: the first begins
+    // at 4, the rest follow it.
     for (int i = 0; i < 10; ++i) gpu.add(y.data(), 1000, x.data(), 1.0f);
     QCOMPARE(gpu.now_us(), 10 * kLaunch);
     gpu.host_wait(gpu.record(Queue::kCompute));
@@ -193,7 +195,8 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
               [&] { gpu.multiply_heads(weight, 10, nullptr, 300, 30, 1000, nullptr, 1200, 120); });
     expect_us((30'000 * 2 + (300 + 1000) * 4) / kBytesPerUs,
               [&] { gpu.multiply_heads(weight, 10, nullptr, 300, 30, 1, nullptr, 1200, 120); });
-    // Rotated: of ten heads and the key 20 values each, read and written; of a row 120 read, and 120 stored.
+    // Rotated: 20 values each of ten heads and of the key, read and written; of each row
+    // 120 read and 120 stored.
     expect_us(1000 * (2 * 11 * 20 + 120 + 120) * 4 / kBytesPerUs, [&] {
         gpu.rotate_and_store_latent(0, shape, {&segment, 1}, nullptr, nullptr, nullptr, 30, nullptr, nullptr, kv);
     });
@@ -312,7 +315,8 @@ void TestEmulatedAccelerator::host_work_and_copy_share_memory() {
     QCOMPARE(gpu.run_on_host({900'000, 0}, [] {}), 60.0);
     gpu.host_wait(*copied);
     QCOMPARE(gpu.now_us(), kLaunch + 60 + (108 - 30) + kSync);
-    // Work that reads little is not in the copy's way: 10 GB/s and 10 for the copy is what there is.
+    // Work that reads little does not slow the copy down: it uses 10 GB/s, and 10 remain
+    // for the copy.
     const auto again = gpu.copy_weights(slot.data(), host.data(), host.size(), {});
     QCOMPARE(gpu.run_on_host({500'000, 5e7}, [] {}), 50.0);
     gpu.host_wait(*again);

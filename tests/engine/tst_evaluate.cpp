@@ -1,4 +1,5 @@
-// Evaluations on the demo model, beside the same figures by plain means: a sequence at a time, logits of whole texts.
+// Evaluations on the demo model against the same figures by simple means: one sequence at
+// a time, logits of whole texts.
 
 #include <cmath>
 
@@ -244,7 +245,7 @@ class TestEvaluate : public QObject {
                  QString());
     }
 
-    // The model beside its own logits is no distance away; with experts in fewer bits it is.
+    // The model has no distance to its own logits; with experts in fewer bits it has one.
     void klDivergence_fromTheFileOfTheModelItself_isNone() {
         const QTemporaryDir folder;
         const std::filesystem::path path = folder.filePath("base.bin").toStdString();
@@ -264,7 +265,8 @@ class TestEvaluate : public QObject {
         QCOMPARE(same.kl.n, std::int64_t{62});
         QVERIFY2(std::abs(same.kl.mean()) < 1e-4, qPrintable(QString::number(same.kl.mean())));
         QCOMPARE(same.same_top(), 1.0);
-        // The base's own perplexity, but that it cuts what lies more than 16 below the best token.
+        // The base's own perplexity, except that it cuts values more than 16 below the
+        // best token.
         double sum = 0;
         for (std::size_t chunk = 0; chunk < 2; ++chunk) {
             const auto part = std::span(tokens).subspan(chunk * 64, 64);

@@ -414,7 +414,8 @@ class TestEvaluateFiles : public QObject {
         QFile file(folder.filePath("base.bin"));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray bytes = file.readAll();
-        // Scale 16 / 65535; minimum -15 - ln(1 + e + e^-20) = -16.3132617; codes 15/16 of 65535, 65535, 0; padding.
+        // Scale 16 / 65535; minimum -15 - ln(1 + e + e^-20) = -16.3132617; codes 15/16 of
+        // 65535, 65535, 0; padding.
         QCOMPARE(bytes.toHex(' '), QByteArray("5f 6c 6f 67 69 74 73 5f 04 00 00 00 03 00 00 00 01 00 00 00 "
                                               "00 00 00 00 01 00 00 00 02 00 00 00 01 00 00 00 "
                                               "80 00 80 39 8f 81 82 c1 ff ef ff ff 00 00 00 00"));
@@ -495,7 +496,8 @@ class TestEvaluateFiles : public QObject {
         encode_logit_row(std::vector<float>{0, -50}, cut);
         rare.add(std::vector<float>{0, -2000}, decode_logit_row(cut, 2), 0);
         QVERIFY(std::abs(rare.kl.mean()) < 1e-5);
-        // The model beside itself: the ratio's error is none, since both errors go together.
+        // The model against itself: the ratio has no error, because both errors are the
+        // same.
         KlDivergence same;
         for (int i = 0; i < 20; ++i) same.add(base, decode_logit_row(words, 4), i % 4);
         QVERIFY(std::abs(same.ln_ratio()) < 1e-4 && same.ln_ratio_error() < 1e-4);

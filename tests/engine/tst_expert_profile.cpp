@@ -70,7 +70,8 @@ class TestExpertProfile : public QObject {
         QTest::newRow("one window") << QByteArray("An expert is one of several.") << 2048;
         QTest::newRow("windows of 7") << QByteArray("An expert is one of several small networks.") << 7;
         QTest::newRow("lines beyond one piece") << QByteArray("One line of text.\n").repeated(20000) << 2048;
-        // No line to cut at, and two bytes a character: pieces must end between characters.
+        // No line to cut at, and two bytes per character: pieces must end between
+        // characters.
         QTest::newRow("one long line") << QByteArray("x") + QByteArray("\xc3\xa9").repeated(200000) << 2048;
         QTest::newRow("four bytes a character")
             << QByteArray("xy") + QByteArray("\xf0\x9f\x98\x80").repeated(90000) << 999;
@@ -104,7 +105,8 @@ class TestExpertProfile : public QObject {
         QCOMPARE(done, n);
         QCOMPARE(all, n);
         QCOMPARE(counted.counts, counts);
-        // Nothing of the text is lost; sentencepiece begins each piece with a space, and takes spaces at its end.
+        // No text is lost; sentencepiece begins each piece with a space, and removes
+        // spaces at its end.
         const auto letters = [](QByteArray bytes) {
             return bytes.replace(' ', QByteArray()).replace('\n', QByteArray());
         };

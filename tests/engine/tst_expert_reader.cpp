@@ -317,7 +317,7 @@ class TestExpertReader : public QObject {
             disk_slots.release(0);
             disk_slots.release(1);
             begun.clear();
-            // One guess was right, and is not read again; the other one gives its slot up.
+            // One guess was right and is not read again; the other gives up its slot.
             disk_slots.expect(list({4, 2}), list({7}));
             QCOMPARE(begun, (Begun{{2, false}, {7, true}}));
             QVERIFY(is_right(4) && is_right(2));

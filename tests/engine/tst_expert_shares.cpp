@@ -158,7 +158,8 @@ class TestExpertShares : public QObject {
         QVERIFY2(decided <= best * 1.03, qPrintable(QString::number(decided / best)));
     }
 
-    // One owner for each expert against spare copies and balance, token by token of an answer of the demo model.
+    // Compares one owner for each expert with spare copies and balance, token by token of
+    // a demo model's answer.
     void recordedRouting_isLevelledByCopies() {
         QTemporaryDir cache;
         const auto model = openModel(nodeRequest(demoModel(), cache.path().toStdString()));

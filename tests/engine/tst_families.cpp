@@ -1,5 +1,5 @@
-// Models of all families against Hugging Face transformers (tests/golden/make_family_golden.py), on every device, with
-// the experts anywhere.
+// Models of all families against Hugging Face transformers
+// (tests/golden/make_family_golden.py), on every device, with the experts anywhere.
 
 #include <algorithm>
 #include <map>
@@ -315,7 +315,8 @@ class TestFamilies : public QObject {
         QVERIFY2(residents.size() > 1, qPrintable(QString::number(residents.size())));
     }
 
-    // Shared experts, dense layers, norms behind experts: of a prompt's tokens the last layer leaves out all but one.
+    // Shared experts, dense layers, norms after experts: for a prompt the last layer
+    // computes only the last token.
     void promptsLastLayer_changesNoBit_data() { eachFamily(); }
     void promptsLastLayer_changesNoBit() {
         QFETCH(QString, name);
@@ -330,7 +331,7 @@ class TestFamilies : public QObject {
                 KvSequence sequence = model->new_sequence();
                 const Segment segment{&sequence, prompt};
                 const std::uint64_t before = model->dispatcher().totals().routed_tokens;
-                // As a piece of a long prompt: sums do not depend on how many rows there are.
+                // As a piece of a long prompt: sums do not depend on the number of rows.
                 QCOMPARE(model->forward().step({&segment, 1}, Forward::Logits::kLast, {}, kSmallestStep + 1),
                          Forward::Outcome::kDone);
                 const auto rows = static_cast<std::int64_t>(model->dispatcher().totals().routed_tokens - before);

@@ -349,7 +349,8 @@ class TestFileFormats : public QObject {
             dense_costs({model.spec, model.source->expert_type()}, cpu, operations, CalibrationCache({}), {});
         QVERIFY(!costs.step.empty());
         QVERIFY(costs.step.front().us > 0);
-        // With a pause behind each layer of every second token, which is not counted itself.
+        // With a pause after each layer of every second token; the pause itself is not
+        // counted.
         int n_pauses = 0;
         bool in_order = true;
         const PausedLayers paused =

@@ -81,7 +81,8 @@ class TestForecast : public QObject {
         QVERIFY(isNear(f.hit_rate + 1, resident / 8.0 + 1, 1e-9));
     }
 
-    // Half the experts resident, static: a layer costs 20 us per hit and 100 per miss, side by side.
+    // Half the experts resident, static: a layer costs 20 us per hit and 100 per miss,
+    // side by side.
     void decode_drawsExpertsByTheirShare() {
         const ModelDemand d = demand(8, 1);
         const Popularity p = skewed(d);
@@ -185,7 +186,8 @@ class TestForecast : public QObject {
         // If one is missing, its layer begins with an idle disk.
         t.disk.latency_us = 200;
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us + 200 * (1 + 3 * 0.36), 0.015));
-        // Without time between the layers nothing is read ahead but while the CPU computes.
+        // Without time between the layers, reads ahead happen only while the CPU
+        // computes.
         t.disk.latency_us = 0;
         t.dense.step = {{1, 0}, {2, 0}};
         t.dense.guess_us = 0;

@@ -52,7 +52,8 @@ ModelDemand mixtral() {
     return model(32, 8, 2, 4096, 14336);
 }
 
-// A GPU on a bus, beside a CPU: every time is proportional to an expert's bytes, as when memory bounds it.
+// A GPU on a bus beside a CPU: every time is proportional to an expert's bytes, as if
+// memory were the limit.
 CostModel costs(const ModelDemand& d, double bus_gbps = 12, double gpu_gbps = 300, double cpu_gbps = 40) {
     CostTable t;
     const auto bytes = static_cast<double>(d.expert_bytes);

@@ -1,4 +1,5 @@
-// Logits against Hugging Face transformers (tests/golden/make_model_golden.py), and what must never change them.
+// Logits against Hugging Face transformers (tests/golden/make_model_golden.py), and
+// settings that must never change them.
 
 #include <set>
 
@@ -107,8 +108,9 @@ class TestForward : public QObject {
             const auto logits = compute_logits(*model, tokens, true);
             const QJsonArray expected = golden[QLatin1String("logits")].toArray();
             QCOMPARE(static_cast<qsizetype>(logits.size()), expected.size());
-            // Rounding inputs to bf16 may turn a near tie of the router: that token then takes another expert, which is
-            // no arithmetic error. Such rows are found by their routing, left out, and must be rare.
+            // Rounding inputs to bf16 may change a near tie of the router: that token
+            // then uses another expert, which is no arithmetic error. Such rows are found
+            // by their routing and left out; they must be rare.
             const auto turned = turnedRows(name, *model, tokens);
             QVERIFY2(static_cast<qsizetype>(turned.size()) * 10 <= expected.size(),
                      "the routing is not that of float32");
@@ -149,7 +151,8 @@ class TestForward : public QObject {
         request.compute = compute;
         const auto text = LoadedModel::Text::kNotNeeded;
         LoadedModel loaded(request, text, LoadProgressFn{}, std::stop_token{});
-        // The tiny models' contexts hold no prompt of more than one step: pieces of such a one.
+        // The tiny models' contexts are too short for a prompt of more than one step:
+        // these are pieces of such a prompt.
         const auto tokens = someTokens(model.isEmpty() ? 600 : 60);
         const std::int64_t n_prompt = 600;
         const auto expected = inSteps(loaded, tokens, 300, n_prompt);

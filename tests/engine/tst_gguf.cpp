@@ -154,7 +154,8 @@ class TestGguf : public QObject {
         QVERIFY(got.experts == expected.experts);
     }
 
-    // ------------------------------------ what published models have, and the tiny ones have not
+    // ------------------------------------ parts of published models that the tiny ones
+    // lack
 
     void yarn_isAsTheFileSays() {
         const GgufParts deepseek(QStringLiteral("deepseek_v3_bf16"));
@@ -307,7 +308,8 @@ class TestGguf : public QObject {
                  qPrintable(error));
     }
 
-    // ------------------------------------ as other converters write them, Ollama's above all
+    // ------------------------------------ as other converters write them, above all
+    // Ollama's
 
     // Published with these names before llama.cpp had any for the family.
     void gptOssOfOllama_computesTheSame() {
@@ -662,7 +664,8 @@ class TestGguf : public QObject {
         const auto row = [](const char* file, const char* words) { QTest::newRow(file) << QString::fromLatin1(words); };
         // CVE-2024-21802: more dimensions than the reader has room for
         row("many-dimensions", "byte 85: tensor \"t\" has 2147483647 dimensions; expected at most 4");
-        // CVE-2024-21836, CVE-2024-23605, CVE-2026-27940: a count times the size of one wraps
+        // CVE-2024-21836, CVE-2024-23605, CVE-2026-27940: a count times the size of one
+        // wraps
         row("many-tensors", "the number of tensors is 72057594037927936; expected no more than a file of 192 bytes");
         row("many-tensors-2", "the number of tensors is 50127021939428129; expected no more than a file of 192 bytes");
         row("many-pairs", "the number of metadata pairs is 2305843009213693953; expected no more than a file of 96");

@@ -778,7 +778,8 @@ class GgufTextTest : public QObject {
         QVERIFY_THROWS_EXCEPTION(Error, rendered(writer));
     }
 
-    // CVE-2024-34359, CVE-2026-5760: a template that reaches for the interpreter finds nothing of the kind.
+    // CVE-2024-34359, CVE-2026-5760: a template that tries to reach the interpreter finds
+    // nothing.
     void a_template_that_wants_to_be_code_is_refused() {
         const std::string file = bytes_of(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/gguf_text/template-as-code");
         const GgufHeader header = parse_gguf(std::as_bytes(std::span(file)), "model.gguf");

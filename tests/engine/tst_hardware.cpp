@@ -45,7 +45,8 @@ void TestHardware::cuda_saysWhyOrWhat() {
 }
 
 void TestHardware::cuda_hiddenDevices_areNoError() {
-    // The CUDA runtime may have read the variable already; either way the answer must agree with itself.
+    // The CUDA runtime may have read the variable already; both calls must give the same
+    // answer.
     qputenv("CUDA_VISIBLE_DEVICES", "");
     const auto cuda = detect_hardware().cuda;
     QCOMPARE(cuda.devices.empty(), !cuda.none_because.none());

@@ -105,7 +105,8 @@ void TestHardwareProfile::error_names_file_and_key() {
 
 void TestHardwareProfile::operation_is_launch_and_roofline() {
     const HardwareProfile profile = parse_hardware_profile(kGood, "gpu.json");
-    // 100 GB/s, half of it reached: 50,000 bytes a microsecond; 10 TFLOPS, a quarter reached: 2.5e6 operations.
+    // 100 GB/s, half of it reached: 50,000 bytes a microsecond; 10 TFLOPS, a quarter
+    // reached: 2.5e6 operations.
     QCOMPARE(profile.operation_us(0, 0), 5.0);
     QCOMPARE(profile.operation_us(500'000, 0), 15.0);
     QCOMPARE(profile.operation_us(500'000, 2.5e7), 15.0);

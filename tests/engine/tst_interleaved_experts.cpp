@@ -126,7 +126,7 @@ class TestInterleavedExperts : public QObject {
         QVERIFY(block == plain);
     }
 
-    // The head and attention's matrices are interleaved; an embedding only where it is the
+    // The head's and attention's matrices are interleaved; an embedding only if it is the
     // head as well.
     void denseWeights_giveTheSameBits_data() {
         QTest::addColumn<int>("type");
@@ -198,8 +198,8 @@ class TestInterleavedExperts : public QObject {
         }
     }
 
-    // RAM copies have their rows side by side, slots for experts on disk as the file has them; budgets that move make
-    // one of the other.
+    // RAM copies have interleaved rows; slots for experts on disk have the file's layout.
+    // Changed budgets convert one into the other.
     void model_answersTheSameBits_whereverExpertsAre() {
         const std::vector<TokenId> tokens = {3, 10, 17, 24, 31, 38, 5, 12, 19, 26, 33};
         auto all = open(0);

@@ -89,7 +89,8 @@ class TestJoinedNodes : public QObject {
         QVERIFY_THROWS_EXCEPTION(Error, session.join(joining({cupboard.address("cupboard")}, atOnce()), {}));
     }
 
-    // A theta for each expert: messages have one, so that a layer's experts may need several.
+    // Each expert has its own theta, but a message has only one: a layer's experts may
+    // need several messages.
     void thetasOfExperts_areThoseOfTheMachine() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});
@@ -367,8 +368,8 @@ class TestJoinedNodes : public QObject {
         QVERIFY(now.machines[0].rows > 0);
     }
 
-    // It was starting while it was measured, and is dealt nothing. With nothing to do it is measured again, and the
-    // next answer is computed by both.
+    // The machine was measured while it started, so it gets no experts. While idle it is
+    // measured again, and both machines compute the next answer.
     void machineThatWasBusyWhenItJoined_getsItsShare() {
         ExpertHost host(request());
         NodeInProcess cupboard(host, {"cupboard", 2, 0});

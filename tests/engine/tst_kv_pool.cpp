@@ -1,4 +1,5 @@
-// KV blocks: shared by forks, parted on writing, given back; moved between the device and RAM while they are held.
+// KV blocks: shared by forks, copied on writing, given back; moved between the device and
+// RAM while sequences hold them.
 
 #include <cstring>
 #include <numeric>

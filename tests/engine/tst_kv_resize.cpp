@@ -1,4 +1,5 @@
-// A KV cache that changes its size and its places while a generation goes on: not one bit of the logits changes.
+// A KV cache that changes its size and its places during a generation: the logits stay
+// the same, bit by bit.
 
 #include <algorithm>
 #include <random>
@@ -19,7 +20,8 @@ using namespace offstage::test;
 
 namespace {
 
-// Every CUDA thread is a fiber on the host layer, and sanitizers slow it tenfold once more.
+// Every CUDA thread is a fiber on the host layer, and sanitizers make it ten times slower
+// still.
 constexpr int kTokensOnHostLayer = test::kSanitized ? 6 : 10;
 constexpr int kTokens = 300;
 constexpr std::int64_t kContext = 512;  // beyond the tiny models' limit: positions continue anyway

@@ -70,7 +70,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
                            static_cast<std::uint64_t>(longer) * model.demand().workspace_bytes_per_token;
     }
 
-    // One place and one format: there is nothing to decide, also where experts are on disk.
+    // One place and one format: there is nothing to decide, even if experts are on disk.
     void cpu_withoutAFloor_measuresNothing() {
         const QTemporaryDir nothing;
         LoadRequest request = on("cpu");
@@ -290,7 +290,8 @@ class TestLoadCosts : public QObject, ReplanSetup {
             const LoadedModel unchecked(request, LoadedModel::Text::kNotNeeded, {}, {});
             QCOMPARE(DiskFile(kept.path()).disk, changed);
         }
-        // Slower on a computer that is busy now is no reason, but may be one where nothing else runs.
+        // A slower result while the computer is busy is no reason; on an idle computer it
+        // may be one.
         request.checks_costs = factor > 1;
         const LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
         const QJsonObject again = DiskFile(kept.path()).disk;

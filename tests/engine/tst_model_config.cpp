@@ -130,7 +130,8 @@ class TestModelConfig : public QObject {
         QVERIFY(!c.tied_embeddings);
         QCOMPARE(c.bos_token, 1);
         QCOMPARE(c.eos_tokens, std::vector<TokenId>{2});
-        // The published 46.7 and 12.9 billion, the second without the embedding rows of other tokens.
+        // The published 46.7 and 12.9 billion, the second without the embedding rows of
+        // other tokens.
         QCOMPARE(c.total_weights(), 46'702'792'704);
         QCOMPARE(c.active_weights(), 46'702'792'704 - 32LL * 6 * 3 * 4096 * 14336 - 31999LL * 4096);
     }
@@ -549,7 +550,7 @@ class TestModelConfig : public QObject {
         QCOMPARE(mismatch(error, ErrorKind::kUnsupported, words), "");
     }
 
-    // Without rope_scaling gpt-oss has YaRN; windows follow layer_types where they are there.
+    // Without rope_scaling gpt-oss has YaRN; windows follow layer_types if it is given.
     void absent_keys_of_a_family_mean_what_transformers_takes() {
         const std::string sizes = R"("hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
             "num_key_value_heads": 4, "max_position_embeddings": 64, "vocab_size": 10})";

@@ -174,7 +174,8 @@ class TestModelFinder : public QObject {
         QVERIFY(found.complete);
     }
 
-    // As huggingface_hub keeps it: links to blobs, an old revision beside the one of main.
+    // The layout of huggingface_hub: links to blobs, an old revision beside the one of
+    // main.
     void hub_revisionOfMain_comesFirst() {
         const fs::path repository = root("models--Qwen--Qwen3-Tiny");
         for (const char* name : {"config.json", "model.safetensors"}) {

@@ -179,7 +179,8 @@ class TestNodeFaults : public QObject {
                                      .arg(at)
                                      .arg(took_s);
             QVERIFY2(logits == expected, qPrintable(what));
-            // One answer that does not come, and slow ones; the rest is this machine's own work, which may be busy.
+            // One missing answer and some slow ones; the rest is this machine's own work,
+            // which may be slow on a busy machine.
             QVERIFY2(took_s < 30, qPrintable(what));
             const bool has_come = !relay.forget_moment();
             n_come += has_come ? 1 : 0;

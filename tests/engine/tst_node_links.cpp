@@ -116,7 +116,8 @@ class TestNodeLinks : public QObject {
                 // Its share, where there are experts enough; this machine comes first.
                 QCOMPARE(node.totals.rows > 0, machine < grid.n_experts);
             } else {
-                // Each has experts that no other has; where all have all, the fastest may take them.
+                // Each machine has experts that no other has; if all had all, the fastest
+                // could take them.
                 QVERIFY(node.totals.rows > 0 || ram.isEmpty());
             }
             if (decentralised) QCOMPARE(node.totals.requests, static_cast<std::uint64_t>(12 * grid.n_layers));
@@ -182,8 +183,8 @@ class TestNodeLinks : public QObject {
         QCOMPARE(says(*second, "node has connected, which a desktop has named"), takes);
     }
 
-    // A key that a desktop has named passes the handshake once, for shares of layers and pings, while that desktop is
-    // there.
+    // A key that a desktop has named passes the handshake once, for shares of layers and
+    // pings, while that desktop is connected.
     void namedKey_isGoodForItsLinkAlone() {
         const auto node = startNode();
         QVERIFY(node != nullptr);

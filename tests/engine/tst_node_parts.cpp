@@ -185,7 +185,8 @@ class TestNodeParts : public QObject {
         QVERIFY(std::abs(costs.expert_us(1e6, 1) - 64 * 50) < 1);  // and no more than that
         QCOMPARE(costs.message_us(), 60.0);
         QCOMPARE(costs.n_corrections(), n + 100);
-        // Between layers messages take longer than by themselves, or less long, but never next to nothing.
+        // Between layers messages take more or less time than alone, but never almost
+        // none.
         costs.set_between_layers(30, -20);
         QCOMPARE(costs.transfer_us(1), 138.0);
         QCOMPARE(costs.message_us(), 40.0);
@@ -232,7 +233,8 @@ class TestNodeParts : public QObject {
         QVERIFY(!schedule.is_due(at(60), Time::max(), 0));
         QVERIFY(!schedule.is_due(at(60), at(59.5), 0));
         QVERIFY(schedule.is_due(at(60), at(59), 0));
-        // Another result: once more, later; two that agree: not until there have been steps.
+        // A different result: measured once more, later. Two equal results: not again
+        // before there have been steps.
         schedule.measured(at(60), 9, 0);
         QVERIFY(!schedule.is_due(at(69), never, 0) && schedule.is_due(at(70), never, 0));
         schedule.measured(at(70), 10, 0);
@@ -437,7 +439,8 @@ class TestNodeParts : public QObject {
         QVERIFY(nodeLogits(*model) == m_expected);
         QCOMPARE(joined.figures()[0].totals.rows, std::uint64_t{0});
         node_us = 5;
-        // It may have been measured between the two lines before, and is not measured again without another step.
+        // It may have been measured between the two lines above; without another step it
+        // is not measured again.
         const auto isFaster = [&] { return joined.node(0).costs().expert_us() < 100; };
         for (int i = 0; i < 20 && !becomesTrue(isFaster, 1); ++i) nodeLogits(*model, 1);
         QVERIFY(isFaster());
@@ -902,8 +905,8 @@ class TestNodeParts : public QObject {
         for (int i = 0; i <= 12; ++i) QCOMPARE(order[static_cast<std::size_t>(i)], i);
     }
 
-    // One desktop sends one large request after the other; of another one's small ones each waits for one of those at
-    // most, in the middle.
+    // One desktop sends one large request after the other. Each small request of another
+    // desktop waits for at most one of them.
     void desktops_areServedInTurn() {
         OneNode machine(request());
         NodeExperts& experts = machine.node.experts();

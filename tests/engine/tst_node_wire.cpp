@@ -1,5 +1,5 @@
-// Messages between machines as bytes: they come through whole, stored inputs of the fuzzer keep the promises, and a
-// node that is sent damaged ones goes on as before.
+// Messages between machines as bytes: they arrive complete, stored inputs of the fuzzer
+// keep their contract, and a node that receives damaged messages continues as before.
 
 #include <atomic>
 #include <cstring>
@@ -312,7 +312,8 @@ class TestNodeWire : public QObject {
         QVERIFY(!check(report).empty());
     }
 
-    // A node that sends anything at any time: the desktop keeps to what can be, and connects again when it must.
+    // A node that sends anything at any time: the desktop accepts only valid messages,
+    // and connects again if it must.
     void anythingFromANode_harmsNoDesktop() {
         class Babbler final : public NodeChannel {
           public:
@@ -421,7 +422,8 @@ class TestNodeWire : public QObject {
         QCOMPARE(sent.n_by_sender.load(), 0);
     }
 
-    // As a node reads them; what damages do is nothing but a refusal, and the next request is computed as before.
+    // Read as a node does; a damaged message causes only a refusal, and the next request
+    // is computed as before.
     void damagedMessages_harmNothing() {
         QTemporaryDir cache;
         ExpertHost host(nodeRequest(demoModel(), cache.path().toStdString()));

@@ -205,7 +205,8 @@ class TestPeerSteps : public QObject {
         QVERIFY(inbox.is_abandoned() && !inbox.take(3, 1, {}));
     }
 
-    // By hand: two layers with two of four experts each, 100 us an expert here and 60 us a step beside them.
+    // Computed by hand: two layers with two of four experts each, 100 us for an expert
+    // here and 60 us per step besides.
     void forecasts_addUpWhatWasMeasured() {
         ExpertGrid grid;
         grid.n_layers = 2;
@@ -243,7 +244,8 @@ class TestPeerSteps : public QObject {
         here.insists = true;
         compare(forecast_as_helpers(here, nodes), 60, 40, 40);
         QVERIFY((forecast_as_helpers(here, nodes).calls == std::vector<double>{0, 4}));
-        // 10 us a message: this machine's 30 us of a layer and the node's 20 overlap, and one of them is waited for.
+        // 10 us a message: this machine's 30 us of a layer and the node's 20 overlap, and
+        // it waits for one message.
         compare(forecast_as_peers(here, nodes), 60, 10, 0);
         QCOMPARE(forecast_as_peers(here, nodes).owners, std::string(8, '\1'));
         // Measured with one in each direction they take as long as that.
@@ -254,7 +256,8 @@ class TestPeerSteps : public QObject {
         compare(forecast_as_helpers(here, nodes), 60, 40, 40);
         link.set(measured(20));
         compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
-        // A layer takes longer after a wait; both ends are woken, and a ping wakes one; the step is sent before all.
+        // A layer takes longer after a wait; both ends are woken, while a ping wakes one;
+        // the step is sent first.
         link.set(measured(10));
         here.pause_us = 5;
         compare(forecast_as_peers(here, nodes), 70, 5, 0);
@@ -287,8 +290,9 @@ class TestPeerSteps : public QObject {
         compare(forecast_as_helpers(here, empty), 60 + 4 * 100, 0, 0);
         // One that was not measured does not count.
         compare(forecast_as_peers(here, std::vector<ForecastNode>{{&other, all}, {&link, all}}), 60, 10, 0);
-        // Two thirds of this machine's 30 us a layer are the head's, which the node has nothing of; the rest it does as
-        // much faster as an expert.
+        // Two thirds of this machine's 30 us per layer are the head's, which the node
+        // does not compute. The rest runs on the node faster by the same factor as an
+        // expert.
         here.head_share = 2.0 / 3;
         here.on_processor = true;
         compare(forecast_as_peers(here, nodes), 60, 2 * 10, 2 * (1 + 20 - 10));
@@ -357,7 +361,8 @@ class TestPeerSteps : public QObject {
         QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{2, 1, {3, 0.5}}}), 4, {10, 10, 10}, {0, 0, 4}), 59.0);
     }
 
-    // Answers stay the same; in the middle of one only a machine that has become much slower is relieved.
+    // Answers stay the same. In the middle of one, only a machine that has become much
+    // slower loses experts.
     void experts_areDealtAnew_byWhatTheyTakeInUse() {
         PeerNode machine(request());
         std::atomic<double> in_use_us = PeerNode::expert_us;
@@ -400,8 +405,10 @@ class TestPeerSteps : public QObject {
         QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("cupboard now computes %1 of 64").arg(slow)));
     }
 
-    // ---------------------------------------------------------------- links between nodes, their parts
-    // Who is not named, or shows another key, or comes a second time, or when the desktop is gone, gets nothing.
+    // ---------------------------------------------------------------- links between
+    // nodes, their parts
+    // A node gets nothing if it was not named, shows another key, connects twice, or the
+    // desktop is gone.
     void links_areForThoseWhomTheDesktopNames() {
         std::vector<FromNode> reports, said;
         std::vector<NodeOutputs> received;
@@ -672,7 +679,8 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.node(0).n_losses() + joined.node(1).n_losses(), std::uint64_t{0});
     }
 
-    // Shares go once, from one to the other; where two cannot or will not be connected they go by the desktop.
+    // Shares go directly from one node to the other, once; if two cannot or may not be
+    // connected, through the desktop.
     void linksBetweenNodes_changeNoBit_data() {
         QTest::addColumn<QList<int>>("without");  // nodes that take no links
         QTest::addColumn<bool>("answers");
@@ -712,8 +720,8 @@ class TestPeerSteps : public QObject {
         QCOMPARE(shown.machines[0].links[0].direct, answers);
         QCOMPARE(shown.machines[2].links[0].direct, all);
         QCOMPARE(shown.machines[2].links[0].why.empty(), all);
-        // Two answers of 12 steps and 8 layers, and to each of the two of a pair one share; the last ones are on their
-        // way.
+        // Two answers of 12 steps and 8 layers, with one share to each of the two nodes
+        // of a pair; the last shares are still on their way.
         const int by_desktop = 2 * 12 * 8 * 2 * (3 - n_direct);
         becomesTrue([&] { return nodes.n_by_desktop >= by_desktop; }, 5);
         QCOMPARE(nodes.n_by_desktop.load(), by_desktop);
@@ -898,7 +906,8 @@ class TestPeerSteps : public QObject {
         QVERIFY(joined->link(0, 1).longer_us == longer_us);
     }
 
-    // In mid-answer, with a share on its way that does not come: it comes by the desktop, and no machine is lost.
+    // In mid-answer a share does not arrive: the desktop sends it instead, and no machine
+    // is lost.
     void linkThatEnds_isReplacedByTheDesktop_data() {
         QTest::addColumn<bool>("ends");  // otherwise it drops its messages
         QTest::newRow("ends") << true;
@@ -966,7 +975,8 @@ class TestPeerSteps : public QObject {
         const double error = relativeError(logits, {m_expected.begin(), m_expected.begin() + logits.size()});
         QVERIFY2(error > 0 && error < 0.02, qPrintable(QString::number(error)));
         QVERIFY(!nodeLogits(*model).empty());
-        // A machine that rounded otherwise would choose otherwise in the end: rows would not fit together.
+        // A machine with other rounding would choose other experts in the end: rows would
+        // not match.
         for (const JoinedNodes::Figures& node : joined.figures()) {
             QVERIFY(node.totals.rows > 0);
             QCOMPARE(node.totals.failed_rows, std::uint64_t{0});
@@ -1096,7 +1106,8 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.figures()[0].totals.failed_rows, figures.totals.failed_rows);
     }
 
-    // In mid-answer: it makes the steps that it has missed, as they were made, and takes part again in the same answer.
+    // In mid-answer the machine makes the missed steps in their original form, and takes
+    // part again in the same answer.
     void peerThatComesBack_catchesUpInMidAnswer() {
         PeerNode machine(request());
         StepWatch watch;
@@ -1120,7 +1131,8 @@ class TestPeerSteps : public QObject {
                     // At the fifth it gets the missing tokens; this machine continues
                     // without it.
                     if (step == 6) QVERIFY(watch.makes(kNodePrompt + 4) && rows() == then);
-                    // The sixth it is sent the fifth's token as well, and that it makes together with this machine.
+                    // For the sixth step it gets the fifth's token too, and it makes this
+                    // step together with this machine.
                     if (step == 7) QVERIFY(rows() > then);
                 }) == m_expected);
         QCOMPARE(watch.sent.back().machines, 3u);
@@ -1435,8 +1447,9 @@ class TestPeerSteps : public QObject {
         QVERIFY2(helpers.us() > 0 && peers.us() > 0, qPrintable(notes));
         const bool chosen = joined.shape() == NodeShape::kDecentralised;
         QVERIFY2(chosen == (peers.us() < helpers.us()), qPrintable(notes));
-        // With a dozen of other programs on the machine a thread waits for milliseconds until it runs, which each layer
-        // that all machines make has to pay for: then messages are the lesser evil, rightly.
+        // Beside a dozen other programs a thread waits for milliseconds until it runs,
+        // and every layer of common steps pays for that: then messages are cheaper, and
+        // the choice is right.
         const ForecastDesktop here = joined.forecast_here(kShapePast);
         const double late_us = joined.node(0).costs().measured().exchange_us - 4500;
         const bool is_busy = here.pause_us + here.wake_us + late_us > 1000;

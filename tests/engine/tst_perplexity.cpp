@@ -97,7 +97,8 @@ class TestPerplexity : public QObject {
                    },
                    {});
         QCOMPARE(next, part.size());
-        // The last window that is needed begins at 25: 25 + 16 covers 41, 20 + 16 does not.
+        // The last window that is needed begins at 25: 25 + 16 covers 41, 20 + 16 does
+        // not.
         const std::vector<TokenId> window(part.begin() + 25, part.end() - 1);
         const std::vector<float> expected = compute_logits(model(), window, false).back();
         QVERIFY(test::relativeError(last, expected) < 1e-5);

@@ -130,7 +130,8 @@ class TestPlacement : public QObject {
         // Whole layers only for that policy; otherwise exactly the requested number.
         if (policy != QStringLiteral("layers")) QCOMPARE(model->summary().resident_experts, wanted);
         QVERIFY(model->summary().resident_experts <= wanted);
-        // All ten prompts where every way is taken, three elsewhere: the same code, and time is dear.
+        // All ten prompts for the setting that uses every way, three for the others: they
+        // run the same code, and time is short.
         const std::size_t n = policy == QStringLiteral("balanced") && percent == 50 ? prompts_.size() : 3;
         for (std::size_t i = 0; i < n; ++i) {
             const Greedy got = greedy(*model, prompts_[i], 64);
@@ -246,7 +247,8 @@ class TestPlacement : public QObject {
             QCOMPARE(std::accumulate(counted.calls.begin(), counted.calls.end(), 0.0),
                      (n_tokens + static_cast<double>(prompts_[0].size())) *
                          static_cast<double>(grid.n_layers * grid.n_active));
-            // A cache of all experts finds each; one of as many as a token calls finds some.
+            // A cache of all experts always hits; a cache of one token's experts hits
+            // sometimes.
             QCOMPARE(counted.hit_rate(static_cast<double>(grid.n_experts)).value(), 1.0);
             const double few = counted.hit_rate(static_cast<double>(grid.n_active)).value();
             QVERIFY2(few > 0.2 && few < 0.9, qPrintable(QString::number(few)));

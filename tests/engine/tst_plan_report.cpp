@@ -61,7 +61,8 @@ class TestPlanReport : public QObject {
         QVERIFY(std::count(less.plan.places.begin(), less.plan.places.end(), Place::kDisk) > 0);
         QVERIFY(less.costs.disk.us > 0);
     }
-    // A plan that a load could not keep: the dense weights do not pass through the RAM budget.
+    // A plan that a load could not carry out: the dense weights do not pass through the
+    // RAM budget.
     void ramBelowTheDenseWeights_isRefusedAsByTheLoad() {
         LoadRequest load = request();
         load.vram_bytes = 0;

@@ -128,7 +128,8 @@ class TestQuantCache : public QObject {
         QCOMPARE(fingerprint_of(large, pool), once);
         std::swap_ranges(large.begin(), large.begin() + (1 << 20), large.begin() + (1 << 20));
         QVERIFY(fingerprint_of(large) != once);
-        // Kept copies outlive the program: the function must never change without the cache's version.
+        // Stored copies outlive the program: the function must not change without a new
+        // version of the cache.
         QCOMPARE(fingerprint_of(std::span(bytes).first(100)).text(), std::string("d203aedf661b02af4007cd0baf67cf80"));
     }
 
@@ -305,7 +306,8 @@ class TestQuantCache : public QObject {
         }
         QCOMPARE(t.files().size(), std::size_t{4});
         for (std::uint64_t i = 8; i < 12; ++i) QVERIFY(t.has(keyOf(i)));
-        // All are used now: none goes for a new one, and what there is serves again and again.
+        // All are in use: none is removed for a new one, and the stored ones can be used
+        // again.
         for (std::uint64_t i = 12; i < 20; ++i) QVERIFY(!t.store(keyOf(i)));
         for (std::uint64_t i = 8; i < 12; ++i) QVERIFY(t.has(keyOf(i)));
         setAge(t.fileOf(keyOf(9)), kDay + 1);

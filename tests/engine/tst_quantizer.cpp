@@ -1,5 +1,6 @@
-// The quantizer against the hqq package's errors (tests/golden/make_hqq_golden.py), against itself on other instruction
-// sets and numbers of threads, and on weights that are hard to pack.
+// The quantizer against the hqq package's errors (tests/golden/make_hqq_golden.py),
+// against itself on other instruction sets and numbers of threads, and on weights that
+// are hard to pack.
 
 #include <algorithm>
 #include <cmath>

@@ -103,8 +103,8 @@ class TestRecall : public QObject {
         trace.guesses = {-1, -1, 2, 0, /**/ -1, -1, 0, 2, /**/ -1, -1, 1, 2, /**/ -1, -1, 2, 1};
         const RecallReport report = measure_recall(trace);
         QCOMPARE(report.n_tokens, 4);
-        // Layer 0: 1 was second of 0 1 2, then first; 0 was second; 1 was second. Layer 1: third, first, second,
-        // second.
+        // Layer 0: 1 was second of 0 1 2, then first; 0 was second; 1 was second. Layer
+        // 1: third, first, second, second.
         const std::vector<double> lru = {0.25, 1, 1, 0.25, 0.75, 1}, mean = {0.25, 0.875, 1};
         QCOMPARE(report.lru, lru);
         QCOMPARE(report.lru_mean, mean);
@@ -209,7 +209,8 @@ class TestRecall : public QObject {
                  qPrintable(text));
     }
 
-    // A trained model's layers add to what came before, so that the next gate is guessed far better than by chance.
+    // A trained model's layers add to their input, so the next layer's gate is guessed
+    // far better than by chance.
     void demoModel_isGuessedWell_fromConversations() {
         const auto model = open(demoModel(), LoadedModel::Text::kWanted);
         const std::string lines =

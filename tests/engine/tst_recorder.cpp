@@ -85,7 +85,8 @@ class TestRecorder : public QObject {
         QCOMPARE(last.assignments.size(), std::size_t{5 * 16});
         QCOMPARE(last.assignments[last.events[4].first_assignment + 3].expert, std::uint16_t{3});
         QCOMPARE(last.events[4].step, recorder.last_step());
-        // Older ones than there are begin where the ring does; their assignments are gone.
+        // A request for older events than are stored begins at the oldest one; the older
+        // assignments are gone.
         const LayerEvents oldest = recorder.copy(0);
         QCOMPARE(oldest.first, n - Recorder::kEvents);
         QCOMPARE(oldest.events.size(), Recorder::kCopiedAtOnce);

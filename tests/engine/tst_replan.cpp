@@ -176,7 +176,8 @@ class TestReplan : public QObject, ReplanSetup {
         for (int token = 0; token < n_tokens; ++token) {
             if (token % 15 == 0) {
                 ReplanRequest replan;
-                // Sometimes less than the conversation holds already, sometimes with VRAM for none of it.
+                // Sometimes less than the conversation already has, sometimes with VRAM
+                // for none of it.
                 replan.context = small + static_cast<std::int64_t>(random() % 2300);
                 if (*replan.context - disturbed.sequence.size() < 20) *replan.context -= 20;  // too short, clearly
                 replan.vram_bytes = random() % 3 == 0 ? bare : vramFor(10);
@@ -204,13 +205,15 @@ class TestReplan : public QObject, ReplanSetup {
             disturbed.checkBudgets();
             next = {best(expected)};
         }
-        // Beside the context's blocks the device has some spare ones: a short conversation never leaves it.
+        // Besides the context's blocks the device has some spare ones: a short
+        // conversation always stays there.
         QVERIFY2(n_tokens < 1300 || spilled > 0, "the cache never lay in RAM");
         QVERIFY(n_tokens < 300 || refused > 0);
         disturbed.checkSteps();
     }
 
-    // The reference has its experts in RAM and computes on the CPU; its formats are set at once, between two steps.
+    // The reference has its experts in RAM and computes on the CPU; its formats change at
+    // once, between two steps.
     void formats_change_everyStepIsThatOfAModelQuantizedSo() {
         LoadRequest request = on("emulated:rtx-3060-desktop");
         request.vram_bytes = vramFor(20);
@@ -519,7 +522,8 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(is_about(told.tokens_per_s_after, 1e6 / after_us, 0.2));
     }
 
-    // A floor of quality while it answers: the formats follow from this model's own measured errors.
+    // A floor of quality during an answer: the formats follow from this model's own
+    // measured errors.
     void floorOfQuality_givesRarelyUsedExpertsFewerBits() {
         LocalSession session;
         LoadRequest request = on("emulated:rtx-3060");

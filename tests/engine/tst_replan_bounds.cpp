@@ -187,8 +187,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QVERIFY(agree(play, reference, next));
     }
 
-    // VRAM for none of the KV cache but its spare blocks: it leaves a block a step, and comes back when the re-plan is
-    // cancelled or another one takes its place half way.
+    // VRAM only for spare blocks of the KV cache: the cache leaves the device one block
+    // per step, and returns when the re-plan is cancelled or replaced half way.
     void kvCache_leavesInPieces_andComesBack_data() {
         QTest::addColumn<bool>("cancelled");
         QTest::newRow("cancelled") << true;
@@ -505,7 +505,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QVERIFY(agrees());
     }
 
-    // An expert on disk that cannot be read ends the step with an Error; the same step succeeds when it can.
+    // An expert on disk that cannot be read ends the step with an Error; the same step
+    // succeeds when it can.
     void checkpointCutShort_expertsOnDisk_endTheStep() {
         ModelCopy copy;
         LoadRequest request = on(kDevice, copy.path());

@@ -10,7 +10,8 @@ using namespace offstage::engine;
 
 namespace {
 
-// Token t takes experts t % 4 and (t + 1) % 4 in layer 0, (t + 2) % 4 and (t + 3) % 4 in layer 1.
+// Token t uses experts t % 4 and (t + 1) % 4 in layer 0, (t + 2) % 4 and (t + 3) % 4 in
+// layer 1.
 std::vector<std::int32_t> routing(int first, int n) {
     std::vector<std::int32_t> experts;
     for (int t = first; t < first + n; ++t) {

@@ -27,7 +27,8 @@ void* operator new(std::size_t size) {
     if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
     throw std::bad_alloc();
 }
-// std::stable_sort's buffer comes from here; ASan's own version would not go together with the delete below.
+// std::stable_sort's buffer comes from here; ASan's own version would not match the
+// delete below.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     ++n_allocations;
     return std::malloc(size == 0 ? 1 : size);
@@ -330,8 +331,8 @@ class SamplerTest : public QObject {
     }
 
     void seed_gives_the_same_answer_everywhere() {
-        // Fixed by the standard (mt19937_64) and by our mapping: eight equal logits take the top three bits of each
-        // number.
+        // The standard (mt19937_64) and our mapping fix these choices: eight equal logits
+        // use the top three bits of each number.
         std::mt19937_64 random(2026);
         Sampler sampler(plain(), 2026);
         const std::vector<float> logits(8, 1.0f);

@@ -16,8 +16,9 @@ using namespace offstage::tests;
 
 namespace {
 
-// Feeding takes 10 us a token. Advancing takes step_us[policy] per sequence, and 5 times that in every 10th step.
-// Every call routes one token per expert; the CPU is called for half, and 100 bytes are copied per step.
+// Feeding takes 10 us a token. Advancing takes step_us[policy] per sequence, and 5 times
+// that in every 10th step. Every call routes one token per expert; the CPU is called for
+// half, and 100 bytes are copied per step.
 class ScriptedModel final : public StepModel {
   public:
     std::int64_t vocab_size() const override { return 50; }
@@ -277,7 +278,7 @@ class TestScenarios : public QObject {
         }
     }
 
-    // 32 shared tokens lie in no whole block: each of 16 beams may come to hold two blocks of 64.
+    // 32 shared tokens fill no whole block: each of 16 beams may need two blocks of 64.
     void contextOfBeams_countsTheirOwnBlocks() {
         ScenarioRequest request;
         request.policies = {policy(PolicyKind::kStatic, "static")};
@@ -334,7 +335,8 @@ class TestScenarios : public QObject {
         for (std::size_t i = 0; i < runs[0].size(); i += 4) {
             double best = runs[0][i].total_us;
             for (std::size_t p = 1; p < 4; ++p) best = std::min(best, runs[0][i + p].total_us);
-            // Experts of the demo model take microseconds, as long as a launch: a few percent either way are chance.
+            // Experts of the demo model take microseconds, as long as a launch: a few
+            // percent up or down are chance.
             QVERIFY2(runs[0][i].total_us <= 1.10 * best,
                      qPrintable(QStringLiteral("%1, in %2, width %3: %4 us, best %5")
                                     .arg(QString::fromStdString(std::string(name_of(runs[0][i].kind))))

@@ -1,5 +1,5 @@
-// The local server over real sockets: every endpoint on the demo model, and what goes wrong with a session that answers
-// only as far as the test lets it.
+// The local server over real sockets: every endpoint on the demo model, and failures with
+// a session that answers only as far as the test allows.
 
 #include <atomic>
 #include <cstdio>
@@ -856,7 +856,8 @@ class TestServe : public QObject {
         QVERIFY(!client.read_response().whole);
     }
 
-    // Half of them leave, at every moment from before the request is whole to the middle of the answer.
+    // Half of the clients leave, at every moment from before the request is complete to
+    // the middle of the answer.
     void fiftyRequests_halfOfThemCutOff() {
         std::vector<std::jthread> threads;
         std::atomic<int> whole{0};

@@ -1,4 +1,5 @@
-// The session façade on the demo model: streaming, stop, reuse of the KV cache, errors that leave it usable.
+// The session façade on the demo model: streaming, stop, reuse of the KV cache, errors
+// that leave it usable.
 
 #include <filesystem>
 #include <map>
@@ -408,7 +409,8 @@ class TestSession : public QObject {
     }
 
     void tokenizerConfig_saysWhatPromptsBeginAndEndWith() {
-        // The demo model under another tokenizer_config.json: turns of a line feed, which "legacy" puts a blank before.
+        // The demo model with another tokenizer_config.json: turns of a line feed, before
+        // which "legacy" puts a blank.
         const QTemporaryDir folder;
         for (const auto& entry : std::filesystem::directory_iterator(demoModel())) {
             if (entry.path().filename() == "tokenizer_config.json") continue;
@@ -453,7 +455,8 @@ class TestSession : public QObject {
     void snapshot_countsEveryTokenOnce_andIsCleared() {
         const GenerationResult result = m_session->generate(ask("Tell me a story about a fox.", 100), {}, {});
         const Snapshot s = m_session->snapshot();
-        // The last token of the answer, or the end of the turn, was sampled but never run.
+        // The last token of the answer, or the end of the turn, was sampled but never
+        // run.
         const std::int64_t ran = result.prompt_tokens + static_cast<std::int64_t>(result.tokens.size()) -
                                  (result.finish == FinishReason::kEndOfTurn ? 0 : 1);
         QCOMPARE(s.conversation_tokens, ran);
@@ -476,7 +479,8 @@ class TestSession : public QObject {
                 if (generating) most = std::max<std::int64_t>(most, seen);
             }
         });
-        // An answer may be over before the other thread has run, or before a snapshot of it is due.
+        // An answer may end before the other thread has run, or before a snapshot of it
+        // is due.
         std::int64_t n_prompt = 0;
         for (int answer = 0; answer < 1000 && most == 0; ++answer) {
             m_session->reset_conversation();

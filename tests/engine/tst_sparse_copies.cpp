@@ -1,5 +1,5 @@
-// Experts that are copied without the neurons that a theta leaves out: their results are the whole experts', bit by
-// bit, and what did not go over the bus is counted.
+// Experts that are copied without the neurons that a theta leaves out: their results
+// equal the whole experts', bit by bit, and the saved bytes on the bus are counted.
 
 #include <QTemporaryDir>
 #include <QTemporaryFile>
@@ -48,8 +48,9 @@ class TestSparseCopies : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // A block of some neurons, computed, against the whole block: by the kernels for floats and for rounded inputs, of
-    // one row and of several, with biases and without.
+    // Computes with a block of some neurons and with the whole block and compares:
+    // kernels for floats and for rounded inputs, one row and several, with biases and
+    // without.
     void someNeurons_giveTheWholeExpertsBits_data() {
         QTest::addColumn<int>("type");
         QTest::addColumn<bool>("bytes");
@@ -300,7 +301,8 @@ class TestSparseCopies : public QObject {
         QVERIFY(model->forward().moe().mover().sparse().accepts_guesses());
     }
 
-    // The neurons that came once stay: no bit changes, and less is copied the more there is room for.
+    // Copied neurons stay: no bit changes, and the more room there is, the less is
+    // copied.
     void neuronCache_sparesTheBus_andChangesNoBit_data() {
         QTest::addColumn<QString>("quant");
         QTest::addColumn<int>("compute");
@@ -358,7 +360,8 @@ class TestSparseCopies : public QObject {
         }
     }
 
-    // Neurons of an expert stay in their order of coming; those go that are used least for their bytes.
+    // An expert's neurons stay in the order of their copies; the experts that are used
+    // least for their bytes are evicted.
     void neuronCache_evictsByUsePerByte() {
         kernels::ThreadPool pool(1);
         CpuOperations operations(pool, kernels::GemmMode::kF32);

@@ -134,7 +134,8 @@ class TestTheta : public QObject {
         }
     }
 
-    // In formats of our own, and by both kinds of kernels for them, where experts lie never changes a bit.
+    // The place of experts never changes a bit, in our own formats and with both kinds of
+    // kernels for them.
     void places_changeNoBit_data() {
         QTest::addColumn<QString>("quant");
         QTest::addColumn<int>("compute");
@@ -346,7 +347,8 @@ class TestTheta : public QObject {
         QCOMPARE(csv[1].count(','), csv[0].count(','));
         QCOMPARE(csv[2].count(','), csv[0].count(','));
 
-        // Two scores more than without tasks: a line and two markers each, and their bars.
+        // Two scores more than without tasks: a line, two markers and their bars for
+        // each.
         ThetaReport without = report;
         for (ThetaRow& row : without.rows) row.choices.reset();
         std::map<QString, int> drawn = elementsOf(to_svg(report)), before = elementsOf(to_svg(without));

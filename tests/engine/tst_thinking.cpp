@@ -407,7 +407,8 @@ class TestThinking : public QObject {
         QCOMPARE(begun_text(family, begun, PromptEnd::kInThought), std::string("So.\n</think>\n\nFo"));
     }
 
-    // Markers that are several tokens: however the reply is cut, into two or three tokens or into bytes.
+    // Markers of several tokens: the reply may be cut in any way, into two or three
+    // tokens or into bytes.
     void replies_arePartedByText_atEveryBoundary_data() {
         QTest::addColumn<QString>("reply");
         QTest::addColumn<QString>("thought");

@@ -98,8 +98,9 @@ void TestTimeline::entry_begins_when_submitted() {
     QCOMPARE(timeline.now_us(), 105.0);
 }
 
-// Two slots, copies of 10, products of 4: after the first, a product ends 4 after each copy; a copy never waits for
-// one. With products of 15 instead, the third copy waits for the first product, and products follow each other.
+// Two slots, copies of 10, products of 4: after the first, a product ends 4 after each
+// copy; a copy never waits for one. With products of 15 instead, the third copy waits for
+// the first product, and products follow each other.
 void TestTimeline::double_buffered_stream() {
     for (const auto& [product_us, total_us] : {std::pair{4.0, 4 * 10.0 + 4}, {15.0, 10 + 4 * 15.0}}) {
         Timeline timeline;

@@ -1,5 +1,6 @@
-// Log probabilities of tokens: the arithmetic against a plain softmax, and what answers and prompts of the demo model
-// are given against the logits of the same tokens, computed apart.
+// Log probabilities of tokens: the arithmetic against a plain softmax; and those of the
+// demo model's answers and prompts against the logits of the same tokens, computed
+// separately.
 
 #include <cmath>
 #include <limits>

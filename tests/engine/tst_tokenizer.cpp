@@ -99,7 +99,8 @@ std::string small_model(const std::string& more = {}, const std::string& charsma
     return model;
 }
 
-// A double array of `n_units` units, all of them 0x80000000 (no label fits) but those given.
+// A double array of `n_units` units, all of them 0x80000000 (no label fits) except the
+// given ones.
 std::string charsmap(std::size_t n_units, const std::vector<std::pair<std::size_t, std::uint32_t>>& units,
                      const std::string& replacements) {
     std::vector<std::uint32_t> all(n_units, 0x80000000u);

@@ -139,8 +139,8 @@ class TestTransition : public QObject {
         QuantizingSpeeds speeds{};
         speeds[static_cast<std::size_t>(kH)] = 8'000;
         const Transition t = transition(from, to, d, &cost, &speeds);
-        // The second may come from the master, the fourth and fifth must, the sixth is kept in its format; the third
-        // lies in RAM.
+        // The second may come from the master, the fourth and fifth must; the sixth is
+        // stored in its format; the third is in RAM.
         QCOMPARE(t.disk_us, 3 * 500.0 + 125);
         QCOMPARE(t.quantized_weights, 16'000.0);
         QCOMPARE(t.quantizing_us, 2e6);

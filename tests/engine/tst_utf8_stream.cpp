@@ -45,8 +45,8 @@ class Utf8StreamTest : public QObject {
             QCOMPARE(find_invalid_utf8(encoded(c)), std::size_t{0});
     }
 
-    // Against the table of the Unicode standard written out the slow way: every sequence of two bytes, and of three and
-    // four from bytes at the edges of the ranges.
+    // Against the table of the Unicode standard, written out: every sequence of two
+    // bytes, and sequences of three and four from bytes at the edges of the ranges.
     void find_invalid_utf8_agrees_with_decoding() {
         const auto is_valid = [](const std::string& s) {
             for (std::uint32_t c = 0; c < 0x80; ++c) {

@@ -240,7 +240,8 @@ class TestWeightReads : public QObject, ReplanSetup {
                 ReplanRequest replan;
                 replan.experts = format;
                 play.replanner.begin(1, replan, play.made);
-                // Experts are quantized one after the other on a thread that gives way to all others.
+                // Experts are quantized one after the other on a thread of the lowest
+                // priority.
                 for (int i = 0; i < 60'000 && play.replanner.moving(); ++i) {
                     step();
                     QTest::qSleep(1);

@@ -1,4 +1,5 @@
-// Packing: a checkpoint's experts in the neuron-major layout, dense weights fused, errors and cancellation.
+// Packing: a checkpoint's experts in the neuron-major layout, dense weights fused, errors
+// and cancellation.
 
 #include <cstring>
 

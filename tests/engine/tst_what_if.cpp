@@ -88,7 +88,7 @@ class TestWhatIf : public QObject {
         QCOMPARE(alone.busiest_experts, 2.0);  // of two active ones
     }
 
-    // The demo model has 8 experts in a layer: beyond 8 machines there is nothing to deal out.
+    // The demo model has 8 experts in a layer: with more than 8 machines some have none.
     void machines_shareExpertsAndPayForTheNetwork() {
         const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
         const std::vector<WhatIfRow> rows = m_model->machines(profile, find_network("10gbe"), 9, {});
@@ -101,7 +101,8 @@ class TestWhatIf : public QObject {
             QCOMPARE(rows[i].resident, rows[i].total);
             if (i == 0) continue;
             QVERIFY(rows[i].busiest_experts < 2 && rows[i].busiest_experts >= 1);
-            // 8 layers, a millisecond each: a model as small as this one waits for little else.
+            // 8 layers, a millisecond each: in such a small model almost all time is
+            // waiting.
             QVERIFY(rows[i].network_share > 0.5 && rows[i].network_share < 1);
             QVERIFY(rows[i].tokens_per_s < 125);
         }

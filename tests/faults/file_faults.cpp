@@ -349,7 +349,8 @@ int fchown(int descriptor, uid_t user, gid_t group) {
     return pass_unless(count("chown", Effect::kAttributes, descriptor), "fchown", descriptor, user, group);
 }
 
-// The same functions where a file's offset has 64 bits anyway, as on all that Offstage is built for.
+// The same functions on systems whose file offsets always have 64 bits, as on all systems
+// that Offstage supports.
 static_assert(sizeof(off_t) == 8);
 int open64(const char*, int, ...) __attribute__((alias("open")));
 int openat64(int, const char*, int, ...) __attribute__((alias("openat")));

@@ -1,4 +1,5 @@
-// Parses and renders a template from a stranger's file. The first byte chooses the conversation.
+// Parses and renders a template from an untrusted file. The first byte chooses the
+// conversation.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Any bytes as a calibration's table: an engine::Error or a value that keeps its contract.
+// Any bytes as a calibration's table: an engine::Error or a value that keeps its
+// contract.
 
 #include <cstdio>
 #include <cstdlib>

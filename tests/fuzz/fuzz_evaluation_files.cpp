@@ -1,4 +1,5 @@
-// Any bytes as a file of offstage-cli evaluate: an engine::Error, or tasks and logits that keep their contract.
+// Any bytes as a file of offstage-cli evaluate: an engine::Error, or tasks and logits
+// that keep their contract.
 
 #include <cstdio>
 #include <cstdlib>

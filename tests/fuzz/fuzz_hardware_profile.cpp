@@ -1,4 +1,5 @@
-// Any bytes as a hardware profile: an engine::Error or figures that a clock can count with.
+// Any bytes as a hardware profile: an engine::Error or figures that a clock can count
+// with.
 
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Any bytes as an expert popularity profile: an engine::Error or a value that keeps its contract.
+// Any bytes as an expert popularity profile: an engine::Error or a value that keeps its
+// contract.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Any bytes as a table of sensitivities: an engine::Error or a value that keeps its contract.
+// Any bytes as a table of sensitivities: an engine::Error or a value that keeps its
+// contract.
 
 #include <cstdio>
 #include <cstdlib>

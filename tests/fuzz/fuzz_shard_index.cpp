@@ -1,4 +1,5 @@
-// Any bytes as a model.safetensors.index.json: an engine::Error or a value that keeps its contract.
+// Any bytes as a model.safetensors.index.json: an engine::Error or a value that keeps its
+// contract.
 
 #include <cstdio>
 #include <cstdlib>

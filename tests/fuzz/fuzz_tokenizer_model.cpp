@@ -1,5 +1,6 @@
-// Opens a damaged tokenizer.model and, when it is taken, encodes and decodes with it. Start it with the models under
-// tests/engine/data/text as corpus too: from nothing it takes long to find a model.
+// Opens a damaged tokenizer.model and, if that succeeds, encodes and decodes with it.
+// Start it with the models under tests/engine/data/text in the corpus: from nothing it
+// takes long to find a model.
 
 #include <cstddef>
 #include <cstdint>

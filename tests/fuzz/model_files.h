@@ -69,8 +69,9 @@ inline std::string check_safetensors_file(std::span<const std::byte> file, std::
     }
 }
 
-// Reads the input twice: as a file, and as a header's text after 8 bytes that give the number of data bytes. In the
-// second way a header stays readable when a mutation changes its length, and no data need be there.
+// Reads the input twice: as a file, and as a header's text after 8 bytes that give the
+// number of data bytes. The second form keeps a header readable when a mutation changes
+// its length, and needs no data.
 inline std::string check_safetensors(std::span<const std::byte> input) {
     if (std::string broken = check_safetensors_file(input, input.size()); !broken.empty()) return broken;
     if (input.size() < 8) return {};

@@ -77,7 +77,8 @@ class Scanner {
         if (at_ < text_.size() && text_[at_] == quote) next();
     }
 
-    // An identifier, a number with its digit separators, or the prefix of a raw string together with the string.
+    // An identifier, a number with its digit separators, or the prefix of a raw string
+    // together with the string.
     void word() {
         const std::size_t begin = at_;
         const bool number = std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
@@ -137,7 +138,8 @@ class Scanner {
 
 // ---------------------------------------------------------------- the rules
 
-// Lowest first: a file includes nothing of a floor that stands above its own. Tests look at everything.
+// Lowest floor first: a file includes nothing from a floor above its own. Tests may
+// include everything.
 constexpr std::array<std::string_view, 5> kFloors = {"kernels", "engine", "ui", "app", "tests"};
 
 std::optional<std::size_t> floor_of(std::string_view path) {

@@ -35,7 +35,8 @@ struct Report {
     std::vector<Breach> breaches;
 };
 
-// Every C++ and CUDA file below root's app, ui, engine, kernels and tests; a floor that does not exist has no files.
+// Every C++ and CUDA file below root's app, ui, engine, kernels and tests; a missing
+// floor has no files.
 Report check_includes(const std::filesystem::path& root);
 
 }  // namespace offstage::house

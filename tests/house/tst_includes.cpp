@@ -28,7 +28,8 @@ class TestIncludes : public QObject {
 
 namespace {
 
-// A tree with one file of one line, preceded by a comment line so that the line number can be wrong.
+// A tree with one file of one line, preceded by a comment line so that the line number
+// can be wrong.
 Report check_one(const QString& file, const QString& line, const QStringList& others = {}) {
     const QTemporaryDir directory;
     const std::filesystem::path root = directory.path().toStdString();

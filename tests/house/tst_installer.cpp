@@ -1,6 +1,6 @@
-// installer/run and installer/test on an invented machine: a copy of the installer in a folder with spaces, and a PATH
-// with the usual small tools and with stand-ins for dpkg-query, apt-get, sudo, id and cmake that write down how they
-// were called.
+// Runs installer/run and installer/test on an invented machine: a copy of the installer
+// in a folder with spaces, and a PATH with the usual small tools and with replacements
+// for dpkg-query, apt-get, sudo, id and cmake that record their calls.
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -44,7 +44,8 @@ class Machine {
         fake("apt-cache", "echo Filename: pool/x.deb\n");
         fake("dpkg-query", "");
         fake("apt-get", "");
-        // Configures and builds: programs that print their arguments, one a line, and leave with $PROGRAM_STATUS.
+        // Configures and builds: makes programs that print their arguments, one a line,
+        // and exit with $PROGRAM_STATUS.
         fake("cmake", R"(
             if [ "$1" != --build ]; then exit "${CONFIGURE_STATUS:-0}"; fi
             echo "[1/2] compiling"; echo "a compiler's complaint"; echo "[2/2] linking"
@@ -73,7 +74,8 @@ class Machine {
         file.write(text);
     }
 
-    // A program on the PATH that writes "NAME ARGUMENTS" to the list of calls and then runs `body`.
+    // A program on the PATH that writes "NAME ARGUMENTS" to the list of calls and then
+    // runs `body`.
     void fake(const char* name, const QByteArray& body) {
         const QString path = bin(QString::fromUtf8(name));
         QFile::remove(path);

@@ -31,7 +31,7 @@ inline std::int64_t length_for(WeightType type, std::int64_t n) {
     return multiple == 32 ? n + 32 : (n + multiple - 1) / multiple * multiple;
 }
 
-// Sets the block's scale, and what else multiplies: the rest of the bytes may be anything.
+// Sets the block's scale and its other factors: the rest of the bytes may be anything.
 inline void set_block_scale(WeightType type, float scale, std::byte* block) {
     const std::uint16_t half = to_f16_truncated(scale).bits;
     const auto put = [&](int place) { std::memcpy(block + place, &half, sizeof half); };
@@ -77,8 +77,8 @@ inline void fill_block_row(WeightType type, std::int64_t n_cols, std::mt19937& g
     }
 }
 
-// Any bytes are valid codes, scales and zeros; only the supers' (INT8: the scales') numbers are drawn. The weights are
-// then of the size of `scale`.
+// Any bytes are valid codes, scales and zeros; only the numbers of the supers (INT8: of
+// the scales) are drawn. The weights then have the size of `scale`.
 inline void fill_packed_row(WeightType type, std::int64_t n_cols, std::mt19937& generator, float scale,
                             std::byte* row) {
     const PackedRow layout = packed_row(type, n_cols);

@@ -1,5 +1,6 @@
 #pragma once
-// The router's choice written out in double precision, straight from the rules of the models that use it.
+// The router's choice in double precision, written directly from the rules of the models
+// that use it.
 
 #include <algorithm>
 #include <cmath>

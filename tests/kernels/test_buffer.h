@@ -18,7 +18,8 @@ namespace offstage::kernels::test {
 template <typename Value>
 class TestBuffer {
   public:
-    // slack: bytes left between the last value and the forbidden page, which also sets the values' alignment.
+    // slack: bytes between the last value and the forbidden page; it also sets the
+    // values' alignment.
     explicit TestBuffer(std::int64_t n, std::size_t slack = 0) : n_(static_cast<std::size_t>(n)), slack_(slack) {
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
         const std::size_t used = (kGuardBytes + n_ * sizeof(Value) + slack_ + page - 1) / page * page;

@@ -1,5 +1,6 @@
 #pragma once
-// Reproducible values for the kernel tests, and the rows that name the instruction sets of this machine.
+// Reproducible values for the kernel tests, and the rows that name the instruction sets
+// of this machine.
 
 #include <bit>
 #include <cmath>
@@ -47,8 +48,8 @@ class RandomWeights {
         for (std::size_t i = 0; i < values.size(); ++i) write(i, values[i]);
     }
 
-    // One weight off the allocation's start, so that no kernel gets away with assuming more alignment than a weight
-    // has.
+    // One weight after the allocation's start, so that a kernel that assumes more
+    // alignment than a weight has fails.
     const void* data() const { return bytes_.data() + bytes_per_weight(type_); }
     WeightType type() const { return type_; }
 

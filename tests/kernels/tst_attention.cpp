@@ -235,7 +235,8 @@ void TestAttention::matches_softmax_in_double() {
 
 void TestAttention::large_scores_do_not_overflow() {
     QFETCH(int, set);
-    // Scores of thousands, largest in a late block: without the maximum subtracted, every exponential overflows.
+    // Scores of thousands, largest in a late block: without the maximum subtracted, every
+    // exponential overflows.
     constexpr std::int64_t kKeys = 300;
     constexpr std::int64_t kHeadDim = 64;
     std::vector<float> q(kHeadDim, 10.0f);
@@ -256,7 +257,8 @@ void TestAttention::large_scores_do_not_overflow() {
 
 void TestAttention::later_keys_are_not_seen() {
     QFETCH(int, set);
-    // Keys and values that a query must not see are NaN for it: one look would spoil the result.
+    // Keys and values that a query must not see are NaN for it: reading one would spoil
+    // the result.
     constexpr std::int64_t kHeadDim = 32;
     for (const std::int64_t n : {1, 5, 40, 100}) {
         std::vector<float> q(static_cast<std::size_t>(n * kHeadDim));

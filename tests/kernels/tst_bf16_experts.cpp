@@ -1,4 +1,5 @@
-// expert_ffn_bf16() against double precision, and bit by bit against itself with other tokens beside.
+// expert_ffn_bf16() against double precision, and bit by bit against itself together with
+// other tokens.
 
 #include <algorithm>
 #include <cmath>

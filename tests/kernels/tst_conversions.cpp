@@ -19,7 +19,8 @@ using namespace offstage::kernels::test;
 
 namespace {
 
-// sign * 1.mantissa * 2^(exponent - bias), subnormals and infinities by the format's rules (IEEE 754-2008, 3.4).
+// sign * 1.mantissa * 2^(exponent - bias), subnormals and infinities by the format's
+// rules (IEEE 754-2008, 3.4).
 double value_of(std::uint16_t bits, int exponent_bits, int mantissa_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const int exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
@@ -104,7 +105,8 @@ void TestConversions::narrow_returns_every_widened_bf16() {
 
 void TestConversions::narrow_rounds_to_nearest_even() {
     QFETCH(int, set);
-    // Around every bf16 value: just above, just below, at and beside the middle to the next; and random bit patterns.
+    // Around every bf16 value: just above, just below, at and beside the middle to the
+    // next; and random bit patterns.
     std::vector<std::uint32_t> bits;
     for (std::uint32_t high = 0; high < 65536; high += 7) {
         for (const std::uint32_t low : {0x0000u, 0x0001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
@@ -122,7 +124,8 @@ void TestConversions::narrow_rounds_to_nearest_even() {
             QVERIFY(std::isnan(to_float(narrowed[i])));
             continue;
         }
-        // By the definition: the nearer neighbour, on a tie the one with an even last bit.
+        // By the definition: the nearer neighbour, on a tie the one with an even last
+        // bit.
         const std::uint32_t down = bits[i] >> 16;
         const std::uint32_t rest = bits[i] & 0xffffu;
         const bool up = rest > 0x8000u || (rest == 0x8000u && (down & 1u) != 0);

@@ -1,4 +1,5 @@
-// Every instruction set against the scalar reference, and the scalar reference against definitions in double precision.
+// Every instruction set against the scalar reference, and the scalar reference against
+// definitions in double precision.
 
 #include <algorithm>
 #include <cmath>

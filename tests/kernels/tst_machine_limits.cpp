@@ -4,8 +4,9 @@
 
 using namespace offstage::kernels;
 
-// The figures themselves depend on the machine; that they are of a possible order, and that the loops were not
-// optimised away (which shows as an impossible speed), does not.
+// The figures depend on the machine. The tests check only that they have a possible size,
+// and that the compiler did not remove the loops (which would show as an impossible
+// speed).
 class TestMachineLimits : public QObject {
     Q_OBJECT
 
@@ -34,12 +35,13 @@ void TestMachineLimits::peaks_are_plausible() {
     ThreadPool pool(2);
     for (const auto measure : {measure_peak_gflops_f32, measure_peak_gflops_bf16, measure_peak_gops_int8}) {
         const double gflops = measure(pool);
-        // Below: two slow cores with nothing but scalar units; above: 64 operations per lane and cycle on two fast
-        // ones.
+        // Lower limit: two slow cores with only scalar units; upper limit: 64 operations
+        // per lane and cycle on two fast ones.
         QVERIFY2(gflops > 0.05 && gflops < 40000.0, qPrintable(QString::number(gflops)));
     }
-    // Four bytes in the place of one float, by the same units. Loops that a compiler has shortened reach twelve times,
-    // in every round; so do others' loads in one of them.
+    // Four bytes instead of one float, by the same units. Loops that a compiler has
+    // shortened are twelve times as fast in every round; other programs' load can cause
+    // that in one round.
     constexpr int kRounds = 20;
     double int8_by_f32 = 0;
     for (int round = 0; round < kRounds && (round == 0 || int8_by_f32 >= 8); ++round) {

@@ -28,7 +28,8 @@ namespace {
 // of scale * zero.
 constexpr double kRelative = 2e-6;
 
-// One block, several, a batch of scales and a bit, and beyond a super group of each format.
+// One block, several, a batch of scales and a part of one, and more than a super group of
+// each format.
 constexpr std::int64_t kLengths[] = {64, 192, 1088, 4096, 16448};
 
 const CpuKernels& kernels_of(int set) {
@@ -61,7 +62,8 @@ struct Sum {
     bool is(float got) const { return std::abs(static_cast<double>(got) - value) <= kRelative * magnitude + 1e-30; }
 };
 
-// Weights times inputs; the magnitude takes each weight for one of full size, because it is rounded as such.
+// Weights times inputs; the magnitude counts each weight as one of full size, because it
+// is rounded like one.
 Sum product(const float* weights, const float* x, std::int64_t n) {
     Sum sum;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -153,7 +155,8 @@ void TestPacked::hqq3_row_reads_as_written_by_hand() {
     QCOMPARE(packed_row(WeightType::kHqq3, 64).bytes, std::int64_t{48});  // 16 + 24 + 1 + 1, rounded up
     std::vector<std::byte> row(48);
     write_super(row.data());
-    // Lane 1 begins at bit 12 with codes 7, 0, 5, 2 (weights 1, 17, 33, 49): bits 12..14, 18..20, 21..23.
+    // Lane 1 begins at bit 12 with codes 7, 0, 5, 2 (weights 1, 17, 33, 49): bits 12..14,
+    // 18..20, 21..23.
     row[16 + 1] = std::byte{0x70};
     row[16 + 2] = std::byte{0x54};   // 5 << 2 | 2 << 5
     row[16 + 23] = std::byte{0xc0};  // lane 15 begins at bit 180; its code 3 is in bits 189..191: 6 (weight 63)
@@ -507,7 +510,8 @@ void TestPacked::gemm_is_the_matvec_of_each_token() {
     struct Shape {
         std::int64_t n_tokens, n_rows, n_cols, apart;
     };
-    // One of everything; columns beyond a panel's in either layout; neuron-major strides; many tokens.
+    // One case of everything; columns beyond a panel in both layouts; neuron-major
+    // strides; many tokens.
     for (const Shape& shape :
          {Shape{1, 1, 64, 1}, Shape{9, 70, 1216, 3}, Shape{17, 300, 128, 1}, Shape{131, 33, 576, 1}}) {
         const std::int64_t n_cols = length_for(static_cast<WeightType>(type), shape.n_cols);

@@ -1,4 +1,4 @@
-// The router's choice against the same written out in double precision (routing_reference.h).
+// The router's choice against the same in double precision (routing_reference.h).
 
 #include <algorithm>
 #include <cmath>

@@ -316,8 +316,8 @@ class TestSparseExperts : public QObject {
         }
     }
 
-    // Rows of several groups of columns and a rest, and long ones, are not read one after the other: as the dense
-    // kernel's, bit by bit.
+    // Rows of several groups of columns with a rest, and long rows, are not read one
+    // after the other: the results equal the dense kernel's, bit by bit.
     void bytes_of_all_neurons_are_those_of_the_whole_expert_data() { add_rows(true); }
     void bytes_of_all_neurons_are_those_of_the_whole_expert() {
         QFETCH(int, set);

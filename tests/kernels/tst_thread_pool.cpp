@@ -132,7 +132,8 @@ void TestThreadPool::parallel_dynamic_takes_each_piece_once() {
     }
 }
 
-// Gaps around and beyond the spinning time: each way of waiting hands over to the next operation.
+// Gaps around and beyond the spinning time: each kind of wait must find the next
+// operation.
 void TestThreadPool::wakes_up_after_it_fell_asleep() {
     ThreadPool pool(3);
     std::atomic<int> calls{0};
@@ -190,8 +191,8 @@ void TestThreadPool::stays_usable_when_cores_are_oversubscribed() {
         const auto start = std::chrono::steady_clock::now();
         for (int round = 0; round < 50; ++round) pool.run([&](int) { ++calls; });
         const auto taken = std::chrono::steady_clock::now() - start;
-        // Reported, not judged. A scheduler's time slice is a few milliseconds; a pool that spun without end would need
-        // one per thread and round.
+        // Reported, not judged. A scheduler's time slice is a few milliseconds; a pool
+        // that spun without end would need one for each thread and round.
         qInfo("%.2f ms per operation", std::chrono::duration<double, std::milli>(taken).count() / 50);
     }
     stop = true;

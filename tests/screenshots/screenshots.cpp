@@ -2,10 +2,12 @@
 // in use: the whole window, and each panel beside the conversation. Run by
 // resources/screenshots/make.
 //
-//   screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]     without panels: all, and the window as it opens
+//   screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]
+//   without panels: all panels, and the window as it opens
 //
-// A PANEL is also "window": the whole window after a conversation; "formats": the map of experts in several formats
-// with the menu that changes them, and "open": the dialog that opens a model.
+// A PANEL may also be "window": the whole window after a conversation; "formats": the map
+// of experts in several formats with the menu that changes them; or "open": the dialog
+// that opens a model.
 #include <cstdio>
 
 #include <QApplication>

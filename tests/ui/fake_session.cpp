@@ -402,7 +402,8 @@ class FakeSession : public engine::Session {
         m_snapshot.telemetry_us = m_snapshot.answer_us = 0;
     }
 
-    // One step's events: experts on the device run there; of the others every second is copied, if there is a device.
+    // One step's events: experts on the device run there; every second other expert is
+    // copied if there is a device.
     void recordStep(const std::vector<std::uint32_t>& calls, std::int64_t nTokens, bool prompt) {
         const auto experts = static_cast<std::size_t>(m_snapshot.n_experts);
         engine::ExpertStates& states = m_snapshot.experts;

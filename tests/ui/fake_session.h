@@ -34,7 +34,8 @@ struct Script {
     std::int32_t denseLayers = 0;  // before those with experts
     std::int64_t experts = 8;
     std::int64_t active = 2;
-    // An accelerator with room for so many experts, the lowest numbers of each layer first; 0: the model is on the CPU.
+    // An accelerator with room for this many experts, the lowest numbers of each layer
+    // first; 0: the model is on the CPU.
     std::int64_t residents = 0;
     // For each layer of an answer's step: needed neurons of copied experts, and those of
     // them already there.

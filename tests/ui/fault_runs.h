@@ -54,7 +54,8 @@ class FaultProcess {
 void say(const QString& text);
 void claimSaved();
 
-// To be called first in main(): starts this program again with the library that makes faults. False: that cannot be.
+// Call it first in main(): starts this program again with the library that makes faults.
+// False: that is impossible.
 bool startWithFaults(char** argv);
 
 }  // namespace offstage::test

@@ -150,7 +150,8 @@ QString faultOf(const QList<Message>& path, qsizetype i) {
         return m.text == QStringLiteral("prompt %1").arg(i / 2 + 1) ? QString() : QStringLiteral("another prompt");
     }
     const int pieces = piecesIn(m.text);
-    // The end may have come between an answer's end and the next prompt: then the last answer is done.
+    // The end may have come between an answer's end and the next prompt: then the last
+    // answer is complete.
     const bool isDone = m.state == Message::State::Done && pieces == kPiecesPerAnswer;
     const bool isCut = m.state == Message::State::Stopped && m.note.contains(QStringLiteral("closed"));
     const bool isRight = pieces >= 0 && (isDone || (isCut && i + 1 == path.size()));

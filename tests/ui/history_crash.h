@@ -1,6 +1,7 @@
 #pragma once
-// A program that is ended in the middle of writing its history, for the test and the bench of that. The program is the
-// caller's own, started again with arguments that its main() passes to crashChild().
+// A program that is ended while it writes its history, for a test and a bench. The
+// program is the caller's own, started again with arguments that its main() passes to
+// crashChild().
 
 #include <optional>
 #include <vector>

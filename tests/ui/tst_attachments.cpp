@@ -1,4 +1,5 @@
-// Files that go with a prompt: chosen by dropping, pasting and keys, counted, sent once, kept with the conversation.
+// Files that go with a prompt: chosen by dropping, pasting and keys, counted, sent once,
+// stored with the conversation.
 #include <QClipboard>
 #include <QDragEnterEvent>
 #include <QDropEvent>

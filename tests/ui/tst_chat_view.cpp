@@ -586,7 +586,7 @@ class TestChatView : public QObject {
         QTRY_VERIFY(find.count() == text.count(wanted, Qt::CaseInsensitive));
     }
 
-    // Marks without an end must not make the search look through the whole text from each of them.
+    // Unclosed marks must not make the search read the whole text for each of them.
     void find_inAnswersOfMarksAlone_ends() {
         ConversationModel model;
         QList<Message> answers;

@@ -220,7 +220,8 @@ class TestChatViewText : public QObject {
         }
     }
 
-    // Each word of the source that is shown can be found there, and leads back to where it is written.
+    // Each visible word of the source can be found, and leads back to its place in the
+    // source.
     void source_map_isExact_data() {
         QTest::addColumn<QString>("source");
         QTest::newRow("paragraph") << QStringLiteral("one **two** *three* `four` five\nsix ~~seven~~ eight.");
@@ -267,7 +268,8 @@ class TestChatViewText : public QObject {
             address = (address || source[i] == u'(') && source[i] != u')';
             letters += source[i].isLetter() && !address ? 1 : 0;
         }
-        // Entities' names, a fence's language, a formula and an item's number are not shown letter by letter.
+        // Names of entities, a fence's language, a formula and an item's number are not
+        // shown letter by letter.
         QVERIFY2(exact >= letters - 10, qPrintable(QStringLiteral("%1 of %2").arg(exact).arg(letters)));
     }
 

@@ -1,4 +1,5 @@
-// The window on the real engine and the demo model: from a cold start to an answer, a stop, and errors.
+// The window on the real engine and the demo model: from a cold start to an answer, a
+// stop, and errors.
 #include <QElapsedTimer>
 #include <QFile>
 #include <QSignalSpy>

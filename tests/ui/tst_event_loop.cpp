@@ -107,7 +107,7 @@ class TestEventLoop : public QObject {
         QList<bool> mayPaint;
         connect(widget, &MessageWidget::heightChanged, this,
                 [&] { mayPaint.append(view.viewport()->updatesEnabled()); });
-        // First, while a slice is as large as it begins: where rendering took long it becomes smaller.
+        // First, while a slice has its initial size: slow rendering makes it smaller.
         model.appendText(1, QStringLiteral("Many more words than that. ").repeated(20));
         QTRY_VERIFY(!mayPaint.isEmpty());
         QVERIFY(!mayPaint.contains(true));

@@ -1,4 +1,5 @@
-// The help in the program: every panel has its page, F1 opens the page of what has the focus, and its words are found.
+// The help in the program: every panel has its page, F1 opens the page of the widget with
+// the focus, and its words are found.
 
 #include <algorithm>
 

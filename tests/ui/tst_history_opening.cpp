@@ -141,7 +141,8 @@ struct Obstructed {
         return n;
     }
     int nListed() const { return f->window->conversationList().model().rowCount(); }
-    // "prompt/answer" of each conversation in the file, a draft after a bar, the oldest first.
+    // "prompt/answer" of each conversation in the file, a draft after a bar, the oldest
+    // first.
     QStringList inFile() const {
         History history;
         if (!history.open(folder)) {

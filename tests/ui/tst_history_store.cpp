@@ -273,7 +273,8 @@ class TestHistoryStore : public QObject {
         QVERIFY(indexIsWhole());
     }
 
-    // A file of the first version gets the index of its thoughts; a row with figures that are none does not hinder it.
+    // A file of the first version gets the index of its thoughts; a row with invalid
+    // figures does not prevent that.
     void search_findsThoughts_ofAnOlderFile() {
         HistoryFolder f;
         {
@@ -631,7 +632,8 @@ class TestHistoryStore : public QObject {
             lastA = first.add(a, prompt(QStringLiteral("a %1").arg(i), lastA));
             lastB = second.add(b, prompt(QStringLiteral("b %1").arg(i), lastB));
         }
-        // An answer that the first is still writing is not touched by a third that starts meanwhile.
+        // A third program that starts meanwhile does not touch an answer that the first
+        // is still writing.
         const MessageId streaming = first.add(a, answer({}, lastA, Message::State::Streaming));
         first.appendText(a, streaming, QStringLiteral("so far"));
         QVERIFY(first.flush() && second.flush());
@@ -769,7 +771,8 @@ class TestHistoryStore : public QObject {
         QVERIFY(schedule.due() <= Time(2h));
     }
 
-    // Nothing that flushes: a lone change is committed, and so is text that never stops coming.
+    // Without any flush: a single change is committed, and so is text that never stops
+    // coming.
     void writer_commitsByItself() {
         HistoryFolder f;
         HistoryWriter writer(f.file(), 1);
@@ -800,8 +803,8 @@ class TestHistoryStore : public QObject {
         history.setBusyTimeout(std::chrono::milliseconds(0));
         quint64 saved = 0;
         connect(&history, &History::saved, this, [&](quint64 changes) { saved = changes; });
-        // The writer has its connection before the other program begins: opening another would fail sooner than a
-        // commit.
+        // The writer connects before the other program begins: otherwise connecting would
+        // fail before the commit does.
         const ConversationId id = history.create({}, {});
         const MessageId first = history.add(id, prompt(QStringLiteral("one")));
         const quint64 before = history.changeCount();

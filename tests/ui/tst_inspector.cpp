@@ -1,5 +1,5 @@
-// The inspector at the window's right side: its tabs, the height its panels get, and what gives way where the window is
-// small.
+// The inspector at the window's right side: its tabs, the height of its panels, and the
+// parts that shrink in a small window.
 #include <QAction>
 #include <QDockWidget>
 #include <QFile>

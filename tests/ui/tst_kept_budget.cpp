@@ -1,4 +1,5 @@
-// A budget that was set while the model ran is there at the next start, on the real engine.
+// A budget that was set while the model ran applies at the next start, on the real
+// engine.
 #include <QComboBox>
 #include <QFile>
 #include <QFileDialog>

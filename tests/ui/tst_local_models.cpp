@@ -359,7 +359,8 @@ class TestLocalModels : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(offered->list().isVisible(), 20'000);
         QVERIFY(!offered->button().isVisible());  // these are all
         picture(window, QStringLiteral("start-demo"), {420, 1280}, 800);
-        // Rows take three lines instead of two where it is narrow, and the page makes room for them.
+        // Rows take three lines instead of two in a narrow list, and the page makes room
+        // for them.
         for (const int width : {1280, 420}) {
             window.resize(width, 800);
             const QListView& list = offered->list();

@@ -1,5 +1,5 @@
-// The window's machines on a real one: offstage-node on this computer, paired from the dialog, joined by the
-// controller, and ended in the middle of an answer.
+// The window's machines with a real one: offstage-node on this computer, paired from the
+// dialog, joined by the controller, and ended in the middle of an answer.
 #include <csignal>
 
 #include <QLineEdit>

@@ -66,7 +66,8 @@ class TestPanelDocks : public QObject {
         QVERIFY(!actionOf(f, u"cache").isChecked());
     }
 
-    // With five panels open, Alt and a menu's letter opened that menu every second time, or never.
+    // With five panels open, Alt and a menu's letter opened that menu every second time,
+    // or never.
     void panels_takeNoKeyFromTheMenus() {
         WindowFixture f;
         static const QRegularExpression mnemonic(QStringLiteral("(^|[^&])&[^& ]"));
@@ -313,7 +314,8 @@ class TestPanelDocks : public QObject {
 
     void samplingPanel_itsDots_canBeSeenInEitherTheme() {
         QFETCH(Theme, theme);
-        // As when the program starts: style and colours change when the panels have been made.
+        // As at the start of the program: style and colours change after the panels have
+        // been made.
         qApp->setStyle(QStringLiteral("Windows"));
         qApp->setPalette(qApp->style()->standardPalette());
         qApp->setProperty("offstageDesktopIsDark", QVariant());

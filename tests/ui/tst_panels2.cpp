@@ -493,7 +493,8 @@ class TestPanels2 : public QObject {
         QCOMPARE(panel.form().setting().theta, engine::ThetaChoice());
     }
 
-    // Thresholds of each expert, for a loss that they were chosen for: with their measured share and divergence.
+    // Thresholds of each expert, chosen for a loss, with their measured share and
+    // divergence.
     void thetaByExpert_isPreviewedAppliedAndUndone() {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;

@@ -69,7 +69,8 @@ class TestPanels2Demo : public QObject {
     }
     void cleanup() { m_engine.reset(); }
 
-    // The demo model's answer to words without sense ends after a token or two; a scenario goes on.
+    // The demo model ends its answer to meaningless words after a token or two; a
+    // scenario continues.
     void benchmark_scenarioHasTheTokensAskedFor() {
         BenchmarkPanel panel(*m_engine);
         panel.show();

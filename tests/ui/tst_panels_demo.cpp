@@ -1,4 +1,5 @@
-// The panels on the real engine: the demo model on an emulated device too small for its experts.
+// The panels on the real engine: the demo model on an emulated device too small for its
+// experts.
 #include <QFile>
 #include <QSignalSpy>
 #include <QTest>

@@ -1,4 +1,5 @@
-// PDF files with a message: their text is read page by page on another thread, and what has none is refused in words.
+// PDF files with a message: their text is read page by page on another thread; files
+// without text are refused with a reason.
 
 #include <QMimeData>
 #include <QPageSize>

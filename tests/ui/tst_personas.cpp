@@ -1,4 +1,5 @@
-// Personas: system prompt, sampling and model under a name, chosen at the head of a conversation and kept with it.
+// Personas: system prompt, sampling and model under a name, chosen at the head of a
+// conversation and stored with it.
 
 #include <QAbstractItemView>
 #include <QAction>

@@ -1,4 +1,5 @@
-// Nothing moves under the pointer: streaming, Apply, Undo, notices and verdicts leave every control where it is.
+// Nothing moves under the pointer: streaming, Apply, Undo, notices and verdicts leave
+// every control where it is.
 #include <QAction>
 #include <QDockWidget>
 #include <QFile>

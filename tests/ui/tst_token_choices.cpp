@@ -245,7 +245,8 @@ class TestTokenChoices : public QObject {
         QVERIFY(body.marks(TextMark::Surprise4).isEmpty());
     }
 
-    // The demo model: real tokens, real probabilities, and a branch that the KV cache has the beginning of.
+    // The demo model: real tokens, real probabilities, and a branch whose beginning is in
+    // the KV cache.
     void realModel_branchesFromARival() {
         const QString demo = test::demoModel();
         if (!QFileInfo(demo).isDir()) {
@@ -276,7 +277,8 @@ class TestTokenChoices : public QObject {
         const Message before = last();
         TokenChoices& choices = window.tokenChoices();
         QCOMPARE(choices.count(before.id), static_cast<int>(before.figures->tokensOut));
-        // Greedy: each token is the most probable one, and all together are at most certain.
+        // Greedy: each token is the most probable one, and all together are at most
+        // certain.
         for (int i = 0; i < choices.count(before.id); ++i) {
             const ChosenToken& token = *choices.token(before.id, i);
             double sum = token.probability();

@@ -1,4 +1,4 @@
-// The wheel over a panel: scrolls it, and changes nothing that happens to lie under the pointer.
+// The wheel over a panel scrolls it, and changes nothing under the pointer.
 #include <QComboBox>
 #include <QScrollArea>
 #include <QScrollBar>

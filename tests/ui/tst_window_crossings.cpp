@@ -54,7 +54,8 @@ class TestWindowCrossings : public QObject {
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QTRY_COMPARE(f.state(), State::Ready);
     }
-    // The second answer is held back, and fails when it is let go: then the conversation is built anew.
+    // The second answer is held back, and fails when it is released: then the
+    // conversation is rebuilt.
     static void answerOneAndHoldTheNext(WindowFixture& f) {
         f.openAndWait();
         askAndWait(f, QStringLiteral("first"));

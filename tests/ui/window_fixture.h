@@ -58,7 +58,8 @@ class EventCount : public QObject {
 // The model for tests of the real engine: resources/demo-model, or the file that
 // OFFSTAGE_DEMO_MODEL names, the same model in another format.
 QString demoModel();
-// VRAM of an emulated GPU that holds some of its experts and not all: `ofTheFolder`, or what such a file needs.
+// VRAM of an emulated GPU that holds some of a model's experts but not all:
+// `ofTheFolder`, or the size for such a file.
 quint64 demoVram(quint64 ofTheFolder, qint64 context);
 
 // Runs a test object headless, with separate settings.

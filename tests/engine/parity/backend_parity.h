@@ -1,7 +1,7 @@
 #pragma once
-// One test body for every device: each operation of Backend against the same thing written
-// out in double precision. A test opens its backend and runs each of all_checks() on it; see
-// tst_backend.cpp.
+// One test body for every device: each operation of Backend against the same operation
+// written in double precision. A test opens its backend and runs each of all_checks() on
+// it; see tst_backend.cpp.
 
 #include <initializer_list>
 #include <vector>
@@ -17,7 +17,8 @@ struct Check {
 
 const std::vector<Check>& all_checks();
 
-// Reserves scratch memory and runs one check on a device just opened. 256 MiB are enough for every check.
+// Reserves scratch memory and runs one check on a newly opened device. 256 MiB are enough
+// for every check.
 void run_check(const Check& check, Backend& backend, const Promise& promise);
 
 // Each file's.

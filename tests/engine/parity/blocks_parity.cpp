@@ -51,7 +51,8 @@ void check_multiply_blocks(Backend& backend, const Promise& promise) {
         check_product(backend, promise, TestWeight(backend, type, 3, 4096 + 768, 6, 1), {1, 2, 7, 12});
         if (QTest::currentTestFailed()) return;
     }
-    // More rows and more outputs than a block of the GPU forms, and at addresses of whole vectors.
+    // More rows and more outputs than a GPU block computes, and at addresses aligned to
+    // whole vectors.
     for (const WeightType type : {WeightType::kQ4K, WeightType::kQ6K, WeightType::kQ5_0}) {
         check_product(backend, promise, TestWeight(backend, type, 131, 256, 8), {3, 16, 70});
         if (QTest::currentTestFailed()) return;

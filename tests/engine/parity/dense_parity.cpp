@@ -132,7 +132,8 @@ void check_multiply_packed(Backend& backend, const Promise& promise) {
         check_product(backend, promise, TestWeight(backend, type, 37, 64, 3), {1, 2, 3, 4, 5, 6, 7, 8, 20});
         check_product(backend, promise, TestWeight(backend, type, 21, 192, 4), {1, 3, 8, 9});
         check_product(backend, promise, TestWeight(backend, type, 9, 320, 5), {1, 2, 5, 40});
-        // Several super groups in a row of HQQ2, and more columns than a device takes at once.
+        // Several super groups in a row of HQQ2, and more columns than a device takes at
+        // once.
         check_product(backend, promise, TestWeight(backend, type, 5, 2048 + 64, 6), {1, 2, 4, 7, 12});
         // Inputs that are split.
         check_product(backend, promise, TestWeight(backend, type, 37, 256, 8), {1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -157,7 +158,8 @@ void check_multiply_packed(Backend& backend, const Promise& promise) {
     }
 }
 
-// Each head's own rows of the weight with its own piece of the input; what lies between the pieces stays.
+// Multiplies each head's own rows of the weight by its own piece of the input; the gaps
+// between the pieces stay unchanged.
 void check_multiply_heads(Backend& backend, const Promise& promise) {
     struct Sizes {
         WeightType type;

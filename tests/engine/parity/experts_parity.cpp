@@ -44,7 +44,8 @@ void check_experts_packed(Backend& backend, const Promise& promise) {
         check(64, 33, steps);
         check(192, 70, {{{0, some_tokens(1, 3, 1)}, {1, some_tokens(21, 0, 3)}}, {{1, some_tokens(6, 0, 1)}}});
         check(320, 5, {{{0, some_tokens(2, 3, 1)}, {1, some_tokens(4, 0, 3)}}, {{1, some_tokens(9, 0, 1)}}});
-        // Inputs that are split where products are formed so: pieces of 256 columns for each warp, or none.
+        // Inputs that are split in such products: pieces of 256 columns for each warp, or
+        // no pieces.
         check(256, 33, steps);
         check(768, 16, {{{0, some_tokens(5, 3, 1)}, {1, some_tokens(8, 0, 3)}}, {{1, some_tokens(1, 0, 1)}}});
         check(1280, 5, {{{1, some_tokens(2, 0, 1)}}, {{0, some_tokens(3, 0, 1)}}});
@@ -187,7 +188,7 @@ void check_experts_chosen(Backend& backend, const Promise&) {
     QVERIFY(!backend.takes_chosen_experts(outputs));
 }
 
-// A network that every token passes is an expert with all rows, wider than the experts are.
+// A network for every token is an expert with all rows, wider than the routed experts.
 void check_dense_network(Backend& backend, const Promise& promise) {
     for (const auto& [type, hidden] :
          {std::pair<WeightType, std::int64_t>{WeightType::kBf16, 72}, {WeightType::kHqq4, 128}}) {

@@ -53,7 +53,8 @@ Backend::StepShape largest_step();
 // Waits until the device has finished its work.
 void finish(Backend& backend);
 
-// Values in the device's memory. The host's copy is kept, because upload() reads it until the next host_wait.
+// Values in the device's memory. The host's copy is kept, because upload() reads it until
+// the next host_wait.
 template <typename Value>
 class OnDevice {
   public:
@@ -122,7 +123,8 @@ struct TestWeight {
     kernels::WeightView view;
 };
 
-// An expected value and the sum of the magnitudes that it was made from, which bounds what rounding can do.
+// An expected value, and the sum of the magnitudes of its terms, which bounds the
+// rounding error.
 struct Expected {
     double value = 0;
     double magnitude = 0;

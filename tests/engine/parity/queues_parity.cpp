@@ -7,8 +7,8 @@ namespace offstage::engine::parity {
 
 namespace {
 
-// Weights streamed through two slots, as a long prefill does: a slot is filled again only after the product that used
-// it, and a product starts only when its weight is whole.
+// Weights streamed through two slots, as in a long prefill: a slot is filled again only
+// after the product that used it, and a product starts only when its weight is complete.
 void check_streamed_weights(Backend& backend, const Promise&) {
     constexpr std::int64_t kRows = 256;
     constexpr std::int64_t kCols = 256;
@@ -51,7 +51,8 @@ void check_streamed_weights(Backend& backend, const Promise&) {
     QVERIFY(backend.ok());
 }
 
-// The host sees a copy's bytes on the device after waiting for its event, without any compute in between.
+// The host sees a copy's bytes on the device after waiting for its event, without any
+// compute in between.
 void check_copy_is_whole_after_event(Backend& backend, const Promise&) {
     constexpr std::size_t kBytes = 8 << 20;
     std::vector<std::byte> host(kBytes);
