@@ -26,8 +26,8 @@ bool open_closed_streams() {
 void open_streams_early(int, char**, char**) {
     static_cast<void>(open_closed_streams());
 }
-[[gnu::section(".preinit_array"), gnu::used]] void (*const kOpenStreamsEarly)(int, char**, char**) =
-    &open_streams_early;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kOpenStreamsEarly)(int, char**,
+                                                                              char**) = &open_streams_early;
 #endif
 
 }  // namespace

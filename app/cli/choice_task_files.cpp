@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/cli/command_messages.h"
+#include "app/cli/text_input.h"
 #include "engine/error.h"
 #include "engine/eval/choice_files.h"
 #include "engine/files/text_file.h"
@@ -48,6 +49,26 @@ std::string shots_file(const std::string& shots, const std::string& data) {
 }
 
 }  // namespace
+
+std::string choice_file_help() {
+    std::string files;
+    for (const engine::ChoiceFormatRow& row : engine::choice_formats()) {
+        files += std::string(row.name) + ": " + row.file + ". ";
+    }
+    return files;
+}
+
+void add_choice_file_options(CLI::App& command, ChoiceOptions& options) {
+    command.add_option("--labels", options.labels, "piqa, winogrande, hellaswag: file with a label per line");
+    CLI::Option* shots =
+        command.add_option("--shots", options.shots,
+                           "mmlu: solved questions to begin with: the dev csv, or a folder with that of each subject");
+    command.add_option("--n-shots", options.n_shots, "So many of them, the first")
+        ->check(CLI::Range(0, 100))
+        ->needs(shots)
+        ->capture_default_str();
+    command.add_option("--subject", options.subject, "mmlu: the subject's name; by the file's name unless given");
+}
 
 std::vector<std::string> choice_tasks() {
     std::vector<std::string> names;

@@ -1,13 +1,29 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "app/cli/commands.h"
 #include "engine/eval/choice_task.h"
 
 namespace offstage::cli {
+
+// The tasks for a model, and their files.
+struct ChoiceOptions {
+    std::string task;               // one of evaluation_tasks(), or of choice_tasks()
+    std::vector<std::string> data;  // files; mmlu: or one folder
+    std::string labels;             // file; empty: the labels are in the data
+    std::string shots;              // mmlu: file or folder of solved questions; empty: none
+    std::int64_t n_shots = 5;
+    std::string subject;     // mmlu; empty: by the file's name
+    std::int64_t limit = 0;  // tasks, chunks or tokens at most; 0: all
+};
+
+// All but --task, --data and the limit.
+void add_choice_file_options(CLI::App& command, ChoiceOptions& options);
+// What file each format has, for --data.
+std::string choice_file_help();
 
 // Tokens of context for tasks: five solved questions and one more take up to 3000.
 inline constexpr std::int64_t kChoiceContext = 4096;

@@ -2,9 +2,54 @@
 #include <unistd.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/read_option.h"
 #include "engine/eval/ablation.h"
 
 namespace offstage::cli {
+namespace {
+
+struct AblationOptions {
+    AblationOptions() { model.device = "emulated:corm"; }
+    ModelOptions model;
+    std::int64_t prompt = 64;
+    std::int64_t decode = 64;
+    std::int64_t resident_per_layer = 2;
+    double mean_bits = 0;  // 0: no row of formats chosen expert by expert
+};
+
+void declare_ablation(CLI::App& command, AblationOptions& options) {
+    add_model_option(command, options.model.model);
+    command.add_option("--prompt", options.prompt, "Tokens of the prompt")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--decode", options.decode, "Tokens decoded after it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        .add_option("--resident", options.resident_per_layer,
+                    "Experts of each layer that have a place on the device where experts are kept")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command
+        .add_option("--mean-bits", options.mean_bits,
+                    "A row more, in which each expert has a format of its own, with so many bits per weight in the "
+                    "mean, as --min-bits lets the plan choose them; 0: none")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command.add_option("--device", options.model.device, "As for bench")->capture_default_str();
+    add_parsed(command, "--ram", options.model.ram_bytes, parse_size, "RAM budget, as for bench");
+    command.add_option("--profile", options.model.popularity_file,
+                       "Popularity profile that dry runs draw experts from");
+    add_theta_option(command, options.model);
+    add_dry_options(command, options.model,
+                    "A synthetic model on an emulated device with a host: account the time, compute nothing",
+                    "an expert is guessed right");
+    add_compute_options(command, options.model);
+    add_quant_option(command, options.model);
+    add_json_option(command, options.model.json);
+}
 
 int run_ablation(const AblationOptions& options) {
     const auto progress = [](const std::string& line) {
@@ -15,6 +60,15 @@ int run_ablation(const AblationOptions& options) {
         progress, {});
     print_report(report, options.model.json, report.model + " on " + report.device + ", ");
     return 0;
+}
+
+}  // namespace
+
+void add_ablation(Commands& commands) {
+    commands.add("ablation",
+                 "What decoding gains by sparse neurons, by copying ahead, by experts that are kept, by "
+                 "formats of their own, and by the CPU, one after the other",
+                 declare_ablation, run_ablation);
 }
 
 }  // namespace offstage::cli

@@ -1,8 +1,12 @@
+#include "app/cli/command_bench.h"
+
 #include <cstdio>
 #include <iostream>
 
 #include "app/cli/commands.h"
 #include "app/cli/nodes_joined.h"
+#include "app/cli/terminal_output.h"
+#include "app/read_option.h"
 #include "engine/device/host_buffer.h"
 #include "engine/eval/bench.h"
 #include "engine/print.h"
@@ -60,7 +64,65 @@ std::string to_text(const engine::ThetaGain& row) {
                          : ": more than that, as other work disturbed the tokens without it");
 }
 
-}  // namespace
+void declare_bench(CLI::App& command, BenchOptions& options) {
+    add_model_option(command, options.model.model);
+    command.add_option("--prompt", options.prompt, "Tokens of the prompt")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--decode", options.decode, "Tokens decoded after it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--repeat", options.repeats, "Repeats; medians are shown")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    CLI::Option* scenario =
+        command.add_option("--scenario", options.scenario, "Fiddler's scenarios: decode, prefill, beam, or all")
+            ->check(CLI::IsMember({"decode", "prefill", "beam", "all"}));
+    add_parsed(command, "--compare", options.compare, parse_policies,
+               "Policies to compare in one run, separated by commas")
+        ->needs(scenario);
+    const auto lengths = [&](const char* name, std::vector<std::int64_t>& values, const char* help) {
+        command.add_option(name, values, help)->delimiter(',')->check(CLI::PositiveNumber)->needs(scenario);
+    };
+    lengths("--in", options.in, "Prompt lengths of the scenario instead of the paper's");
+    lengths("--out", options.out, "Answer lengths");
+    command.add_option("--widths", options.widths, "Beam widths")
+        ->delimiter(',')
+        ->check(CLI::Range(1, engine::kLargestBeamWidth))
+        ->needs(scenario);
+    command
+        .add_option("--text", options.text,
+                    "Prompts from this text, or from conversations in a .jsonl or .json file (ShareGPT's form too) "
+                    "instead of random tokens")
+        ->needs(scenario);
+    command.add_flag("--markdown", options.markdown, "With --json: the table as well, under \"markdown\"")
+        ->needs(scenario);
+    add_node_options(command, options.model);
+    add_expert_options(command, options.model);
+    add_theta_option(command, options.model);
+    const auto parse_theta = [](const std::string& text) {
+        engine::LoadRequest read;
+        if (!read_theta(text, read) || !read.leaves_out()) {
+            throw CLI::ValidationError("--compare-thetas", text + " is no number above 0, auto or auto:LOSS");
+        }
+        return read.theta_choice();
+    };
+    add_parsed_list(
+        command, "--compare-thetas", options.compared_thetas, parse_theta,
+        "After the repeats as many in which tokens are decoded with each of these thetas (as --theta, separated by "
+        "commas) and without any in turn: what a theta gains, beside what the bytes of weights allow")
+        ->delimiter(',')
+        ->type_name("T|auto[:LOSS],..")
+        ->excludes(scenario);
+    add_device_options(command, options.model);
+    add_paced_option(command, options.model);
+    add_dry_options(command, options.model,
+                    "Scenarios of a synthetic model on an emulated device with a host: account the time, compute "
+                    "nothing; experts are drawn from --profile",
+                    "speculative loading guesses an expert right");
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
+}
 
 int run_bench(const BenchOptions& options) {
     if (!options.scenario.empty()) return run_scenario_bench(options);
@@ -177,6 +239,13 @@ int run_bench(const BenchOptions& options) {
         nodes->print_notes();
     }
     return 0;
+}
+
+}  // namespace
+
+void add_bench(Commands& commands) {
+    commands.add("bench", "Speed of prefill and decode beside what the machine can do (needs no tokenizer)",
+                 declare_bench, run_bench);
 }
 
 }  // namespace offstage::cli

@@ -7,10 +7,12 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/generation_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/message_input.h"
 #include "app/cli/nodes_joined.h"
 #include "app/cli/reply_printer.h"
+#include "app/cli/terminal_output.h"
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
 #include "engine/text/family_templates.h"
@@ -42,9 +44,9 @@ class Chat {
         start_over();
         catch_interrupts(false);  // stops an answer, again and again; at the prompt it ends the conversation
         const auto input = open_message_input();
-        if (!options_.prompt.empty()) {
-            std::cout << "\n> " << options_.prompt << "\n";
-            answer(options_.prompt);
+        if (!options_.prompt->empty()) {
+            std::cout << "\n> " << *options_.prompt << "\n";
+            answer(*options_.prompt);
         }
         while (true) {
             const std::optional<std::string> line = input->next();
@@ -150,10 +152,31 @@ class Chat {
     std::string thinking_;
 };
 
+void declare_chat(CLI::App& command, GenerateOptions& options) {
+    add_model_option(command, options.model.model);
+    add_prompt_options(command, options, "First message");
+    add_sampler_options(command, options);
+    add_node_options(command, options.model);
+    add_expert_options(command, options.model);
+    add_theta_option(command, options.model);
+    add_device_options(command, options.model);
+    add_kept_context_option(command, options.model);
+    add_paced_option(command, options.model);
+    add_compute_options(command, options.model);
+}
+
+int run_chat(GenerateOptions& options) {
+    return Chat(options).run();
+}
+
 }  // namespace
 
-int run_chat(GenerateOptions options) {
-    return Chat(options).run();
+void add_chat(Commands& commands) {
+    commands.add(
+        "chat",
+        "Talk in the terminal: a line is a message, and so are lines that are pasted together; Ctrl+C stops an answer. "
+        "Where standard input is no terminal, each of its lines is a message (--prompt-file -: all of it is one)",
+        declare_chat, run_chat);
 }
 
 }  // namespace offstage::cli

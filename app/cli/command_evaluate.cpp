@@ -9,6 +9,9 @@
 #include "app/cli/commands.h"
 #include "app/cli/evaluation_line.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "engine/error.h"
 #include "engine/eval/choice_evaluation.h"
 #include "engine/eval/chunk_perplexity.h"
@@ -22,6 +25,16 @@
 
 namespace offstage::cli {
 namespace {
+
+struct EvaluateOptions : ChoiceOptions {
+    ModelOptions model;
+    bool results = false;  // each task's in the JSON
+    bool special = false;
+    std::int64_t window = 512;  // perplexity: tokens of a chunk or a window
+    std::int64_t stride = 256;
+    std::string kl_base;        // file to compare with
+    std::string kl_base_write;  // file to write
+};
 
 constexpr const char* kPerplexity = "perplexity";
 constexpr const char* kStridedPerplexity = "perplexity-strided";
@@ -43,7 +56,7 @@ nlohmann::ordered_json with_model(nlohmann::ordered_json json, const engine::Mod
     json["data"] = options.data;
     json["weight_type"] = model.weight_type;
     json["weight_bytes"] = model.weight_bytes;
-    json["quant"] = options.model.quant;
+    json["quant"] = options.model.quant_text;
     json["kv_type"] = model.kv_type;
     json["theta"] = model.theta;
     json["theta_loss"] = model.theta_loss;
@@ -188,16 +201,64 @@ int run_task(const EvaluateOptions& options, const std::stop_token& stop) {
     return run_choices(choice_format_of(options.task), options, stop);
 }
 
-}  // namespace
-
 std::vector<std::string> evaluation_tasks() {
     std::vector<std::string> names = choice_tasks();
     for (const char* name : {kPerplexity, kStridedPerplexity, kKlDivergence}) names.emplace_back(name);
     return names;
 }
 
+void declare_evaluate(CLI::App& command, EvaluateOptions& options) {
+    add_model_option(command, options.model.model);
+    command
+        .add_option("--task", options.task,
+                    "What is measured. Multiple choice, by the log-likelihood of the choices: mmlu, piqa, winogrande, "
+                    "hellaswag and arc as lm-eval scores them; llama-hellaswag, llama-winogrande and llama-choices as "
+                    "llama.cpp does. perplexity: as llama.cpp, in chunks; perplexity-strided: as transformers, in "
+                    "sliding windows; kl-divergence: from a --kl-base, as llama.cpp")
+        ->check(CLI::IsMember(evaluation_tasks()))
+        ->required();
+    command.add_option("--data", options.data,
+                       "The file; of mmlu also several, or a folder. " + choice_file_help() + "perplexity: UTF-8 text");
+    add_choice_file_options(command, options);
+    command
+        .add_option("--limit", options.limit,
+                    "Tasks, chunks or (perplexity-strided) tokens at most; 0: all. Which tasks, is as the rule's "
+                    "origin takes them: lm-eval the first, llama.cpp random ones")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command.add_flag("--results", options.results, "With --json: each task's log-likelihoods too, under \"results\"");
+    command.add_flag("--special", options.special,
+                     "Special tokens written out in the texts (<s>, <|user|> ...) count as tokens");
+    command.add_option("--window", options.window, "perplexity: tokens of a chunk or window")
+        ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 24))
+        ->capture_default_str();
+    command.add_option("--stride", options.stride, "perplexity-strided: tokens from one window to the next")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--kl-base", options.kl_base,
+                       "kl-divergence: the logits of the model to compare with, in llama.cpp's format");
+    command.add_option("--kl-base-write", options.kl_base_write,
+                       "perplexity: write the logits to this file, for --kl-base here or --kl-divergence-base there");
+    add_context_option(command, options.model, "Tokens of context; 0: as many as the task takes, at most 4096");
+    add_device_options(command, options.model);
+    add_quant_option(command, options.model);
+    add_theta_option(command, options.model);
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
+}
+
 int run_evaluate(const EvaluateOptions& options) {
     return run_until_interrupt([&](const std::stop_token& stop) { return run_task(options, stop); });
+}
+
+}  // namespace
+
+void add_evaluate(Commands& commands) {
+    commands.add(
+        "evaluate",
+        "Accuracy, perplexity and KL divergence as the field measures them; every figure names its rule. Ctrl+C keeps "
+        "what is done",
+        declare_evaluate, run_evaluate);
 }
 
 }  // namespace offstage::cli

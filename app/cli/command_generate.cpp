@@ -5,11 +5,13 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/generation_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/nodes_joined.h"
 #include "app/cli/replan_script.h"
 #include "app/cli/reply_printer.h"
 #include "app/cli/standard_output.h"
+#include "app/cli/terminal_output.h"
 #include "engine/plan/plan.h"
 
 namespace offstage::cli {
@@ -130,9 +132,42 @@ std::string kept_trace(const GenerateOptions& options, const engine::GenerationR
 
 constexpr int kInterrupted = 130;  // the status that shells show for a program ended by Ctrl+C
 
-}  // namespace
+void declare_generate(CLI::App& command, GenerateOptions& options) {
+    add_model_option(command, options.model.model);
+    add_prompt_options(command, options, "What to answer");
+    CLI::Option* raw =
+        command.add_flag("--raw", options.raw, "Continue the prompt as it is, without the chat template");
+    add_sampler_options(command, options);
+    command.get_option("--thinking")->excludes(raw);
+    CLI::Option* beam = command.add_option("--beam", options.beam.width, "Beam search of this width; 1: off")
+                            ->check(CLI::Range(1, engine::kLargestBeamWidth))
+                            ->capture_default_str();
+    command
+        .add_option("--length-penalty", options.beam.length_penalty,
+                    "Of beam search: an answer's score is its log probability / length^PENALTY")
+        ->capture_default_str();
+    command
+        .add_option("--answers", options.n_answers,
+                    "Answers drawn side by side, each with a seed of its own made of --seed; the first has --seed "
+                    "itself")
+        ->check(CLI::Range(1, 16))
+        ->excludes(beam)
+        ->capture_default_str();
+    command.add_option(
+        "--replan-script", options.replan_script,
+        "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
+    command.add_option("--trace", options.trace, "Write the routing of every token to this file, for replay");
+    add_node_options(command, options.model);
+    add_expert_options(command, options.model);
+    add_theta_option(command, options.model);
+    add_device_options(command, options.model);
+    add_paced_option(command, options.model);
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
+}
 
-int run_generate(GenerateOptions options) {
+int run_generate(GenerateOptions& options) {
+    if (!options.prompt && !options.prompt_file) throw CLI::RequiredError("--prompt or --prompt-file");
     options.prompt = prompt_of(options);
     const auto orders =
         options.replan_script.empty() ? std::vector<ReplanOrder>{} : read_replan_script(options.replan_script);
@@ -146,9 +181,9 @@ int run_generate(GenerateOptions options) {
 
     engine::GenerationRequest request;
     request.raw = options.raw;
-    request.raw_prompt = options.prompt;
+    request.raw_prompt = *options.prompt;
     if (!options.system.empty()) request.messages.push_back({engine::Role::kSystem, options.system});
-    request.messages.push_back({engine::Role::kUser, options.prompt});
+    request.messages.push_back({engine::Role::kUser, *options.prompt});
     request.sampler = options.sampler;
     request.max_tokens = options.max_tokens;
     request.thinking = options.thinking;
@@ -192,7 +227,7 @@ int run_generate(GenerateOptions options) {
         json["sampler"] = to_json(options.sampler);
         if (nodes != nullptr) json["nodes"] = nodes->to_json();
         json["replans"] = nlohmann::ordered_json::array();
-        for (const engine::ReplanReport& report : session->replans()) json["replans"].push_back(to_json(report));
+        for (const engine::ReplanReport& report : session->replans()) json["replans"].push_back(cli::to_json(report));
         print_json(json);
     } else {
         if (several) {
@@ -215,6 +250,12 @@ int run_generate(GenerateOptions options) {
     }
     if (status == kInterrupted) std::cerr << "Stopped by Ctrl+C" << kept_trace(options, result) << "." << std::endl;
     return status;
+}
+
+}  // namespace
+
+void add_generate(Commands& commands) {
+    commands.add("generate", "Answer one prompt", declare_generate, run_generate);
 }
 
 }  // namespace offstage::cli

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "app/cli/commands.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
@@ -299,7 +301,15 @@ nlohmann::ordered_json to_json(const std::vector<engine::RoleTypes>& roles) {
     return list;
 }
 
-}  // namespace
+void declare_info(CLI::App& command, ModelOptions& options) {
+    command.add_option("MODEL", options.model, kModelHelp)->required();
+    add_compute_options(command, options);
+    command
+        .add_option("--device", options.device,
+                    "Say too how this device forms products: cuda, cuda:N or emulated:PROFILE, which is opened")
+        ->check(check_device);
+    add_json_option(command, options.json);
+}
 
 int run_info(const ModelOptions& options) {
     const Facts facts = look_at(options.model);
@@ -390,6 +400,12 @@ int run_info(const ModelOptions& options) {
         std::cout << "  GPU            none: " << hardware.no_gpu_because().english() << "\n";
     std::cout << std::flush;
     return 0;
+}
+
+}  // namespace
+
+void add_info(Commands& commands) {
+    commands.add("info", "What a model is: shapes, sizes, files checked", declare_info, run_info);
 }
 
 }  // namespace offstage::cli

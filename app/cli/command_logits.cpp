@@ -4,11 +4,20 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "engine/error.h"
 #include "engine/eval/logits.h"
 
 namespace offstage::cli {
 namespace {
+
+struct LogitsOptions {
+    ModelOptions model;
+    std::string tokens;  // "1,2,3"
+    bool all = false;
+};
 
 std::vector<engine::TokenId> parse_tokens(const std::string& list) {
     std::vector<engine::TokenId> tokens;
@@ -23,7 +32,17 @@ std::vector<engine::TokenId> parse_tokens(const std::string& list) {
     return tokens;
 }
 
-}  // namespace
+void declare_logits(CLI::App& command, LogitsOptions& options) {
+    add_model_option(command, options.model.model);
+    command.add_option("--tokens", options.tokens, "Token ids, separated by commas")->required();
+    command.add_flag("--all", options.all, "After every token, not only after the last");
+    add_expert_options(command, options.model);
+    add_theta_option(command, options.model);
+    add_device_options(command, options.model);
+    add_paced_option(command, options.model);
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
+}
 
 int run_logits(const LogitsOptions& options) {
     const std::vector<engine::TokenId> tokens = parse_tokens(options.tokens);
@@ -43,6 +62,12 @@ int run_logits(const LogitsOptions& options) {
         std::cout << '\n';
     }
     return 0;
+}
+
+}  // namespace
+
+void add_logits(Commands& commands) {
+    commands.add("logits", "The model's raw output for given tokens (needs no tokenizer)", declare_logits, run_logits);
 }
 
 }  // namespace offstage::cli

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "app/cli/commands.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/files/text_file.h"
@@ -12,6 +14,11 @@
 
 namespace offstage::cli {
 namespace {
+
+struct FinderOptions {
+    std::vector<std::string> folders;  // besides the caches
+    bool json = false;
+};
 
 using Row = std::vector<std::string>;
 
@@ -88,7 +95,10 @@ nlohmann::ordered_json to_json(const engine::FoundModel& model) {
     return json;
 }
 
-}  // namespace
+void declare_models(CLI::App& command, FinderOptions& options) {
+    command.add_option("--folder", options.folders, "Look here too; may be given more than once");
+    add_json_option(command, options.json);
+}
 
 int run_models(const FinderOptions& options) {
     std::vector<engine::ModelPlace> places = engine::model_places();
@@ -133,6 +143,13 @@ int run_models(const FinderOptions& options) {
         std::cerr << "note: the search ended after " << engine::kMostEntries << " files and folders\n";
     }
     return 0;
+}
+
+}  // namespace
+
+void add_models(Commands& commands) {
+    commands.add("models", "The models in the caches of Hugging Face, LM Studio, llama.cpp and Ollama on this computer",
+                 declare_models, run_models);
 }
 
 }  // namespace offstage::cli

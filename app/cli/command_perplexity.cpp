@@ -1,20 +1,20 @@
 #include <iostream>
 #include <unistd.h>
 
-#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
-#include "engine/error.h"
+#include "app/cli/perplexity_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "engine/eval/perplexity.h"
-#include "engine/files/text_file.h"
 #include "engine/print.h"
 
 namespace offstage::cli {
+namespace {
 
-std::string read_long_text(const std::string& path) {
-    constexpr std::size_t kLongestText = std::size_t{64} << 20;
-    std::optional<std::string> text = engine::read_small_file(path, kLongestText);
-    if (!text) throw engine::Error(engine::ErrorKind::kNotFound, engine::messages::no_such_text(path));
-    return std::move(*text);
+void declare_perplexity(CLI::App& command, PerplexityOptions& options) {
+    add_perplexity_options(command, options)->required();
+    add_quant_option(command, options.model);
+    add_theta_option(command, options.model);
 }
 
 int run_perplexity(const PerplexityOptions& options) {
@@ -57,6 +57,37 @@ int run_perplexity(const PerplexityOptions& options) {
               << result.n_tokens << " tokens (windows of " << options.window << ", stride " << options.stride << ")"
               << theta_label(model.summary()) << std::endl;
     return 0;
+}
+
+}  // namespace
+
+CLI::Option* add_perplexity_options(CLI::App& command, PerplexityOptions& options) {
+    add_model_option(command, options.model.model);
+    CLI::Option* const text = command.add_option("--text", options.text, "UTF-8 text");
+    command.add_flag("--special", options.special,
+                     "Special tokens written out in the text (<s>, <|user|> ...) count as tokens, as in a chat");
+    command
+        .add_option("--answers-after", options.answers_after,
+                    "Only answers count: what follows this special token (<|assistant|>), up to the end of text; for "
+                    "models that were taught answers alone. Goes with --special")
+        ->needs("--special");
+    command.add_option("--window", options.window, "Tokens the model sees at once")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        .add_option("--stride", options.stride,
+                    "Tokens from one window to the next: each is scored with at least WINDOW - STRIDE before it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    add_device_options(command, options.model);
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
+    return text;
+}
+
+void add_perplexity(Commands& commands) {
+    commands.add("perplexity", "How well the model foretells a text: e^(mean of -ln p), sliding window",
+                 declare_perplexity, run_perplexity);
 }
 
 }  // namespace offstage::cli

@@ -7,6 +7,8 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/expert_profile.h"
@@ -15,6 +17,12 @@
 
 namespace offstage::cli {
 namespace {
+
+struct ProfileOptions {
+    ModelOptions model;
+    std::string text;  // file
+    std::string out;
+};
 
 std::string read_profile_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -25,7 +33,16 @@ std::string read_profile_text(const std::string& path) {
     return text;
 }
 
-}  // namespace
+void declare_profile(CLI::App& command, ProfileOptions& options) {
+    add_model_option(command, options.model.model);
+    command.add_option("--text", options.text, "UTF-8 text, or conversations in a .jsonl or .json file, as for recall")
+        ->required();
+    command.add_option("--out", options.out, "The profile to write (JSON)")->required();
+    add_context_option(command, options.model, kTextContext);
+    add_device_options(command, options.model);
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
+}
 
 int run_profile(const ProfileOptions& options) {
     const std::string text = read_profile_text(options.text);
@@ -70,6 +87,12 @@ int run_profile(const ProfileOptions& options) {
               << 100 * least << " %, the most popular with " << 100 * most << " %. Written to " << options.out
               << std::endl;
     return 0;
+}
+
+}  // namespace
+
+void add_profile(Commands& commands) {
+    commands.add("profile", "Count which experts a text is routed to, for placement", declare_profile, run_profile);
 }
 
 }  // namespace offstage::cli

@@ -3,10 +3,25 @@
 #include <optional>
 
 #include "app/cli/commands.h"
+#include "app/cli/perplexity_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "engine/eval/quantize_report.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::cli {
+namespace {
+
+void declare_quantize_report(CLI::App& command, PerplexityOptions& options) {
+    CLI::Option* const report_text = add_perplexity_options(command, options);
+    command.add_option("--formats", options.formats, "Experts in these only, separated by commas: hqq4,hqq3")
+        ->delimiter(',');
+    command
+        .add_flag("--keep", options.keep,
+                  "Keep what each format of experts costs beside the model (neuron_thresholds.json): --max-kl and the "
+                  "window's measured loss choose by it")
+        ->needs(report_text);
+}
 
 int run_quantize_report(const PerplexityOptions& options) {
     std::optional<std::string> text;
@@ -52,6 +67,15 @@ int run_quantize_report(const PerplexityOptions& options) {
     if (const std::string note = note_of(report); !note.empty()) std::cout << "\n" << note << "\n";
     std::cout << std::flush;
     return 0;
+}
+
+}  // namespace
+
+void add_quantize_report(Commands& commands) {
+    commands.add("quantize-report",
+                 "What formats of fewer bits would save and lose: size, squared error and, with a "
+                 "text, perplexity and distance to the model as it is",
+                 declare_quantize_report, run_quantize_report);
 }
 
 }  // namespace offstage::cli

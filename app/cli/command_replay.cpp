@@ -5,7 +5,10 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
-#include "engine/device/byte_size.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
+#include "app/read_option.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/cache_picture.h"
@@ -13,7 +16,25 @@
 #include "engine/json.h"
 
 namespace offstage::cli {
+namespace {
 
+struct ReplayOptions {
+    std::string trace;
+    std::vector<engine::CacheKind> policies{engine::kCacheKinds.begin(), engine::kCacheKinds.end()};
+    std::vector<std::int64_t> slots;
+    std::vector<double> residency;   // shares of all experts; empty, without slots: 0.1, 0.25, 0.4 and 0.6
+    std::string profile;             // of expert use; empty: none
+    std::uint64_t expert_bytes = 0;  // 0: not known
+    engine::CacheSettings settings;
+    std::int64_t ahead = 0;  // layers; 0: no speculative loading
+    std::int64_t guesses = 2;
+    std::string svg;                   // the file for a picture of the cache; empty: none
+    std::vector<std::int64_t> layers;  // in the picture; empty: first, middle and last
+    std::int64_t from = 0, tokens = 64;
+    bool json = false;
+};
+
+// "all", or names separated by commas. Throws Error (kInvalidInput).
 std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list) {
     if (list == "all") return {engine::kCacheKinds.begin(), engine::kCacheKinds.end()};
     std::vector<engine::CacheKind> kinds;
@@ -21,6 +42,7 @@ std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list) {
     return kinds;
 }
 
+// "25%" and "25": 0.25 of all experts. A number below 1 without a sign is that share itself. Throws Error.
 double parse_residency(const std::string& text) {
     const bool has_sign = text.ends_with('%');
     const char* const end = text.data() + text.size() - (has_sign ? 1 : 0);
@@ -33,6 +55,61 @@ double parse_residency(const std::string& text) {
     return !has_sign && number < 1 ? number : number / 100;
 }
 
+void declare_replay(CLI::App& command, ReplayOptions& options) {
+    command.add_option("--trace", options.trace, "The trace (offstage-cli recall --trace-out, generate --trace)")
+        ->required();
+    add_parsed(command, "--policy,--policies", options.policies, parse_cache_kinds,
+               "all, or some of static, lru-layer, lru, lfu, slru")
+        ->default_str("all");
+    CLI::Option* slots =
+        command.add_option("--slots", options.slots, "Experts that the cache holds: a number or several")
+            ->delimiter(',')
+            ->check(CLI::NonNegativeNumber);
+    add_parsed_list(command, "--residency", options.residency, parse_residency,
+                    "The same in per cent of all experts, 25% or 25, or as a share below 1, 0.25; 10,25,40,60 unless "
+                    "given")
+        ->delimiter(',')
+        ->excludes(slots);
+    command.add_option(
+        "--profile", options.profile,
+        "Profile of expert use: what is resident at the beginning, and what lfu and slru begin to count from");
+    add_parsed(command, "--expert-bytes", options.expert_bytes, parse_size,
+               "Size of an expert, to say bytes instead of copies");
+    command.add_option("--half-life", options.settings.half_life, "Steps after which lfu and slru count a use half")
+        ->check(CLI::Range(0.1, 1e9))
+        ->capture_default_str();
+    command.add_option("--protected", options.settings.protected_share, "Share of the residents that slru protects")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    command
+        .add_option("--margin", options.settings.margin,
+                    "slru: how many times hotter an expert must be than the one that goes")
+        ->check(CLI::Range(1.0, 1000.0))
+        ->capture_default_str();
+    command
+        .add_option("--ahead", options.ahead,
+                    "Speculative loading so many layers ahead, by the trace's guesses; 0: none")
+        ->check(CLI::Range(0, 4096))
+        ->capture_default_str();
+    command.add_option("--guesses", options.guesses, "Experts guessed per layer")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    CLI::Option* const picture =
+        command.add_option("--svg", options.svg,
+                           "A picture of one policy and size: experts over tokens, which were used and which were in "
+                           "the cache");
+    command.add_option("--layers", options.layers, "Layers that it shows; first, middle and last unless given")
+        ->delimiter(',')
+        ->check(CLI::NonNegativeNumber)
+        ->needs(picture);
+    command.add_option("--from", options.from, "Its first token")->check(CLI::NonNegativeNumber)->needs(picture);
+    command.add_option("--tokens", options.tokens, "How many tokens it shows")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str()
+        ->needs(picture);
+    add_json_option(command, options.json);
+}
+
 int run_replay(const ReplayOptions& options) {
     const engine::RoutingTrace trace = engine::read_trace(options.trace);
     const engine::TraceHeader& header = trace.header;
@@ -43,7 +120,7 @@ int run_replay(const ReplayOptions& options) {
     if (!options.profile.empty()) popularity = engine::read_popularity(options.profile);
 
     engine::ReplayRequest request;
-    request.policies = parse_cache_kinds(options.policies);
+    request.policies = options.policies;
     const std::int64_t total = header.n_layers * header.n_experts;
     for (const std::int64_t slots : options.slots) {
         if (slots > total) {
@@ -51,15 +128,13 @@ int run_replay(const ReplayOptions& options) {
         }
         request.sizes.push_back(slots);
     }
-    for (const std::string& residency : options.residency) {
-        request.sizes.push_back(std::llround(parse_residency(residency) * static_cast<double>(total)));
-    }
+    std::vector<double> residency = options.residency;
+    if (options.slots.empty() && residency.empty()) residency = {0.1, 0.25, 0.4, 0.6};
+    for (const double share : residency) request.sizes.push_back(std::llround(share * static_cast<double>(total)));
     request.settings = options.settings;
     request.distance = options.ahead;
     request.n_guesses = options.guesses;
-    if (!options.expert_bytes.empty()) {
-        request.expert_bytes = engine::parse_bytes(options.expert_bytes, "--expert-bytes");
-    }
+    request.expert_bytes = options.expert_bytes;
     if (!options.svg.empty()) {
         if (request.policies.size() != 1 || request.sizes.size() != 1) {
             throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::picture_of_several);
@@ -72,6 +147,12 @@ int run_replay(const ReplayOptions& options) {
     const engine::ReplayReport report = engine::compare_policies(trace, popularity, request);
     print_report(report, options.json, report.model + ": ");
     return 0;
+}
+
+}  // namespace
+
+void add_replay(Commands& commands) {
+    commands.add("replay", "Cache policies on a recorded routing trace, without the model", declare_replay, run_replay);
 }
 
 }  // namespace offstage::cli

@@ -1,8 +1,11 @@
 #include <iostream>
+#include <set>
 
+#include "app/cli/command_bench.h"
 #include "app/cli/command_messages.h"
-#include "app/cli/commands.h"
 #include "app/cli/nodes_joined.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/scenario_report.h"
@@ -12,19 +15,6 @@
 
 namespace offstage::cli {
 namespace {
-
-std::vector<engine::ScenarioPolicy> parse_policies(const std::string& list) {
-    std::vector<engine::ScenarioPolicy> policies;
-    for (const std::string_view item : split_list(list)) {
-        const std::string name(item);
-        for (const engine::ScenarioPolicy& other : policies) {
-            if (other.name != name) continue;
-            throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::compared_policy_twice(name));
-        }
-        policies.push_back({name, engine::parse_dispatch(name)});
-    }
-    return policies;
-}
 
 engine::ScenarioRequest scenario_request(const BenchOptions& options) {
     using engine::ScenarioKind;
@@ -36,10 +26,15 @@ engine::ScenarioRequest scenario_request(const BenchOptions& options) {
     if (!options.out.empty()) request.decode_out = request.beam_out = options.out;
     if (!options.widths.empty()) request.beam_widths = options.widths;
     request.repeats = options.repeats;
+    std::set<std::string> names;
+    for (const engine::ScenarioPolicy& policy : options.compare) {
+        if (names.insert(policy.name).second) continue;
+        throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::compared_policy_twice(policy.name));
+    }
     if (!options.compare.empty()) {
-        request.policies = parse_policies(options.compare);
+        request.policies = options.compare;
     } else {
-        request.policies = {{options.model.policy, engine::parse_dispatch(options.model.policy)}};
+        request.policies = {{options.model.policy_text, options.model.dispatch}};
     }
     return request;
 }
@@ -58,8 +53,8 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, engine:
     load.context = engine::context_of(request);
     load.learn_placement = false;  // so that all policies have the same experts
     if (request.policies.size() > 1) {
-        if (options.model.cache.empty()) load.cache = engine::CacheKind::kStatic;
-        if (options.model.prefetch.empty()) load.prefetch = engine::PrefetchMode::kOff;
+        if (!options.model.names_cache) load.cache = engine::CacheKind::kStatic;
+        if (!options.model.names_prefetch) load.prefetch = engine::PrefetchMode::kOff;
     }
     const auto text = options.text.empty() ? engine::LoadedModel::Text::kNotNeeded : engine::LoadedModel::Text::kWanted;
     engine::LoadedModel model(load, text, progress_on_terminal(), {});
@@ -86,6 +81,15 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, engine:
 }
 
 }  // namespace
+
+std::vector<engine::ScenarioPolicy> parse_policies(const std::string& list) {
+    std::vector<engine::ScenarioPolicy> policies;
+    for (const std::string_view item : split_list(list)) {
+        const std::string name(item);
+        policies.push_back({name, engine::parse_dispatch(name)});
+    }
+    return policies;
+}
 
 int run_scenario_bench(const BenchOptions& options) {
     engine::ScenarioRequest request = scenario_request(options);

@@ -7,6 +7,9 @@
 #include "app/cli/commands.h"
 #include "app/cli/evaluation_line.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "engine/error.h"
 #include "engine/eval/theta_report.h"
 #include "engine/eval/theta_scorer.h"
@@ -15,6 +18,22 @@
 
 namespace offstage::cli {
 namespace {
+
+struct SensitivityOptions {
+    ModelOptions model;
+    std::string text;  // file
+    bool special = false;
+    std::vector<double> thetas = {0.05, 0.1, 0.15, 0.2, 0.25, 0.3};
+    std::vector<double> losses;    // thresholds are chosen for each
+    bool kept_thresholds = false;  // those kept beside the model are scored as well
+    std::int64_t window = 512;
+    std::int64_t stride = 256;
+    std::int64_t limit = 0;    // tokens of the text at most; 0: all
+    std::int64_t decode = 64;  // tokens; 0: speed is not measured
+    std::string csv, svg;      // files to write; empty: none
+    bool keep = false;         // beside the model, for the window
+    ChoiceOptions choices;     // scored for each theta; its task is empty: none
+};
 
 void keep_beside_model(const engine::LoadedModel& model, const engine::ThetaReport& report,
                        std::vector<engine::ChosenThresholds> chosen, const std::string& text_name) {
@@ -79,11 +98,77 @@ int measure_sensitivity_to_theta(const SensitivityOptions& options, const std::s
     return kStoppedStatus;
 }
 
-}  // namespace
+void declare_sensitivity(CLI::App& command, SensitivityOptions& options) {
+    add_model_option(command, options.model.model);
+    command.add_option("--text", options.text, "UTF-8 text")->required();
+    command.add_option("--theta", options.thetas, "The thetas, separated by commas; 0 comes besides")
+        ->delimiter(',')
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command
+        .add_option("--thresholds-for-loss", options.losses,
+                    "Choose a theta for each expert, so that each of these losses (nats per token from theta 0, "
+                    "separated by commas) buys the most neurons left out; scored and, with --keep, kept as well")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
+    command.add_flag("--kept-thresholds", options.kept_thresholds,
+                     "Score the thresholds that are kept beside the model as well");
+    CLI::Option* const task =
+        command
+            .add_option("--task", options.choices.task,
+                        "Multiple choice that each theta is asked as well, scored as by evaluate: mmlu, piqa, "
+                        "winogrande, hellaswag, arc, llama-hellaswag, llama-winogrande or llama-choices")
+            ->check(CLI::IsMember(choice_tasks()));
+    CLI::Option* const data = command.add_option("--data", options.choices.data,
+                                                 "Its file; of mmlu also several, or a folder. " + choice_file_help());
+    task->needs(data);
+    data->needs(task);
+    add_choice_file_options(command, options.choices);
+    command
+        .add_option("--task-limit", options.choices.limit,
+                    "Tasks at most; 0: all. Which ones, is as the rule's origin takes them")
+        ->check(CLI::NonNegativeNumber)
+        ->needs(task)
+        ->capture_default_str();
+    command.add_flag("--special", options.special,
+                     "Special tokens written out in the texts (<s>, <|user|> ...) count as tokens");
+    command.add_option("--window", options.window, "Tokens the model sees at once")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--stride", options.stride, "Tokens from one window to the next")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--limit", options.limit, "Tokens of the text at most; 0: all")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command.add_option("--decode", options.decode, "Tokens that are decoded for the speed; 0: none")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command.add_option("--csv", options.csv, "Table to write");
+    command.add_option("--svg", options.svg, "Picture to draw");
+    command.add_flag("--keep", options.keep,
+                     "Keep the table beside the model (neuron_thresholds.json): the Budget panel tells by it what a "
+                     "theta costs");
+    add_sparse_options(command, options.model);
+    add_device_options(command, options.model);
+    add_expert_options(command, options.model);
+    add_compute_options(command, options.model);
+    add_json_option(command, options.model.json);
+}
 
 int run_sensitivity(const SensitivityOptions& options) {
     return run_until_interrupt(
         [&](const std::stop_token& stop) { return measure_sensitivity_to_theta(options, stop); });
+}
+
+}  // namespace
+
+void add_sensitivity(Commands& commands) {
+    commands.add(
+        "sensitivity",
+        "What leaving out neurons below a theta saves and costs: active share by layer, perplexity, distance to theta "
+        "0, right answers to a --task, tokens/s",
+        declare_sensitivity, run_sensitivity);
 }
 
 }  // namespace offstage::cli

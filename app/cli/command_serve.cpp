@@ -4,7 +4,10 @@
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/model_options.h"
 #include "app/cli/nodes_joined.h"
+#include "app/cli/terminal_output.h"
+#include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
 #include "engine/serve/local_server.h"
@@ -13,10 +16,20 @@
 namespace offstage::cli {
 namespace {
 
+constexpr const char* kDefaultListen = "127.0.0.1:8080";
+
+struct ServeOptions {
+    ModelOptions model;
+    engine::ListenAddress listen = engine::parse_listen_address(kDefaultListen);
+    std::string token_file;            // empty: a token for this run only
+    std::vector<std::string> origins;  // of web pages that may use the server
+    std::int64_t queue = 16;           // requests that may wait
+};
+
 engine::LocalServerSettings settings_of(const ServeOptions& options) {
     engine::LocalServerSettings settings;
-    settings.listen = engine::parse_listen_address(options.listen);
-    for (const std::string& origin : options.origins) settings.origins.push_back(engine::parse_origin(origin));
+    settings.listen = options.listen;
+    settings.origins = options.origins;
     settings.most_waiting = static_cast<std::size_t>(options.queue);
     if (options.token_file.empty()) {
         settings.token = engine::make_token();
@@ -28,7 +41,31 @@ engine::LocalServerSettings settings_of(const ServeOptions& options) {
     return settings;
 }
 
-}  // namespace
+void declare_serve(CLI::App& command, ServeOptions& options) {
+    add_model_option(command, options.model.model);
+    add_parsed(command, "--listen", options.listen, engine::parse_listen_address,
+               "ADDRESS:PORT, numeric; other addresses than 127.0.0.1 and [::1] can be reached from other "
+               "computers")
+        ->default_str(kDefaultListen);
+    command.add_option("--token-file", options.token_file,
+                       "File with the token that every request must bring; made with a new one where there is none. "
+                       "Unless given: a new token for each start, printed");
+    add_parsed_list(command, "--allow-origin", options.origins, engine::parse_origin,
+                    "Web pages of this origin, like http://localhost:3000, may use the server too; may be given more "
+                    "than once. Unless given: none");
+    command.add_option("--queue", options.queue, "Requests that may wait while one is answered; further ones get 503")
+        ->check(CLI::Range(0, 1000))
+        ->capture_default_str();
+    add_context_option(command, options.model, kModelContext);
+    add_template_option(command, options.model.chat_template);
+    add_expert_options(command, options.model);
+    add_theta_option(command, options.model);
+    add_device_options(command, options.model);
+    add_kept_context_option(command, options.model);
+    add_paced_option(command, options.model);
+    add_compute_options(command, options.model);
+    add_node_options(command, options.model);
+}
 
 int run_serve(const ServeOptions& options) {
     const engine::LocalServerSettings settings = settings_of(options);
@@ -76,6 +113,13 @@ int run_serve(const ServeOptions& options) {
     }
     server.stop();
     return 0;
+}
+
+}  // namespace
+
+void add_serve(Commands& commands) {
+    commands.add("serve", "Answer other programs of this computer over HTTP, by a part of OpenAI's API, until Ctrl+C",
+                 declare_serve, run_serve);
 }
 
 }  // namespace offstage::cli

@@ -4,10 +4,14 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
+#include "app/cli/model_options.h"
+#include "app/cli/terminal_output.h"
+#include "app/cli/text_input.h"
 #include "engine/base_messages.h"
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_files.h"
+#include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
 #include "engine/text/family_templates.h"
@@ -16,6 +20,16 @@
 
 namespace offstage::cli {
 namespace {
+
+struct TokenizeOptions {
+    std::string model;
+    std::optional<std::string> text;  // none: standard input
+    std::string chat_template;        // as ModelOptions::chat_template
+    std::vector<std::string> chat;    // "ROLE:TEXT" each, or "-"; empty: plain text
+    bool special = false;
+    bool no_answer = false;
+    bool json = false;
+};
 
 // A folder with only a tokenizer has no vocab_size as a limit for ids.
 constexpr std::int64_t kAnyVocabulary = 1 << 22;
@@ -49,7 +63,20 @@ std::vector<engine::ChatMessage> read_turns(const std::vector<std::string>& turn
     return messages;
 }
 
-}  // namespace
+void declare_tokenize(CLI::App& command, TokenizeOptions& options) {
+    command.add_option("--model", options.model, "Folder with a tokenizer")->required();
+    CLI::Option* chat_turns = command.add_option(
+        "--chat", options.chat,
+        "Turns as ROLE:TEXT (system, user, assistant), rendered with the chat template; -: a list of {\"role\", "
+        "\"content\"} in JSON on standard input");
+    add_template_option(command, options.chat_template);
+    command.add_option("--text", options.text, "The text; standard input unless given")->excludes(chat_turns);
+    command.add_flag("--special", options.special, "Special tokens written in the text are taken as such")
+        ->excludes(chat_turns);
+    command.add_flag("--no-answer", options.no_answer, "Without the beginning of the answer after the last turn")
+        ->needs(chat_turns);
+    add_json_option(command, options.json);
+}
 
 int run_tokenize(const TokenizeOptions& options) {
     const std::filesystem::path directory = engine::model_path(options.model);
@@ -92,6 +119,12 @@ int run_tokenize(const TokenizeOptions& options) {
     }
     std::cout << tokens.size() << " tokens" << std::endl;
     return 0;
+}
+
+}  // namespace
+
+void add_tokenize(Commands& commands) {
+    commands.add("tokenize", "Ids and pieces of a text or of a rendered conversation", declare_tokenize, run_tokenize);
 }
 
 }  // namespace offstage::cli

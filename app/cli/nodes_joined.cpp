@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/cli/command_messages.h"
+#include "app/cli/terminal_output.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/joined_nodes.h"
 #include "engine/cluster/node_mesh.h"

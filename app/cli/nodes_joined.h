@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/commands.h"
+#include "app/cli/model_options.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/plan_report.h"
 

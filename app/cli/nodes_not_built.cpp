@@ -1,6 +1,7 @@
-// In the place of nodes_joined.cpp and command_nodes.cpp, where gRPC is not.
+// In the place of nodes_joined.cpp and nodes_paired.cpp, where gRPC is not.
 
 #include "app/cli/command_messages.h"
+#include "app/cli/command_nodes.h"
 #include "app/cli/nodes_joined.h"
 #include "engine/error.h"
 

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "app/process_setup.h"
+#include "app/read_option.h"
 #include "engine/cluster/node_experts.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/device/byte_size.h"
@@ -33,11 +34,8 @@ namespace {
 namespace engine = offstage::engine;
 
 struct Options {
-    std::string model;
+    engine::LoadRequest request;
     std::string listen = "0.0.0.0:7420";
-    std::string ram;
-    std::string compute = "auto";
-    int n_threads = 0;
     std::string state;  // folder; empty: node_state_folder()
     std::string name;   // empty: the system's
     int desktops = 4;
@@ -102,15 +100,9 @@ std::string state_line(const engine::NodeState& now, const engine::NodeState& be
 }
 
 int run_node(const Options& options, EndSignals& signals) {
-    engine::LoadRequest request;
-    request.model = options.model;
-    request.n_threads = options.n_threads;
+    engine::LoadRequest request = options.request;
     request.disk_reads = engine::DiskReads::kCached;
     request.prefetch = engine::PrefetchMode::kOff;
-    if (options.compute == "f32" || options.compute == "exact") request.compute = engine::ComputeMode::kF32;
-    if (options.compute == "bf16") request.compute = engine::ComputeMode::kBf16;
-    if (options.compute == "int8") request.compute = engine::ComputeMode::kInt8;
-    if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     engine::ExpertHost host(request);
     for (const engine::Message& note : host.notes()) std::cerr << "note: " << note.english() << std::endl;
     const std::filesystem::path folder = options.state_folder();
@@ -173,15 +165,6 @@ int run_desktops(const Options& options) {
     return 0;
 }
 
-std::string size_complaint(const std::string& text) {
-    try {
-        engine::parse_bytes(text, "the size");
-        return {};
-    } catch (const engine::Error& error) {
-        return error.what();
-    }
-}
-
 int run_program(int argc, char** argv) {
     Options options;
     CLI::App app(
@@ -194,17 +177,14 @@ int run_program(int argc, char** argv) {
                    "Folder of this machine's key and of what it is paired with; $STATE_DIRECTORY, or "
                    "~/.local/state/offstage-node unless given");
     app.add_option("--name", options.name, "This machine's name, as others see it; the system's unless given");
-    app.add_option("--model", options.model, "The same model as on the desktop: GGUF file, folder, or synthetic:NAME");
+    app.add_option("--model", options.request.model,
+                   "The same model as on the desktop: GGUF file, folder, or synthetic:NAME");
     app.add_option("--listen", options.listen, "ADDRESS:PORT")->capture_default_str();
-    app.add_option("--ram", options.ram,
-                   "Memory that experts may take: 48GiB; nine tenths of what is free unless given")
-        ->check(size_complaint);
-    app.add_option("--compute", options.compute, "As on the desktop: f32 (exact is the same), bf16, int8 or auto")
-        ->check(CLI::IsMember({"f32", "exact", "bf16", "int8", "auto"}))
-        ->capture_default_str();
-    app.add_option("--threads", options.n_threads, "Compute threads; 0: one per core that this program may use")
-        ->check(CLI::Range(0, 1024))
-        ->capture_default_str();
+    offstage::add_parsed(app, "--ram", options.request.ram_bytes, offstage::parse_size,
+                         "Memory that experts may take: 48GiB; nine tenths of what is free unless given");
+    offstage::add_compute_option(app, options.request,
+                                 "As on the desktop: f32 (exact is the same), bf16, int8 or auto");
+    offstage::add_threads_option(app, options.request);
     app.add_option("--desktops", options.desktops, "Desktops that may be connected at once; others are refused")
         ->check(CLI::Range(1, 32))
         ->capture_default_str();
@@ -236,7 +216,7 @@ int run_program(int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (desktops->parsed()) return run_desktops(options);
-    if (!pair->parsed() && options.model.empty()) {
+    if (!pair->parsed() && options.request.model.empty()) {
         std::cerr << "offstage-node: --model is missing; offstage-node --help tells the rest" << std::endl;
         return 2;
     }

@@ -47,6 +47,12 @@ class TestCli : public QObject {
         row("no repeats", "bench --model x --repeat 0", 2);
         row("negative tokens", "generate --model x --prompt y --max-tokens -3", 2);
         row("two prompts", "generate --model x --prompt y --prompt-file z", 2);
+        row("no size", "plan --model x --vram much", 2);
+        row("no size of a cache", "plan --model x --neuron-cache much", 2);
+        row("no policy among several", "bench --model x --scenario decode --compare static,sing", 2);
+        row("no theta among several", "bench --model x --compare-thetas 0.1,0", 2);
+        row("no share among several", "replay --trace x --residency 25%,120", 2);
+        row("no network", "cluster --model x --network pigeons", 2);
     }
     void usage() {
         QFETCH(QStringList, arguments);
@@ -59,6 +65,13 @@ class TestCli : public QObject {
         } else {
             QVERIFY(!outcome.out.isEmpty());
         }
+    }
+
+    // The manual's page is what the commands declare; offstage-cli --options-page writes it anew.
+    void optionsPage_isInTheManual() {
+        QFile page(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/options.md"));
+        QVERIFY(page.open(QFile::ReadOnly));
+        QCOMPARE(run({QStringLiteral("--options-page")}).out, page.readAll());
     }
 
     void unknownCommand_isNamed_withThoseNearIt_data() {

@@ -260,7 +260,7 @@ constexpr const char* kEngineForUi =
 // a user adds. Everything else is as if there were no network.
 constexpr const char* kNodes = "engine/nodes/(?!nodes_messages).*";
 constexpr const char* kMayConnect =
-    "engine/nodes/.*|app/node/main\\.cpp|app/cli/(command_nodes|nodes_joined)\\.cpp|app/machine_network\\.cpp"
+    "engine/nodes/.*|app/node/main\\.cpp|app/cli/(nodes_paired|nodes_joined)\\.cpp|app/machine_network\\.cpp"
     "|tests/engine/(tst_node_[a-z_]+\\.cpp|node_process\\.h)|tests/ui/tst_machines_joined\\.cpp"
     "|tests/app/tst_cli_nodes\\.cpp|tests/fuzz/.*|tests/bench/bench_machines\\.cpp";
 

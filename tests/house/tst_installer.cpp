@@ -31,6 +31,12 @@ class Machine {
             QFile::copy(QStringLiteral(OFFSTAGE_SOURCE_DIR "/installer/") + QString::fromUtf8(file),
                         tree(QStringLiteral("installer/") + QString::fromUtf8(file)));
         }
+        QDir(m_directory.path()).mkpath(QStringLiteral("my tree/app/cli"));
+        for (const char* file : {"read_option.h", "cli/generation_options.cpp", "cli/model_options.cpp",
+                                 "cli/command_generate.cpp"}) {  // where options are declared
+            QFile::copy(QStringLiteral(OFFSTAGE_SOURCE_DIR "/app/") + QString::fromUtf8(file),
+                        tree(QStringLiteral("app/") + QString::fromUtf8(file)));
+        }
         for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "tests/CMakeLists.txt", "engine/error.h"}) {
             write(tree(QString::fromUtf8(file)), "\n");
         }
@@ -148,6 +154,8 @@ class TestInstaller : public QObject {
     void installFails_triesFreshListsThenSaysWhy();
     void noApt_namesWhatIsNeeded();
     void prompt_onlyTheAnswerOnStdout();
+    void optionsOfTheCommandLine_arePassedOn_data();
+    void optionsOfTheCommandLine_arePassedOn();
     void secondStart_asksNobody();
     void node_isBuiltAndGetsWhatFollows();
     void sourceChanged_buildsAgain_data();
@@ -275,6 +283,34 @@ void TestInstaller::prompt_onlyTheAnswerOnStdout() {
                                QStringLiteral("--max-tokens=8")};
     QCOMPARE(words(machine.start("run", arguments).out), expected);  // with a build before it
     QCOMPARE(words(machine.start("run", arguments).out), expected);  // and without
+}
+
+void TestInstaller::optionsOfTheCommandLine_arePassedOn_data() {
+    QTest::addColumn<bool>("hasValue");
+    for (const char* name :
+         {"--seed", "--system", "--compute", "--theta", "--vram", "--quant", "--beam", "--kept-context"}) {
+        QTest::newRow(name) << true;
+    }
+    for (const char* name : {"--raw", "--json", "--paced", "--hide-thinking", "--no-cuda-graphs"}) {
+        QTest::newRow(name) << false;
+    }
+}
+
+// Before anything is built it is known whether the word behind an option is its value.
+void TestInstaller::optionsOfTheCommandLine_arePassedOn() {
+    QFETCH(bool, hasValue);
+    const QString name = QString::fromUtf8(QTest::currentDataTag());
+    Machine machine;
+    machine.install_all_but({});
+    const QStringList said =
+        words(machine.start("run", {QStringLiteral("--terminal"), name, QStringLiteral("WORD")}).out);
+    if (hasValue) {
+        QVERIFY(said.contains(name + QStringLiteral("=WORD")));
+        QCOMPARE(machine.start("run", {QStringLiteral("--terminal"), name}).code, 2);
+    } else {
+        QVERIFY(said.contains(name));
+        QVERIFY(said.contains(QStringLiteral("WORD")));  // the model
+    }
 }
 
 void TestInstaller::secondStart_asksNobody() {

@@ -1,0 +1,74 @@
+#include "app/cli/options_page.h"
+
+#include <map>
+#include <utility>
+
+#include "app/cli/command_line.h"
+
+namespace offstage::cli {
+namespace {
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+        text.replace(at, what.size(), by);
+    }
+    return text;
+}
+
+// CLI11's "INT:INT in [1 - 16]" is "1 to 16" for people, "TEXT:{a,b}" is "a, b".
+std::string value_text(const std::string& type) {
+    const std::size_t colon = type.find(':');
+    std::string rule = colon == std::string::npos ? std::string() : type.substr(colon + 1);
+    if (const std::size_t open = rule.find('['); open != std::string::npos) {
+        return replaced(rule.substr(open + 1, rule.find(']') - open - 1), " - ", " to ");
+    }
+    if (rule.starts_with('{')) return replaced(rule.substr(1, rule.find('}') - 1), ",", ", ");
+    const std::string kind = type.substr(0, colon);
+    if (kind == "TEXT") return "text";
+    if (kind != "INT" && kind != "UINT" && kind != "FLOAT") return replaced(type, "|", "\\|");
+    const std::string number = kind == "FLOAT" ? "number" : "whole number";
+    if (rule == "POSITIVE") return number + " above 0";
+    return rule == "NONNEGATIVE" ? number + " from 0 on" : number;
+}
+
+std::string cells(const OptionRow& option) {
+    const std::string value = option.value.empty() ? "" : value_text(option.value);
+    const std::string fallback = option.required                ? "required"
+                                 : option.default_value.empty() ? ""
+                                                                : "`" + option.default_value + "`";
+    return "| `" + option.name + "` | " + value + " | " + fallback + " | " + replaced(option.help, "|", "\\|") + " |";
+}
+
+}  // namespace
+
+std::string options_page(const CLI::App& app) {
+    const std::vector<CommandRow> commands = list_commands(app);
+    std::map<std::string, std::string> users;  // of an option, its whole row: the commands
+    std::vector<std::string> shared;           // in the order of declaration
+    for (const CommandRow& command : commands) {
+        for (const OptionRow& option : command.options) {
+            std::string& names = users[cells(option)];
+            if (!names.empty() && names.find(' ') == std::string::npos) shared.push_back(cells(option));
+            names += (names.empty() ? "" : ", ") + replaced(command.name, " ", "\u00a0");
+        }
+    }
+    const auto is_shared = [&](const std::string& row) { return users[row].find(' ') != std::string::npos; };
+    std::string page =
+        "# Options\n\nThe tables have the options of all commands of `offstage-cli`, as the program declares them.\n"
+        "`offstage-cli COMMAND --help` shows those of one command, and [Command line](command-line.md) has\n"
+        "examples.\n\n## Of several commands\n\n| option | value | unless given | what it does | commands |\n"
+        "|---|---|---|---|---|\n";
+    for (const std::string& row : shared) page += row + " " + users[row] + " |\n";
+    for (const CommandRow& command : commands) {
+        page += "\n## " + command.name + "\n\n" + replaced(command.help, "|", "\\|") + ".\n";
+        std::string table;
+        for (const OptionRow& option : command.options) {
+            if (const std::string row = cells(option); !is_shared(row)) table += row + "\n";
+        }
+        if (table.empty()) continue;
+        page += "\n| option | value | unless given | what it does |\n|---|---|---|---|\n" + table;
+    }
+    return page;
+}
+
+}  // namespace offstage::cli
