@@ -58,6 +58,7 @@ enum class StmtKind {
     kCallBlock,  // value, a call of a macro, which may call `caller`: parameters; body
     kMacro,      // name, parameters; body
     kGroup,      // body
+    kWith,       // body, with names of its own: those that the kSet in `otherwise` assign
     kBreak,
     kContinue,
 };

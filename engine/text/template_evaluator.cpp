@@ -142,6 +142,14 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
             break;
         case StmtKind::kGroup:
             return execute(stmt.body, out);
+        case StmtKind::kWith: {
+            // A value sees the names around the block, not those that the block makes.
+            std::vector<Value> values;
+            for (const auto& set : stmt.otherwise) values.push_back(evaluate(*set->value));
+            const NewScope scope(*this, scopes_.size() - 1);
+            for (std::size_t i = 0; i < values.size(); ++i) assign(stmt.otherwise[i]->targets, values[i]);
+            return execute(stmt.body, out);
+        }
         case StmtKind::kBreak:
             return Flow::kBreak;
         case StmtKind::kContinue:

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxPrecision = 100;
 // The format of one value: [[fill]align][sign][#][0][width][,][.precision][type], or the
 // same after a %.
 struct FormatSpec {
-    std::string fill = " ";
+    PromptText fill = " ";
     char align = 0;  // < > ^, or = for after the sign; 0: the default of the value's type
     char sign = '-';
     bool alternate = false;
@@ -45,13 +45,14 @@ bool take(std::string_view& text, char c) {
     return true;
 }
 
-FormatSpec read_spec(std::string_view text) {
+FormatSpec read_spec(const PromptText& format) {
     constexpr std::string_view kAligns = "<>^=";
-    const std::string whole(text);
+    const std::string& whole = format.bytes;
+    std::string_view text = whole;
     FormatSpec spec;
     const std::size_t first = text.empty() ? 0 : character_bytes(text, 0);
     if (first < text.size() && kAligns.find(text[first]) != std::string_view::npos) {
-        spec.fill = text.substr(0, first);
+        spec.fill = format.part(0, first);
         spec.align = text[first];
         text.remove_prefix(first + 1);
     } else if (!text.empty() && kAligns.find(text[0]) != std::string_view::npos) {
@@ -84,9 +85,9 @@ FormatSpec read_spec(std::string_view text) {
     return spec;
 }
 
-PromptText repeated(const std::string& fill, std::size_t n) {
-    std::string text;
-    for (std::size_t i = 0; i < n; ++i) text += fill;
+PromptText repeated(const PromptText& fill, std::size_t n) {
+    PromptText text;
+    for (std::size_t i = 0; i < n; ++i) text.append(fill);
     return text;
 }
 
@@ -156,7 +157,7 @@ PromptText formatted_number(const Value& value, FormatSpec spec, const std::stri
         if (base != 10 && spec.separator != 0) refuse_format(format);
     }
     if (spec.separator != 0) {
-        if (spec.align == '=' && spec.fill == "0") refuse_format(format);
+        if (spec.align == '=' && spec.fill.bytes == "0") refuse_format(format);
         digits = grouped(digits, spec.separator);
     }
     const std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
@@ -170,16 +171,16 @@ PromptText formatted_text(const PromptText& text, const FormatSpec& spec, char o
 
 // ---------------------------------------------------------------- str.format()
 
-PromptText formatted(const Value& value, const std::string& format, Budget& budget) {
+PromptText formatted(const Value& value, const PromptText& format, Budget& budget) {
     budget.spend_bytes(value.weight());
     if (format.empty()) return to_text(value);
     FormatSpec spec = read_spec(format);
-    if (value.is_number()) return formatted_number(value, spec, format, budget);
-    if (!value.is(Kind::kString)) fail(messages::text_format_of_type(format, type_name(value)));
-    if (spec.align == '=' && spec.fill == "0") spec.align = '<';
+    if (value.is_number()) return formatted_number(value, spec, format.bytes, budget);
+    if (!value.is(Kind::kString)) fail(messages::text_format_of_type(format.bytes, type_name(value)));
+    if (spec.align == '=' && spec.fill.bytes == "0") spec.align = '<';
     if ((spec.type != 0 && spec.type != 's') || spec.align == '=' || spec.sign != '-' || spec.alternate ||
         spec.separator != 0) {
-        refuse_format(format);
+        refuse_format(format.bytes);
     }
     return formatted_text(value.as_text(), spec, '<', budget);
 }
@@ -230,12 +231,37 @@ Value field_of(std::string_view name, const Arguments& arguments, std::size_t& n
     return value;
 }
 
-}  // namespace
+// Where the text behind a {, up to its }, has the end of its name and of all.
+struct FieldEnds {
+    std::size_t name, all;
+};
+FieldEnds ends_of_field(std::string_view text) {
+    std::size_t name = 0;
+    while (name < text.size() && std::string_view("{}:!").find(text[name]) == std::string_view::npos) {
+        // What stands in brackets is a key.
+        name = text[name] == '[' ? std::min(text.find(']', name), text.size() - 1) + 1 : name + 1;
+    }
+    std::size_t end = name, n_open = 1;
+    for (; end < text.size(); ++end) {
+        if (text[end] == '{') ++n_open;
+        if (text[end] == '}' && --n_open == 0) break;
+    }
+    if (end == text.size() || text[name] == '{') fail(messages::text_format_values);
+    return {name, end};
+}
 
-PromptText format_braces(const PromptText& format, const Arguments& arguments, Budget& budget) {
+Value converted(Value value, std::string_view conversion, Budget& budget) {
+    if (conversion != "s" && conversion != "r") refuse_format("!" + std::string(conversion));
+    budget.spend_bytes(value.weight() * 4);
+    if (conversion == "s") return Value::string(to_text(value));
+    return Value::string(value.has_data() ? PromptText::of_data(to_repr(value)) : PromptText(to_repr(value)));
+}
+
+// `depth`: how deep fields may stand in one another's format. `next`: which value {} takes.
+PromptText filled(const PromptText& format, const Arguments& arguments, std::size_t& next, int depth, Budget& budget) {
+    if (depth < 0) fail(messages::text_format_values);
     PromptText out;
     const std::string_view text = format.bytes;
-    std::size_t next = 0;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t brace = std::min(text.find_first_of("{}", at), text.size());
         out.append(format, at, brace - at);
@@ -246,27 +272,27 @@ PromptText format_braces(const PromptText& format, const Arguments& arguments, B
             at = brace + 2;
             continue;
         }
-        const std::size_t end = text.find('}', brace + 1);
-        if (text[brace] == '}' || end == std::string_view::npos) fail(messages::text_format_values);
-        std::string_view field = text.substr(brace + 1, end - brace - 1);
-        if (field.find('{') != std::string_view::npos) refuse_format(std::string(field));
-        const std::size_t colon = std::min(field.find(':'), field.size());
-        const std::string spec(field.substr(std::min(colon + 1, field.size())));
-        field = field.substr(0, colon);
-        const std::size_t mark = field.find('!');
-        Value value = field_of(field.substr(0, mark), arguments, next, budget);
-        if (mark != std::string_view::npos) {
-            const std::string_view conversion = field.substr(mark + 1);
-            if (conversion != "s" && conversion != "r") refuse_format(std::string(field));
-            budget.spend_bytes(value.weight() * 4);
-            value = conversion == "s" ? Value::string(to_text(value))
-                                      : Value::string(value.has_data() ? PromptText::of_data(to_repr(value))
-                                                                       : PromptText(to_repr(value)));
+        if (text[brace] == '}') fail(messages::text_format_values);
+        const std::size_t begin = brace + 1;
+        auto [name, end] = ends_of_field(text.substr(begin));
+        Value value = field_of(text.substr(begin, name), arguments, next, budget);
+        if (text[begin + name] == '!') {
+            const std::size_t n = std::min(text.find(':', begin + name), begin + end) - begin - name;
+            value = converted(std::move(value), text.substr(begin + name + 1, n - 1), budget);
+            name += n;
         }
-        out.append(formatted(value, spec, budget));
-        at = end + 1;
+        const PromptText spec = name == end ? PromptText() : format.part(begin + name + 1, end - name - 1);
+        out.append(formatted(value, filled(spec, arguments, next, depth - 1, budget), budget));
+        at = begin + end + 1;
     }
     return out;
+}
+
+}  // namespace
+
+PromptText format_braces(const PromptText& format, const Arguments& arguments, Budget& budget) {
+    std::size_t next = 0;
+    return filled(format, arguments, next, 2, budget);
 }
 
 // ---------------------------------------------------------------- %

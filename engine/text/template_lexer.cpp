@@ -61,23 +61,18 @@ class Lexer {
             const std::size_t open = find_open();
             const std::string_view data = std::string_view(text_).substr(at_, open - at_);
             if (open == text_.size()) {
-                add_data(data);
+                add_data(data, line_);
                 at_ = open;
                 break;
             }
             const char kind = text_[open + 1];
-            const char sign = open + 2 < text_.size() ? text_[open + 2] : '\0';
-            const bool has_sign = sign == '-' || sign == '+';
-            if (sign == '-') {
-                add_data(strip_right(data));
-            } else if (sign == '+' || kind == '{') {
-                add_data(data);
-            } else {
-                add_data(without_indentation(data));
-            }
-            move_to(open + (has_sign ? 3 : 2));
+            const char sign = sign_of_tag(open);
+            add_data(data_before(data, kind, sign, at_line_start_), line_);
+            move_to(open + (sign != '\0' ? 3 : 2));
             if (kind == '#') {
                 skip_comment();
+            } else if (kind == '%' && take_tag("raw", "-")) {
+                add_raw();
             } else {
                 const bool is_block = kind == '%';
                 add(is_block ? TokenKind::kBlockBegin : TokenKind::kVariableBegin);
@@ -98,12 +93,20 @@ class Lexer {
         return text_.size();
     }
 
-    // lstrip_blocks: removes white space between the beginning of a line and a block tag
-    // or comment.
-    std::string_view without_indentation(std::string_view data) const {
+    // The - or + behind the {% or {{ at `open`; '\0': none.
+    char sign_of_tag(std::size_t open) const {
+        const char sign = open + 2 < text_.size() ? text_[open + 2] : '\0';
+        return sign == '-' || sign == '+' ? sign : '\0';
+    }
+
+    // What stays of the text before a tag. lstrip_blocks: removes white space between the
+    // beginning of a line and a block tag or comment.
+    static std::string_view data_before(std::string_view data, char kind, char sign, bool at_line_start) {
+        if (sign == '-') return strip_right(data);
+        if (sign == '+' || kind == '{') return data;
         const std::size_t newline = data.rfind('\n');
         const std::size_t line = newline == std::string_view::npos ? 0 : newline + 1;
-        if (line == 0 && !at_line_start_) return data;
+        if (line == 0 && !at_line_start) return data;
         return strip_left(data.substr(line)).empty() ? data.substr(0, line) : data;
     }
 
@@ -114,9 +117,10 @@ class Lexer {
     }
 
     void add(TokenKind kind, std::string text = {}) { tokens_.push_back({kind, std::move(text), 0, 0, line_}); }
-    void add_data(std::string_view data) {
-        if (!data.empty()) add(TokenKind::kData, std::string(data));
+    void add_data(std::string_view data, int line) {
+        if (!data.empty()) tokens_.push_back({TokenKind::kData, std::string(data), 0, 0, line});
     }
+    std::string_view rest() const { return std::string_view(text_).substr(at_); }
 
     // After the end of a tag: "-" removes all white space; the end of a block or comment
     // removes one newline unless "+" is there.
@@ -124,7 +128,7 @@ class Lexer {
         const std::size_t begin = at_;
         if (sign == '-') {
             while (at_ < text_.size()) {
-                const std::size_t n = python_space_at(text_.substr(at_));
+                const std::size_t n = python_space_at(rest());
                 if (n == 0) break;
                 move_to(at_ + n);
             }
@@ -132,6 +136,36 @@ class Lexer {
             move_to(at_ + 1);
         }
         at_line_start_ = at_ > begin && text_[at_ - 1] == '\n';
+    }
+
+    // Behind {%: the rest of the tag `name`, whose end may have one of `signs`. False: it
+    // does not stand here.
+    bool take_tag(std::string_view name, std::string_view signs) {
+        std::string_view text = strip_left(rest());
+        if (!text.starts_with(name)) return false;
+        text = strip_left(text.substr(name.size()));
+        const char sign = !text.empty() && signs.find(text[0]) != std::string_view::npos ? text[0] : '\0';
+        if (sign != '\0') text.remove_prefix(1);
+        if (!text.starts_with("%}")) return false;
+        move_to(text_.size() - text.size() + 2);
+        after_tag(sign, name == "endraw");  // the newline behind {% raw %} is text
+        return true;
+    }
+
+    // Behind {% raw %}: all up to {% endraw %} is text.
+    void add_raw() {
+        const std::size_t begin = at_;
+        const int line = line_;
+        const bool at_line_start = at_line_start_;
+        for (std::size_t open = begin; (open = text_.find("{%", open)) != std::string::npos; ++open) {
+            const char sign = sign_of_tag(open);
+            move_to(open + (sign != '\0' ? 3 : 2));
+            if (!take_tag("endraw", "-+")) continue;
+            const std::string_view data = std::string_view(text_).substr(begin, open - begin);
+            add_data(data_before(data, '%', sign, at_line_start), line);
+            return;
+        }
+        refuse_syntax(source_, line, messages::no_such_tag("endraw"));
     }
 
     void skip_comment() {
@@ -157,7 +191,7 @@ class Lexer {
                     return;
                 }
             }
-            const std::size_t space = python_space_at(text_.substr(at_));
+            const std::size_t space = python_space_at(rest());
             if (space > 0) {
                 move_to(at_ + space);
                 continue;
@@ -287,7 +321,7 @@ class Lexer {
         static constexpr std::array<std::string_view, 25> kOperators = {
             "**", "//", "==", "!=", ">=", "<=", "+", "-", "*", "/", "%", "~", ">",
             "<",  "=",  ".",  ":",  "|",  ",",  "(", ")", "[", "]", "{", "}"};
-        const std::string_view rest = std::string_view(text_).substr(at_);
+        const std::string_view rest = this->rest();
         const auto it = std::find_if(kOperators.begin(), kOperators.end(),
                                      [&](std::string_view op) { return rest.starts_with(op); });
         if (it == kOperators.end()) {

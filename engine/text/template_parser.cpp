@@ -64,10 +64,11 @@ class TemplateParser : private ExpressionParser {
         if (name.text == "macro") return parse_macro();
         if (name.text == "filter") return parse_filter_block();
         if (name.text == "call") return parse_call_block();
+        if (name.text == "with") return parse_with();
         if (name.text == "break" || name.text == "continue") return parse_jump();
         if (name.text == "generation") return parse_group();
         for (const std::string_view known :
-             {"raw", "with", "include", "import", "from", "extends", "block", "autoescape", "do", "trans", "debug"}) {
+             {"raw", "include", "import", "from", "extends", "block", "autoescape", "do", "trans", "debug"}) {
             if (name.text == known) refuse_kind(messages::the_tag(name.text));
         }
         if (name.text.starts_with("end") || name.text == "else" || name.text == "elif") {
@@ -158,6 +159,25 @@ class TemplateParser : private ExpressionParser {
         stmt->kind = StmtKind::kSetBlock;
         end_of_tag();
         stmt->body = parse_block({"endset"});
+        expect_name();
+        end_of_tag();
+        return stmt;
+    }
+
+    // {% with a = 1, b = 2 %} ... {% endwith %}
+    std::unique_ptr<Stmt> parse_with() {
+        auto stmt = make(StmtKind::kWith);
+        take();
+        while (peek().kind != TokenKind::kBlockEnd) {
+            if (!stmt->otherwise.empty()) expect_operator(",");
+            auto set = make(StmtKind::kSet);
+            set->targets = parse_targets(false);
+            expect_operator("=");
+            set->value = expression();
+            stmt->otherwise.push_back(std::move(set));
+        }
+        end_of_tag();
+        stmt->body = parse_block({"endwith"});
         expect_name();
         end_of_tag();
         return stmt;
