@@ -40,6 +40,24 @@ bool CodeTracker::at_line_start() const {
     return !line_is_longer_ && stripped(line_).empty();
 }
 
+bool CodeTracker::ends_fence() const {
+    const std::string_view line = stripped(line_);
+    const std::size_t marks = marks_at_line_start();
+    return fence_ > 0 && !line_is_longer_ && marks >= fence_ && marks == line.size() && line.front() == fence_mark_;
+}
+
+std::optional<bool> CodeTracker::ends_in_line(std::string_view text, bool whole) const {
+    const std::size_t wanted = inline_ > 0 ? inline_ : run_;
+    std::size_t run = 0;
+    for (const char c : text) {
+        if (c != '`' && run == wanted) return true;
+        if (c == '\n') return false;
+        run = c == '`' ? run + 1 : 0;
+    }
+    if (!whole) return std::nullopt;
+    return run == wanted;
+}
+
 void CodeTracker::push(char c) {
     if (c != '`' && run_ > 0) {
         if (marks_at_line_start() == 0 && fence_ == 0) inline_ = inline_ == 0 ? run_ : inline_ == run_ ? 0 : inline_;
@@ -56,8 +74,7 @@ void CodeTracker::push(char c) {
     if (fence_ == 0 && marks > 0) {
         fence_ = marks;
         fence_mark_ = line.front();
-    } else if (fence_ > 0 && !line_is_longer_ && marks >= fence_ && marks == line.size() &&
-               line.front() == fence_mark_) {
+    } else if (ends_fence()) {
         fence_ = 0;
     }
     if (line.empty() && !line_is_longer_) inline_ = 0;  // code within a paragraph ends with it
@@ -155,8 +172,12 @@ bool ThoughtSplitter::take_marker(TokenId token) {
     scan(true);
     if (opens && !in_thought_ && may_begin()) {
         begin_thought();
-    } else if (closes && in_thought_) {
+    } else if (closes && in_thought_ && code_.in_fence() && code_.at_line_start()) {
         end_thought();
+    } else if (closes && in_thought_) {
+        pending_ = format_.close.text;
+        is_token_ = true;
+        scan(false);
     } else if (opens || answer_begun_) {
         put(opens ? format_.open.text : format_.close.text);  // text about the markers
     }
@@ -207,7 +228,8 @@ void ThoughtSplitter::scan(bool at_end) {
     while (at < pending_.size()) {
         const ThoughtMarker& marker = in_thought_ ? format_.close : format_.open;
         const std::string_view rest = std::string_view(pending_).substr(at);
-        const bool by_text = marker.token < 0 && !marker.text.empty() && (in_thought_ || may_begin());
+        const bool by_text =
+            is_token_ || (marker.token < 0 && !marker.text.empty() && (in_thought_ || may_begin()));
         if (!opening().empty() && rest.starts_with(opening())) {
             at += opening().size();
             is_assumed_ = false;
@@ -220,7 +242,14 @@ void ThoughtSplitter::scan(bool at_end) {
                 at += marker.text.size();
                 continue;
             }
-            if (may_end()) {
+            // Code within a line that the line does not end is none.
+            const std::optional<bool> is_code =
+                may_end()          ? false
+                : code_.in_fence() ? true
+                                   : code_.ends_in_line(rest.substr(marker.text.size()), at_end);
+            if (!is_code) break;
+            is_token_ = false;
+            if (!*is_code) {
                 at += marker.text.size();
                 end_thought();
                 continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@ class CodeTracker {
     bool in_fence() const;
     bool in_code() const;
     bool at_line_start() const;  // only white space so far
+    bool ends_fence() const;     // the line so far is the end of the open fence
+    // Of code between backticks: whether `text`, which goes on, ends it before the line
+    // ends; nothing: that is open as yet. `whole`: nothing follows.
+    std::optional<bool> ends_in_line(std::string_view text, bool whole) const;
 
   private:
     static constexpr std::size_t kKeptLine = 64;
@@ -33,9 +38,11 @@ class CodeTracker {
 
 // Splits a reply, token by token, into the thought and the answer. Special tokens are
 // recognized by their ids, markers of several tokens by their text. A thought begins only
-// where white space alone precedes it on its line, and never inside code; white space
-// around a thought is left out. Output consists of whole UTF-8 characters, and is never
-// taken back. One thread.
+// where white space alone precedes it on its line, and never inside code. It does not end
+// inside code either; but a special token at the beginning of a line ends it in a fence as
+// well, since models leave a fence open more often than they write the token in one. White
+// space around a thought is left out. Output consists of whole UTF-8 characters, and is
+// never taken back. One thread.
 class ThoughtSplitter {
   public:
     // The format must outlive this object. `in_thought`: the prompt has begun one.
@@ -68,7 +75,9 @@ class ThoughtSplitter {
     void scan(bool at_end);
     std::string_view opening() const;
     bool may_begin() const { return code_.at_line_start() && !code_.in_code(); }
-    bool may_end() const { return !code_.in_fence() && (code_.at_line_start() || !code_.in_code()); }
+    bool may_end() const {
+        return code_.ends_fence() || (!code_.in_fence() && (code_.at_line_start() || !code_.in_code()));
+    }
     void begin_thought();
     void end_thought();
     void put(std::string_view text);
@@ -86,7 +95,8 @@ class ThoughtSplitter {
     bool had_thought_ = false;
     bool thought_begun_ = false;  // it has a character, or is gone on with
     bool answer_begun_ = false;
-    std::string pending_;  // may be the beginning of a marker
+    std::string pending_;   // may be the beginning of a marker
+    bool is_token_ = false;  // `pending_` begins with the end of a thought, which was a special token
     std::string space_;    // white space that counts only where something follows
     bool in_header_ = false;
     std::string header_;                           // kHarmony: behind <|channel|>; kTags: the channel's word

@@ -340,6 +340,16 @@ class TestThinking : public QObject {
         row("tags, empty thought", 0, "<think>\n\n</think>\n\nYes.", "", "Yes.");
         row("tags, cut short", 0, "<think>\nIt is", "It is", "", true);
         row("tags, a fence left open", 0, "<think>a\n```\ncode\n</think>\n\nYes.", "a\n```\ncode", "Yes.");
+        row("tags, in code within a line", 0, "<think>The tag `</think>` ends ``a ` </think> b``.\n</think>\nYes.",
+            "The tag `</think>` ends ``a ` </think> b``.", "Yes.");
+        row("tags, a backtick that nothing ends", 0, "<think>I don`t.</think>\n\nYes, `so`.", "I don`t.",
+            "Yes, `so`.");
+        row("tags, a backtick, and no line behind", 0, "<think>I don`t.</think>Yes.", "I don`t.", "Yes.");
+        row("tags, cut short behind a backtick", 0, "<think>I don`t.</think>", "I don`t.", "");
+        row("tags, in a fence", 0, "<think>a\n```\nx = '</think>'\n```</think>Yes.", "a\n```\nx = '</think>'\n```",
+            "Yes.");
+        row("Gemma, in code", 2, "<|channel>thought\nIt is `<channel|>`.\n<channel|>Yes.", "It is `<channel|>`.",
+            "Yes.");
         row("tags, in the answer's code", 0, "<think>x</think>Use\n```\n<think>\n```\nor `<think>` so.", "x",
             "Use\n```\n<think>\n```\nor `<think>` so.");
         row("tags, in a line", 0, "<think>x</think>The tag <think> begins.", "x", "The tag <think> begins.");
@@ -391,8 +401,7 @@ class TestThinking : public QObject {
         const auto prompt = family.prompt({{Role::kUser, "Hi"}});
         QVERIFY(end_of_prompt(family.format, *family.tokenizer, prompt) == PromptEnd::kInThought);
         QCOMPARE(split(family, "Let me see.</think>\n\nFour.", true), (Split{"Let me see.", "Four.", false}));
-        QCOMPARE(split(family, "a `</think>`b\n</think>x", true),
-                 token ? (Split{"a `", "`b\n</think>x", false}) : (Split{"a `</think>`b", "x", false}));
+        QCOMPARE(split(family, "a `</think>`b\n</think>x", true), (Split{"a `</think>`b", "x", false}));
         // A model that opens it nevertheless, and one that does not think at all.
         QCOMPARE(split(family, "<think>\nSo.\n</think>\nFour.", true), (Split{"So.", "Four.", false}));
         QCOMPARE(split(family, "<think>\nSo", true), (Split{"So", "", true}));
@@ -425,6 +434,8 @@ class TestThinking : public QObject {
         row("code in the thought", "a\n```\n</think>\n```\nb\n</think>\nJa", "a\n```\n</think>\n```\nb", "Ja", true);
         row("inline code in the thought", "I end with `</think>` now.</think>\nJa", "I end with `</think>` now.", "Ja",
             true);
+        row("a backtick that nothing ends", "I don`t.</think> Ja.\n\n`b`", "I don`t.", "Ja.\n\n`b`", true);
+        row("behind a fence", "a\n```\nb\n``` </think>Ja", "a\n```\nb\n```", "Ja", true);
         row("code in the answer", "<think>x</think>a\n~~~ html\n<think>\n~~~\n  <think>y</think>\nb", "x\n\ny",
             "a\n~~~ html\n<think>\n~~~\n  \nb", false);
         row("white space of the answer stays", "x</think>\n\n a  b \n", "x", "a  b \n", true);
