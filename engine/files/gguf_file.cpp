@@ -17,6 +17,10 @@ bool has_gguf_ending(const std::filesystem::path& path) {
     return ending == ".gguf";
 }
 
+bool may_have_gguf_ending(const std::filesystem::path& path) {
+    return has_gguf_ending(path) || path.extension() == ".bin" || path.extension() == ".ggml";
+}
+
 bool is_gguf_path(const std::filesystem::path& path) {
     std::error_code ignored;
     if (has_gguf_ending(path)) return !std::filesystem::is_directory(path, ignored);

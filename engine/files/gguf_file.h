@@ -10,6 +10,9 @@ namespace offstage::engine {
 // Whether a name ends in .gguf, in upper or lower case.
 bool has_gguf_ending(const std::filesystem::path& path);
 
+// The same, or in .bin or .ggml: endings of older files, which other files have as well.
+bool may_have_gguf_ending(const std::filesystem::path& path);
+
 // Whether a path names a GGUF file: by its ending, or by the file's first four bytes if
 // it has another ending (.bin) or none (Ollama's blobs). Names ending in .safetensors or
 // .json never do.

@@ -77,8 +77,7 @@ std::vector<fs::path> gguf_parts_of(const fs::path& file) {
 
 std::string gguf_name(const fs::path& file) {
     const std::optional<SplitName> split = split_name(file);
-    const bool has_ending = has_gguf_ending(file) || file.extension() == ".bin" || file.extension() == ".ggml";
-    std::string name = split ? split->stem : (has_ending ? file.stem() : file.filename()).string();
+    std::string name = split ? split->stem : (may_have_gguf_ending(file) ? file.stem() : file.filename()).string();
     while (name.size() > 1 && name.ends_with('-')) name.pop_back();
     return name;
 }
@@ -103,8 +102,7 @@ std::vector<fs::path> gguf_models_in(const fs::path& folder) {
                 if (below != nullptr && !path.filename().string().starts_with('.')) below->push_back(path);
                 continue;
             }
-            const bool may_be_one = has_gguf_ending(path) || path.extension() == ".bin" || path.extension() == ".ggml";
-            if (!may_be_one || is_gguf_companion(path) || !is_gguf_path(path)) continue;
+            if (!may_have_gguf_ending(path) || is_gguf_companion(path) || !is_gguf_path(path)) continue;
             const std::optional<SplitName> split = split_name(path);
             if (!split || split->number == 1) models.push_back(path);
         }

@@ -68,12 +68,6 @@ std::pair<std::string, std::string> fetched_name_of(const std::string& file) {
     return {file.substr(0, publisher_end), file.substr(repository_end + kEnd.size())};
 }
 
-// By its ending, or by its first bytes if it has one of the other endings of such files.
-bool may_be_gguf(const fs::path& file) {
-    const fs::path ending = file.extension();
-    return has_gguf_ending(file) || ((ending == ".bin" || ending == ".ggml") && is_gguf_path(file));
-}
-
 // A key that only configurations of Mixture-of-Experts models have, here or in the part
 // that describes the language model.
 bool has_experts(const json& config) {
@@ -123,10 +117,13 @@ fs::path layer_of(const json& manifest, const std::string& source, const fs::pat
     return {};
 }
 
-// The blob of a manifest's model. Throws Error as reading JSON does, too.
-fs::path blob_of(const fs::path& root, const fs::path& manifest) {
+// Throws Error as reading JSON does, too.
+OllamaManifest read_manifest(const fs::path& root, const fs::path& manifest, const std::string& name) {
     const auto object = read_json_object(manifest);
-    return object ? layer_of(*object, shown_path(manifest), root, "model") : fs::path();
+    const auto layer = [&](std::string_view type) {
+        return object ? layer_of(*object, shown_path(manifest), root, type) : fs::path();
+    };
+    return {name, layer("model"), layer("template"), layer("params"), layer("system"), layer("adapter")};
 }
 
 // REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it, without default parts.
@@ -255,7 +252,7 @@ class ModelSearch {
             std::error_code code;
             if (is_folder(entry)) {
                 folders.push_back(entry);
-            } else if (may_be_gguf(entry)) {
+            } else if (may_have_gguf_ending(entry) && is_gguf_path(entry)) {
                 if (!is_gguf_companion(entry)) files.try_emplace(gguf_name(entry), entry);
             } else if (entry.extension() == ".safetensors") {
                 const std::uint64_t size = fs::file_size(entry, code);
@@ -287,14 +284,15 @@ class ModelSearch {
 
     void look_at_manifest(const fs::path& root, const fs::path& manifest, const std::string& name) {
         try {
-            const fs::path blob = blob_of(root, manifest);
-            if (blob.empty() || !is_new(blob)) return;
+            OllamaManifest kept = read_manifest(root, manifest, name);
+            const fs::path blob = kept.model;
+            // With an adapter it is another model than without.
+            if (blob.empty() || (kept.adapter.empty() && !is_new(blob))) return;
             std::error_code ignored;
             if (fs::symlink_status(blob, ignored).type() != fs::file_type::not_found) {
-                const auto object = read_json_object(manifest);
-                template_beside_ = object && !layer_of(*object, shown_path(manifest), root, "template").empty();
+                beside_ = std::move(kept);
                 look_at_file(blob, name);
-                template_beside_ = false;
+                beside_ = {};
                 return;
             }
             FoundModel model = begin(blob, name);
@@ -375,6 +373,7 @@ class ModelSearch {
             } else if (!metadata.has("split.count")) {
                 return false;  // other things are kept in such files too
             }
+            if (!beside_.adapter.empty()) throw Error(ErrorKind::kUnsupported, messages::ollama_adapter(name));
             const std::vector<fs::path> parts = gguf_parts_of(path);
             model.path = parts.front();
             double weights = 0, stored = 0;
@@ -397,7 +396,7 @@ class ModelSearch {
             if (model.path != path) front.emplace(model.path);
             const GgufMetadata& texts = front ? front->metadata() : metadata;
             Tokenizer::check(texts, spec.vocab_size);
-            model.has_chat_template = template_beside_ || ChatTemplate::is_in(texts);
+            model.has_chat_template = !beside_.chat_template.empty() || ChatTemplate::is_in(texts);
             return true;
         });
     }
@@ -407,7 +406,7 @@ class ModelSearch {
     std::int64_t n_entries_ = 0;
     ModelOrigin origin_ = ModelOrigin::kFolder;
     std::string publisher_;
-    bool template_beside_ = false;  // Ollama keeps a chat template beside the file that is looked at
+    OllamaManifest beside_;  // what Ollama keeps beside the file that is looked at
     std::set<fs::path> seen_;
     std::set<fs::path> taken_;  // models found inside the place, or the revisions visited before
 };
@@ -462,14 +461,11 @@ std::optional<OllamaManifest> ollama_manifest_of(const fs::path& blob) {
     const fs::path root = blob.parent_path().parent_path();
     std::optional<OllamaManifest> found;
     ModelSearch({}).each_manifest(root, [&](const fs::path& manifest, const std::string& called) {
-        if (found) return;
+        if (found && found->adapter.empty()) return;
         try {
-            if (blob_of(root, manifest).filename() != blob.filename()) return;
-            const auto object = read_json_object(manifest);
-            const auto layer = [&](std::string_view type) {
-                return layer_of(*object, shown_path(manifest), root, type);
-            };
-            found = {called, layer("template"), layer("params"), layer("system")};
+            OllamaManifest kept = read_manifest(root, manifest, called);
+            if (kept.model.filename() != blob.filename()) return;
+            if (!found || kept.adapter.empty()) found = std::move(kept);
         } catch (const Error&) {
             // Another model's.
         }

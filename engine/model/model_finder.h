@@ -80,10 +80,10 @@ std::string name_in_cache(const std::filesystem::path& model);
 // Ollama's data about a model.
 struct OllamaManifest {
     std::string name;                                     // NAME:TAG
-    std::filesystem::path chat_template, params, system;  // blobs; empty: no such layer
+    std::filesystem::path model, chat_template, params, system, adapter;  // blobs; empty: no such layer
 };
-// The first manifest whose model is this blob; nothing: there is none, or it is no blob
-// of Ollama's.
+// The first manifest whose model is this blob, one without an adapter before others;
+// nothing: there is none, or it is no blob of Ollama's.
 std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);
 
 }  // namespace offstage::engine

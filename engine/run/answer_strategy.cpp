@@ -28,6 +28,7 @@ class Sampling final : public AnswerStrategy {
           ends_(start.text.end_tokens()),
           sampler_(start.request.sampler, start.seed),
           splitter_(start.text.splitter(start.request, start.tokens)),
+          stops_(start.text.stop_texts(start.request)),
           strip_space_(start.text.strips_space(start.request)) {}
 
     Progress advance(const Logits& logits) override {
@@ -54,6 +55,7 @@ class Sampling final : public AnswerStrategy {
         const bool thought_before = splitter_.in_thought();
         ThoughtSplitter::Piece piece = shown(splitter_.push(token_, start_.text.piece(token_)));
         const bool in_thought = (thought_before || splitter_.in_thought()) && piece.answer.empty();
+        piece.answer = cut(stops_.push(piece.answer));
         thought_tokens_ += in_thought ? 1 : 0;
         return {true,
                 std::move(piece.answer),
@@ -67,7 +69,9 @@ class Sampling final : public AnswerStrategy {
     void end(FinishReason reason) override { finish_ = reason; }
     ThoughtSplitter::Piece finish(GenerationResult& result) override {
         ThoughtSplitter::Piece rest = shown(splitter_.finish());
-        result.text = splitter_.answer().substr(stripped_);
+        rest.answer = cut(stops_.push(rest.answer));
+        rest.answer += cut(stops_.finish());
+        result.text = splitter_.answer().substr(stripped_, n_shown_);
         result.thought = splitter_.thought();
         result.thought_is_open = splitter_.in_thought();
         result.thought_tokens = thought_tokens_;
@@ -90,10 +94,22 @@ class Sampling final : public AnswerStrategy {
         return piece;
     }
 
+    // Counts what is shown of the answer, and ends it where a stop text was found.
+    std::string cut(std::string shown) {
+        n_shown_ += shown.size();
+        if (stops_.found()) {
+            finish_ = FinishReason::kEndOfTurn;
+            segments_.clear();
+        }
+        return shown;
+    }
+
     AnswerStart start_;
     std::vector<TokenId> ends_;
     Sampler sampler_;
     ThoughtSplitter splitter_;
+    StopTexts stops_;
+    std::size_t n_shown_ = 0;  // bytes of the answer
     bool strip_space_;
     std::size_t stripped_ = 0;  // removed leading spaces of the answer, which are not part of its text
     std::int64_t thought_tokens_ = 0;
@@ -116,7 +132,10 @@ class SideBySide : public AnswerStrategy {
         for (std::size_t i = result.answers.size(); i-- > 0;) {
             Answer& answer = result.answers[i];
             ModelText::Split split = start_.text.split(answer.tokens, splitter_, strips_space);
-            answer.text = std::move(split.text);
+            StopTexts stops = start_.text.stop_texts(start_.request);
+            answer.text = stops.push(split.text);
+            answer.text += stops.finish();
+            if (stops.found()) answer.finish = FinishReason::kEndOfTurn;
             answer.thought = std::move(split.thought);
             result.thought_is_open = split.thought_is_open;  // the last assignment is the first answer's
             result.thought_tokens = split.thought_tokens;
@@ -203,7 +222,8 @@ class DrawnAnswers final : public SideBySide {
         : SideBySide(start), ends_(start.text.end_tokens()), answers_(as_size(start.request.n_answers)) {
         for (std::size_t i = 0; i < answers_.size(); ++i) {
             answers_[i].seed = answer_seed(start.seed, i);
-            live_.push_back({i, start.sequence.fork(), Sampler(start.request.sampler, answers_[i].seed), start.tokens});
+            live_.push_back({i, start.sequence.fork(), Sampler(start.request.sampler, answers_[i].seed), start.tokens,
+                             splitter_, start.text.stop_texts(start.request)});
         }
     }
 
@@ -242,6 +262,8 @@ class DrawnAnswers final : public SideBySide {
         KvSequence sequence;
         Sampler sampler;
         std::vector<TokenId> context;  // prompt and answer, for the repeat penalty
+        ThoughtSplitter splitter;      // these two find the stop texts
+        StopTexts stops;
     };
 
     // Returns whether the answer goes on.
@@ -261,7 +283,9 @@ class DrawnAnswers final : public SideBySide {
         answer.tokens.push_back(token);
         if (n_alternatives >= 0) answer.choices.push_back(std::move(choice));
         drawn.context.push_back(token);
-        const auto finish = finish_after(start_.request, answer.tokens.size(), drawn.sequence);
+        auto finish = finish_after(start_.request, answer.tokens.size(), drawn.sequence);
+        if (drawn.stops.any()) drawn.stops.push(drawn.splitter.push(token, start_.text.piece(token)).answer);
+        if (drawn.stops.found()) finish = FinishReason::kEndOfTurn;
         if (finish.has_value()) answer.finish = *finish;
         return !finish.has_value();
     }

@@ -49,6 +49,10 @@ struct GenerationRequest {
     // tokens unless it is stopped or the context is full. Its text after its natural end
     // is worthless; for measurements.
     bool ignore_end = false;
+    // The texts of ModelDefaults::stops end an answer and are no part of it; otherwise only
+    // those of them that are special tokens do. Beam search cuts its answers there at the
+    // end.
+    bool stop_at_texts = true;
     // -1: no log probabilities. 0 .. kMostAlternatives: each token of the answer has its
     // own (TextDelta::choice, Answer::choices) and those of this many most probable
     // tokens. Beam search gives none.

@@ -10,6 +10,7 @@
 #include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/model/model_finder.h"
+#include "engine/model/model_messages.h"
 #include "engine/print.h"
 #include "engine/run/run_messages.h"
 
@@ -58,6 +59,13 @@ std::optional<double> number(const nlohmann::json& object, const char* key) {
     return object[key].get<double>();
 }
 
+void take_stops(ModelDefaults& defaults, const nlohmann::json& object, const char* key) {
+    const nlohmann::json given = object.value(key, nlohmann::json());
+    for (const nlohmann::json& text : given.is_array() ? given : nlohmann::json::array({given})) {
+        if (text.is_string() && text != "") defaults.stops.push_back(text.get<std::string>());
+    }
+}
+
 void read_params(ModelDefaults& defaults, const std::filesystem::path& file) {
     const auto params = read_json_object(file);
     if (!params) return;
@@ -65,11 +73,7 @@ void read_params(ModelDefaults& defaults, const std::filesystem::path& file) {
     if (const auto context = number(*params, "num_ctx"); context && *context >= 1 && *context <= 1 << 24) {
         defaults.context = static_cast<std::int64_t>(*context);
     }
-    if (!params->contains("stop")) return;
-    const nlohmann::json& stop = (*params)["stop"];
-    for (const nlohmann::json& text : stop.is_array() ? stop : nlohmann::json::array({stop})) {
-        if (text.is_string()) defaults.stops.push_back(text.get<std::string>());
-    }
+    take_stops(defaults, *params, "stop");
 }
 
 }  // namespace
@@ -106,11 +110,15 @@ ModelDefaults read_model_defaults(const std::filesystem::path& model) {
     if (!is_gguf_path(model)) {
         defaults.sampling_source = "generation_config.json";
         const auto config = read_json_object(model / defaults.sampling_source);
+        if (config) take_stops(defaults, *config, "stop_strings");
         if (!config || config->value("do_sample", nlohmann::json()) != true) return defaults;
         for (const Field& field : kFields) take(defaults, field, number(*config, field.transformers));
         return defaults;
     }
     if (const auto manifest = ollama_manifest_of(std::filesystem::absolute(model))) {
+        if (!manifest->adapter.empty()) {
+            throw Error(ErrorKind::kUnsupported, messages::ollama_adapter(manifest->name));
+        }
         defaults.sampling_source = defaults.system_source = manifest->name + " (Ollama)";
         if (!manifest->params.empty()) read_params(defaults, manifest->params);
         if (!manifest->system.empty()) {

@@ -20,7 +20,7 @@ struct ModelDefaults {
     };
     std::vector<Value> sampling;
     std::string sampling_source;     // "qwen3:30b of Ollama", "generation_config.json"
-    std::vector<std::string> stops;  // an answer ends where one of these that is a special token is drawn
+    std::vector<std::string> stops;  // texts that end an answer (not a thought); none is empty
     std::int64_t context = 0;        // 0: none is advised
     std::string system;              // system message; empty: none
     std::string system_source;
@@ -34,9 +34,10 @@ struct ModelDefaults {
 };
 
 // For a model at a path from model_path(). For one of Ollama's blobs: the layers params
-// and system of its manifest; for other GGUF files: their keys general.sampling.*; for a
-// folder: generation_config.json, if that enables sampling. Values that no sampler
-// accepts are ignored. Throws Error where a file is damaged.
+// and system of its manifest (kUnsupported if that has an adapter); for other GGUF files:
+// their keys general.sampling.*; for a folder: generation_config.json, if that enables
+// sampling. Values that no sampler accepts are ignored. Throws Error where a file is
+// damaged.
 ModelDefaults read_model_defaults(const std::filesystem::path& model);
 
 }  // namespace offstage::engine

@@ -225,6 +225,11 @@ std::vector<TokenId> ModelText::end_tokens() const {
     return ends;
 }
 
+StopTexts ModelText::stop_texts(const GenerationRequest& request) const {
+    const bool stops = request.stop_at_texts && !request.ignore_end;
+    return StopTexts(stops ? text_.defaults.stops : std::vector<std::string>());
+}
+
 void ModelText::throw_no_probabilities() const {
     throw Error(ErrorKind::kInvalidModel, messages::no_usable_probabilities(text_.name));
 }

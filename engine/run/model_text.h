@@ -9,6 +9,7 @@
 #include "engine/message.h"
 #include "engine/run/generation.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/stop_texts.h"
 #include "engine/text/thought_splitter.h"
 
 namespace offstage::engine {
@@ -53,6 +54,8 @@ class ModelText {
     // keeps its spaces.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
+    // What the answer to this request is cut by.
+    StopTexts stop_texts(const GenerationRequest& request) const;
     std::int64_t vocab_size() const { return text_.vocab_size; }
     // The weights seem to be damaged.
     [[noreturn]] void throw_no_probabilities() const;

@@ -1,4 +1,4 @@
-#include "engine/serve/stop_texts.h"
+#include "engine/run/stop_texts.h"
 
 #include <algorithm>
 #include <utility>

@@ -18,6 +18,7 @@ class StopTexts {
     // Returns the held-back text, which was no stop text.
     std::string finish();
     bool found() const { return found_; }
+    bool any() const { return !texts_.empty(); }
 
   private:
     std::vector<std::string> texts_;

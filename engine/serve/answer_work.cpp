@@ -3,7 +3,7 @@
 #include <deque>
 #include <utility>
 
-#include "engine/serve/stop_texts.h"
+#include "engine/run/stop_texts.h"
 
 namespace offstage::engine {
 namespace {

@@ -18,6 +18,7 @@
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/model_text.h"
+#include "engine/run/session.h"
 #include "engine/run/template_choice.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
@@ -451,6 +452,97 @@ class TestModelFinder : public QObject {
         sampler = {};
         read_model_defaults(root() / "m.gguf").apply(sampler);
         QCOMPARE(sampler, (SamplerSettings{.temperature = 0.5f, .top_k = 64}));
+    }
+
+    // A text that is no special token ends an answer, however it is asked for.
+    void ollama_stops_endAnswers() {
+        const fs::path blob = root("blobs") / "sha256-aa", params = root("blobs") / "sha256-cc";
+        fs::create_directories(blob.parent_path());
+        offstage::tests::write_mixed_gguf(blob.string());
+        writeText(root("manifests") / "registry.ollama.ai/library/mine/v1",
+                  R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},
+                                 {"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:cc"}]})");
+        const QTemporaryDir cache;
+        LoadRequest load;
+        load.model = blob.string();
+        load.compute = ComputeMode::kF32;
+        load.n_threads = 1;
+        load.cache_directory = cache.path().toStdString();
+        load.chat_template = "chatml";
+        GenerationRequest request;
+        request.messages = {{Role::kUser, "ABC"}};
+        request.sampler.temperature = 0;
+        request.max_tokens = 24;
+        std::string streamed;
+        const auto ask = [&](const GenerationRequest& asked) {
+            streamed.clear();
+            const auto session = Session::create();
+            session->load(load, {}, {});
+            return session->generate(asked, [&](const TextDelta& delta) { streamed += delta.text; }, {});
+        };
+        writeText(params, R"({"stop": ["", "no such text"]})");
+        const GenerationResult whole = ask(request);
+        QCOMPARE(streamed, whole.text);
+        QVERIFY(whole.text.size() > 8);
+        const std::string stop = whole.text.substr(5, 2), cut = whole.text.substr(0, whole.text.find(stop));
+        writeText(params, R"({"stop": [")" + stop + R"("]})");
+        const GenerationResult one = ask(request);
+        QCOMPARE(one.text, cut);
+        QCOMPARE(streamed, cut);
+        QCOMPARE(one.finish, FinishReason::kEndOfTurn);
+        QVERIFY(one.tokens.size() < whole.tokens.size());
+        // Several answers, and beams.
+        request.n_answers = 2;
+        const GenerationResult two = ask(request);
+        for (const Answer& answer : two.answers) {
+            QCOMPARE(answer.text, cut);
+            QCOMPARE(answer.finish, FinishReason::kEndOfTurn);
+            QCOMPARE(answer.tokens.size(), one.tokens.size());
+        }
+        request.n_answers = 1;
+        request.beam.width = 2;
+        for (const Answer& answer : ask(request).answers) QVERIFY(answer.text.find(stop) == std::string::npos);
+        request.beam.width = 1;
+        // Who looks for them without the engine, and who measures, gets all.
+        request.stop_at_texts = false;
+        QCOMPARE(ask(request).text, whole.text);
+        request.stop_at_texts = true;
+        request.ignore_end = true;
+        QVERIFY(ask(request).text.starts_with(whole.text));
+    }
+
+    void stopStrings_ofAFolder() {
+        writeText(root() / "generation_config.json", R"({"stop_strings": ["A", "", 3, "B"]})");
+        QCOMPARE(read_model_defaults(root()).stops, (std::vector<std::string>{"A", "B"}));
+        writeText(root() / "generation_config.json", R"({"stop_strings": "C"})");
+        QCOMPARE(read_model_defaults(root()).stops, std::vector<std::string>{"C"});
+    }
+
+    // Weights that are not the model's: the file alone would answer as another model.
+    void ollama_adapter_isRefused() {
+        const fs::path blob = root("blobs") / "sha256-aa", manifests = root("manifests");
+        copyTo(tinyGguf(), blob);
+        const std::string model = R"({"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"})";
+        const std::string adapter = R"({"mediaType": "application/vnd.ollama.image.adapter", "digest": "sha256:bb"})";
+        writeText(manifests / "registry.ollama.ai/library/mine/v1", R"({"layers": [)" + model + ", " + adapter + "]}");
+        writeHeader(root("blobs") / "sha256-dd", header("llama", 0));
+        writeText(manifests / "registry.ollama.ai/library/dense/v1",
+                  R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:dd"}, )" +
+                      adapter + "]}");
+        const FoundModels adapted = find(ModelOrigin::kOllama, root());
+        QCOMPARE(namesOf(adapted), QStringList{"mine:v1 (not)"});
+        const QString problem = QString::fromStdString(adapted.models.front().problem.english());
+        QVERIFY2(problem.contains(QStringLiteral("Ollama's mine:v1 is a model with an adapter (LoRA)")),
+                 qPrintable(problem));
+        const auto error = offstage::tests::error_of([&] { read_model_defaults(blob); });
+        QVERIFY(error.has_value());
+        QCOMPARE(error->kind(), ErrorKind::kUnsupported);
+        QCOMPARE(QString(error->what()), problem);
+        // The model that it was made from is kept in the same file.
+        writeText(manifests / "registry.ollama.ai/library/qwen3/tiny", R"({"layers": [)" + model + "]}");
+        QCOMPARE(namesOf(find(ModelOrigin::kOllama, root())), (QStringList{"qwen3:tiny", "mine:v1 (not)"}));
+        QVERIFY(read_model_defaults(blob).stops.empty());
+        QCOMPARE(name_in_cache(blob), "qwen3:tiny");
     }
 
     void modelsWithoutAChatTemplate_areFoundAsSuch() {

@@ -19,7 +19,7 @@
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_reply.h"
 #include "engine/serve/api_request.h"
-#include "engine/serve/stop_texts.h"
+#include "engine/run/stop_texts.h"
 #include "tests/engine/gate_session.h"
 
 using namespace offstage::engine;
