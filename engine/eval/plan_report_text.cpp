@@ -179,7 +179,8 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"forecast", forecast_json(r.forecast)},
             {"compared", compared_json(r)},
             {"note", plan.note.english()},
-            {"memory_note", r.memory_note.english()}};
+            {"memory_note", r.memory_note.english()},
+            {"notes", english(r.notes)}};
 }
 
 std::string to_text(const PlanReport& r) {
@@ -233,7 +234,9 @@ std::string to_text(const PlanReport& r) {
     }
     text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";
-    for (const std::string& note : {plan.note.english(), r.memory_note.english()}) {
+    std::vector<std::string> notes = {plan.note.english(), r.memory_note.english()};
+    for (const std::string& note : english(r.notes)) notes.push_back(note);
+    for (const std::string& note : notes) {
         if (!note.empty()) text += "  note       " + note + "\n";
     }
     return text;

@@ -84,7 +84,7 @@ ModelShape read_model_shape(const std::string& model) {
         return shape;
     }
     shape.directory = model_path(model);
-    shape.spec = read_model_spec(shape.directory);
+    shape.spec = read_model_spec(shape.directory, &shape.notes);
     shape.name = model_name(shape.directory);
     if (has_checkpoint(shape.directory)) {
         auto checkpoint = Checkpoint::open(shape.directory);

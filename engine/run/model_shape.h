@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
@@ -22,6 +23,7 @@ struct ModelShape {
     ModelSpec spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the experts
     std::uint64_t checkpoint_bytes = 0;                     // of the files that a load maps; 0: there are none
+    std::vector<Message> notes;                             // of the files, a sentence each
 };
 
 // The path of the model that the user named: its folder (or config.json or a

@@ -16,7 +16,9 @@
 #include "engine/plan/device_products.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/model_costs.h"
+#include "engine/run/model_defaults.h"
 #include "engine/run/run_messages.h"
+#include "engine/text/tokenizer.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -141,6 +143,14 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     PlanReport report;
     report.shape = read_model_shape(request.model);
     const ModelSpec& spec = report.shape.spec;
+    report.notes = report.shape.notes;
+    std::int64_t advised_context = 0;
+    if (!report.shape.directory.empty() && Tokenizer::is_in(report.shape.directory)) {
+        for (const Message& note : Tokenizer::open(report.shape.directory, spec.vocab_size)->notes()) {
+            report.notes.push_back(note);
+        }
+        advised_context = read_model_defaults(report.shape.directory).context;
+    }
     report.popularity = popularity_of(report.shape.name, report.shape.directory, spec.experts, request.popularity_file,
                                       CalibrationCache(calibration_directory(request.cache_directory)));
     report.dispatch = request.dispatch;
@@ -152,7 +162,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     LoadPlanner planner(request,
                         {spec, machine.type, dense_bytes_in(spec, machine.type), report.device,
                          [&](const Backend::StepShape& step) { return device.scratch_bytes(step); }, report.memory,
-                         device.memory().usage().budget_bytes, ram_budget(request, report.memory)});
+                         device.memory().usage().budget_bytes, ram_budget(request, report.memory), advised_context});
     report.demand = planner.demand();
     const bool any_format = compare || request.quality.allows_fewer_bits();
     Message apart_note;

@@ -53,6 +53,7 @@ struct PlanReport {
         Forecast forecast;
     };
     std::vector<Compared> compared;
+    std::vector<Message> notes;  // of the model's files and its tokenizer, a sentence each
 };
 
 // Opens the device, plans, and forecasts a prompt of prompt_tokens and the decode after

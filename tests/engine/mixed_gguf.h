@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -31,9 +32,9 @@ inline std::uint32_t number_of(kernels::WeightType type) {
     }
 }
 
-// Qwen3-MoE with random weights, mixed like a quantizer's: down, values and logits in
-// more bits than the rest, layers of several kinds.
-inline void write_mixed_gguf(const std::string& path) {
+// Qwen3-MoE with random weights, mixed as by a quantizer: down, values and logits in more
+// bits than the rest, layers of several kinds. `more` adds to the metadata.
+inline void write_mixed_gguf(const std::string& path, const std::function<void(GgufWriter&)>& more = {}) {
     constexpr std::uint64_t kVocab = 48, kHidden = 256, kFfn = 256, kExperts = 6, kHeads = 4, kKvHeads = 2, kDim = 64;
     GgufWriter writer;
     const std::string a = "qwen3moe.";
@@ -61,6 +62,7 @@ inline void write_mixed_gguf(const std::string& path) {
     }
     writer.add("tokenizer.ggml.model", "llama").add("tokenizer.ggml.tokens", tokens);
     writer.add("tokenizer.ggml.token_type", types).add("tokenizer.ggml.scores", std::vector<float>(kVocab, -1.0f));
+    if (more) more(writer);
     std::mt19937 generator(11);
     const auto blocks = [&](const std::string& name, const std::vector<std::uint64_t>& shape,
                             kernels::WeightType type) {

@@ -1,6 +1,8 @@
 // Plans and calibrations without weights.
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include <QtTest>
@@ -13,7 +15,9 @@
 #include "engine/run/plan_report.h"
 #include "engine/run/run_messages.h"
 #include "test_models.h"
+#include "engine/text/tokenizer.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/mixed_gguf.h"
 
 using namespace offstage::engine;
 using namespace offstage::tests;
@@ -185,6 +189,34 @@ class TestPlanReport : public QObject {
         const PlanReport here = plan_model(small, 64, {}, {});
         QCOMPARE(here.budget.ram_bytes, small.ram_bytes);
         QVERIFY2(here.plan.note.english().find("This computer") == std::string::npos, here.plan.note.english().c_str());
+    }
+
+    // What a load would say of the files, and the context that their publisher advises.
+    void notesOfTheFiles_andTheAdvisedContext_areTaken() {
+        const QTemporaryDir place;
+        const std::filesystem::path folder = place.path().toStdString(), blob = folder / "blobs" / "sha256-aa";
+        std::filesystem::create_directories(blob.parent_path());
+        write_mixed_gguf(blob.string(),
+                         [](GgufWriter& writer) { writer.add("tokenizer.ggml.eos_token_id", std::uint32_t{900}); });
+        const std::filesystem::path manifest = folder / "manifests/registry.ollama.ai/library/mine/v1";
+        std::filesystem::create_directories(manifest.parent_path());
+        std::ofstream(manifest)
+            << R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},)"
+               R"({"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:cc"}]})";
+        std::ofstream(folder / "blobs" / "sha256-cc") << R"({"num_ctx": 96})";
+        LoadRequest load = request();
+        load.model = blob.string();
+        load.context = 0;
+        const PlanReport report = plan_model(load, 8, {}, {});
+        QCOMPARE(report.plan.context, std::int64_t{96});
+        const auto tokenizer = Tokenizer::open(blob, report.shape.spec.vocab_size);
+        QVERIFY(!tokenizer->notes().empty());
+        const std::string text = to_text(report);
+        for (const Message& note : tokenizer->notes()) {
+            QVERIFY2(text.find("  note       " + note.english() + "\n") != std::string::npos, text.c_str());
+            const auto json = to_json(report)["notes"].get<std::vector<std::string>>();
+            QVERIFY(std::find(json.begin(), json.end(), note.english()) != json.end());
+        }
     }
 
     void budgetTooSmall_saysByHowMuch() {
