@@ -3430,6 +3430,11 @@
         <translation>%1: fehlt; erwartet, weil Ollamas %2 darin liegt: bitte noch einmal laden, &quot;ollama pull %3&quot;</translation>
     </message>
     <message>
+        <source>Ollama&apos;s %1 is a model with an adapter (LoRA) beside it, which Offstage does not add to the weights; open the model that it was made from, or a GGUF file into which the adapter is merged (llama.cpp&apos;s llama-export-lora)</source>
+        <comment>ollama_adapter</comment>
+        <translation>%1 von Ollama ist ein Modell mit einem Adapter (LoRA) daneben, den Offstage nicht in die Gewichte einrechnet; öffnen Sie das Modell, aus dem es gemacht ist, oder eine GGUF-Datei, in die der Adapter eingerechnet ist (llama-export-lora von llama.cpp)</translation>
+    </message>
+    <message>
         <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
         <comment>readable_weights</comment>
         <translation>BF16, F16 oder F32: bitte das Modell in einem davon nehmen, oder eine GGUF-Datei davon</translation>
@@ -9968,6 +9973,14 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>A preset of yours</source>
         <translation>Eine eigene Voreinstellung</translation>
+    </message>
+    <message>
+        <source>%L1, as the model advises</source>
+        <translation>%L1, wie das Modell es empfiehlt</translation>
+    </message>
+    <message>
+        <source>What this model&apos;s publisher advises</source>
+        <translation>Was der Herausgeber dieses Modells empfiehlt</translation>
     </message>
     <message>
         <source>Thinking</source>

@@ -3430,6 +3430,11 @@
         <translation>%1: bị thiếu; cần có vì %2 của Ollama nằm trong đó: hãy tải lại, &quot;ollama pull %3&quot;</translation>
     </message>
     <message>
+        <source>Ollama&apos;s %1 is a model with an adapter (LoRA) beside it, which Offstage does not add to the weights; open the model that it was made from, or a GGUF file into which the adapter is merged (llama.cpp&apos;s llama-export-lora)</source>
+        <comment>ollama_adapter</comment>
+        <translation>%1 của Ollama là một mô hình có kèm bộ chuyển đổi (LoRA) mà Offstage không cộng vào trọng số; hãy mở mô hình gốc của nó, hoặc một tệp GGUF đã gộp bộ chuyển đổi (llama-export-lora của llama.cpp)</translation>
+    </message>
+    <message>
         <source>BF16, F16 or F32: take the model in one of these, or a GGUF file of it</source>
         <comment>readable_weights</comment>
         <translation>BF16, F16 hoặc F32: hãy lấy mô hình ở một trong các dạng này, hoặc tệp GGUF của nó</translation>
@@ -9953,6 +9958,14 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>A preset of yours</source>
         <translation>Một mẫu của bạn</translation>
+    </message>
+    <message>
+        <source>%L1, as the model advises</source>
+        <translation>%L1, theo khuyến nghị của mô hình</translation>
+    </message>
+    <message>
+        <source>What this model&apos;s publisher advises</source>
+        <translation>Theo khuyến nghị của bên phát hành mô hình này</translation>
     </message>
     <message>
         <source>Thinking</source>

@@ -143,6 +143,7 @@ class FakeSession : public engine::Session {
         model.has_tokenizer = model.has_chat_template = true;
         model.thinks = !script.thought.empty();
         model.thinking_choices = script.thinkingChoices;
+        model.defaults = script.advised;
         model.notes = said(script.loadNotes);
         model.n_early_notes = std::min<std::size_t>(1, script.loadNotes.size());
         const std::lock_guard lock(m_mutex);

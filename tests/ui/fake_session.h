@@ -18,6 +18,7 @@ struct Script {
     // Before the answer, unless "off" is chosen or the request goes on with an answer.
     std::string thought;
     std::vector<std::string> thinkingChoices;
+    engine::ModelDefaults advised;
     std::size_t bytesPerToken = 4;  // the answer is cut into tokens of about so many bytes
     double tokensPerSecond = 0;     // 0: as fast as the machine can
     int promptMs = 0;               // before the first token

@@ -531,6 +531,60 @@ class TestWindow : public QObject {
         QVERIFY(SamplingPanel().sampling() == defaultSampling());
     }
 
+    // Where nothing is chosen answers are drawn as the model's publisher advises.
+    void sampling_showsWhatTheModelAdvises() {
+        test::Script script;
+        script.advised.sampling = {{"temperature", 0.6}, {"top_k", 20}, {"max_tokens", 77}};
+        WindowFixture f(script);
+        SamplingPanel& panel = f.window->samplingPanel();
+        const auto shown = [&](const char* name) -> double {
+            for (QDoubleSpinBox* box : panel.findChildren<QDoubleSpinBox*>()) {
+                if (box->accessibleName() == QLatin1String(name)) {
+                    return box->value();
+                }
+            }
+            for (QSpinBox* box : panel.findChildren<QSpinBox*>()) {
+                if (box->accessibleName() == QLatin1String(name)) {
+                    return box->value();
+                }
+            }
+            return -1;
+        };
+        const auto says = [&](const char* text) {
+            return std::ranges::any_of(panel.findChildren<QLabel*>(),
+                                       [&](QLabel* label) { return label->text() == QLatin1String(text); });
+        };
+        const double before = shown("Temperature");
+        f.openAndWait();
+        QTRY_COMPARE(shown("Temperature"), 0.6);
+        QCOMPARE(shown("Top-k"), 20.0);
+        QVERIFY(says("What this model's publisher advises"));
+        QVERIFY(panel.sampling() == defaultSampling());
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(!f.stage->requests().empty());
+        QCOMPARE(f.stage->requests().back().sampler.top_k, 20);
+        QCOMPARE(f.stage->requests().back().max_tokens, 77);
+
+        // What is changed is changed from what is seen.
+        auto* topK = panel.findChildren<QSpinBox*>().front();
+        QCOMPARE(topK->accessibleName(), QStringLiteral("Top-k"));
+        topK->setValue(21);
+        QCOMPARE(panel.sampling().sampler.top_k, 21);
+        QCOMPARE(panel.sampling().sampler.temperature, 0.6f);
+        QVERIFY(!says("What this model's publisher advises"));
+        topK->setValue(20);
+        QVERIFY(panel.sampling() == defaultSampling());
+        // Another model, which advises nothing; what was chosen stays.
+        panel.setAdvised({});
+        QCOMPARE(shown("Temperature"), before);
+        topK->setValue(21);
+        panel.setAdvised(script.advised);
+        QCOMPARE(shown("Top-k"), 21.0);
+        QCOMPARE(shown("Temperature"), before);
+        panel.reset();
+        QCOMPARE(shown("Top-k"), 20.0);
+    }
+
     void sampling_spoiltSettings_fallBack() {
         QSettings settings;
         settings.setValue(QStringLiteral("sampling/temperature"), QStringLiteral("hot"));

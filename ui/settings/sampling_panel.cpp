@@ -209,6 +209,22 @@ void SamplingPanel::promptEdited() {
 }
 
 Sampling SamplingPanel::sampling() const {
+    Sampling s = shown();
+    if (m_shownAdvice && s.sampler == *m_shownAdvice) {
+        s.sampler = defaultSampling().sampler;
+    }
+    return s;
+}
+
+void SamplingPanel::setAdvised(const engine::ModelDefaults& advised) {
+    const Sampling now = sampling();
+    m_advised = advised;
+    const int most = advised.max_tokens();
+    m_maxTokens->setSpecialValueText(most > 0 ? tr("%L1, as the model advises").arg(most) : tr("no limit"));
+    setSampling(now);
+}
+
+Sampling SamplingPanel::shown() const {
     Sampling s;
     s.sampler.temperature = static_cast<float>(m_temperature->value());
     s.sampler.top_k = m_topK->value();
@@ -223,7 +239,12 @@ Sampling SamplingPanel::sampling() const {
     return s;
 }
 
-void SamplingPanel::setSampling(const Sampling& s) {
+void SamplingPanel::setSampling(const Sampling& given) {
+    Sampling s = given;
+    const bool isDefault = s.sampler == defaultSampling().sampler;
+    if (isDefault) {
+        m_advised.apply(s.sampler);
+    }
     m_filling = true;
     m_temperature->setValue(static_cast<double>(s.sampler.temperature));
     m_topK->setValue(s.sampler.top_k);
@@ -236,6 +257,8 @@ void SamplingPanel::setSampling(const Sampling& s) {
     m_beamWidth->setValue(s.beamWidth);
     m_thinkingChoice = s.thinking;
     m_filling = false;
+    const bool isAdvised = isDefault && !(s.sampler == given.sampler);
+    m_shownAdvice = isAdvised ? std::optional(shown().sampler) : std::nullopt;
     refreshThinking();
     refreshPreset();
 }
@@ -302,7 +325,10 @@ void SamplingPanel::refreshPreset() {
     }
     m_preset->setCurrent(match);
     const QString explanation = match < 0 ? tr("Your own mixture") : presets[match].explanation;
-    m_explanation->setText(explanation.isEmpty() ? tr("A preset of yours") : explanation);
+    const bool isAdvised = m_shownAdvice && shown().sampler == *m_shownAdvice;
+    m_explanation->setText(isAdvised               ? tr("What this model's publisher advises")
+                           : explanation.isEmpty() ? tr("A preset of yours")
+                                                   : explanation);
 }
 
 }  // namespace offstage::ui

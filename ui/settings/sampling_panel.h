@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
+
 #include <QStringList>
 #include <QWidget>
 
+#include "engine/run/model_defaults.h"
 #include "ui/settings/presets.h"
 
 class QComboBox;
@@ -33,6 +36,9 @@ class SamplingPanel : public QWidget {
     void setThinkingChoices(const QStringList& choices);
     const QStringList& thinkingChoices() const { return m_thinkingChoices; }
     void chooseThinking(const QString& choice);  // as if by the user
+    // What the open model's publisher advises: shown instead of the default's values,
+    // because answers are drawn so while the default is chosen.
+    void setAdvised(const engine::ModelDefaults& advised);
     QComboBox& thinkingBox() const { return *m_thinking; }
     QString systemPrompt() const;
     void setSystemPrompt(const QString& prompt);
@@ -55,6 +61,7 @@ class SamplingPanel : public QWidget {
     void promptEdited();
     void refreshThinking();
     void refreshPreset();
+    Sampling shown() const;  // as the fields stand
     QList<SamplingPreset> allPresets() const;
 
     QPlainTextEdit* m_prompt;
@@ -74,6 +81,9 @@ class SamplingPanel : public QWidget {
     QStringList m_thinkingChoices;
     QString m_thinkingChoice;
     QList<SamplingPreset> m_ownPresets;
+    engine::ModelDefaults m_advised;
+    // The advised values as the fields show them; nothing: others are shown.
+    std::optional<engine::SamplerSettings> m_shownAdvice;
     bool m_filling = false;
 };
 

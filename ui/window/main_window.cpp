@@ -290,6 +290,7 @@ void MainWindow::connectConversation() {
             choices += QString::fromStdString(choice);
         }
         m_sampling->setThinkingChoices(choices);
+        m_sampling->setAdvised(model.defaults);
         showThinking();
     });
     connect(m_sampling, &SamplingPanel::systemPromptChanged, &m_chat, &ChatController::setSystemPrompt);
