@@ -107,6 +107,8 @@ void take_optional_tensors(const GgufConfig& c, ModelSpec& spec) {
         if (auto* const attention = std::get_if<GroupedQuerySpec>(&layer.attention)) {
             attention->qkv_bias = has_any({"attn_qkv.bias", "attn_q.bias", "attn_k.bias", "attn_v.bias"});
             attention->output_bias = has_any({"attn_output.bias"});
+        } else if (auto* const latent = std::get_if<LatentSpec>(&layer.attention)) {
+            latent->bias = has_any({"attn_q_a.bias", "attn_kv_a_mqa.bias", "attn_output.bias"});
         }
         auto* const moe = std::get_if<MoeSpec>(&layer.ffn);
         // The factor would also apply to a bias of the output.

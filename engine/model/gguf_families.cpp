@@ -355,6 +355,7 @@ ModelSpec read_gguf_spec(const fs::path& file, std::vector<Message>* notes) {
 
     ModelSpec spec = read_model_spec(config.config(), source, family, &config.names());
     spec.gguf.fused_qkv = config.any_layer_has("attn_qkv.weight");
+    spec.gguf.fused_qkv_bias = config.any_layer_has("attn_qkv.bias");
     spec.gguf.joined_kv_b = config.any_layer_has("attn_kv_b.weight");
     spec.gguf.fused_gate_up = config.any_layer_has("ffn_gate_up_exps.weight");
     spec.gguf.separate_experts = config.any_layer_has("ffn_gate.0.weight");

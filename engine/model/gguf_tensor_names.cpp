@@ -42,8 +42,21 @@ std::vector<TensorPart> qkv_parts(const ModelSpec& spec, const DenseTensor& tens
                 {p + "attn_k." + end, shape(kv)},
                 {p + "attn_v." + end, shape(kv)}};
     }
-    if (spec.gguf.fused_qkv) return {{p + "attn_qkv." + end, shape(q + 2 * kv)}};
     const GgufNamedFamily& family = family_of(spec);
+    if (tensor.kind == DenseTensor::Kind::kMatrix ? spec.gguf.fused_qkv : spec.gguf.fused_qkv_bias) {
+        const TensorPart fused{p + "attn_qkv." + end, shape(q + 2 * kv)};
+        if (!family.interleaved) return {fused};
+        std::vector<TensorPart> parts;
+        for (std::int64_t row = 0; row < q + kv; row += a.head_dim) {
+            parts.push_back(fused);
+            parts.back().first = row;
+            parts.back().count = parts.back().interleaved = a.head_dim;
+        }
+        parts.push_back(fused);
+        parts.back().first = q + kv;
+        parts.back().count = kv;
+        return parts;
+    }
     return {q_or_k(family, p + "attn_q." + end, shape(q), a.head_dim),
             q_or_k(family, p + "attn_k." + end, shape(kv), a.head_dim),
             {p + (a.values_from_keys ? "attn_k." : "attn_v.") + end, shape(kv)}};
@@ -58,6 +71,8 @@ std::vector<TensorPart> latent_parts(const ModelSpec& spec, const DenseTensor& t
     switch (tensor.role) {
         case TensorRole::kQueryDown:
             return {{p + "attn_q_a.weight", shape}};
+        case TensorRole::kQueryDownBias:
+            return {{p + "attn_q_a.bias", {tensor.n_cols}}};
         case TensorRole::kQueryDownNorm:
             return {{p + "attn_q_a_norm.weight", {tensor.n_cols}}};
         case TensorRole::kQueryUp:
@@ -65,6 +80,8 @@ std::vector<TensorPart> latent_parts(const ModelSpec& spec, const DenseTensor& t
                 {p + (a.query_rank > 0 ? "attn_q_b.weight" : "attn_q.weight"), shape, a.query_dim(), 0, 0, a.rope.dim}};
         case TensorRole::kLatentDown:
             return {{p + "attn_kv_a_mqa.weight", shape, 0, 0, 0, a.rope.dim}};
+        case TensorRole::kLatentDownBias:
+            return {{p + "attn_kv_a_mqa.bias", {tensor.n_cols}, 0, 0, 0, a.rope.dim}};
         case TensorRole::kLatentNorm:
             return {{p + "attn_kv_a_norm.weight", {tensor.n_cols}}};
         case TensorRole::kKeyUp:

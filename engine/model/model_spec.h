@@ -194,7 +194,8 @@ struct LayerSpec {
 
 // Differences between GGUF files of one family.
 struct GgufVariant {
-    bool fused_qkv = false;         // attn_qkv
+    bool fused_qkv = false;         // attn_qkv.weight
+    bool fused_qkv_bias = false;    // attn_qkv.bias; either may be without the other
     bool joined_kv_b = false;       // attn_kv_b, not attn_k_b and attn_v_b
     bool fused_gate_up = false;     // ffn_gate_up_exps
     bool separate_experts = false;  // ffn_gate.0 and so on, as the first files had them

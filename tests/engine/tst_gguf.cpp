@@ -3,7 +3,9 @@
 // other converters, split files, and errors in bad ones.
 
 #include <algorithm>
+#include <array>
 #include <fstream>
+#include <map>
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -17,11 +19,13 @@
 #include "engine/model/model_files.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/model_shape.h"
+#include "tests/engine/changed_model.h"
 #include "tests/engine/gguf_parts.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
+using offstage::tests::ChangedModel;
 using offstage::tests::ggufModel;
 using offstage::tests::GgufParts;
 using offstage::tests::GgufWriter;
@@ -465,6 +469,84 @@ class TestGguf : public QObject {
         QVERIFY(expected != logitsOf(ggufModel(QStringLiteral("qwen3_moe_bf16"))));
     }
 
+    // Queries, keys and values in one tensor, and their biases in one or three, as in the
+    // weights or otherwise: with positions in halves and in neighbours.
+    void queriesKeysAndValues_areOneTensorOrThree_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<bool>("weights");
+        QTest::addColumn<bool>("biases");
+        for (const char* const model : {"qwen3_moe_bias_bf16", "granite_moe_bias_bf16"}) {
+            QTest::addRow("%s, weights", model) << QString(model) << true << false;
+            QTest::addRow("%s, both", model) << QString(model) << true << true;
+            QTest::addRow("%s, biases", model) << QString(model) << false << true;
+        }
+    }
+    void queriesKeysAndValues_areOneTensorOrThree() {
+        QFETCH(QString, model);
+        QFETCH(bool, weights);
+        QFETCH(bool, biases);
+        const GgufParts parts(model);
+        GgufWriter writer = parts.pairs();
+        struct Fused {
+            std::uint64_t rows = 0, columns = 0;
+            std::uint32_t type = 0;
+            std::string bytes;
+        };
+        std::map<std::string, std::array<Fused, 3>> fused;
+        for (const GgufTensor& tensor : parts.header.tensors) {
+            const std::string name(tensor.name);
+            const auto shape = GgufParts::shapeOf(tensor);
+            const bool is_bias = name.ends_with(".bias");
+            const std::size_t part = name.find(".attn_q.") != name.npos   ? 0
+                                     : name.find(".attn_k.") != name.npos ? 1
+                                     : name.find(".attn_v.") != name.npos ? 2
+                                                                          : 3;
+            if (part == 3 || !(is_bias ? biases : weights)) {
+                writer.add_tensor(name, shape, tensor.type, parts.bytesOf(tensor));
+                continue;
+            }
+            std::string whole = name;
+            whole.replace(name.find(".attn_") + 6, 1, "qkv");
+            fused[whole][part] = {shape[0], is_bias ? 0 : shape[1], tensor.type, std::string(parts.bytesOf(tensor))};
+        }
+        QVERIFY(!fused.empty());
+        for (const auto& [name, of] : fused) {
+            std::vector<std::uint64_t> shape = {of[0].rows + of[1].rows + of[2].rows};
+            if (of[0].columns > 0) shape.push_back(of[0].columns);
+            writer.add_tensor(name, shape, of[0].type, of[0].bytes + of[1].bytes + of[2].bytes);
+        }
+        QCOMPARE(logitsOf(writer), logitsOf(ggufModel(model)));
+    }
+
+    // No converter writes them; a folder of the same model has them by "attention_bias".
+    void biasesOfLatentAttention_areRead() {
+        const QString model = QStringLiteral("deepseek_v3_bf16");
+        const GgufParts parts(model);
+        GgufWriter writer = parts.pairs();
+        parts.copy(writer, 0, parts.n());
+        ChangedModel folder(tinyModel(model));
+        folder.set({{QStringLiteral("attention_bias"), true}});
+        const auto size = [&](const char* key) { return folder.config[QLatin1String(key)].toInt(); };
+        for (int l = 0; l < size("num_hidden_layers"); ++l) {
+            for (const auto& [theirs, ours, n] :
+                 {std::tuple("q_a_proj", "attn_q_a", size("q_lora_rank")),
+                  std::tuple("kv_a_proj_with_mqa", "attn_kv_a_mqa", size("kv_lora_rank") + size("qk_rope_head_dim")),
+                  std::tuple("o_proj", "attn_output", size("hidden_size"))}) {
+                std::vector<float> values;
+                for (int i = 0; i < n; ++i) values.push_back(static_cast<float>((i * 7 + l) % 16 - 8) / 32);
+                const std::string layer = std::to_string(l);
+                folder.add(QByteArray::fromStdString("model.layers." + layer + ".self_attn." + theirs + ".bias"), values);
+                writer.add_floats("blk." + layer + "." + ours + ".bias", {values.size()}, values);
+            }
+        }
+        const QTemporaryDir place;
+        const std::filesystem::path path = place.path().toStdString() + "/biased";
+        QVERIFY(folder.write(path));
+        const auto expected = logitsOf(path.string());
+        QCOMPARE(logitsOf(writer), expected);
+        QVERIFY(expected != logitsOf(ggufModel(model)));
+    }
+
     // Layers behind the model's, by their tensors and by the key that counts them: if one
     // is without the other, all layers of the model stay.
     void predictionLayers_areCounted_data() {
@@ -537,7 +619,7 @@ class TestGguf : public QObject {
         row("qwen3_moe_bf16", "token_embd_norm.weight");
         row("grouped_bf16", "blk.0.attn_q_norm.weight");
         row("granite_moe_shared_f32", "blk.0.ffn_up_shexp.bias");
-        row("deepseek_v3_bf16", "blk.0.attn_q_a.bias");
+        row("deepseek_v3_bf16", "blk.0.attn_q_b.bias");
         row("gpt_oss_mxfp4", "blk.0.ffn_down_exps.scale");
         row("gemma4_bf16", "blk.1.attn_v.weight");
     }
