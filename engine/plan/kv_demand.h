@@ -44,6 +44,10 @@ constexpr std::int64_t kept_sequences(std::int64_t kept_tokens) {
     return std::min(n, kMostKeptSequences);
 }
 
+// A template may write so many tokens at the end of a prompt in another way once the
+// answer follows: what a token there sees is kept.
+inline constexpr std::int64_t kPromptEndTokens = 8;
+
 // The blocks of a group of layers with equal KV cache (KvGroup), of kKvBlockTokens
 // tokens.
 struct KvGroupDemand {
@@ -53,13 +57,14 @@ struct KvGroupDemand {
 
     std::uint64_t bytes_per_token(KvType type) const { return token_bytes[static_cast<std::size_t>(type)]; }
 
-    // For a context of so many tokens, at least 1. A window needs one block more than its
-    // tokens fill, because it need not begin at a block, and it is stored twice: where
-    // the sequence ends, and where its last prompt ended (KvSequence::checkpoint).
+    // For a context of so many tokens, at least 1. A window, with the kPromptEndTokens
+    // before it, needs one block more than its tokens fill, because it need not begin at
+    // a block, and it is stored twice: where the sequence ends, and where its last prompt
+    // ended (KvSequence::checkpoint).
     std::int64_t n_blocks(std::int64_t context) const {
         if (is_state) return kStateBlocks;
         const std::int64_t all = kv_blocks_for(context);
-        return window == 0 ? all : std::min(all, 2 * (kv_blocks_for(window) + 1));
+        return window == 0 ? all : std::min(all, 2 * window_blocks());
     }
     // Further blocks: spare ones, and under a window those of a step's tokens, of which
     // the first still sees a whole window.
@@ -73,7 +78,7 @@ struct KvGroupDemand {
         const std::int64_t n = kept_sequences(kept_tokens);
         if (is_state) return 2 * n;
         const std::int64_t all = kv_blocks_for(kept_tokens);
-        return window == 0 ? all : std::min(all, n * 2 * (kv_blocks_for(window) + 1));
+        return window == 0 ? all : std::min(all, n * 2 * window_blocks());
     }
     // Further blocks for n other conversations whose tokens lie in the unused part of the
     // context: the state or the window at the place where each continues.
@@ -81,8 +86,11 @@ struct KvGroupDemand {
         if (is_state) return n;
         if (window == 0) return 0;
         const std::int64_t all = kv_blocks_for(context);
-        return std::min(all - std::min(all, n_blocks(context)), n * (kv_blocks_for(window) + 1));
+        return std::min(all - std::min(all, n_blocks(context)), n * window_blocks());
     }
+
+  private:
+    std::int64_t window_blocks() const { return kv_blocks_for(window + kPromptEndTokens) + 1; }
 };
 
 }  // namespace offstage::engine

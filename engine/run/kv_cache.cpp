@@ -178,7 +178,6 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     assert(cache_ != nullptr);
     assert(!idle_);
     while (!has_room_for(n_tokens)) {
-        if (checkpoints_.size() > kSafeCheckpoints && give_up_checkpoint()) continue;
         if (cache_->give_up(KvCache::GiveUp::kEnds) || give_up_checkpoint()) continue;
         if (is_fork_ && grow_states()) continue;
         if (cache_->give_up(KvCache::GiveUp::kWhole) || grow_states()) continue;
@@ -225,8 +224,9 @@ void KvSequence::commit(std::int64_t n_tokens) {
             continue;
         }
         const std::int64_t window = cache_->pool(g).window();
-        if (window == 0 || size_ <= window) continue;
-        const std::int64_t n = (size_ - window) / kKvBlockTokens - table.first;
+        if (window == 0) continue;
+        const std::int64_t n =
+            std::max<std::int64_t>(0, (size_ - window - kPromptEndTokens) / kKvBlockTokens - table.first);
         for (std::int64_t i = 0; i < n; ++i) cache_->pool(g).drop(table.blocks[static_cast<std::size_t>(i)]);
         table.blocks.erase(table.blocks.begin(), table.blocks.begin() + n);
         table.first += n;

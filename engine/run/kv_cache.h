@@ -52,7 +52,7 @@ class KvCache {
     // the room shrinks below the held blocks); it releases some blocks, or returns that
     // it has none.
     enum class GiveUp : std::uint8_t {
-        kEnds,   // blocks after a sequence's last checkpoint, and earlier checkpoints
+        kEnds,   // above all blocks after a sequence's last checkpoint, and earlier checkpoints
         kWhole,  // a sequence with all it holds
     };
     void set_give_up(std::function<bool(GiveUp what)> give_up) { give_up_ = std::move(give_up); }
@@ -89,7 +89,7 @@ struct WrittenToken {
 
 // Keys and values of one conversation, or of one beam, in blocks of the cache's pools,
 // which it releases. In a group with a window, blocks before the windows of the next
-// token and the one before it are released after each step. A group of DeltaNet layers
+// token and the kPromptEndTokens before it are released after each step. A group of DeltaNet layers
 // has one block, their state after all tokens (none: zeros); a step writes another one,
 // which commit() puts in its place, so that a failed step changes nothing.
 class KvSequence {
@@ -121,7 +121,7 @@ class KvSequence {
     // Makes sure that n_tokens more can be written: takes blocks, and separates from a
     // shared last block by copying this sequence's part of it (at most kKvBlockTokens - 1
     // tokens). Where blocks are short, these are given up in order: the ends of idle
-    // sequences, this one's earlier checkpoints, idle sequences, and the last checkpoint.
+    // sequences, this one's earlier checkpoints (for edits of earlier messages), idle sequences, and the last checkpoint.
     // A fork's state takes memory beyond the plan, where there is some, before an idle
     // sequence is given up. False when a pool still has no block; nothing else has
     // changed then.
@@ -150,10 +150,10 @@ class KvSequence {
     std::int64_t reach(std::int64_t n_tokens) const;
     void clear() { truncate(0); }
     // Keeps the present contents of windowed groups, so that truncate() can return here
-    // or to one token less; and the states of DeltaNet layers, with which it can return
-    // exactly here. The last eight checkpoints are kept and occupy blocks. If blocks are
-    // short, the last two are kept, and then fewer (prepare()). Does nothing without
-    // windows and states.
+    // or to kPromptEndTokens less; and the states of DeltaNet layers, with which it can
+    // return exactly here. The last eight checkpoints are kept and occupy blocks. If
+    // blocks are short, fewer are kept (prepare()). Does nothing without windows and
+    // states.
     void checkpoint();
     // Gives up the earliest checkpoint except the last. False: there is none.
     bool give_up_checkpoint();
@@ -178,7 +178,6 @@ class KvSequence {
         std::vector<Table> tables;  // empty ones of groups that keep everything
     };
     static constexpr std::size_t kMostCheckpoints = 8;
-    static constexpr std::size_t kSafeCheckpoints = 2;  // which idle sequences' ends are given up for
 
     // Whether the tables, of `size` tokens, hold all keys that a token after n_tokens
     // tokens sees, or (`or_before`) where a state is that of fewer tokens, those that a

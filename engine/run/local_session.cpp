@@ -216,7 +216,7 @@ bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& 
     // States are kept for a place shortly before the prompt's end: another answer begins
     // there, and so does the next turn if the template writes the prompt's end
     // differently.
-    constexpr std::size_t kBehindState = 8;
+    constexpr auto kBehindState = static_cast<std::size_t>(kPromptEndTokens);
     const bool has_states = running_.sequence.cache().has_states() && tokens.size() > kBehindState;
     while (!tokens.empty()) {
         begin_step();

@@ -6,9 +6,6 @@
 namespace offstage::engine {
 namespace {
 
-// A template may write the end of a prompt in another way when the answer follows.
-constexpr std::int64_t kTemplateEnd = 8;
-
 // Without the prompt's last token.
 std::int64_t common_tokens(const CachedPrefix& prefix, std::span<const TokenId> prompt) {
     if (prompt.empty()) return 0;
@@ -18,13 +15,15 @@ std::int64_t common_tokens(const CachedPrefix& prefix, std::span<const TokenId> 
 }
 
 CachedPrefix copy_of(const CachedPrefix& prefix) {
-    return {prefix.sequence.copy(), prefix.tokens, prefix.n_prompt};
+    return {prefix.sequence.copy(), prefix.tokens,  prefix.n_prompt,
+            prefix.n_first_prompt,  prefix.goes_on, prefix.used};
 }
 
 }  // namespace
 
 std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> prompt) {
     const std::int64_t capacity = running.sequence.capacity();
+    running.used = n_prompts_++;
     const std::int64_t common = common_tokens(running, prompt);
     std::int64_t n_reused = running.sequence.reach(common);
     auto from = kept_.end();
@@ -37,7 +36,7 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
     // If only the answer differs, it was regenerated, or the template writes its end
     // differently from now on: the old branch does not belong to a conversation any more.
     const auto rank_of = [](const CachedPrefix& prefix, std::int64_t n_common) {
-        return n_common >= prefix.n_prompt - kTemplateEnd ? Rank::kFirstToGo : Rank::kLastToGo;
+        return n_common >= prefix.n_prompt - kPromptEndTokens ? Rank::kFirstToGo : Rank::kLastToGo;
     };
     if (from == kept_.end()) {
         if (n_reused < running.sequence.size()) {
@@ -48,8 +47,10 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
     } else if (n_reused < from->sequence.size()) {
         // Who only begins alike does not make that one more recent.
         CachedPrefix branch = copy_of(*from);
-        if (rank_of(*from, common_tokens(*from, prompt)) == Rank::kFirstToGo)
+        if (rank_of(*from, common_tokens(*from, prompt)) == Rank::kFirstToGo) {
+            from->goes_on = false;
             std::rotate(kept_.begin(), from, from + 1);
+        }
         keep(std::exchange(running, std::move(branch)), Rank::kLastToGo);
     } else {
         CachedPrefix found = std::move(*from);
@@ -59,8 +60,13 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
     }
     running.sequence.truncate(n_reused);
     running.sequence.set_capacity(capacity);
-    running.tokens.resize(static_cast<std::size_t>(n_reused));
     running.n_prompt = static_cast<std::int64_t>(prompt.size());
+    const std::int64_t first = running.n_first_prompt;
+    const bool has_first =
+        first > 0 && common_tokens(running, prompt) >= std::max(first - kPromptEndTokens, (first + 1) / 2);
+    running.goes_on = has_first && (running.goes_on || running.n_prompt > first + kPromptEndTokens);
+    if (!has_first) running.n_first_prompt = running.n_prompt;
+    running.tokens.resize(static_cast<std::size_t>(n_reused));
     running.sequence.cache().bring_to_device();
     return n_reused;
 }
@@ -74,18 +80,35 @@ void PrefixStore::begin_anew(CachedPrefix& running) {
 void PrefixStore::keep(CachedPrefix prefix, Rank rank) {
     if (prefix.sequence.size() == 0) return;
     prefix.sequence.set_idle(true);
+    prefix.goes_on = prefix.goes_on && rank == Rank::kLastToGo;
     kept_.insert(rank == Rank::kFirstToGo ? kept_.begin() : kept_.end(), std::move(prefix));
-    if (kept_.size() > kMostSequences) kept_.erase(kept_.begin());
+    if (kept_.size() > kMostSequences) give_up_first();
+}
+
+void PrefixStore::give_up_first() {
+    const auto single =
+        std::find_if(kept_.begin(), kept_.end(), [&](const CachedPrefix& prefix) { return !is_spared(prefix); });
+    kept_.erase(single != kept_.end() ? single : kept_.begin());
 }
 
 bool PrefixStore::give_up(KvCache::GiveUp what) {
     if (what == KvCache::GiveUp::kWhole) {
         if (kept_.empty()) return false;
-        kept_.erase(kept_.begin());
+        give_up_first();
         return true;
     }
-    const auto given =
-        std::find_if(kept_.begin(), kept_.end(), [](CachedPrefix& prefix) { return prefix.sequence.give_up_end(); });
+    if (give_up_end_of_any(false)) return true;
+    const auto n_single =
+        std::count_if(kept_.begin(), kept_.end(), [&](const CachedPrefix& prefix) { return !is_spared(prefix); });
+    if (n_single <= kMostSingle) return give_up_end_of_any(true);
+    give_up_first();
+    return true;
+}
+
+bool PrefixStore::give_up_end_of_any(bool spared) {
+    const auto given = std::find_if(kept_.begin(), kept_.end(), [&](CachedPrefix& prefix) {
+        return is_spared(prefix) == spared && prefix.sequence.give_up_end();
+    });
     if (given == kept_.end()) return false;
     given->tokens.resize(static_cast<std::size_t>(given->sequence.size()));
     if (given->tokens.empty()) kept_.erase(given);

@@ -15,13 +15,19 @@ struct CachedPrefix {
     KvSequence sequence;
     std::vector<TokenId> tokens;  // as many as the sequence holds
     std::int64_t n_prompt = 0;    // of the last prompt that was read; an answer follows it
+    // Of the conversation's first prompt, and whether a later one continued it.
+    std::int64_t n_first_prompt = 0;
+    bool goes_on = false;
+    std::uint64_t used = 0;  // last for the store's n-th prompt
 };
 
 // The sequences of other conversations, which stay in the KV cache while no other
 // sequence needs the room, so that a prompt with the same beginning is not read again.
 // Sequences with a common beginning share its blocks. They are idle
 // (KvSequence::set_idle); the cache calls give_up() for their blocks, and then the least
-// recently used one loses its end, and finally everything. One thread, the engine's.
+// recently used one loses its end, and finally everything. Conversations that were
+// continued, lately, come after single requests: most of these are a chat program's own
+// (for a title, for tags), and are not continued. One thread, the engine's.
 class PrefixStore {
   public:
     // Makes `running` the sequence that the prompt continues: of itself and all stored
@@ -44,11 +50,17 @@ class PrefixStore {
   private:
     // Who looks through them does so for every answer.
     static constexpr std::size_t kMostSequences = 64;
+    static constexpr std::uint64_t kLately = 64;      // prompts ago
+    static constexpr std::ptrdiff_t kMostSingle = 8;  // single requests before conversations lose their ends
 
     enum class Rank : std::uint8_t { kFirstToGo, kLastToGo };
     void keep(CachedPrefix prefix, Rank rank);
+    bool is_spared(const CachedPrefix& prefix) const { return prefix.goes_on && n_prompts_ - prefix.used <= kLately; }
+    void give_up_first();
+    bool give_up_end_of_any(bool spared);
 
-    std::vector<CachedPrefix> kept_;  // the first to go first
+    std::vector<CachedPrefix> kept_;  // the first to go first, but for those that are spared
+    std::uint64_t n_prompts_ = 0;
 };
 
 }  // namespace offstage::engine

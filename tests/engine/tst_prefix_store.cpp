@@ -266,6 +266,62 @@ class TestPrefixStore : public QObject {
         QVERIFY(isAsFresh(fresh, longer, after));
     }
 
+    // More requests of their own than there is room for: a conversation that went on stays,
+    // and so do the places that an edit of an earlier message goes back to.
+    void manyRequests_conversationsStay_data() {
+        QTest::addColumn<QString>("model");
+        for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "qwen3_moe_window_f32", "qwen3_5_moe_odd_f32"})
+            QTest::newRow(model) << QString(model);
+    }
+    void manyRequests_conversationsStay() {
+        QFETCH(QString, model);
+        const LoadRequest request = requestFor(model, QString(kEmulated), 1024);
+        Reader fresh(request), reader(request);
+        std::vector<Tokens> prompts = {someText(150, 1)};
+        for (int turn = 0; turn < 4; ++turn) {
+            const Reader::Answer got = reader.answer(prompts.back(), 5);
+            if (turn > 0) QVERIFY2(got.reused >= std::ssize(prompts.end()[-2]) - 8, qPrintable(QString::number(turn)));
+            QVERIFY(isAsFresh(fresh, prompts.back(), got));
+            prompts.push_back(joined(got.whole, someText(20, 50 + turn)));
+            for (int side = 0; turn > 0 && side < 36; ++side)
+                reader.answer(someText(120 + side % 7, 100 + 40 * turn + side), 2);
+        }
+        // The second message is another one.
+        Tokens edited = prompts[1];
+        edited.resize(edited.size() - 20);
+        edited = joined(edited, someText(25, 99));
+        const Reader::Answer got = reader.answer(edited, 5);
+        QVERIFY2(got.reused >= std::ssize(prompts[0]) - 8, qPrintable(QString::number(got.reused)));
+        QVERIFY(isAsFresh(fresh, edited, got));
+        QVERIFY(reader.store.n_sequences() > 4);
+    }
+
+    // A template that writes the end of a prompt in another way once the answer follows: a
+    // window that begins with a block does not go back to before it.
+    void windows_goBackByTheEndOfAPrompt_data() {
+        QTest::addColumn<QString>("model");
+        for (const char* const model : {"gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32"})
+            QTest::newRow(model) << QString(model);
+    }
+    void windows_goBackByTheEndOfAPrompt() {
+        QFETCH(QString, model);
+        const LoadRequest request = requestFor(model, QStringLiteral("cpu"));
+        Reader fresh(request), reader(request);
+        std::int64_t window = 0;
+        for (std::size_t g = 0; g < reader.model.kv().n_groups(); ++g)
+            window = std::max(window, reader.model.kv().pool(g).window());
+        QVERIFY(window > 0);
+        const std::int64_t n = window + 2 * kernels::kKvBlockTokens;
+        const Tokens prompt = someText(n, 1);
+        reader.answer(prompt, 70);
+        Tokens next = prompt;
+        next.resize(prompt.size() - 7);
+        next = joined(next, someText(30, 2));
+        const Reader::Answer got = reader.answer(next, 3);
+        QVERIFY2(got.reused >= n - 8, qPrintable(QString::number(got.reused)));
+        QVERIFY(isAsFresh(fresh, next, got));
+    }
+
     // Random actions of a user, with little room: continue, regenerate an answer, change
     // an earlier message, stop, and go back to any of it.
     void anything_answersAsAFreshRead_data() {
