@@ -152,6 +152,7 @@ void check_bpe_json(const TokenizerJson& head, const std::string& source) {
     parts.normalizer = TextNormalizer(root.at("normalizer"));
     parts.pre_tokenizer = PreTokenizer(root.at("pre_tokenizer"));
     if (root.has("decoder")) parts.decoder = TokenDecoder(root.at("decoder"));
+    if (!is_bpe(head, source)) root.at("model").at("type").unknown("BPE");
     if (root.has("model")) check_model(root.at("model"));
     read_template(root.at("post_processor"), parts);
 }

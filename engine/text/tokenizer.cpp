@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxModelBytes = 64u << 20;
 constexpr std::size_t kMaxTextBytes = 16u << 20;
+constexpr const char* kPieceFile = "tokenizer.model";
 
 // DIR/tiktoken.model, or the first DIR/*.tiktoken by name.
 std::optional<std::filesystem::path> find_tiktoken(const std::filesystem::path& directory) {
@@ -29,42 +30,54 @@ std::optional<std::filesystem::path> find_tiktoken(const std::filesystem::path& 
     return first;
 }
 
+// Calls `use` with tokenizer.json, read as far as `extent`, and its name, where that is
+// what the folder's tokenizer is made of: beside pieces of sentencepiece only where it
+// holds byte pairs. False: it is another file.
+template <typename Use>
+bool use_json(const std::filesystem::path& directory, JsonExtent extent, const Use& use) {
+    const std::filesystem::path path = directory / "tokenizer.json";
+    const auto json = read_small_file(path, kMaxModelBytes);
+    if (!json) return false;
+    const std::string source = shown_path(path);
+    const TokenizerJson file = parse_tokenizer_json(*json, source, extent);
+    if (!is_bpe(file, source)) {
+        const auto pieces = read_small_file(directory / kPieceFile, kMaxModelBytes);
+        if (pieces && !is_tiktoken(*pieces)) return false;
+    }
+    use(file, source);
+    return true;
+}
+
 }  // namespace
 
 bool Tokenizer::is_in(const std::filesystem::path& directory) {
     if (is_gguf_path(directory)) return is_in(GgufFile(directory).metadata());
     std::error_code ignored;
-    return std::filesystem::exists(directory / "tokenizer.model", ignored) ||
+    return std::filesystem::exists(directory / kPieceFile, ignored) ||
            std::filesystem::exists(directory / "tokenizer.json", ignored) || find_tiktoken(directory).has_value();
 }
 
 void Tokenizer::check(const std::filesystem::path& directory, std::int64_t vocab_size) {
     if (is_gguf_path(directory)) return check(GgufFile(directory).metadata(), vocab_size);
     if (!is_in(directory)) return;
-    const std::filesystem::path json_path = directory / "tokenizer.json";
-    const auto json = read_small_file(json_path, kMaxModelBytes);
-    const std::string source = shown_path(json_path);
-    const TokenizerJson head = json ? parse_tokenizer_json(*json, source, JsonExtent::kHead) : TokenizerJson();
-    if (!json || !is_bpe(head, source)) return static_cast<void>(open(directory, vocab_size));
-    check_bpe_json(head, source);
-    static_cast<void>(read_tokenizer_config(directory, vocab_size));
+    const bool is_json = use_json(directory, JsonExtent::kHead, [&](const TokenizerJson& head, const auto& source) {
+        check_bpe_json(head, source);
+        static_cast<void>(read_tokenizer_config(directory, vocab_size));
+    });
+    if (!is_json) static_cast<void>(open(directory, vocab_size));
 }
 
 std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& directory, std::int64_t vocab_size) {
     if (is_gguf_path(directory)) return open(GgufFile(directory).metadata(), vocab_size);
-    std::filesystem::path path = directory / "tokenizer.model";
+    std::unique_ptr<Tokenizer> made;
+    use_json(directory, JsonExtent::kWhole, [&](const TokenizerJson& file, const std::string& source) {
+        const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
+        made = std::make_unique<BpeTokenizer>(read_bpe_json(file, vocab_size, source), config, vocab_size, source);
+    });
+    if (made) return made;
+    std::filesystem::path path = directory / kPieceFile;
     auto bytes = read_small_file(path, kMaxModelBytes);
-    const bool has_pieces = bytes && !is_tiktoken(*bytes);
-    const std::filesystem::path json_path = directory / "tokenizer.json";
-    if (const auto json = read_small_file(json_path, kMaxModelBytes)) {
-        const std::string source = shown_path(json_path);
-        const TokenizerJson file = parse_tokenizer_json(*json, source);
-        if (!has_pieces || is_bpe(file, source)) {
-            const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
-            return std::make_unique<BpeTokenizer>(read_bpe_json(file, vocab_size, source), config, vocab_size, source);
-        }
-    }
-    if (has_pieces) {
+    if (bytes && !is_tiktoken(*bytes)) {
         const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
         return std::make_unique<SentencePieceTokenizer>(*bytes, config, vocab_size, shown_path(path));
     }
