@@ -89,9 +89,10 @@ struct WrittenToken {
 
 // Keys and values of one conversation, or of one beam, in blocks of the cache's pools,
 // which it releases. In a group with a window, blocks before the windows of the next
-// token and the kPromptEndTokens before it are released after each step. A group of DeltaNet layers
-// has one block, their state after all tokens (none: zeros); a step writes another one,
-// which commit() puts in its place, so that a failed step changes nothing.
+// token and the kPromptEndTokens before it are released after each step. A group of
+// DeltaNet layers has one block, their state after all tokens (none: zeros); a step
+// writes another one, which commit() puts in its place, so that a failed step changes
+// nothing.
 class KvSequence {
   public:
     KvSequence() = default;
@@ -121,10 +122,10 @@ class KvSequence {
     // Makes sure that n_tokens more can be written: takes blocks, and separates from a
     // shared last block by copying this sequence's part of it (at most kKvBlockTokens - 1
     // tokens). Where blocks are short, these are given up in order: the ends of idle
-    // sequences, this one's earlier checkpoints (for edits of earlier messages), idle sequences, and the last checkpoint.
-    // A fork's state takes memory beyond the plan, where there is some, before an idle
-    // sequence is given up. False when a pool still has no block; nothing else has
-    // changed then.
+    // sequences, this one's earlier checkpoints (for edits of earlier messages), idle
+    // sequences, and the last checkpoint. A fork's state takes memory beyond the plan,
+    // where there is some, before an idle sequence is given up. False when a pool still
+    // has no block; nothing else has changed then.
     bool prepare(std::int64_t n_tokens, Backend& device);
     // Appends these tokens, whose keys and values are written in every layer, to the
     // sequence; n_together and step: as in WrittenToken.
