@@ -79,7 +79,7 @@ std::string name_in_cache(const std::filesystem::path& model);
 
 // Ollama's data about a model.
 struct OllamaManifest {
-    std::string name;                                     // NAME:TAG
+    std::string name;                                                     // NAME:TAG
     std::filesystem::path model, chat_template, params, system, adapter;  // blobs; empty: no such layer
 };
 // The first manifest whose model is this blob, one without an adapter before others;

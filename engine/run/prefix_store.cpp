@@ -15,8 +15,7 @@ std::int64_t common_tokens(const CachedPrefix& prefix, std::span<const TokenId> 
 }
 
 CachedPrefix copy_of(const CachedPrefix& prefix) {
-    return {prefix.sequence.copy(), prefix.tokens,  prefix.n_prompt,
-            prefix.n_first_prompt,  prefix.goes_on, prefix.used};
+    return {prefix.sequence.copy(), prefix.tokens, prefix.n_prompt, prefix.n_first_prompt, prefix.goes_on, prefix.used};
 }
 
 }  // namespace

@@ -228,8 +228,7 @@ void ThoughtSplitter::scan(bool at_end) {
     while (at < pending_.size()) {
         const ThoughtMarker& marker = in_thought_ ? format_.close : format_.open;
         const std::string_view rest = std::string_view(pending_).substr(at);
-        const bool by_text =
-            is_token_ || (marker.token < 0 && !marker.text.empty() && (in_thought_ || may_begin()));
+        const bool by_text = is_token_ || (marker.token < 0 && !marker.text.empty() && (in_thought_ || may_begin()));
         if (!opening().empty() && rest.starts_with(opening())) {
             at += opening().size();
             is_assumed_ = false;
@@ -243,10 +242,10 @@ void ThoughtSplitter::scan(bool at_end) {
                 continue;
             }
             // Code within a line that the line does not end is none.
-            const std::optional<bool> is_code =
-                may_end()          ? false
-                : code_.in_fence() ? true
-                                   : code_.ends_in_line(rest.substr(marker.text.size()), at_end);
+            const std::optional<bool> is_code = may_end() ? false
+                                                : code_.in_fence()
+                                                    ? true
+                                                    : code_.ends_in_line(rest.substr(marker.text.size()), at_end);
             if (!is_code) break;
             is_token_ = false;
             if (!*is_code) {

@@ -95,9 +95,9 @@ class ThoughtSplitter {
     bool had_thought_ = false;
     bool thought_begun_ = false;  // it has a character, or is gone on with
     bool answer_begun_ = false;
-    std::string pending_;   // may be the beginning of a marker
+    std::string pending_;    // may be the beginning of a marker
     bool is_token_ = false;  // `pending_` begins with the end of a thought, which was a special token
-    std::string space_;    // white space that counts only where something follows
+    std::string space_;      // white space that counts only where something follows
     bool in_header_ = false;
     std::string header_;                           // kHarmony: behind <|channel|>; kTags: the channel's word
     std::size_t end_in_code_ = std::string::npos;  // in thought_: an end of a thought that was not taken for one

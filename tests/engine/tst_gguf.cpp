@@ -535,7 +535,8 @@ class TestGguf : public QObject {
                 std::vector<float> values;
                 for (int i = 0; i < n; ++i) values.push_back(static_cast<float>((i * 7 + l) % 16 - 8) / 32);
                 const std::string layer = std::to_string(l);
-                folder.add(QByteArray::fromStdString("model.layers." + layer + ".self_attn." + theirs + ".bias"), values);
+                folder.add(QByteArray::fromStdString("model.layers." + layer + ".self_attn." + theirs + ".bias"),
+                           values);
                 writer.add_floats("blk." + layer + "." + ours + ".bias", {values.size()}, values);
             }
         }

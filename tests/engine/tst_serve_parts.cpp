@@ -13,13 +13,13 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/run/stop_texts.h"
 #include "engine/serve/access.h"
 #include "engine/serve/answer_queue.h"
 #include "engine/serve/answer_work.h"
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_reply.h"
 #include "engine/serve/api_request.h"
-#include "engine/run/stop_texts.h"
 #include "tests/engine/gate_session.h"
 
 using namespace offstage::engine;

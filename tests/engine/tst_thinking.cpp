@@ -342,8 +342,7 @@ class TestThinking : public QObject {
         row("tags, a fence left open", 0, "<think>a\n```\ncode\n</think>\n\nYes.", "a\n```\ncode", "Yes.");
         row("tags, in code within a line", 0, "<think>The tag `</think>` ends ``a ` </think> b``.\n</think>\nYes.",
             "The tag `</think>` ends ``a ` </think> b``.", "Yes.");
-        row("tags, a backtick that nothing ends", 0, "<think>I don`t.</think>\n\nYes, `so`.", "I don`t.",
-            "Yes, `so`.");
+        row("tags, a backtick that nothing ends", 0, "<think>I don`t.</think>\n\nYes, `so`.", "I don`t.", "Yes, `so`.");
         row("tags, a backtick, and no line behind", 0, "<think>I don`t.</think>Yes.", "I don`t.", "Yes.");
         row("tags, cut short behind a backtick", 0, "<think>I don`t.</think>", "I don`t.", "");
         row("tags, in a fence", 0, "<think>a\n```\nx = '</think>'\n```</think>Yes.", "a\n```\nx = '</think>'\n```",
