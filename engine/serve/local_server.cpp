@@ -14,6 +14,7 @@
 #include "engine/serve/api_error.h"
 #include "engine/serve/api_reply.h"
 #include "engine/serve/serve_messages.h"
+#include "engine/text/encoding_watch.h"
 
 namespace offstage::engine {
 namespace {
@@ -152,9 +153,12 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
         const std::vector<std::string>& stops = loaded.text->defaults.stops;
         request.stop.insert(request.stop.end(), stops.begin(), stops.end());
     }
+    const EncodingWatch watch([&] {
+        if (client.wait(0) == HttpClient::Wait::kEnds) throw ApiError(kClientLeft, kClientLeftText);
+    });
     for (GenerationRequest& prompt : request.prompts) {
         prompt.stop_at_texts = false;
-        if (client.wait(0) == HttpClient::Wait::kEnds) throw ApiError(kClientLeft, kClientLeftText);
+        EncodingWatch::look();
         try {
             prompt.made_prompt = ModelText(*loaded.text).prompt_in_context(prompt);
         } catch (const Error& error) {

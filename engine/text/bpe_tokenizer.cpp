@@ -4,6 +4,7 @@
 #include <utf8proc.h>
 
 #include "engine/error.h"
+#include "engine/text/encoding_watch.h"
 #include "engine/text/byte_level.h"
 #include "engine/text/text_messages.h"
 
@@ -187,6 +188,7 @@ std::vector<TokenId> BpeTokenizer::encode_text(const PromptText& text, const Cha
     const auto is_text_in_data = [&](const AddedToken& token) {
         return token.special || markers.contains(token.id, token.content);
     };
+    constexpr std::size_t kWordsBetweenLooks = 4096;
     std::vector<TokenId> ids;
     BpeModel::Encoder encoder(model_);
     for (const Part& part : cut_out(text, raw_matcher_, is_text_in_data)) {
@@ -194,6 +196,7 @@ std::vector<TokenId> BpeTokenizer::encode_text(const PromptText& text, const Cha
             ids.push_back(part.id);
             continue;
         }
+        EncodingWatch::look();
         PromptText stretch = text.part(part.begin, part.end - part.begin);
         if (normalized_matcher_.empty()) stretch.data.clear();  // no longer needed
         const PromptText normalized = normalizer_.apply(std::move(stretch));
@@ -205,8 +208,10 @@ std::vector<TokenId> BpeTokenizer::encode_text(const PromptText& text, const Cha
             const bool first = is_first && part.begin == 0 && inner.begin == 0;
             const Words words =
                 pre_tokenizer_.cut(normalized.bytes.substr(inner.begin, inner.end - inner.begin), first);
+            std::size_t n_words = 0;
             for (const TextSpan& word : words.spans) {
                 encoder.encode(std::string_view(words.text).substr(word.begin, word.end - word.begin), ids);
+                if (++n_words % kWordsBetweenLooks == 0) EncodingWatch::look();
             }
         }
     }

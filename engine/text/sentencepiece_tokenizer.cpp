@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/text/encoding_watch.h"
 #include "engine/text/sentencepiece_file.h"
 #include "engine/text/text_messages.h"
 
@@ -233,6 +234,7 @@ bool SentencePieceTokenizer::is_text_in_data(TokenId token, Markers& markers) co
 
 void SentencePieceTokenizer::append_plain(std::string_view text, std::vector<TokenId>& ids) const {
     if (text.empty()) return;
+    EncodingWatch::look();
     std::vector<int> found;
     try {
         const auto status = processor_->Encode(text, &found);

@@ -11,6 +11,7 @@
 
 #include "engine/error.h"
 #include "engine/text/chat_template.h"
+#include "engine/text/encoding_watch.h"
 #include "engine/text/split_pattern.h"
 #include "engine/text/token_bound.h"
 #include "engine/text/tokenizer.h"
@@ -234,6 +235,35 @@ class BpeTokenizerTest : public QObject {
 
     // A word of a megabyte, and a megabyte of words: neither takes quadratic time, which
     // would be minutes.
+    void watched_encoding_ends_when_its_check_throws() {
+        const auto tokenizer = Tokenizer::open(kLayouts / "qwen", 4096);
+        std::string text;
+        for (int i = 0; i < 30'000; ++i) text += "word " + std::to_string(i);
+        const std::vector<TokenId> all = tokenizer->encode(text);
+        int n = 0;
+        {
+            const EncodingWatch watch([&] { ++n; });
+            QCOMPARE(tokenizer->encode(text), all);
+        }
+        QVERIFY2(n >= 8, qPrintable(QString::number(n)));
+        struct Gone {};
+        {
+            int n_inner = 0;
+            const EncodingWatch watch([&] {
+                if (++n_inner == 3) throw Gone();
+            });
+            bool ended = false;
+            try {
+                tokenizer->encode(text);
+            } catch (const Gone&) {
+                ended = true;
+            }
+            QVERIFY(ended);
+            QCOMPARE(n_inner, 3);
+        }
+        QCOMPARE(tokenizer->encode(text), all);
+    }
+
     void long_texts_are_encoded_whole() {
         const auto tokenizer = Tokenizer::open(kLayouts / "qwen", 4096);
         for (const std::string& part : {std::string("a"), std::string(" "), std::string("the actors wait 123\n")}) {

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+
+namespace offstage::engine {
+
+// As long as it lives, tokenizers that encode on this thread call `check` now and then: after
+// some thousand words, and between the stretches that special tokens part. What it throws
+// ends the encoding.
+class EncodingWatch {
+  public:
+    explicit EncodingWatch(std::function<void()> check)
+        : check_(std::move(check)), before_(std::exchange(now_, &check_)) {}
+    ~EncodingWatch() { now_ = before_; }
+    EncodingWatch(const EncodingWatch&) = delete;
+    EncodingWatch& operator=(const EncodingWatch&) = delete;
+
+    // By the tokenizers.
+    static void look() {
+        if (now_ != nullptr && *now_) (*now_)();
+    }
+
+  private:
+    static inline thread_local const std::function<void()>* now_ = nullptr;
+
+    const std::function<void()> check_;
+    const std::function<void()>* const before_;
+};
+
+}  // namespace offstage::engine
