@@ -15,7 +15,16 @@ std::int64_t common_tokens(const CachedPrefix& prefix, std::span<const TokenId> 
 }
 
 CachedPrefix copy_of(const CachedPrefix& prefix) {
-    return {prefix.sequence.copy(), prefix.tokens, prefix.n_prompt, prefix.n_first_prompt, prefix.goes_on, prefix.used};
+    return {prefix.sequence.copy(), prefix.tokens, prefix.n_prompt, prefix.first, prefix.goes_on, prefix.used};
+}
+
+// Of the prompt's first 0, 1 ... tokens (FNV-1a).
+std::vector<std::uint64_t> hashes_of(std::span<const TokenId> prompt) {
+    std::vector<std::uint64_t> hashes = {0xcbf29ce484222325u};
+    for (const TokenId token : prompt) {
+        hashes.push_back((hashes.back() ^ static_cast<std::uint32_t>(token)) * 0x100000001b3u);
+    }
+    return hashes;
 }
 
 }  // namespace
@@ -59,15 +68,35 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
     }
     running.sequence.truncate(n_reused);
     running.sequence.set_capacity(capacity);
-    running.n_prompt = static_cast<std::int64_t>(prompt.size());
-    const std::int64_t first = running.n_first_prompt;
-    const bool has_first =
-        first > 0 && common_tokens(running, prompt) >= std::max(first - kPromptEndTokens, (first + 1) / 2);
-    running.goes_on = has_first && (running.goes_on || running.n_prompt > first + kPromptEndTokens);
-    if (!has_first) running.n_first_prompt = running.n_prompt;
     running.tokens.resize(static_cast<std::size_t>(n_reused));
+    running.n_prompt = static_cast<std::int64_t>(prompt.size());
+    find_conversation(running, prompt);
     running.sequence.cache().bring_to_device();
     return n_reused;
+}
+
+void PrefixStore::find_conversation(CachedPrefix& running, std::span<const TokenId> prompt) const {
+    const std::vector<std::uint64_t> hashes = hashes_of(prompt);
+    const auto n = static_cast<std::int64_t>(prompt.size());
+    const auto begins_with = [&](const FirstPrompt& first) {
+        return first.n_tokens > 0 && first.n_tokens <= n &&
+               hashes[static_cast<std::size_t>(first.n_tokens)] == first.hash;
+    };
+    // A first prompt that is answered again is not longer.
+    const auto continues = [&](const FirstPrompt& first) {
+        return n > first.n_tokens + 2 * kPromptEndTokens && begins_with(first);
+    };
+    std::vector<FirstPrompt> known = {running.first};
+    for (const CachedPrefix& one : kept_) known.push_back(one.first);
+    known.insert(known.end(), forgotten_.begin(), forgotten_.end());
+    if (const auto found = std::find_if(known.begin(), known.end(), continues); found != known.end()) {
+        running.first = *found;
+        running.goes_on = true;
+    } else if (!begins_with(running.first)) {
+        const std::int64_t compared = std::max(n - kPromptEndTokens, (n + 1) / 2);
+        running.first = {compared, hashes[static_cast<std::size_t>(compared)]};
+        running.goes_on = false;
+    }
 }
 
 void PrefixStore::begin_anew(CachedPrefix& running) {
@@ -87,7 +116,13 @@ void PrefixStore::keep(CachedPrefix prefix, Rank rank) {
 void PrefixStore::give_up_first() {
     const auto single =
         std::find_if(kept_.begin(), kept_.end(), [&](const CachedPrefix& prefix) { return !is_spared(prefix); });
-    kept_.erase(single != kept_.end() ? single : kept_.begin());
+    forget(single != kept_.end() ? single : kept_.begin());
+}
+
+void PrefixStore::forget(std::vector<CachedPrefix>::iterator one) {
+    forgotten_.push_back(one->first);
+    if (forgotten_.size() > kMostSequences) forgotten_.erase(forgotten_.begin());
+    kept_.erase(one);
 }
 
 bool PrefixStore::give_up(KvCache::GiveUp what) {
@@ -110,7 +145,7 @@ bool PrefixStore::give_up_end_of_any(bool spared) {
     });
     if (given == kept_.end()) return false;
     given->tokens.resize(static_cast<std::size_t>(given->sequence.size()));
-    if (given->tokens.empty()) kept_.erase(given);
+    if (given->tokens.empty()) forget(given);
     return true;
 }
 

@@ -10,15 +10,20 @@
 
 namespace offstage::engine {
 
+// What all prompts of a conversation begin with: its first one without its end.
+struct FirstPrompt {
+    std::int64_t n_tokens = 0;  // 0: not known
+    std::uint64_t hash = 0;
+};
+
 // A sequence in the KV cache, and which tokens it holds.
 struct CachedPrefix {
     KvSequence sequence;
     std::vector<TokenId> tokens;  // as many as the sequence holds
     std::int64_t n_prompt = 0;    // of the last prompt that was read; an answer follows it
-    // Of the conversation's first prompt, and whether a later one continued it.
-    std::int64_t n_first_prompt = 0;
-    bool goes_on = false;
-    std::uint64_t used = 0;  // last for the store's n-th prompt
+    FirstPrompt first;            // of the conversation
+    bool goes_on = false;         // a later prompt continued the first one
+    std::uint64_t used = 0;       // last for the store's n-th prompt
 };
 
 // The sequences of other conversations, which stay in the KV cache while no other
@@ -27,7 +32,8 @@ struct CachedPrefix {
 // (KvSequence::set_idle); the cache calls give_up() for their blocks, and then the least
 // recently used one loses its end, and finally everything. Conversations that were
 // continued, lately, come after single requests: most of these are a chat program's own
-// (for a title, for tags), and are not continued. One thread, the engine's.
+// (for a title, for tags), and are not continued. A conversation is known as such also
+// where its first prompt was given up. One thread, the engine's.
 class PrefixStore {
   public:
     // Makes `running` the sequence that the prompt continues: of itself and all stored
@@ -41,7 +47,10 @@ class PrefixStore {
     void begin_anew(CachedPrefix& running);
     // KvCache::set_give_up: whether something was given up.
     bool give_up(KvCache::GiveUp what);
-    void clear() { kept_.clear(); }
+    void clear() {
+        kept_.clear();
+        forgotten_.clear();
+    }
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(kept_.size()); }
     // Over all sequences; a common beginning counts for each.
@@ -56,10 +65,13 @@ class PrefixStore {
     enum class Rank : std::uint8_t { kFirstToGo, kLastToGo };
     void keep(CachedPrefix prefix, Rank rank);
     bool is_spared(const CachedPrefix& prefix) const { return prefix.goes_on && n_prompts_ - prefix.used <= kLately; }
+    void find_conversation(CachedPrefix& running, std::span<const TokenId> prompt) const;
+    void forget(std::vector<CachedPrefix>::iterator one);
     void give_up_first();
     bool give_up_end_of_any(bool spared);
 
-    std::vector<CachedPrefix> kept_;  // the first to go first, but for those that are spared
+    std::vector<CachedPrefix> kept_;      // the first to go first, but for those that are spared
+    std::vector<FirstPrompt> forgotten_;  // of those that were given up, the newest last
     std::uint64_t n_prompts_ = 0;
 };
 

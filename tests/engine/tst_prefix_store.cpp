@@ -280,18 +280,19 @@ class TestPrefixStore : public QObject {
         std::vector<Tokens> prompts = {someText(150, 1)};
         for (int turn = 0; turn < 4; ++turn) {
             const Reader::Answer got = reader.answer(prompts.back(), 5);
-            if (turn > 0) QVERIFY2(got.reused >= std::ssize(prompts.end()[-2]) - 8, qPrintable(QString::number(turn)));
+            // Nothing tells a first prompt from the other requests, and it is given up; that
+            // there was one is known.
+            if (turn > 1) QVERIFY2(got.reused >= std::ssize(prompts.end()[-2]) - 8, qPrintable(QString::number(turn)));
             QVERIFY(isAsFresh(fresh, prompts.back(), got));
             prompts.push_back(joined(got.whole, someText(20, 50 + turn)));
-            for (int side = 0; turn > 0 && side < 36; ++side)
-                reader.answer(someText(120 + side % 7, 100 + 40 * turn + side), 2);
+            for (int side = 0; side < 36; ++side) reader.answer(someText(120 + side % 7, 100 + 40 * turn + side), 2);
         }
-        // The second message is another one.
-        Tokens edited = prompts[1];
+        // The third message is another one.
+        Tokens edited = prompts[2];
         edited.resize(edited.size() - 20);
         edited = joined(edited, someText(25, 99));
         const Reader::Answer got = reader.answer(edited, 5);
-        QVERIFY2(got.reused >= std::ssize(prompts[0]) - 8, qPrintable(QString::number(got.reused)));
+        QVERIFY2(got.reused >= std::ssize(prompts[1]) - 8, qPrintable(QString::number(got.reused)));
         QVERIFY(isAsFresh(fresh, edited, got));
         QVERIFY(reader.store.n_sequences() > 4);
     }
@@ -311,7 +312,7 @@ class TestPrefixStore : public QObject {
         for (std::size_t g = 0; g < reader.model.kv().n_groups(); ++g)
             window = std::max(window, reader.model.kv().pool(g).window());
         QVERIFY(window > 0);
-        const std::int64_t n = window + 2 * kernels::kKvBlockTokens;
+        const std::int64_t n = window + 2 * offstage::kernels::kKvBlockTokens;
         const Tokens prompt = someText(n, 1);
         reader.answer(prompt, 70);
         Tokens next = prompt;
