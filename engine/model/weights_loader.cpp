@@ -536,16 +536,16 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         std::vector<float> values;
         for (const TensorPart& part : parts) {
             const TensorView& tensor = readable(part);
-            const std::size_t begin = values.size();
-            values.resize(begin + static_cast<std::size_t>(tensor.n_elements()));
-            kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), values.data() + begin);
-            for (std::size_t i = begin; i < values.size(); ++i) values[i] = changed(values[i], part);
-            if (part.interleaved > 0) {
+            std::vector<float> read(static_cast<std::size_t>(tensor.n_elements()));
+            kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), read.data());
+            for (float& value : read) value = changed(value, part);
+            if (part.interleaved > 0 || part.count > 0) {
                 const PartRows rows(part);
-                const std::vector<float> read(values.begin() + static_cast<std::ptrdiff_t>(begin), values.end());
                 for (std::int64_t i = 0; i < rows.size(); ++i) {
-                    values[begin + static_cast<std::size_t>(i)] = read[static_cast<std::size_t>(rows.source_row(i))];
+                    values.push_back(read[static_cast<std::size_t>(rows.source_row(i))]);
                 }
+            } else {
+                values.insert(values.end(), read.begin(), read.end());
             }
             done(tensor.bytes);
         }

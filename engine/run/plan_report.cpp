@@ -146,9 +146,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.notes = report.shape.notes;
     std::int64_t advised_context = 0;
     if (!report.shape.directory.empty() && Tokenizer::is_in(report.shape.directory)) {
-        for (const Message& note : Tokenizer::open(report.shape.directory, spec.vocab_size)->notes()) {
-            report.notes.push_back(note);
-        }
+        const auto tokenizer = Tokenizer::open(report.shape.directory, spec.vocab_size);
+        report.notes.insert(report.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
         advised_context = read_model_defaults(report.shape.directory).context;
     }
     report.popularity = popularity_of(report.shape.name, report.shape.directory, spec.experts, request.popularity_file,

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxPrecision = 100;
 struct FormatSpec {
     PromptText fill = " ";
     char align = 0;  // < > ^, or = for after the sign; 0: the default of the value's type
-    char sign = '-';
+    char sign = 0;   // 0: as -, which texts refuse
     bool alternate = false;
     char separator = 0;  // thousands separator
     std::size_t width = 0;
@@ -160,7 +160,8 @@ PromptText formatted_number(const Value& value, FormatSpec spec, const std::stri
         if (spec.align == '=' && spec.fill.bytes == "0") refuse_format(format);
         digits = grouped(digits, spec.separator);
     }
-    const std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+    const bool is_shown = spec.sign == '+' || spec.sign == ' ';
+    const std::string sign = negative ? "-" : is_shown ? std::string(1, spec.sign) : "";
     return aligned(sign + prefix + digits, spec, '>', sign.size() + prefix.size(), budget);
 }
 
@@ -178,7 +179,7 @@ PromptText formatted(const Value& value, const PromptText& format, Budget& budge
     if (value.is_number()) return formatted_number(value, spec, format.bytes, budget);
     if (!value.is(Kind::kString)) fail(messages::text_format_of_type(format.bytes, type_name(value)));
     if (spec.align == '=' && spec.fill.bytes == "0") spec.align = '<';
-    if ((spec.type != 0 && spec.type != 's') || spec.align == '=' || spec.sign != '-' || spec.alternate ||
+    if ((spec.type != 0 && spec.type != 's') || spec.align == '=' || spec.sign != 0 || spec.alternate ||
         spec.separator != 0) {
         refuse_format(format.bytes);
     }
