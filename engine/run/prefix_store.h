@@ -21,7 +21,7 @@ struct CachedPrefix {
     KvSequence sequence;
     std::vector<TokenId> tokens;  // as many as the sequence holds
     std::int64_t n_prompt = 0;    // of the last prompt that was read; an answer follows it
-    FirstPrompt first;            // of the conversation
+    FirstPrompt first = {};       // of the conversation
     bool goes_on = false;         // a later prompt continued the first one
     std::uint64_t used = 0;       // last for the store's n-th prompt
 };

@@ -4,8 +4,8 @@
 #include <utf8proc.h>
 
 #include "engine/error.h"
-#include "engine/text/encoding_watch.h"
 #include "engine/text/byte_level.h"
+#include "engine/text/encoding_watch.h"
 #include "engine/text/text_messages.h"
 
 namespace offstage::engine {

@@ -14,7 +14,6 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
-#include "engine/run/session.h"
 #include "ui/settings/preset_bar.h"
 
 namespace offstage::ui {

@@ -5,7 +5,7 @@
 #include <QStringList>
 #include <QWidget>
 
-#include "engine/run/model_defaults.h"
+#include "engine/run/session.h"
 #include "ui/settings/presets.h"
 
 class QComboBox;
