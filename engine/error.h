@@ -10,7 +10,7 @@
 namespace offstage::engine {
 
 enum class ErrorKind {
-    kNotFound,      // no such path, or a file that must be there is missing
+    kNotFound,      // no such path, or a required file is missing
     kInvalidModel,  // a file of the model breaks its format or contradicts another
     kUnsupported,   // well formed, but an architecture, dtype or feature that Offstage does not support
     kInvalidInput,  // a request that cannot be served: text that is not UTF-8, a prompt longer than the context ...

@@ -8,7 +8,7 @@
 
 namespace offstage::kernels {
 
-// Inputs are taken in tiles of so many tokens at most, about as many in each.
+// The most tokens of a tile of inputs; tiles get about equal numbers of tokens.
 struct PairTiles {
     static constexpr std::int64_t kMostTokens = 4;  // their sums with four rows fill the registers
     std::int64_t n_tokens = 0;

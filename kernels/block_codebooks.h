@@ -1,6 +1,6 @@
 #pragma once
-// Which points are in the codebooks of GGUF's IQ1, IQ2 and IQ3 blocks: eight (IQ3: four)
-// values, the first the lowest digit of a number of base 3 (IQ3: 8). Bit p says that
+// The points in the codebooks of GGUF's IQ1, IQ2 and IQ3 blocks: eight (IQ3: four)
+// values, the first the lowest digit of a number of base 3 (IQ3: 8). Bit p is set if
 // point p is in the book; a code counts the points below its own. Printed by
 // tests/golden/make_block_golden.py --codebooks. C++17.
 

@@ -1,10 +1,9 @@
 #pragma once
 // Blocks of files (blocks.h) in parts of 16 weights, which are codes of 8 bits with one
-// scale and, in some formats, a bias: the one decoding that all products are built on,
-// those of devices too. A code times its scale is exact in float32, in every format.
-//
-// Internal linkage: files compiled for an instruction set have functions of their own.
-// C++17, because device code includes this, behind <cuda_fp16.h>.
+// scale and, in some formats, a bias. All products, also those of devices, use this
+// decoding. A code times its scale is exact in float32, in every format. Internal
+// linkage: each file compiled for an instruction set has its own functions. C++17,
+// because device code includes this, after <cuda_fp16.h>.
 
 #include <cstdint>
 #include <cstring>
@@ -137,9 +136,9 @@ OFFSTAGE_HOST_DEVICE inline unsigned iq1s_word(const std::uint8_t* block, int pa
     return word16_at(block + 34 + part / 2 * 2);
 }
 
-// Formats with codebooks: which point stands for 8 weights (IQ3: 4) that follow each
-// other, and the signs of these, the first in the lowest bit (IQ3: four of them; IQ1:
-// whether they are an eighth less, else more).
+// Formats with codebooks: the point for 8 consecutive weights (IQ3: 4), and their signs,
+// the first in the lowest bit (IQ3: four signs; IQ1: whether the weights are an eighth
+// less or an eighth more).
 struct CodebookEntry {
     unsigned index;
     unsigned signs;

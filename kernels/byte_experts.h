@@ -11,8 +11,8 @@ constexpr bool is_coded(WeightType type) {
     return is_blocks(type) || (is_packed(type) && !traits_of(type).is_mixed());
 }
 
-// Calls body(std::integral_constant<WeightType, type>()) where is_coded(type); else
-// nothing.
+// Calls body(std::integral_constant<WeightType, type>()) if is_coded(type); otherwise
+// does nothing.
 template <typename Body>
 inline void with_coded_type(WeightType type, const Body& body) {
     with_packed_type(type, body);

@@ -168,9 +168,9 @@ const CpuKernels& cpu_kernels() {
     return chosen;
 }
 
-// The largest need is that of the vector versions: two floats per query, a group's
-// scores, a block of keys and one of values as float32, and one of transposed keys. The
-// scalar version keeps one score per key, and a row.
+// The vector versions need the most: two floats per query, a group's scores, a block of
+// keys and one of values as float32, and one of transposed keys. The scalar version needs
+// one score per key, and a row.
 std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim) {
     return 2 * n + (kMostQueries + 3 * dim) * kKvBlockTokens;
 }

@@ -55,11 +55,11 @@ enum class QueryOrder : std::uint8_t { kByNumber, kMany };
 
 // How the queries of one call are related.
 enum class QueryRows : std::uint8_t {
-    kTokens,  // one head's, of tokens in a row: each sees one key more than the one before
+    kTokens,  // one head's, of consecutive tokens: each sees one key more than the one before
     kHeads,   // several heads', of one token: all see all keys. Each result is that of its own call, bit by bit
 };
 
-// Tokens of one value head of a DeltaNet layer: t's values lie at q + t * stride and so
+// Tokens of one value head of a DeltaNet layer: t's values are at q + t * stride and so
 // on.
 struct DeltaRule {
     std::int64_t n_tokens = 0;
@@ -127,7 +127,8 @@ struct CpuKernels {
     // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],
     // w3_j . x[t]) * w2_j, with silu: silu(w1_j . x) * (w3_j . x). The range that begins
     // with neuron 0 adds w2's bias. x, out: (n_tokens, hidden_dim), contiguous. w2 is
-    // neuron-major. ExpertSpec::theta is 0: else see kernels/sparse_experts.h.
+    // neuron-major. ExpertSpec::theta must be 0; kernels/sparse_experts.h has the version
+    // for others.
     void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 
@@ -188,8 +189,8 @@ std::vector<InstructionSet> available_instruction_sets();
 std::string_view name_of(InstructionSet set);
 
 const CpuKernels& cpu_kernels(InstructionSet set);  // precondition: available
-// The best available, or the one named in the environment variable OFFSTAGE_ISA (scalar,
-// avx2, avx512, avx512_bf16).
+// The best available set, or the one that the environment variable OFFSTAGE_ISA names
+// (scalar, avx2, avx512, avx512_bf16).
 const CpuKernels& cpu_kernels();
 
 // The router's choice for one token: the n_active experts with the largest score, best

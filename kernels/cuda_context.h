@@ -49,7 +49,8 @@ struct CudaSegment {
     // In host memory: 1 for each block that lies there; nullptr: none does, or the caller
     // does not say.
     const std::uint8_t* in_host = nullptr;
-    // Beside it: a copy of the table in host memory, until the call returns.
+    // Besides it, a copy of the table in host memory, which must exist until the call
+    // returns.
     std::byte* const* host_table = nullptr;
 };
 
@@ -128,7 +129,7 @@ class CudaContext {
     virtual void* allocate(std::size_t bytes) noexcept = 0;
     virtual void release(void* device) noexcept = 0;
     // Released memory is kept for later while all of held_bytes() stay within the limit
-    // (at first there is none).
+    // (at first there is no limit).
     virtual void set_memory_limit(std::uint64_t bytes) noexcept = 0;
     // Memory that allocate() has taken from the driver: blocks, their rounding to pages,
     // and blocks kept for later; 0 if the driver does not report it.
@@ -179,8 +180,7 @@ class CudaContext {
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
     // The device's memory, 256-byte aligned, until the next call. Waits for the queue.
     virtual void set_scratch(void* data, std::size_t bytes) = 0;
-    // The same for copies of keys that lie in host memory, which attend() and
-    // fetch_keys() make.
+    // The same for copies of keys in host memory, which attend() and fetch_keys() make.
     virtual std::uint64_t staged_key_bytes(const CudaStep& step) const = 0;
     virtual void set_staged_keys(void* data, std::size_t bytes) = 0;
 
@@ -237,15 +237,15 @@ class CudaContext {
                        std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     virtual void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                          const float* inputs, const std::int32_t* row_token, float* out) = 0;
-    // Not where the rows of w2 are outputs and lie in no blocks.
+    // Not if the rows of w2 are outputs but not in blocks.
     virtual bool takes_chosen(const ExpertLayout& layout) const = 0;
     virtual void chosen_experts(const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
                                 std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) = 0;
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
-    // Packing beside all that: nullptr (no failure) where the driver refuses a third
-    // queue. It must not outlive this.
+    // Packs beside all other work: nullptr (no failure) if the driver refuses a third
+    // queue. It must not outlive this object.
     virtual std::unique_ptr<CudaQuantizer> open_quantizer() = 0;
 };
 

@@ -83,7 +83,7 @@ struct ExpertLayout {
     static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 };
 
-// The layout that a format of the table stands for.
+// The layout for a format of the table.
 constexpr ExpertLayout expert_layout(WeightType format, std::int64_t hidden_dim, std::int64_t ffn_dim,
                                      const ExpertSpec& spec = {}) {
     const FormatTraits& traits = traits_of(format);

@@ -223,12 +223,12 @@ constexpr PackedRow packed_row(WeightType type, std::int64_t n_cols) {
     return row;
 }
 
-// Rows have a multiple of so many weights.
+// Rows have a multiple of this many weights.
 constexpr std::int64_t row_multiple(WeightType type) {
     return is_blocks(type) ? traits_of(type).group : is_packed(type) ? kPackedBlock : 1;
 }
 
-// Bytes of one row of n_cols weights, however stored.
+// Bytes of one row of n_cols weights, in any storage.
 constexpr std::size_t row_bytes(WeightType type, std::int64_t n_cols) {
     const FormatTraits& format = traits_of(type);
     if (format.is_blocks()) {
@@ -238,8 +238,8 @@ constexpr std::size_t row_bytes(WeightType type, std::int64_t n_cols) {
                               : static_cast<std::size_t>(n_cols) * bytes_per_weight(type);
 }
 
-// Calls body(std::integral_constant<WeightType, type>()) where `type` is packed; else
-// nothing.
+// Calls body(std::integral_constant<WeightType, type>()) if `type` is packed; otherwise
+// does nothing.
 template <typename Body, std::size_t... kRows>
 inline void with_packed_row(WeightType type, const Body& body, std::index_sequence<kRows...> /*rows*/) {
     const auto try_row = [&](auto row) {

@@ -150,7 +150,7 @@ struct TokenGroups {
     bool only_alone;        // a rest is summed in another order only where it is all there is
     std::int64_t most;      // tokens of a product that oneDNN does not divide into parts with rests; 0: any
 
-    // Tokens at the end that need others beside them.
+    // Tokens at the end that must be multiplied together with others.
     std::int64_t n_rest(std::int64_t n_tokens) const {
         if (only_alone) return n_tokens < together ? n_tokens : 0;
         return n_tokens % together;
@@ -176,8 +176,8 @@ struct Call {
     std::int64_t n_in;
     float* y;
     std::int64_t y_stride;
-    // The last n_rest of the tokens, with tokens of zeros behind them, and their
-    // products; contiguous. float32 only.
+    // The last n_rest tokens, followed by tokens of zeros, and their products;
+    // contiguous. float32 only.
     std::int64_t n_rest;
     const float* rest_x;
     float* rest_y;

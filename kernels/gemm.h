@@ -36,7 +36,7 @@ struct ProductForm {
 
 std::string name_of(ProductForm form);  // "bf16", "f32 and int8", "bf16, int8 for few tokens"
 
-// Which way round the weight lies.
+// The direction in which the weight is stored.
 enum class GemmLayout : std::uint8_t {
     kRowsAreOutputs,  // WeightView (n_out, n_in): y[t][o] = sum_i x[t][i] * w[o][i]   (W1, W3, attention, lm_head)
     kRowsAreInputs,   // WeightView (n_in, n_out): y[t][o] = sum_i x[t][i] * w[i][o]   (W2 stored transposed)

@@ -12,8 +12,8 @@ namespace offstage::kernels {
 
 inline constexpr std::int64_t kKvScaleGroup = 64;
 
-// Tokens of one block: keys and values of a sequence lie in blocks of this many, each
-// block anywhere.
+// Tokens of one block: keys and values of a sequence are in blocks of this many tokens,
+// each block anywhere in memory.
 inline constexpr std::int64_t kKvBlockTokens = 64;
 
 // The offset of the scales in an int8 row of n values, in bytes; the codes come first.

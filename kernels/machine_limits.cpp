@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kAlignment = 4096;
 constexpr double kPeakSeconds = 0.01;
-constexpr int kPeakRepeats = 4;  // the best counts: other load on the machine only ever takes away
+constexpr int kPeakRepeats = 4;  // the best counts: other load can only make it slower
 
 // The loops' results go here, so that no compiler may leave the loops out.
 std::atomic<std::uint64_t> consumed{0};

@@ -12,8 +12,8 @@
 
 namespace offstage::kernels {
 
-// Measures how fast so many bytes are read again and again: from memory where they are
-// larger than any cache.
+// Measures how fast this many bytes are read repeatedly: from memory if they are larger
+// than any cache.
 class ReadBandwidthProbe {
   public:
     // Reads existing memory, for example a model's weights: the same pages that the

@@ -1,5 +1,5 @@
 #pragma once
-// Which experts a token calls, and with what weight. C++17: device code includes this.
+// The experts that a token calls, and their weights. C++17: device code includes this.
 
 #include <cstdint>
 
@@ -11,10 +11,10 @@ enum class RouterScoring : std::uint8_t {
     kSigmoid,          // of each logit
     kSoftmaxOfChosen,  // the largest logits are chosen, then softmax over them alone
     kSqrtSoftplus,     // sqrt(log(1 + e^logit))
-    // The largest logits are chosen, one after the other; each one's weight is its
-    // softmax among those not chosen before it whose distance from it is at most `jitter`
-    // of the larger magnitude of the two (SparseMixer, as Phi-3.5-MoE computes it outside
-    // training).
+    // The largest logits are chosen, one after the other. The weight of each is its
+    // softmax among the logits not chosen before it whose distance from it is at most
+    // `jitter` times the larger magnitude of the two (SparseMixer, as Phi-3.5-MoE
+    // computes it outside training).
     kSparseMixer,
 };
 

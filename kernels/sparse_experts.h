@@ -28,8 +28,8 @@ struct NeuronCounts {
 // Neurons of a range that are chosen from before the first of their w3 rows is read.
 inline constexpr std::int64_t kChosenTogether = 256;
 
-// As CpuKernels::expert_ffn, with a theta above 0. Adds to counts. A token's result
-// depends on the expert, its input, the range and n_tokens alone, bit by bit.
+// CpuKernels::expert_ffn with a theta above 0. Adds to counts. A token's result depends
+// only on the expert, its input, the range and n_tokens, bit by bit.
 using SparseExpertFfn = void (*)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                                  std::int64_t neuron_begin, std::int64_t neuron_end, float* out, NeuronCounts& counts);
 SparseExpertFfn sparse_expert_ffn(InstructionSet set);  // precondition: available

@@ -19,8 +19,7 @@ struct ClusterNode {
     double price_usd = 0;      // 0: not known; the paper's list price is 6,599 (table 5)
 };
 
-// A row of that paper's table 6: the least that a decoded token can take on so many
-// machines.
+// A row of that paper's table 6: the least time of a decoded token on this many machines.
 struct ClusterBound {
     std::int64_t n_machines = 1;
     std::string failure;                   // why the model does not run there; all below is 0 then

@@ -134,7 +134,7 @@ ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, c
         if (n_held > n_own) {
             placed.assign(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n_held));
             Plan with_copies = place_experts(part, budget, popularity, kind, choice);
-            // Copies never cost anything else its room.
+            // Copies use only room that nothing else needs.
             if (with_copies.n_resident() == static_cast<std::int64_t>(n_held)) own = std::move(with_copies);
         }
         plan.machines.push_back(std::move(own));

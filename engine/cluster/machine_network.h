@@ -28,7 +28,7 @@ struct MachineTest {
 
 // How joined machines are used.
 struct MachineUse {
-    bool always = false;              // NodeUse::kAlways; else where that is forecast to be soonest
+    bool always = false;              // NodeUse::kAlways; otherwise only if the forecast is faster
     bool halves_activations = false;  // they go over the network in bf16, and are rounded
     NodeShape shape = NodeShape::kAuto;
 };

@@ -24,14 +24,14 @@ struct Network {
 
 // Slowest first.
 std::span<const Network> network_presets();
-// Throws Error (kNotFound lists those there are).
+// Throws Error (kNotFound lists the existing ones).
 const Network& find_network(const std::string& id);
 
 // The price of so many machines of machine_usd with the network's cards, in USD; 0 if
 // machine_usd is 0: not known.
 double price_usd(std::int64_t n_machines, double machine_usd, const Network& network);
 
-// So many machines that are alike, each joined to each of the others.
+// This many equal machines, each connected to all others.
 struct Cluster {
     std::int64_t n_machines = 1;
     Network network = find_network("10gbe");  // unused with one machine

@@ -589,7 +589,7 @@ void NodeClient::received_locked(FromNode message, Clock::time_point now) {
                 if (!following_) {
                     end_locked(messages::node_sent_nonsense(messages::node_message_empty));
                 } else if (what.refusal.empty()) {
-                    // It has let go of all that it held, and is sent for it anew.
+                    // The node has dropped all that it held and must get it again.
                     for (std::atomic<std::uint8_t>& held : held_) held.store(0, std::memory_order_relaxed);
                     n_held_ = 0;
                     complete_ = false;

@@ -59,12 +59,12 @@ struct NodePatience {
     double links_again_s = 30;  // time until two nodes that could not reach each other try again
     // The time until an unused node is measured again (RemeasureSchedule); 0: never.
     double first_measuring_s = 5;
-    double longest_measuring_s = 600;  // twice as long after each, and at most so long
+    double longest_measuring_s = 600;  // doubled after each, up to this
     // Experts are distributed anew between machines that make the same steps, between two
     // answers, if one of them has become faster or slower by this factor, relative to
     // this machine; 0: never for that, and nothing is learnt from their shares.
     double deal_anew_factor = 1.5;
-    // The same in the middle of an answer, where one has become slower by so much.
+    // The same in the middle of an answer, if a machine has become slower by this factor.
     double deal_amid_factor = 4;
 };
 
@@ -107,7 +107,7 @@ class NodeClient {
     void set_measuring_turn(std::shared_ptr<MeasuringTurn> turn);
     // It is up, and makes steps.
     bool follows() const { return is_up() && follows_.load(std::memory_order_acquire); }
-    // For a node that follows. False: it is not up.
+    // For a node that makes steps. False: it is not up.
     bool send_peer(ToNode message);
     // False: it is not up.
     bool send_up(ToNode message);

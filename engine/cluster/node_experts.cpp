@@ -428,7 +428,7 @@ bool NodeExperts::make_ready_next(const std::stop_token& stop) {
     }
     copies.commit(index(expert), true, false);
     for (auto& [id, client] : desktops_) {
-        // Others find it when they come to it.
+        // Other desktops get it when their lists reach it.
         if (id != desktop) continue;
         client.told[index(expert)] = 1;
         client.send(NodeHoldings{{expert}, {}, false});

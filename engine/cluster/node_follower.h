@@ -62,7 +62,7 @@ class NodeFollower final : private PeerLinks {
     void send(NodeOutputs outputs, std::uint32_t machines) override;
     std::optional<PeerInbox::Arrived> wait(std::int32_t layer, std::uint32_t machine, double layer_us) override;
     void lost(std::int32_t, std::uint32_t, const Message&) override {}
-    // While what may take long is done that needs none of the machine's.
+    // Runs long work that does not use the model, without holding the turn.
     template <typename Function>
     void without_turn(const Function& function);
 

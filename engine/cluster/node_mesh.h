@@ -50,7 +50,8 @@ class NodeMesh {
     Longer longer_us() const;
     void set_longer_us(const Longer& known);
 
-    // Before the nodes are started, which must be stopped before this object goes.
+    // Call before the nodes are started; they must be stopped before this object is
+    // destroyed.
     void use(std::vector<std::shared_ptr<NodeClient>> nodes);
     NodeClient::Meeting meeting(std::size_t i);
     // Called when a link has ended, and counts as ended already.

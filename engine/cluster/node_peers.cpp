@@ -51,7 +51,7 @@ class NodePeers::Talk {
         const std::scoped_lock lock(mutex_);
         return why_;
     }
-    // False: it has not come to that in time, or will not.
+    // False: it did not come in time, or cannot come.
     bool wait_for_welcome(const std::stop_token& stop) {
         return wait(stop, [&] { return welcomed_; });
     }

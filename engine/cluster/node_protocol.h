@@ -121,7 +121,7 @@ struct NodeShares {
     std::string owners;         // machines
     std::string formats;        // kernels::WeightType
 };
-// A step of one sequence, behind the first n_kept tokens that it holds.
+// A step of one sequence, after the first n_kept tokens that the node has.
 struct NodeStep {
     std::uint64_t number = 0;    // grows
     std::uint32_t machines = 0;  // bit i: machine i makes it; 0: the node alone, which sends nothing
@@ -253,7 +253,7 @@ Message check(const NodeReply& reply, std::size_t n_rows, ActivationType activat
 // A node's text, safe to print: without control characters, and cut to the length.
 std::string printable(const std::string& text, std::size_t most_bytes);
 
-// n numbers behind `bytes`; their reading. `bytes` holds n of the type.
+// Writes n numbers after `bytes`, and reads them. `bytes` holds n of the type.
 void append_activations(ActivationType type, std::span<const float> values, std::string& bytes);
 void read_activations(ActivationType type, const std::string& bytes, std::size_t first, std::span<float> values);
 

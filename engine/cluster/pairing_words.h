@@ -15,7 +15,8 @@ namespace offstage::engine {
 inline constexpr std::size_t kPairingWords = 8;
 inline constexpr std::uint32_t kPairingVocabulary = 2048;
 
-// Four letters, consonant and vowel in turn: "bado", "zuri". number < kPairingVocabulary.
+// Four letters, alternately consonant and vowel: "bado", "zuri". number <
+// kPairingVocabulary.
 std::string pairing_word(std::uint32_t number);
 
 // The written code: "bado zuri ...". numbers: each below kPairingVocabulary.

@@ -46,7 +46,7 @@ void PeerExecutor::submit(LayerWork& work, std::span<const std::size_t>) {
     submitted_ = Clock::now();
 }
 
-// This machine's share goes out before any other's is waited for.
+// This machine sends its share before it waits for any other's.
 void PeerExecutor::complete(LayerWork& work, std::span<const std::size_t> groups) {
     // A second call for experts that others did not deliver: there is nothing left to do.
     if (step_.machines == 0 || work.layer <= completed_) return;

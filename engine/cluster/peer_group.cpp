@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostStepsOfFeed = 128;   // at once
 constexpr int kRestAfterFailure = 16;           // steps
 constexpr std::int64_t kTokensOfPatience = 64;  // a longer step may take as many times longer
-// Shares of layers that may lie here: a node is never ahead by more than one.
+// The layers whose shares may be stored here: a node is never ahead by more than one.
 constexpr std::size_t kLayersHeld = 4;
 // A machine that lacks another machine's share of a layer is at most one layer behind
 // that machine.
@@ -389,7 +389,7 @@ bool PeerGroup::makes_up_at_once(std::size_t i, std::span<const WrittenToken> pa
     return true;
 }
 
-// A node may take so long to catch up with so many tokens.
+// The time that a node may take to catch up with this many tokens.
 double PeerGroup::feed_s(std::size_t n_tokens) const {
     return patience_.most_answer_s *
            std::max(1.0, static_cast<double>(n_tokens) / static_cast<double>(kTokensOfPatience));

@@ -31,8 +31,8 @@ double RemoteExecutor::transfer_us(std::int64_t n_rows) const {
     return cost_.transfer_us(n_rows);
 }
 
-// As many messages as it takes; an expert's rows stay together, because the order of its
-// sums depends on how many they are.
+// Uses as many messages as needed. An expert's rows stay together, because the order of
+// its sums depends on their number.
 void RemoteExecutor::submit(LayerWork& work, std::span<const std::size_t> groups) {
     if (each_layer_) each_layer_();
     requests_.clear();

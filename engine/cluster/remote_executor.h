@@ -42,13 +42,13 @@ struct RemoteTotals {
     std::uint64_t bytes = 0;        // activations, both ways
     std::uint64_t failed_rows = 0;  // computed here instead
     double compute_us = 0;          // of the other machine
-    double network_us = 0;          // there and back, until the replies had come in, beside compute_us
+    double network_us = 0;          // there and back, until the replies arrived, besides compute_us
     double waiting_us = 0;          // of this one, in complete()
 };
 
-// Experts computed by another machine. A node that fails to answer in time, or answers
-// with something else, is given up for now: its experts of the running layer are left to
-// the CPU, and it takes none until it is back. One thread, the engine's.
+// Experts computed by another machine. A node that does not answer in time, or answers
+// wrongly, is not used for now: the CPU computes its experts of the running layer, and it
+// gets none until it is back. One thread, the engine's.
 class RemoteExecutor final : public ElsewhereExecutor {
   public:
     // The referents must outlive this object. `host`: its order of sums is the step's.
@@ -62,7 +62,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     bool is_preferred() const override { return use_ == NodeUse::kAlways; }
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
-    // Called behind the last layer of each step, with nothing on its way.
+    // Call after the last layer of each step, while no message is on its way.
     void set_after_step(std::function<void()> call) { after_step_ = std::move(call); }
     // Called in each layer, before anything is sent.
     void set_each_layer(std::function<void()> call) { each_layer_ = std::move(call); }

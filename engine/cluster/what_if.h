@@ -21,7 +21,7 @@ struct WhatIfRow {
     std::uint64_t memory_bytes = 0;        // of each machine
     std::uint64_t vram_bytes = 0;          // the budget, of each machine
     Message failure;                       // why the model does not run there; all below is 0 then
-    bool lacks_memory = false;             // the failure is one of memory; else there are more machines than experts
+    bool lacks_memory = false;             // too little memory; false: more machines than experts
     std::int64_t resident = 0, total = 0;  // experts
     double tokens_per_s = 0;
     double ttft_s = 0;  // for a prompt of WhatIf::kPromptTokens
@@ -29,7 +29,7 @@ struct WhatIfRow {
     double bytes_per_token = 0;  // weights copied
     double busiest_experts = 0;  // a token's experts of one layer on the machine that has most of them
     double network_share = 0;    // of a decoded token's time
-    bool own_host = false;       // the CPU's part is the profile's too; else it is this computer's, measured
+    bool own_host = false;       // true: the CPU's part comes from the profile; false: measured on this computer
 };
 
 // Forecasts of one model over many GPUs, sizes of VRAM and numbers of machines

@@ -72,7 +72,7 @@ class Arena {
     // `place`: a name for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive
     // the arena.
     Arena(MessageArgument place, MemorySource& source, std::uint64_t budget_bytes);
-    ~Arena();  // every block must have been given back, and nothing be counted beside them
+    ~Arena();  // all blocks must be freed, and no other bytes counted
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 

@@ -16,9 +16,8 @@ struct ControlGroups {
 };
 inline constexpr ControlGroups kControlGroups2 = {{}, "sys/fs/cgroup"};
 
-// The folders of this process's group and of those above it, the own one first; empty
-// where the hierarchy is not mounted. Any thread. Throws nothing but std::bad_alloc, as
-// the next one.
+// The folders of this process's group and of its parents, its own first; empty if the
+// hierarchy is not mounted. Any thread. Both functions throw only std::bad_alloc.
 std::vector<std::filesystem::path> control_group_folders(const ControlGroups& groups,
                                                          const std::filesystem::path& root);
 

@@ -152,8 +152,8 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
             const std::int64_t per_kv = groups / shape.n_kv_heads;
             const std::int64_t group = piece % groups;
             const std::int64_t first = group % per_kv * heads_at_once;
-            // The order of many goes for keys that a whole prompt sees alike: not for
-            // those of a window that has moved.
+            // The order of many is used only for keys that all rows of a prompt see: not
+            // for those of a window that has moved.
             const bool as_many = state_->order == SumOrder::kMany && (window == 0 || n_keys <= window);
             attend_rows(*segment, token, group / per_kv * heads_per_kv + first,
                         window > 0 ? std::max<std::int64_t>(0, n_keys - window) : 0, n_keys,

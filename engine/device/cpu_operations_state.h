@@ -19,11 +19,11 @@
 namespace offstage::engine {
 
 struct CpuOperations::State {
-    static constexpr std::int64_t kRowGrain = 16;      // rows of a step or a weight: the smallest worth another thread
+    static constexpr std::int64_t kRowGrain = 16;      // rows of a step or a weight: the least for another thread
     static constexpr std::int64_t kPieceRows = 48;     // of a weight: a piece of a job of several; all grains divide it
     static constexpr std::int64_t kStripRows = 64;     // the same of interleaved rows: an even number of strips
     static constexpr std::int64_t kValueGrain = 4096;  // the same for single values
-    static constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
+    static constexpr std::int64_t kSerialFloats = 1 << 16;  // shorter sums do not wake the pool
 
     template <typename Value>
     static Value* room(std::vector<Value>& buffer, std::int64_t n) {
@@ -136,7 +136,7 @@ struct CpuOperations::State {
     // Whether so many rows use the kernels for few rows.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
-    // Whether so many rows for such weights are rounded.
+    // Whether inputs of this many rows are rounded for such weights.
     bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
         return form.byte_inputs && kernels::is_coded(type) && (form.byte_prompts || are_few(n));
     }

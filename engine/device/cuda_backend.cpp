@@ -296,7 +296,7 @@ class CudaBackend final : public Backend {
     // Memory of the operations.
     void resize(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,
                 const std::function<void(void* data, std::size_t bytes)>& use);
-    // Memory is given back below: nothing may still work on it.
+    // Memory is freed below: no work may still use it.
     void finish() {
         forget_keys();
         host_wait(record(DeviceEvent::Queue::kCompute));
@@ -383,7 +383,7 @@ void CudaBackend::resize(DeviceBlock& block, std::uint64_t bytes, const MessageA
     const std::size_t had = block.size();
     if (bytes == had) return;
     finish();
-    // The old one goes first: a budget rarely has room for both.
+    // Frees the old one first: a budget rarely has room for both.
     const auto allocate = [&](std::size_t n) {
         if (n == 0) return;
         block = arena_.allocate(n, MemoryUse::kWorkspace, purpose);

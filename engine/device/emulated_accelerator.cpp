@@ -37,7 +37,7 @@ double matrix_bytes(const kernels::WeightView& weight, std::int64_t n_rows) {
     return as_double(n_rows) * static_cast<double>(kernels::row_bytes(weight.type, weight.n_cols));
 }
 
-// Keys from `first` on that lie in host memory.
+// The keys from `first` on that are in host memory.
 std::int64_t keys_in_host(const AttentionSegment& segment, std::int64_t first) {
     constexpr std::int64_t kTokens = kernels::kKvBlockTokens;
     if (segment.in_host.empty()) return 0;

@@ -18,7 +18,7 @@ struct Hardware {
     MemorySize ram;
     kernels::CudaDevices cuda;
 
-    // Why there is none, where there is none: a part of a sentence.
+    // The reason why there is none, if there is none: a part of a sentence.
     Message no_gpu_because() const;
 };
 

@@ -21,8 +21,7 @@ void* map(std::size_t bytes) {
     return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// From the beginning of a huge page on, so that the kernel can give as many of them as
-// there is room for.
+// Begins at a huge page, so that the kernel can use as many of them as possible.
 void* map_at_huge_page(std::size_t bytes) {
     void* const memory = map(bytes + kHugePageBytes);
     if (memory == nullptr) return nullptr;

@@ -29,7 +29,7 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
     return value;
 }
 
-// The number behind `key`, in the first line that begins with it: "VmSize:", "Max data
+// The number after `key`, in the first line that begins with it: "VmSize:", "Max data
 // size".
 std::optional<std::int64_t> number_after(const fs::path& file, std::string_view key) {
     std::ifstream in(file);

@@ -64,7 +64,7 @@ void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill) {
         const PolicyKind holder = policies[comparison.holder()];
         compared_ = policy_ == holder ? policies[comparison.challenger()] : holder;
     } else {
-        // One comparison at a time, or each would see the other's steps.
+        // Only one comparison at a time: otherwise each would count the other's steps.
         const bool loading_compared = prefetch_choice_.has_value() && prefetch_choice_->comparing();
         looks_ahead_ = comparison.is_due() && !loading_compared;
     }

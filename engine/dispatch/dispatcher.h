@@ -40,7 +40,7 @@ struct LayerTimes {
 // records everything. One thread, the engine's.
 class Dispatcher {
   public:
-    // Decode steps that are looked at before policies are compared.
+    // The number of decode steps that are observed before policies are compared.
     static constexpr int kStepsLookedAt = 8;
 
     // `cost` must outlive this object.

@@ -19,7 +19,7 @@ namespace offstage::engine {
 // One thread, the engine's.
 class ResidentLayers {
   public:
-    // Choices of so many layers come together.
+    // The choices of this many layers are fetched together.
     static constexpr std::int64_t kFetchedTogether = 8;
 
     // Throws Error (kOutOfMemory). The referents must outlive this object.
@@ -68,7 +68,7 @@ class ResidentLayers {
     struct Layer {
         std::uint64_t seen_at = 0;  // ExpertTable::n_device_changes(), before which no expert is there; 0: never
         bool has_all = false, held = false, some_held = false;
-        bool uploaded = false;  // its part of the table is on the device as it is on the host
+        bool uploaded = false;  // the device has the host's version of its part of the table
         kernels::WeightType format = kernels::WeightType::kBf16;
     };
     const Layer& current(std::int64_t layer);

@@ -32,9 +32,9 @@ class RoutedRows {
     // For steps of up to max_step tokens. Throws Error (kOutOfMemory). The referents must
     // outlive this object.
     RoutedRows(const ExpertGrid& grid, Backend& device, std::int64_t max_step);
-    // From the next step on, between two; 0: its memory is given back, and no step
-    // follows. Throws Error (kOutOfMemory), and is of no use then until another call
-    // succeeds.
+    // From the next step on; call it between two steps. 0: frees the memory, and no step
+    // may follow. Throws Error (kOutOfMemory); the object is then useless until another
+    // call succeeds.
     void set_max_step(std::int64_t max_step);
     // Bytes on the device for one more token of a step.
     static std::uint64_t bytes_per_token(const ExpertGrid& grid);

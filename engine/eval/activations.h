@@ -33,12 +33,11 @@ struct ActivationReport {
 
 inline constexpr std::array kActivationBounds = {0.001, 0.01, 0.1, 1.0};  // the paper's
 
-// Runs each sequence (at most the model's context) through the model, and beside it forms
-// w1 . x of the experts that its router chose once more, on the CPU and by the number
-// format of the model's products: the kernels that compute experts keep no neuron's
-// value. Any device; experts without a copy in RAM are packed again for each step.
-// `progress` (may be empty) gets tokens done. Throws Error: kCancelled, kOutOfMemory,
-// kDevice.
+// Runs each sequence (at most the model's context) through the model. It also computes w1
+// . x of the experts that its router chose a second time, on the CPU and in the number
+// format of the model's products: the kernels for experts keep no neuron's value. Any
+// device; experts without a copy in RAM are packed again for each step. `progress` (may
+// be empty) gets tokens done. Throws Error: kCancelled, kOutOfMemory, kDevice.
 ActivationReport measure_activations(LoadedModel& model, std::span<const std::vector<TokenId>> sequences,
                                      std::span<const double> bounds,
                                      const std::function<void(std::int64_t done)>& progress,

@@ -222,9 +222,9 @@ class Bench {
         return false;
     }
 
-    // As many bytes as a token reads: where those fit in a cache, so does the probe. They
-    // are the experts' own, where RAM holds that many: a model that fills the memory
-    // leaves no room for more.
+    // Reads as many bytes as a token: if those fit in a cache, the probe does too. It
+    // reads the experts themselves if RAM holds that many: a model that fills the memory
+    // leaves no room for others.
     void make_probe() {
         auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(model_.reads().total(), kLargestProbe));
         std::vector<std::span<const std::byte>> pieces;

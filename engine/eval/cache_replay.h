@@ -39,7 +39,7 @@ CacheCalls cache_calls(const RoutingTrace& trace);
 
 // "32 layers of 8 experts, 2 active".
 std::string shape_text(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active);
-// Throws Error (kInvalidInput) where the popularity is that of another model.
+// Throws Error (kInvalidInput) if the popularity belongs to another model.
 void require_shapes(const Popularity& popularity, const TraceHeader& header);
 
 // The experts that a cache of n_slots begins with. per_layer: each layer has its n_slots
@@ -51,7 +51,7 @@ std::vector<ExpertKey> initial_residents(std::int64_t n_slots, bool per_layer, c
 struct HitCount {
     std::uint64_t calls = 0;
     std::uint64_t hits = 0;
-    // 0 when there were no calls.
+    // 0 if there were no calls.
     double rate() const { return calls > 0 ? static_cast<double>(hits) / static_cast<double>(calls) : 0; }
 };
 

@@ -52,7 +52,7 @@ std::size_t trailing_space(std::string_view text) {
     return text.size() - end;
 }
 
-// All choices of a task. The context is encoded once where it is that of all.
+// Tokens of all choices of a task. If all have the same context, it is encoded once.
 std::vector<ScoredTokens> lm_eval_tokens(const ChoiceTask& task, const TaskEncoder& encode) {
     const auto n_tokens_of = [&](std::string context) {
         context.resize(context.size() - trailing_space(context));

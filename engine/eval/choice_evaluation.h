@@ -84,7 +84,7 @@ struct ChoiceSettings {
     PrefixScorer::Sharing sharing = PrefixScorer::Sharing::kShared;
 };
 
-// Which choice a score takes, by the sums of ln p. score: 0, or 1 for acc_norm.
+// The choice that a score selects, from the sums of ln p. score: 0, or 1 for acc_norm.
 std::size_t chosen_by(ChoiceRule rule, std::size_t score, const ChoiceTask& task,
                       std::span<const double> log_likelihood, std::span<const std::int64_t> n_tokens);
 

@@ -14,7 +14,8 @@ namespace {
 // so many that the cuts do not matter.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 
-// The first piece of `text`: to a line's end where there is one, else to a character's.
+// The first piece of `text`: up to a line's end if it has one, otherwise to a character's
+// end.
 std::string_view next_piece(std::string_view text) {
     if (text.size() <= kPieceBytes) return text;
     const std::size_t line = text.rfind('\n', kPieceBytes);

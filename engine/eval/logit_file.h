@@ -40,7 +40,7 @@ struct LogitRow {
 };
 LogitRow decode_logit_row(std::span<const std::uint16_t> words, std::int64_t vocab_size);
 
-// Writes the file; without commit() there is none. Throws Error (kInvalidInput) where it
+// Writes the file; without commit() no file remains. Throws Error (kInvalidInput) if it
 // cannot be written.
 class LogitFileWriter {
   public:

@@ -152,8 +152,8 @@ void PrefixScorer::read_long_branch(KvSequence& sequence, const Branch& branch, 
 
 Forward::Outcome PrefixScorer::step(std::span<const Segment> segments, Forward::Logits wanted,
                                     const std::stop_token& stop) {
-    // The context as the prompt's length: all steps then form their sums in one order,
-    // however a sequence is cut into steps.
+    // The context counts as the prompt's length: all steps then form their sums in one
+    // order, for any division of a sequence into steps.
     const Forward::Outcome outcome = model_.forward().step(segments, wanted, stop, model_.plan().context);
     if (outcome == Forward::Outcome::kDone) {
         for (const Segment& segment : segments) n_read_ += static_cast<std::int64_t>(segment.tokens.size());

@@ -18,13 +18,13 @@
 
 namespace offstage::engine {
 
-// One way to store a model. Attention's matrices and experts; everything else stays as it
-// is, and so do those of the two that are not set.
+// One way to store a model: the formats of attention's matrices and of experts.
+// Everything else, and a format that is not set, stays unchanged.
 struct QuantCell {
     std::optional<kernels::WeightType> attention;  // FormatTraits::for_dense
     std::optional<kernels::WeightType> experts;
     QuantMethod method = QuantMethod::kHqq;
-    // "hqq3"; "rtn3" where rounded to nearest; `stored` where they are as in the file.
+    // "hqq3"; "rtn3" if rounded to nearest; `stored` if unchanged from the file.
     std::string experts_name(const std::string& stored) const;
     std::string attention_name() const;  // "4 bit"; "as in the file"
 };

@@ -9,7 +9,7 @@
 
 namespace offstage::engine {
 
-// A row of logits beside the reference's row of the same place in a text.
+// Compares a row of logits with the reference's row at the same place in a text.
 struct LogitComparison {
     double log_probability = 0;  // of the text's token
     double kl = 0;               // sum over the vocabulary of p ln(p / q), p the reference's

@@ -18,7 +18,7 @@ struct ReplayRequest {
     std::uint64_t expert_bytes = 0;  // 0: not known
 };
 
-// Policies compared on one trace, beside the most that any could reach.
+// Policies compared on one trace, with the most that any policy could reach.
 struct ReplayReport {
     std::string model;
     std::int64_t n_layers = 0, n_experts = 0, n_active = 0;

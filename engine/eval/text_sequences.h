@@ -32,9 +32,9 @@ std::vector<std::vector<TokenId>> sequences_of(const LoadedModel& model, std::st
                                                const std::string& source);
 
 // Runs each sequence (at most the model's context) through the model from an empty cache,
-// in steps of up to max_step tokens. `probe` (may be nullptr) looks at all of them;
-// done(first, n_tokens) is called after each with the position of its first token. Throws
-// Error: kCancelled, kOutOfMemory, kDevice.
+// in steps of up to max_step tokens. `probe` (may be nullptr) sees all steps; done(first,
+// n_tokens) is called after each with the position of its first token. Throws Error:
+// kCancelled, kOutOfMemory, kDevice.
 void run_sequences(LoadedModel& model, std::span<const std::vector<TokenId>> sequences, std::int64_t max_step,
                    StepProbe* probe, const std::function<void(std::int64_t first, std::int64_t n_tokens)>& done,
                    const std::stop_token& stop);

@@ -209,7 +209,7 @@ class ThresholdChooser {
     }
 
   private:
-    // Which leaves out kFirstShare of the layer's pairs.
+    // The first step that leaves out kFirstShare of the layer's pairs.
     int step_of_share(std::size_t layer) const {
         const auto sum = [&](int step) {
             double pairs = 0;

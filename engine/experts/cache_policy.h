@@ -44,12 +44,12 @@ class CachePolicy {
     virtual ~CachePolicy() = default;
     virtual CacheKind kind() const = 0;
 
-    // The expert has got a place, or has lost it. In turn, beginning with entered().
+    // The expert got a place, or lost it. Called alternately, beginning with entered().
     virtual void entered(ExpertKey key) = 0;
     virtual void left(ExpertKey key) = 0;
     // The n-th token or step begins (each once, in order).
     virtual void begin_step() = 0;
-    // The expert was called by this step, for so many tokens.
+    // This step called the expert, for this many tokens.
     virtual void used(ExpertKey key, std::int64_t n_tokens) = 0;
     // The resident that `admitted`, which has just been copied, should replace; nothing
     // when that does not pay (or no resident may go). Among equals the one of the lowest

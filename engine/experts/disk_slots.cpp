@@ -27,7 +27,7 @@ DeviceBlock DiskSlots::allocate(std::uint64_t bytes) {
     return take();
 }
 
-// Nothing may be read meanwhile, here and below.
+// No read may run meanwhile, here and below.
 void DiskSlots::drop_buffers() {
     if (!has_buffers()) return;
     reader_->set_buffers({}, nullptr);

@@ -33,7 +33,8 @@ class DiskSlots {
     DiskSlots(const DiskSlots&) = delete;
     DiskSlots& operator=(const DiskSlots&) = delete;
 
-    // Before there are slots. begin: ExpertReader::start(); it must outlive this object.
+    // Call it before there are slots. begin: ExpertReader::start(); it must outlive this
+    // object.
     void set_reader(ExpertReader* reader, Begin begin);
     // Page-locks slots from now on, so that the device copies from them beside other
     // work; nullptr: no page-locking.
@@ -57,7 +58,7 @@ class DiskSlots {
     // Guesses, in the order of their likelihood, are read when nothing else is; reads of
     // the call before that are in neither list are cancelled.
     void expect(std::span<const Expert> needed, std::span<const Expert> guesses);
-    // The block, if it is whole by now; else nullptr.
+    // The block if it is complete by now; otherwise nullptr.
     const std::byte* find(std::size_t index);
     bool holds(std::size_t index) const;  // find() would give something
     // True while it is being read, or read and not yet used.

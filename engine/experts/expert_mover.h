@@ -34,7 +34,7 @@ class ExpertMover {
     static constexpr std::int64_t kGuessingTokens = 4;
     static constexpr std::int64_t kMostGuessedCopies = 2;
 
-    // At most so many places are borrowed.
+    // The most places that are borrowed at once.
     static constexpr std::int64_t kMostLent = 8;
 
     // The referents must outlive this object.
@@ -44,8 +44,8 @@ class ExpertMover {
     ExpertMover(const ExpertMover&) = delete;
     ExpertMover& operator=(const ExpertMover&) = delete;
 
-    // Which experts that were copied on demand stay on the device; nullptr: none do. Must
-    // outlive this object or be replaced.
+    // Decides which experts that were copied on demand stay on the device; nullptr: none.
+    // Must outlive this object or be replaced.
     void set_cache(CachePolicy* policy);
     // Experts that are never copied ahead of demand; empty: none.
     void set_left_alone(std::function<bool(std::int64_t layer, std::int64_t expert)> left_alone) {
@@ -115,8 +115,8 @@ class ExpertMover {
                       const float* inputs = nullptr);
     void copy_ahead(const Schedule& schedule);
     // Time between this layer's last copy and the next layer's first. While the CPU reads
-    // experts beside it, the copy engine's copies cost as much as they gain: then there
-    // is none, unless measuring has shown that the memory has room for both.
+    // experts at the same time, copies cost as much as they gain: then there are none,
+    // unless a measurement has shown that the memory has bandwidth for both.
     double slack_us(const Schedule& schedule, bool host_computes) const;
     // Records the layer's calls; copies that were used may stay.
     void finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments);

@@ -26,7 +26,7 @@ namespace offstage::engine {
 // get three thousandths of one. All functions are called by one thread, the engine's.
 class ExpertPacker {
   public:
-    // `dry`: blocks are left as they are. The source must outlive this object.
+    // `dry`: blocks are not written. The source must outlive this object.
     ExpertPacker(ExpertSource& source, bool dry);
     ~ExpertPacker();  // cancels the current job
     ExpertPacker(const ExpertPacker&) = delete;

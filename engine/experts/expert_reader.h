@@ -33,7 +33,7 @@ class ExpertReader {
     class Read;
     using Handle = std::shared_ptr<Read>;
 
-    // nullptr: the experts' bytes lie in no file. `source` must outlive this object.
+    // nullptr: the experts' bytes are not in files. `source` must outlive this object.
     static std::unique_ptr<ExpertReader> open(const ExpertGrid& grid, const WeightSource& source,
                                               DirectReads::Kind kind = DirectReads::Kind::kBest);
     ~ExpertReader();  // cancels its reads
@@ -102,7 +102,7 @@ class ExpertReader {
     std::condition_variable changed_;
     std::deque<Handle> needed_, guessed_;             // with strips that were not begun
     std::vector<Flight> flights_;                     // by buffer
-    std::deque<std::size_t> free_;                    // buffers, the one used longest ago first
+    std::deque<std::size_t> free_;                    // buffers, the least recently used first
     int n_needed_strips_ = 0, n_guessed_strips_ = 0;  // under way
     std::vector<DirectRead> begun_;                   // room for begin_strips()
     bool woken_ = false;                              // a thread is about to begin strips

@@ -60,7 +60,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         wait_for_device();  // it may still read the memory that is released now
         throw;
     }
-    if (locker_ != nullptr) locker_->wait();  // the first copies are as fast as the later ones
+    if (locker_ != nullptr) locker_->wait();  // so that the first copies are as fast as later ones
     if (!device.shares_host_memory() && pinned_bytes() < ram_.bytes()) {
         notes_.push_back(messages::partly_page_locked(ByteSize{pinned_bytes()}, ByteSize{ram_.bytes()}));
     }

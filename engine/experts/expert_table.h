@@ -67,7 +67,7 @@ class ExpertTable {
     bool is_pinned(std::size_t index) const { return entries_[index].pinned; }
     // Its place serves as a staging slot for a while.
     bool is_borrowed(std::size_t index) const { return entries_[index].borrowed; }
-    // On the device, or about to come back there.
+    // On the device, or about to return there.
     bool belongs_on_device(std::size_t index) const { return on_device(index) || is_borrowed(index); }
 
     // Precondition: place() is kDevice.
@@ -79,15 +79,15 @@ class ExpertTable {
 
     void drop_device(std::size_t index);
     void drop_ram(std::size_t index);
-    // Waits until everything that was dropped is given back to the arenas; false when
-    // there was nothing.
+    // Waits until everything that was dropped is returned to the arenas; false if there
+    // was nothing.
     bool settle();
     // Releases memory that no queue of the device uses any more; false if there was none.
     // wait: waits for the queues, but not for memory that is being unlocked.
     bool free_dropped(bool wait) { return free_retired(wait); }
-    // Something that was dropped has yet to come back to its arena.
+    // Memory that was dropped has not returned to its arena yet.
     bool freeing() const { return !retired_.empty() || (locker_ != nullptr && locker_->busy()); }
-    // RAM is unlocked beside everything else, and some of it may be right now.
+    // RAM is unlocked beside other work, and some of it may be right now.
     bool unlocking() const { return locker_ != nullptr && freeing(); }
 
     // The layout of a RAM copy: rows may be interleaved only there.

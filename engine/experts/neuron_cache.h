@@ -66,15 +66,16 @@ class NeuronCache {
     // the present one did so.
     void set_guessed(Entry& entry) const { entry.guessed_at = layer_; }
     bool is_guessed(const Entry& entry) const { return entry.guessed_at > 0 && entry.guessed_at + 1 == layer_; }
-    // These were copied behind the entry's own; copied: when they are there.
+    // These neurons were copied after the entry's own; copied: the event after which they
+    // are there.
     void add(Entry& entry, std::span<const std::int32_t> neurons, DeviceEvent copied);
     // Counts a call: the neurons that it needed, and those that were present.
     void count(Entry& entry, std::size_t n_needed, std::size_t n_held);
     // Expected of its next call; 0: nothing is there.
     double held_share(std::size_t expert, kernels::WeightType format) const;
-    // Its neurons ascending, and where each lies among them.
+    // Its neurons in ascending order, and the place of each.
     void order_of(const Entry& entry, std::vector<std::int32_t>& neurons, std::vector<std::int32_t>& order) const;
-    // E.g. because the expert has got a place on the device.
+    // For example because the expert got a place on the device.
     void drop(std::size_t expert);
 
   private:

@@ -19,8 +19,8 @@ bool PlaceExchange::admit(std::size_t staging_slot, std::size_t admitted, std::s
         take_place(staging_slot, memory, admitted, victim);
     } else {
         if (!in.ram) return false;
-        // Swap: the victim goes to RAM, where the admitted one was. Its copy has been
-        // read: that was before on the same queue.
+        // Swap: the victim goes to RAM, to the admitted expert's place. That copy has
+        // already been read, earlier on the same queue.
         SlotHeap::Slot ram = in.ram;
         if (ram.bytes < table_.expert_bytes(out.format)) {
             try {

@@ -7,8 +7,8 @@
 
 namespace offstage::engine {
 
-// Migration: new copies beside the old ones, then one switch. All return at once. One
-// thread, the engine's.
+// For migrations: makes new copies beside the old ones, then switches once. All functions
+// return at once. One thread, the engine's.
 class PreparedCopies {
   public:
     // The referents must outlive this object.

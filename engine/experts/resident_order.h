@@ -56,7 +56,7 @@ class ResidentOrder {
         sink(rise(at));
     }
 
-    // Every member's value anew: value_of(number).
+    // Sets every member's value again: value_of(number).
     template <typename ValueOf>
     void set_all(const ValueOf& value_of) {
         for (Member& member : heap_) member.value = value_of(member.number);

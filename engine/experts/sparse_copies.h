@@ -68,7 +68,7 @@ class SparseCopies {
     void set_mode(SparseLoading mode) { mode_ = mode; }
     void set_guesses(NeuronGuesses guesses) { guesses_ = guesses; }
     bool accepts_guesses() const { return guesses_ == NeuronGuesses::kAccept; }
-    // From the next layer on. 0: everything goes whole.
+    // From the next layer on. 0: all experts are copied whole.
     void set_thetas(const ExpertThetas& thetas) { thetas_ = thetas; }
     bool on() const { return thetas_.leaves_out() && mode_ != SparseLoading::kOff && !device_.shares_host_memory(); }
 

@@ -25,7 +25,8 @@ struct RowGroup {
     std::int64_t y_stride = 0;
 };
 
-// Columns [begin, begin + n) of the rows with one tile. Returns where fetching goes on.
+// Columns [begin, begin + n) of the rows with one tile. Returns the address at which
+// prefetching continues.
 template <int kTokens, Fetches kFetches>
 const std::byte* multiply_tile(const RowGroup& group, std::int64_t begin, std::int64_t n, const Bf16* x,
                                const std::byte* next) {

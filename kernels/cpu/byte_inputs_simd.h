@@ -12,9 +12,9 @@
 namespace offstage::kernels {
 namespace {
 
-// 256 inputs of a token. Codes lie in parts of 16, in the order of the weights' codes
-// (part_at()). A word belongs to 32 inputs, or to half of them: eight for first halves,
-// then eight for second ones. Zeros follow up to a multiple of 256 inputs.
+// 256 inputs of a token. Codes are in parts of 16, in the order of the weights' codes
+// (part_at()). A word belongs to 32 inputs, or to half of them: first eight for first
+// halves, then eight for second halves. Zeros fill up to a multiple of 256 inputs.
 struct ByteGroup {
     std::int8_t codes[kGroup];
     float scales[kScales];

@@ -1,8 +1,7 @@
 #pragma once
-// Which neurons of a stretch ExpertSpec::theta leaves in, and their activations.
-//
-// Values of a stretch are (n_tokens, kChosenTogether), a token's neurons side by side:
-// first of all neurons, then of the chosen ones, pushed together.
+// The neurons of a stretch that ExpertSpec::theta keeps, and their activations. Values of
+// a stretch are (n_tokens, kChosenTogether), a token's neurons side by side: first all
+// neurons, then only the chosen ones, moved together.
 
 #include <algorithm>
 #include <cstddef>

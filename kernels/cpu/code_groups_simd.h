@@ -30,7 +30,7 @@ constexpr int kGroup = 256;                    // weights taken at once
 constexpr int kParts = kGroup / kPartWeights;  // 16
 constexpr int kUnit = 4 * kLanes;              // codes of a vector
 constexpr int kUnits = kGroup / kUnit;         // of a group
-constexpr int kInputsPerScale = 32;            // inputs have a scale for so many
+constexpr int kInputsPerScale = 32;            // inputs have one scale for this many
 constexpr int kScales = kGroup / kInputsPerScale;
 
 constexpr int kUnitParts = kUnit / kPartWeights;
@@ -223,7 +223,7 @@ __attribute__((always_inline)) inline __m256 factors_of_bytes(__m128i bytes, flo
     return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), _mm256_set1_ps(factor));
 }
 
-// The same from 16 bytes, those of first halves and of second ones in turn.
+// The same from 16 bytes, alternately of first halves and of second halves.
 __attribute__((always_inline)) inline void factors_of_halves(__m128i bytes, float factor, __m256 (&out)[2]) {
     const __m128i apart = _mm_shuffle_epi8(bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
     out[0] = factors_of_bytes(apart, factor);

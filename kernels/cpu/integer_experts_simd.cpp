@@ -1,9 +1,8 @@
-// expert_ffn_bytes: w1 and w3 by the products of integer_rows_simd.h; w2, which lies
-// neuron by neuron, by groups of neurons: codes of four of them are put side by side for
-// each column, so that a product of four bytes adds them up.
-//
-// A neuron's scale differs from group to group of columns: it goes into the activations,
-// which are rounded anew for each group.
+// expert_ffn_bytes. w1 and w3 use the products of integer_rows_simd.h. w2 is stored
+// neuron by neuron and is multiplied in groups of neurons: the codes of four neurons are
+// put side by side for each column, so that a product of four bytes adds them up. A
+// neuron's scale differs between groups of columns: it is multiplied into the
+// activations, which are rounded again for each group.
 
 #if OFFSTAGE_VECTOR_BITS == 512
 #include "kernels/cpu/packed_avx512.h"

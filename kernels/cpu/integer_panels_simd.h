@@ -1,7 +1,7 @@
 #pragma once
-// Rows of codes times many tokens' inputs of 8 bits. As many rows as a vector
-// has lanes are unpacked side by side, once for all tokens: four codes of each row make a
-// vector, which is multiplied by four inputs in all lanes. The sums are those of
+// Rows of codes times many tokens' inputs of 8 bits. As many rows as a vector has lanes
+// are unpacked side by side, once for all tokens. Four codes of each row make a vector,
+// which is multiplied by four inputs in all lanes. The sums equal those of
 // integer_rows_simd.h, in the same order.
 
 #include <algorithm>

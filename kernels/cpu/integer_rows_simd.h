@@ -188,7 +188,7 @@ constexpr std::int64_t distance_of(const std::int64_t (&ahead)[kRows], int r) {
     return ahead[r];
 }
 
-// Twice: far ahead and once more nearer, as rows_in_order.h does, and for its reason.
+// Prefetches twice, far ahead and again nearer, for the reason given in rows_in_order.h.
 struct FarAndNear {
     std::int64_t far = 0;
     std::int64_t near = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kStripHalves = static_cast<int>(kInterleavedRows) / kLanes;  // 2 where a vector has eight lanes
 
-// So many numbers of 16 bits, of a strip's lanes, as float32.
+// This many numbers of 16 bits, of a strip's lanes, as float32.
 __attribute__((always_inline)) inline Vector halves_as_numbers(const std::uint8_t* halves) {
 #if OFFSTAGE_VECTOR_BITS == 512
     return _mm512_cvtph_ps(load_32(halves));
@@ -289,7 +289,7 @@ struct StripGroup {
         }
     }
 
-    // Which 32 weights of the group two steps with a word's lower and upper bits have.
+    // The 32 weights of the group that two steps with a word's lower and upper bits have.
     static constexpr int step_scale(int step, int odd) {
         return kType == WeightType::kQ6K ? step / 2 * 4 + step % 2 + 2 * odd : 2 * step + odd;
     }

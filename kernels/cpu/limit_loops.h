@@ -7,9 +7,8 @@
 
 namespace offstage::kernels::limit_loops {
 
-// Reads n_streams pieces of n_bytes each (a multiple of 256; 64-byte aligned), one after
-// the other in memory, side by side: 256 bytes of each in turn. Returns a value that
-// depends on all of them.
+// Reads n_streams consecutive pieces of n_bytes each (a multiple of 256; 64-byte aligned)
+// side by side: 256 bytes of each in turn. Returns a value that depends on all of them.
 using Read = std::uint64_t (*)(const std::byte* data, std::int64_t n_bytes, int n_streams);
 
 // Runs independent chains of multiply-adds; the value returned depends on all of them.

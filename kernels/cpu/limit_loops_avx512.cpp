@@ -13,7 +13,7 @@ std::uint64_t read_avx512(const std::byte* data, std::int64_t n_bytes, int n_str
         }
     }
     const __m512i sum = _mm512_add_epi64(_mm512_add_epi64(sums[0], sums[1]), _mm512_add_epi64(sums[2], sums[3]));
-    // Not _mm512_reduce_add_epi64: its sum is signed, and overflows.
+    // _mm512_reduce_add_epi64 is not used: its sum is signed and overflows.
     alignas(64) std::uint64_t words[8];
     _mm512_store_si512(words, sum);
     std::uint64_t total = 0;

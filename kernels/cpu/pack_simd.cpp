@@ -30,7 +30,7 @@ struct EdgeTile {
     }
 };
 
-// Weights that lie as plain numbers.
+// Weights that are stored as plain numbers.
 template <typename Weight>
 struct PlainPart {
     const Weight* weights;

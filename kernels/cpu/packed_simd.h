@@ -194,7 +194,8 @@ concept PackedOrBlock = !std::is_pointer_v<Ref>;
 // kUnpackedStretch apart.
 template <int kRows, int kTokens>
 void dot_unpacked(const float* weights, const float* x, std::int64_t x_stride, std::int64_t n, float* sums) {
-    // Sums of 2 x 8 pairs do not fit AVX2's registers: then one row goes after the other.
+    // The sums of 2 x 8 pairs do not fit AVX2's registers: there one row follows the
+    // other.
     constexpr int kAtOnce = kRows * kTokens + kRows + 1 <= kRegisters ? kRows : 1;
     for (int row = 0; row < kRows; row += kAtOnce) {
         Vector accumulators[kAtOnce][kTokens];

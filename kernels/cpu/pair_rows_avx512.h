@@ -47,7 +47,7 @@ __attribute__((always_inline)) inline void fetch(const std::byte*& next) {
     next += kLines * kLineBytes;
 }
 
-// So many rows at a time, for their sums to be one vector at the end.
+// The number of rows at a time: their sums are one vector at the end.
 constexpr int rows_beside(int n_tokens) {
     return n_tokens <= 2 ? 8 : 4;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Quantizing rows over Vector. Included after simd.h or the scalar stand-in of
-// quantize_scalar.cpp. The files that include this are compiled without contraction of a
-// * b + c: the bytes must not depend on the machine.
+// Quantizes rows over Vector. Include it after simd.h or the scalar replacement in
+// quantize_scalar.cpp. Files that include this are compiled without contraction of a * b
+// + c: the bytes must not depend on the machine.
 
 #include <algorithm>
 #include <cstring>

@@ -14,7 +14,8 @@
 
 namespace offstage::kernels::scalar {
 
-// Weights of a row are widened so many at a time; the sums in 16 lanes go on across them.
+// The number of a row's weights that are widened at a time; the sums in 16 lanes continue
+// across them.
 inline constexpr std::int64_t kStretch = 64;
 
 // out[i] = weight begin + i of a row of n_cols, for n weights. A plain row may be of any

@@ -1,6 +1,6 @@
 #pragma once
-// Copies to shared memory that go on beside what the thread computes (cp.async of the PTX
-// ISA, compute capability 8.0 and later).
+// Copies to shared memory that run while the thread computes (cp.async of the PTX ISA,
+// compute capability 8.0 and later).
 
 #include <cstddef>
 #include <cstring>

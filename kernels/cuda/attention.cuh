@@ -38,7 +38,7 @@ struct KeyRange {
     }
 };
 
-constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this its rows are items, whose keys are split
+constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this number its rows are items with split keys
 constexpr int kItemsPerLaunch = 16;
 constexpr std::int32_t kLeastSplitKeys = 64;
 

@@ -125,8 +125,8 @@ __device__ inline unsigned looked_up(unsigned places) {
            (__byte_perm(Table::k8, Table::k12, digits) & upper_half);
 }
 
-// Four values of a codebook, none of them 0, each with 128 added; negative where a sign
-// is set.
+// Four values of a codebook, none of them 0, each with 128 added; negative if its sign is
+// set.
 __device__ inline unsigned signed_word(unsigned values, unsigned signs) {
     const unsigned ones = bit_per_byte(signs);
     return ((values ^ ones * 255u) + ones) ^ 0x80808080u;
@@ -218,7 +218,7 @@ __device__ inline unsigned signed_codes(unsigned word) {
     return ((word | kSigns) - kZeros) ^ kSigns;  // codes are below 128: nothing is borrowed
 }
 
-// As read_scale(), in fewer loads where that is possible.
+// read_scale() in fewer loads if possible.
 template <WeightType kType>
 __device__ inline void load_scale(const std::uint8_t* block, int part, BlockPart& out) {
     if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
@@ -263,8 +263,8 @@ struct RowPart {
     }
 };
 
-// Two parts of a block, 32 weights, that are read together because their codes lie in the
-// same bytes where codes have 4 to 6 bits.
+// Two parts of a block (32 weights) that are read together, because codes of 4 to 6 bits
+// of both are in the same bytes.
 template <WeightType kType>
 struct BlockPair {
     static constexpr bool kOneScale = BlockSizes<kType>::kParts == 2;  // for both parts
@@ -272,7 +272,7 @@ struct BlockPair {
     unsigned words[2][4];  // as RowPart has them
     BlockPart parts[2];    // scales and biases; kOneScale: the first one's
 
-    // Which parts of the block are pair `pair` of it.
+    // The parts of the block that are pair `pair`.
     __device__ static int part_of(int pair, int i) {
         if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) return pair / 2 * 4 + pair % 2 + 2 * i;
         if constexpr (kType == WeightType::kQ6K) return pair / 4 * 8 + pair % 4 + 4 * i;

@@ -31,7 +31,7 @@ __host__ __device__ constexpr std::int64_t rounded_bytes(std::int64_t n) {
 void round_inputs(Worker& worker, const FewCalls& list, const float* inputs, const std::int32_t* row_token,
                   std::int64_t n_columns, unsigned char* to);
 // Row t of `to` = row t of the activations that `spec` makes of gate and up (n_rows,
-// n_columns); biases are not looked at.
+// n_columns), without biases.
 void round_activations(Worker& worker, const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n_rows,
                        std::int64_t n_columns, unsigned char* to);
 

@@ -295,7 +295,7 @@ class Context final : public CudaContext {
         if (!worker_.failure.none()) return false;
         return worker_.kept != nullptr || select_device();  // recording to a list calls no driver function
     }
-    // Before something else goes to the compute queue, or is to come after it.
+    // Call it before other work goes to the compute queue or must follow it.
     void start_kept() {
         if (worker_.kept == nullptr) return;
         (void)select_device();
@@ -620,8 +620,8 @@ void Context::set_scratch(void* data, std::size_t bytes) {
     check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
     auto* place = static_cast<unsigned char*>(data);
     std::size_t left = bytes;
-    // cuBLAS would allocate its own memory otherwise, beside the budget. set_stream()
-    // makes it forget the last one.
+    // Otherwise cuBLAS would allocate its own memory outside the budget. set_stream()
+    // resets the memory that was set before.
     if (cublas_ != nullptr) {
         if (cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
             worker_.failure.set("cuBLAS does not take the GPU's queue.");

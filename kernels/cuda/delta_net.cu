@@ -10,7 +10,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 
-// DeltaNetShape for device code, and where the layer's state lies in a block, in bytes.
+// DeltaNetShape for device code, and the offset of the layer's state in a block, in
+// bytes.
 struct DeltaNetSizes {
     std::int64_t n_key_heads, n_value_heads, key_dim, value_dim, kernel_size;
     std::int64_t qkv_width, states, place;
@@ -56,8 +57,8 @@ __global__ void __launch_bounds__(kThreads) convolve_rows(SegmentList list, Delt
     }
 }
 
-// One warp per query or key (blockIdx.y * kWarps + warp) of row blockIdx.x; those behind
-// them make decay and beta of a and b.
+// One warp per query or key (blockIdx.y * kWarps + warp) of row blockIdx.x; the warps
+// after them compute decay and beta from a and b.
 __global__ void __launch_bounds__(kThreads) prepare_rows(DeltaNetSizes sizes, float* qkv, float* decay_beta) {
     const std::int64_t unit = static_cast<std::int64_t>(blockIdx.y) * kWarps + threadIdx.x / kWarp;
     const int lane = static_cast<int>(threadIdx.x % kWarp);

@@ -15,7 +15,7 @@ bool create_pool(MemoryPool& pool, int ordinal) {
         return false;
     }
     cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;  // the only one there is: memory that stays where it is
+    properties.allocType = cudaMemAllocationTypePinned;  // the only kind: memory that stays at its address
     properties.handleTypes = cudaMemHandleTypeNone;
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = ordinal;

@@ -25,14 +25,14 @@ namespace offstage::kernels::cuda {
 class DeviceMemory {
   public:
     DeviceMemory() = default;
-    ~DeviceMemory();  // every block must have been given back, the users be idle
+    ~DeviceMemory();  // all blocks must be freed, and the users idle
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
     // users: the two streams that work with the memory; they must outlive this object.
     void open(int ordinal, cudaStream_t first_user, cudaStream_t second_user);
 
-    // 256-byte aligned; nullptr when there is none left.
+    // 256-byte aligned; nullptr if none is left.
     void* allocate(std::size_t bytes) noexcept;
     void release(void* block) noexcept;
     void wait_until_usable() noexcept;
@@ -51,7 +51,7 @@ class DeviceMemory {
 
     mutable std::mutex mutex_;
     cudaStream_t users_[2] = {};
-    Stream stream_;  // before the pool: it is idle when the pool goes
+    Stream stream_;  // before the pool: it is idle when the pool is destroyed
     Event event_;
     MemoryPool pool_;  // empty: there are none
     std::size_t limit_ = ~std::size_t{0};

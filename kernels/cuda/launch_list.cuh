@@ -15,7 +15,7 @@
 
 namespace offstage::kernels::cuda {
 
-// Kernels with these parameters, whose copies lie one after the other at multiples of
+// Kernels with these parameters; their copies follow each other at multiples of
 // kParameterAlignment.
 template <typename... Parameters>
 struct KernelCall {

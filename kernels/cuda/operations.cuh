@@ -14,8 +14,8 @@
 
 namespace offstage::kernels::cuda {
 
-// Memory for one operation: pieces are taken from the start, and all given back when the
-// next operation begins. Safe, because operations follow each other on one stream.
+// Memory for one operation: pieces are taken from the start, and all are freed when the
+// next operation begins. This is safe because operations follow each other on one stream.
 class Scratch {
   public:
     void set(void* data, std::size_t bytes) {
@@ -183,7 +183,7 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
 // to (n, n_columns) of `type` = rows tokens[r] (nullptr: r) of from.
 void gather(Worker& worker, const float* from, const std::int32_t* tokens, std::int64_t n, std::int64_t n_columns,
             WeightType type, void* to);
-// to of `type` = the activation of gate and up, n values; biases are not looked at.
+// `to` of `type` = the activation of gate and up, n values, without biases.
 void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n,
               WeightType type, void* to);
 
@@ -193,7 +193,8 @@ void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const f
 bool can_read_packed(Worker& worker, const void* weight, const float* x);
 void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
                            std::int64_t n, const OutputRows& y);
-// Large enough for a product that fills a GPU with so much memory, small beside it.
+// Large enough for a product that fills a GPU with this much memory, and small compared
+// with that memory.
 std::size_t unpacked_bytes_for(std::uint64_t memory_bytes);
 // The most bytes that multiply_unpacked() needs for a weight of this shape, over all
 // types of its products.

@@ -62,7 +62,7 @@ void start_few(Worker& worker, const WeightView& weight, std::int64_t n_heads, c
                  kFewThreads, 0, data, n_rows, weight.n_cols, row_stride(weight), x, static_cast<int>(n), y);
 }
 
-// More weight rows per warp for more inputs: an input's values, which come from the
+// More inputs use more weight rows per warp: an input's values, which come from the
 // caches, then serve several rows.
 template <typename T>
 void multiply_plain_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
@@ -162,7 +162,7 @@ bool cublas_serves(const Worker& worker, WeightType type) {
     return worker.cublas != nullptr && (type != WeightType::kBf16 || worker.compute_major >= 8);
 }
 
-// As many rows at once as scratch memory has room for. False: for none.
+// As many rows at once as scratch memory has room for. False: it has room for none.
 bool multiply_split_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (!splits_inputs(weight.type, weight.n_cols)) return false;
     if (!can_read_packed(worker, weight.data, x)) return true;

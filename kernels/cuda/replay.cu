@@ -6,8 +6,8 @@
 namespace offstage::kernels::cuda {
 namespace {
 
-// Sequences that did not come for so many others are forgotten: some tokens, where each
-// layer is one.
+// Sequences that did not repeat while this many others did are dropped: this is some
+// tokens if each layer is a sequence.
 constexpr std::uint64_t kMostOthersBetween = 4096;
 
 // No driver reports a node's memory; a graph's memory is measured when it is built. A
@@ -88,7 +88,7 @@ Replay::Sequence& Replay::sequence_at(std::int64_t place) {
 
 bool Replay::build(Sequence& sequence, cudaStream_t stream) {
     Graph graph;
-    // The pool takes memory meanwhile as well, for other threads.
+    // Meanwhile the pool takes memory for other threads too.
     const auto left = [&] { return free_memory() + static_cast<std::int64_t>(memory_.held_bytes()); };
     const std::int64_t before = left();
     cudaError_t status = cudaGraphCreate(graph.out(), 0);

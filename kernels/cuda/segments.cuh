@@ -23,14 +23,14 @@ __device__ inline std::int64_t past_of(const CudaSegment& segment) {
     return segment.device_past == nullptr ? segment.past : *segment.device_past;
 }
 
-// Which segment a unit belongs to.
+// The segment of a unit.
 __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
     int index = 0;
     while (index + 1 < list.n && unit >= list.first_unit[index + 1]) ++index;
     return index;
 }
 
-// Where one layer's keys and values lie in a block, by KvShape, for device code; in
+// The places of one layer's keys and values in a block, from KvShape, for device code; in
 // bytes.
 struct KvPlaces {
     KvType type = KvType::kF32;

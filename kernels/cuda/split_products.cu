@@ -17,8 +17,8 @@ constexpr int kBlocksAtOnce = 4;
 constexpr float kPartStep = 254.0f;
 constexpr int kRoundThreads = 256;
 
-// Which weight of a block of 64 is byte `place % 4` of word `place / 4 % 4` of lane place
-// / 16, of the four lanes that share it: see FourBlocks::words().
+// The weight of a block of 64 that is byte `place % 4` of word `place / 4 % 4` of lane
+// place / 16, among the four lanes that share the block: see FourBlocks::words().
 template <WeightType kType>
 __device__ inline int column_of(int place) {
     const int quarter = place / kPiece;

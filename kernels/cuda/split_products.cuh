@@ -1,10 +1,9 @@
 #pragma once
-// Few rows of float32 inputs with packed weights on tensor cores, as exactly as in
-// float32: each input is split into three whole numbers of 8 bits, of which each counts a
-// 254th of the one before, with one scale for the 64 inputs of a block (three of them
-// reach 2^-24 of the block's largest). Codes of weights are whole numbers of 8 bits, too,
-// so that products and their sums within a block are exact, and become float32 once for a
-// group of weights.
+// Few rows of float32 inputs with packed weights on tensor cores, as exact as in float32.
+// Each input is split into three integers of 8 bits, each worth a 254th of the one
+// before, with one scale for the 64 inputs of a block (three of them reach 2^-24 of the
+// block's largest). Codes of weights are integers of 8 bits too, so products and their
+// sums within a block are exact; they become float32 once for a group of weights.
 
 #include <cstdint>
 
