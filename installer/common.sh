@@ -6,6 +6,8 @@
 unset CDPATH
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 log=$root/build/installer.log
+# Tests set a folder here that contains the /proc and /dev of an invented computer.
+system=${OFFSTAGE_SYSTEM_ROOT:-}
 # If one of these files is newer than the programs, they must be built again. Tests are
 # not listed: installer/test always runs ninja.
 program_sources=(CMakeLists.txt CMakePresets.json app engine kernels ui resources tests/CMakeLists.txt)
@@ -239,7 +241,7 @@ build_jobs() {
     local cores limit available
     cores=$(nproc 2>/dev/null || echo 1)
     available=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null)
-    limit=$(groups_room "")
+    limit=$(groups_room "$system")
     if [ -n "$limit" ]; then
         limit=$((limit / 1073741824))
         if [ -z "$available" ] || ((limit < available)); then available=$limit; fi
@@ -249,7 +251,32 @@ build_jobs() {
     echo "$cores"
 }
 
-# configure_and_build PRESET [TARGET...]: builds all targets if none is named.
+# Returns true if this computer has an NVIDIA GPU. As installer/cuda.cmake.
+has_gpu() {
+    local device
+    for device in "$system"/dev/nvidia[0-9]*; do
+        if [ -e "$device" ]; then return 0; fi
+    done
+    [ -e "$system/dev/dxg" ] && [ -e "$system/usr/lib/wsl/lib/libcuda.so.1" ]  # WSL
+}
+
+# Prints what the build for this computer depends on: the instruction sets of its
+# processor (kernels/CMakeLists.txt) and whether it has a GPU.
+this_computer() {
+    local flag flags=() found=
+    if [ -r "$system/proc/cpuinfo" ]; then
+        IFS=' ' read -r -a flags < <(grep -m 1 '^flags' "$system/proc/cpuinfo")
+    fi
+    for flag in "${flags[@]}"; do
+        case $flag in avx* | fma | f16c) found+="$flag " ;; esac
+    done
+    if has_gpu; then found+=gpu; fi
+    echo "$found"
+}
+
+# configure_and_build PRESET [TARGET...]: builds all targets if none is named. CMake gets
+# configure_options.
+configure_options=()
 configure_and_build() {
     local preset=$1 cache=$root/build/$1/CMakeCache.txt fresh=() targets=() jobs
     shift
@@ -260,29 +287,40 @@ configure_and_build() {
     # ccache cannot work in a home folder that is not writable.
     if [ -z "${CCACHE_DIR:-}" ] && [ ! -w "${HOME:-/nonexistent}" ]; then export CCACHE_DISABLE=1; fi
     jobs=$(build_jobs)
-    (cd "$root" && logged "Configuring ($preset)" cmake --preset "$preset" "${fresh[@]}") ||
+    (cd "$root" && logged "Configuring ($preset)" cmake --preset "$preset" "${fresh[@]}" "${configure_options[@]}") ||
         fail_with_log "Configuring did not succeed."
     logged "Building ($preset, $jobs at a time)" cmake --build "$root/build/$preset" --parallel "$jobs" "${targets[@]}" ||
         fail_with_log "The build did not succeed."
 }
 
-# Returns true if the programs exist and none of their sources is newer: one `find`,
-# without CMake or ninja. The stamp is as old as the start of the last build, and contains
-# the folder of that build.
-programs_are_current() {
-    local stamp=$root/build/release/installer.stamp newer
-    [ -x "$root/build/release/bin/offstage" ] && [ -x "$root/build/release/bin/offstage-cli" ] || return 1
-    [ -r "$stamp" ] && [ "$(cat -- "$stamp")" = "$root" ] || return 1
-    newer=$(cd "$root" && find "${program_sources[@]}" -newer "$stamp" -print -quit 2>/dev/null)
-    [ -z "$newer" ]
+# A program's stamp is as old as the start of its last build. It contains the folder of
+# that build, and what this_computer printed.
+stamp_of() { printf '%s' "$root/build/release/$1.stamp"; }
+
+# Returns true if the programs exist, were built for this computer, and none of their
+# sources is newer: one `find`, without CMake or ninja.
+programs_are_current() {  # PROGRAM...
+    local program stamp lines computer newer
+    computer=$(this_computer)
+    for program in "$@"; do
+        stamp=$(stamp_of "$program")
+        [ -x "$root/build/release/bin/$program" ] && [ -r "$stamp" ] || return 1
+        mapfile -t lines <"$stamp"
+        [ "${lines[0]:-}" = "$root" ] && [ "${lines[1]:-}" = "$computer" ] || return 1
+        newer=$(cd "$root" && find "${program_sources[@]}" -newer "$stamp" -print -quit 2>/dev/null)
+        [ -z "$newer" ] || return 1
+    done
 }
 
-# Installs packages, configures and builds the preset "release". Without targets it builds
-# everything. With targets it builds only if a source is newer than the programs; for
-# offstage-node it always runs ninja, because other builds may leave it out. A second
-# start waits for the first one's build.
-build_release() {  # [TARGET...]
-    local stamp=$root/build/release/installer.stamp
+# Installs packages, configures and builds the preset "release". It builds the named
+# programs unless they are current, with the best kernels that this processor runs, and
+# with CUDA if there is a GPU. Without names it builds everything, for tests: with all
+# kernels that the processor runs, and with CUDA if nvcc is found. Programs that are built
+# after that are built alike, because most objects exist already. A second start waits for
+# the first one's build.
+build_release() {  # [PROGRAM...]
+    local program programs=("$@") sets=native cuda=OFF
+    if (($# > 0)) && programs_are_current "$@"; then return; fi
     mkdir -p "$root/build/release" 2>/dev/null
     if [ ! -w "$root/build/release" ]; then
         fail "Offstage is built in \"$root/build\", and that folder cannot be written to."
@@ -294,12 +332,21 @@ build_release() {  # [TARGET...]
             flock 9
         fi
     fi
-    if (($# == 0)) || [[ " $* " == *" offstage-node "* ]] || ! programs_are_current; then
+    if (($# == 0)) || ! programs_are_current "$@"; then
         : >"$log"
         install_packages
-        printf '%s\n' "$root" >"$stamp.new"
+        if has_gpu; then cuda=AUTO; fi
+        if (($# == 0)) || [ -e "$root/build/release/tests.stamp" ]; then sets=usable cuda=AUTO; fi
+        configure_options=("-DOFFSTAGE_INSTRUCTION_SETS=$sets" "-DOFFSTAGE_CUDA=$cuda")
+        # An earlier build without a GPU may have left other values.
+        if has_gpu; then configure_options+=(-DCMAKE_CUDA_ARCHITECTURES=native -DCMAKE_CUDA_FLAGS=); fi
+        if (($# == 0)); then programs=(offstage offstage-cli offstage-node tests); fi
+        for program in "${programs[@]}"; do
+            printf '%s\n%s\n' "$root" "$(this_computer)" >"$(stamp_of "$program").new"
+        done
         configure_and_build release "$@"
-        mv -- "$stamp.new" "$stamp"
+        configure_options=()
+        for program in "${programs[@]}"; do mv -- "$(stamp_of "$program").new" "$(stamp_of "$program")"; done
     fi
     exec 9>&-
 }

@@ -24,7 +24,8 @@ if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
   # run on all machines and use -DCMAKE_CUDA_ARCHITECTURES=all-major. CMake reads its
   # default from the environment variable CUDAARCHS, which therefore has priority.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    if(EXISTS /dev/nvidia0)
+    file(GLOB gpus "/dev/nvidia[0-9]*")
+    if(gpus OR (EXISTS /dev/dxg AND EXISTS /usr/lib/wsl/lib/libcuda.so.1))  # as has_gpu in common.sh
       set(CMAKE_CUDA_ARCHITECTURES native)
     else()
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-virtual)

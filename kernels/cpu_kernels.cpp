@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "kernels/cpu/attention_groups.h"
+#include "kernels/cpu/compiled_sets.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/pair_products.h"
 #include "kernels/cpu_features.h"
@@ -14,71 +15,72 @@ namespace offstage::kernels {
 
 namespace {
 
-// Sanitized builds for machines with AVX-512 may leave AVX2 out (CMakeLists.txt).
-#if defined(OFFSTAGE_WITHOUT_AVX2)
-constexpr bool kHasAvx2 = false;
-#else
-constexpr bool kHasAvx2 = true;
-#endif
+// What is not compiled is not named in a build without it.
+consteval bool compiled(std::string_view name) {
+    return contains_set(OFFSTAGE_COMPILED_SETS, name);
+}
 
-const KernelTables& tables_of(InstructionSet set) {
-#if defined(__x86_64__)
-    // Dot products of bytes are exact with and without an instruction for them. The bf16
-    // instruction would round activations, so those products stay AVX-512's.
-#if !defined(OFFSTAGE_WITHOUT_AVX2)
-    static const KernelTables kAvx2 = [] {
-        KernelTables tables = avx2::kTables;
-        if (cpu_features().avx_vnni) {
-            tables.cpu.round_inputs = avx2_vnni::round_inputs;
-            tables.cpu.matvec_bytes = avx2_vnni::matvec_bytes;
-            tables.expert_ffn_bytes = avx2_vnni::expert_ffn_bytes;
-            tables.sparse_expert_ffn_bytes = avx2_vnni::sparse_expert_ffn_bytes;
-            tables.chosen_neurons_bytes = avx2_vnni::chosen_neurons_bytes;
-        }
-        return tables;
-    }();
-#endif
-    static const KernelTables kAvx512 = [] {
-        KernelTables tables = avx512::kTables;
-        if (cpu_features().avx512_vnni) {
-            tables.cpu.round_inputs = avx512_vnni::round_inputs;
-            tables.cpu.matvec_bytes = avx512_vnni::matvec_bytes;
-            tables.expert_ffn_bytes = avx512_vnni::expert_ffn_bytes;
-            tables.sparse_expert_ffn_bytes = avx512_vnni::sparse_expert_ffn_bytes;
-            tables.chosen_neurons_bytes = avx512_vnni::chosen_neurons_bytes;
-        }
-        return tables;
-    }();
-    static const KernelTables kAvx512Bf16 = [] {
-        KernelTables tables = kAvx512;
-        tables.cpu.instruction_set = InstructionSet::kAvx512Bf16;
-        tables.cpu.narrow_bf16 = avx512_bf16::narrow_bf16;
-        tables.expert_ffn_bf16 = avx512_bf16::expert_ffn_bf16;
-        tables.bf16_attention = avx512_bf16::attention_of_pairs;
-        return tables;
-    }();
+// What a set computes with, all of it.
+struct SetTables : KernelTables {
+    IntegerKernels integer;
+
+    SetTables(const KernelTables& tables, const IntegerKernels& products) : KernelTables(tables), integer(products) {
+        cpu.round_inputs = integer.round_inputs;
+        cpu.matvec_bytes = integer.matvec_bytes;
+    }
+};
+
+// Dot products of bytes are exact with and without an instruction for them. The bf16
+// instruction would round activations, so those products stay AVX-512's.
+[[maybe_unused]] const IntegerKernels& avx2_integer() {
+    if constexpr (compiled("avx2_vnni_integer")) {
+        if (cpu_features().avx_vnni || !compiled("avx2_integer")) return avx2_vnni::kIntegerKernels;
+    }
+    if constexpr (compiled("avx2_integer")) return avx2::kIntegerKernels;
+    return scalar::kIntegerKernels;
+}
+
+[[maybe_unused]] const IntegerKernels& avx512_integer() {
+    if constexpr (compiled("avx512_vnni_integer")) {
+        if (cpu_features().avx512_vnni || !compiled("avx512_integer")) return avx512_vnni::kIntegerKernels;
+    }
+    if constexpr (compiled("avx512_integer")) return avx512::kIntegerKernels;
+    return scalar::kIntegerKernels;
+}
+
+const SetTables& tables_of(InstructionSet set) {
+    assert(std::ranges::count(available_instruction_sets(), set) == 1);
     switch (set) {
         case InstructionSet::kScalar:
             break;
         case InstructionSet::kAvx2:
-            assert(kHasAvx2 && cpu_features().avx2);
-#if !defined(OFFSTAGE_WITHOUT_AVX2)
-            return kAvx2;
-#else
+            if constexpr (compiled("avx2")) {
+                static const SetTables kAvx2{avx2::kTables, avx2_integer()};
+                return kAvx2;
+            }
             break;
-#endif
         case InstructionSet::kAvx512:
-            assert(cpu_features().avx512);
-            return kAvx512;
+            if constexpr (compiled("avx512")) {
+                static const SetTables kAvx512{avx512::kTables, avx512_integer()};
+                return kAvx512;
+            }
+            break;
         case InstructionSet::kAvx512Bf16:
-            assert(cpu_features().avx512_bf16);
-            return kAvx512Bf16;
+            if constexpr (compiled("avx512_bf16")) {
+                static const SetTables kAvx512Bf16 = [] {
+                    SetTables tables{avx512::kTables, avx512_integer()};
+                    tables.cpu.instruction_set = InstructionSet::kAvx512Bf16;
+                    tables.cpu.narrow_bf16 = avx512_bf16::narrow_bf16;
+                    tables.expert_ffn_bf16 = avx512_bf16::expert_ffn_bf16;
+                    tables.bf16_attention = avx512_bf16::attention_of_pairs;
+                    return tables;
+                }();
+                return kAvx512Bf16;
+            }
+            break;
     }
-#else
-    assert(set == InstructionSet::kScalar);
-    static_cast<void>(set);
-#endif
-    return scalar::kTables;
+    static const SetTables kScalar{scalar::kTables, scalar::kIntegerKernels};
+    return kScalar;
 }
 
 InstructionSet choose() {
@@ -93,12 +95,24 @@ InstructionSet choose() {
 
 }  // namespace
 
-std::vector<InstructionSet> available_instruction_sets() {
+std::vector<InstructionSet> usable_sets(const CpuFeatures& features, std::string_view compiled) {
+    const auto has = [&](std::string_view name) { return contains_set(compiled, name); };
+    const bool avx2_integer = has("avx2_integer") || (has("avx2_vnni_integer") && features.avx_vnni);
+    const bool avx512_integer = has("avx512_integer") || (has("avx512_vnni_integer") && features.avx512_vnni);
     std::vector<InstructionSet> sets = {InstructionSet::kScalar};
-    if (kHasAvx2 && cpu_features().avx2) sets.push_back(InstructionSet::kAvx2);
-    if (cpu_features().avx512) sets.push_back(InstructionSet::kAvx512);
-    if (cpu_features().avx512_bf16) sets.push_back(InstructionSet::kAvx512Bf16);
+    if (features.avx2 && has("avx2") && avx2_integer) sets.push_back(InstructionSet::kAvx2);
+    if (!features.avx512 || !has("avx512") || !avx512_integer) return sets;
+    sets.push_back(InstructionSet::kAvx512);
+    if (features.avx512_bf16 && has("avx512_bf16")) sets.push_back(InstructionSet::kAvx512Bf16);
     return sets;
+}
+
+std::vector<InstructionSet> available_instruction_sets() {
+    return usable_sets(cpu_features(), OFFSTAGE_COMPILED_SETS);
+}
+
+InstructionSet best_of_processor() {
+    return usable_sets(cpu_features(), "avx2 avx2_integer avx512 avx512_integer avx512_bf16").back();
 }
 
 std::string_view name_of(InstructionSet set) {
@@ -120,7 +134,7 @@ const CpuKernels& cpu_kernels(InstructionSet set) {
 }
 
 ExpertFfnBytes expert_ffn_bytes(InstructionSet set) {
-    return tables_of(set).expert_ffn_bytes;
+    return tables_of(set).integer.expert_ffn_bytes;
 }
 
 ExpertFfnBf16 expert_ffn_bf16(InstructionSet set) {
@@ -132,9 +146,9 @@ Bf16Attention bf16_attention(InstructionSet set) {
 }
 
 const PairProducts& pair_products([[maybe_unused]] InstructionSet set) {
-#if defined(__x86_64__)
-    if (set == InstructionSet::kAvx512Bf16) return avx512_bf16::kPairProducts;
-#endif
+    if constexpr (compiled("avx512_bf16")) {
+        if (set == InstructionSet::kAvx512Bf16) return avx512_bf16::kPairProducts;
+    }
     static const PairProducts kNone;
     return kNone;
 }
@@ -144,7 +158,7 @@ SparseExpertFfn sparse_expert_ffn(InstructionSet set) {
 }
 
 SparseExpertFfnBytes sparse_expert_ffn_bytes(InstructionSet set) {
-    return tables_of(set).sparse_expert_ffn_bytes;
+    return tables_of(set).integer.sparse_expert_ffn_bytes;
 }
 
 ChosenNeuronsOf chosen_neurons(InstructionSet set) {
@@ -152,7 +166,7 @@ ChosenNeuronsOf chosen_neurons(InstructionSet set) {
 }
 
 ChosenNeuronsOfBytes chosen_neurons_bytes(InstructionSet set) {
-    return tables_of(set).chosen_neurons_bytes;
+    return tables_of(set).integer.chosen_neurons_bytes;
 }
 
 const PackKernels& pack_kernels(InstructionSet set) {

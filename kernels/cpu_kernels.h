@@ -184,8 +184,10 @@ struct CpuKernels {
 // n: the larger number of keys and queries. dim: the larger of key_dim and value_dim.
 std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim);
 
-// The sets this machine can run, worst first; never empty.
+// The sets this machine can run and this program has kernels of, worst first; never empty.
 std::vector<InstructionSet> available_instruction_sets();
+// The best that this processor can run, whether this program has its kernels or not.
+InstructionSet best_of_processor();
 std::string_view name_of(InstructionSet set);
 
 const CpuKernels& cpu_kernels(InstructionSet set);  // precondition: available

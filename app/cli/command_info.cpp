@@ -389,6 +389,8 @@ int run_info(const ModelOptions& options) {
               << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
               << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram).english() << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
+    if (const engine::Message note = engine::instruction_set_note(); !note.empty())
+        std::cout << "                 " << note.english() << "\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
               << products.origin << "\n"
               << (device ? device->text() : std::string());

@@ -99,6 +99,16 @@ Hardware detect_hardware() {
     return hardware;
 }
 
+Message instruction_set_note(kernels::InstructionSet used, kernels::InstructionSet best) {
+    if (used == best) return {};
+    return messages::compiled_for_another_processor(std::string(kernels::name_of(used)),
+                                                    std::string(kernels::name_of(best)));
+}
+
+Message instruction_set_note() {
+    return instruction_set_note(kernels::available_instruction_sets().back(), kernels::best_of_processor());
+}
+
 Message Hardware::no_gpu_because() const {
     return message_of(cuda.none_because);
 }

@@ -2,12 +2,17 @@
 // The hardware and system that Offstage runs on, as plain values: for the command line's
 // `info`, for reports, and for the window.
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "engine/device/memory_size.h"
 #include "engine/message.h"
 #include "kernels/cuda_devices.h"
+
+namespace offstage::kernels {
+enum class InstructionSet : std::uint8_t;
+}
 
 namespace offstage::engine {
 
@@ -26,6 +31,11 @@ struct Hardware {
 // microseconds elsewhere): not for the GUI thread. Throws only std::bad_alloc: unknown
 // values stay empty or 0. Any thread.
 Hardware detect_hardware();
+
+// Where the best kernels of this program (used) are not the best that the processor runs,
+// because it was compiled for another one: a note that says so. Else empty. Any thread.
+Message instruction_set_note(kernels::InstructionSet used, kernels::InstructionSet best);
+Message instruction_set_note();  // of this process
 
 // The same without looking for GPUs (`cuda` stays empty): in no time.
 Hardware detect_host();

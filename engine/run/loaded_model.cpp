@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/device/emulated_accelerator.h"
+#include "engine/device/hardware.h"
 #include "engine/error.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/model_files.h"
@@ -256,6 +257,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.has_tokenizer = tokenizer() != nullptr;
     summary_.has_chat_template = chat_template() != nullptr;
     summary_.defaults = defaults();
+    if (Message note = instruction_set_note(); !note.empty()) summary_.notes.push_back(std::move(note));
     if (!text_->template_note.empty()) summary_.notes.push_back(text_->template_note);
     for (Message& note : defaults().notes()) summary_.notes.push_back(std::move(note));
     summary_.thinks = thinking().any();

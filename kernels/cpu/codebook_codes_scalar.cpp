@@ -2,6 +2,7 @@
 
 #include "kernels/block_parts.h"
 #include "kernels/cpu/codebook_codes.h"
+#include "kernels/cpu/compiled_sets.h"
 #include "kernels/cpu_features.h"
 #include "kernels/formats.h"
 
@@ -30,9 +31,9 @@ void scalar::codebook_codes(WeightType type, const std::uint8_t* blocks, std::in
 }
 
 CodebookCodes fastest_codebook_codes() {
-#if defined(__x86_64__)
-    if (cpu_features().avx512_vbmi) return avx512_vbmi::codebook_codes;
-#endif
+    if constexpr (contains_set(OFFSTAGE_COMPILED_SETS, "avx512_vbmi")) {
+        if (cpu_features().avx512_vbmi) return avx512_vbmi::codebook_codes;
+    }
     return scalar::codebook_codes;
 }
 

@@ -22,16 +22,23 @@ namespace offstage::kernels {
 template <typename Pointer>
 using Signature = std::remove_pointer_t<Pointer>;
 
-// All that one set computes with.
+// Products with inputs rounded to bytes: exact, so that a set may have two, with an
+// instruction for dot products of bytes and without one.
+struct IntegerKernels {
+    decltype(CpuKernels::round_inputs) round_inputs;
+    decltype(CpuKernels::matvec_bytes) matvec_bytes;
+    ExpertFfnBytes expert_ffn_bytes;
+    SparseExpertFfnBytes sparse_expert_ffn_bytes;
+    ChosenNeuronsOfBytes chosen_neurons_bytes;
+};
+
+// All else that one set computes with; `cpu` is completed by IntegerKernels.
 struct KernelTables {
     CpuKernels cpu;
-    ExpertFfnBytes expert_ffn_bytes;
     ExpertFfnBf16 expert_ffn_bf16 = nullptr;
     Bf16Attention bf16_attention = nullptr;
     SparseExpertFfn sparse_expert_ffn;
-    SparseExpertFfnBytes sparse_expert_ffn_bytes;
     ChosenNeuronsOf chosen_neurons;
-    ChosenNeuronsOfBytes chosen_neurons_bytes;
     PackKernels pack;
     QuantizeKernels quantize;
 };
@@ -69,28 +76,23 @@ Signature<decltype(QuantizeKernels::pack_row)> pack_row;
 
 namespace scalar {
 extern const KernelTables kTables;
+extern const IntegerKernels kIntegerKernels;
 float gelu(float x);  // by erf
 }  // namespace scalar
 namespace avx2 {
 extern const KernelTables kTables;
-}
+extern const IntegerKernels kIntegerKernels;
+}  // namespace avx2
 namespace avx512 {
 extern const KernelTables kTables;
-}
+extern const IntegerKernels kIntegerKernels;
+}  // namespace avx512
 namespace avx2_vnni {
-Signature<decltype(CpuKernels::round_inputs)> round_inputs;
-Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
-Signature<ExpertFfnBytes> expert_ffn_bytes;
-Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
-Signature<ChosenNeuronsOfBytes> chosen_neurons_bytes;
-}  // namespace avx2_vnni
+extern const IntegerKernels kIntegerKernels;
+}
 namespace avx512_vnni {
-Signature<decltype(CpuKernels::round_inputs)> round_inputs;
-Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
-Signature<ExpertFfnBytes> expert_ffn_bytes;
-Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
-Signature<ChosenNeuronsOfBytes> chosen_neurons_bytes;
-}  // namespace avx512_vnni
+extern const IntegerKernels kIntegerKernels;
+}
 namespace avx512_bf16 {
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;
 Signature<ExpertFfnBf16> expert_ffn_bf16;

@@ -1155,9 +1155,14 @@
         <translation>Es gibt kein Gerät %1; erwartet: cpu, cuda, cuda:N oder emulated:PROFILE.</translation>
     </message>
     <message>
-        <source>OFFSTAGE_ISA is &quot;%1&quot;; expected one that this processor has: %2.</source>
+        <source>OFFSTAGE_ISA is &quot;%1&quot;; expected one that this processor has and this Offstage was compiled for: %2. -DOFFSTAGE_INSTRUCTION_SETS=all compiles it for all.</source>
         <comment>no_such_instruction_set</comment>
-        <translation>OFFSTAGE_ISA ist „%1“; erwartet: eines, das dieser Prozessor hat: %2.</translation>
+        <translation>OFFSTAGE_ISA ist „%1“; erwartet: einer, den dieser Prozessor hat und für den dieses Offstage kompiliert wurde: %2. -DOFFSTAGE_INSTRUCTION_SETS=all kompiliert es für alle.</translation>
+    </message>
+    <message>
+        <source>This Offstage was compiled for another processor: it computes with %1 where this one has %2, and is slower for it. installer/run compiles it for this one.</source>
+        <comment>compiled_for_another_processor</comment>
+        <translation>Dieses Offstage wurde für einen anderen Prozessor kompiliert: Es rechnet mit %1, wo dieser %2 hat, und ist deshalb langsamer. installer/run kompiliert es für diesen.</translation>
     </message>
     <message>
         <source>OFFSTAGE_THREADS is &quot;%1&quot;; expected a number from 1 to 1024.</source>

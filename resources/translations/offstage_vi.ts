@@ -1155,9 +1155,14 @@
         <translation>Không có thiết bị %1; cần cpu, cuda, cuda:N hoặc emulated:PROFILE.</translation>
     </message>
     <message>
-        <source>OFFSTAGE_ISA is &quot;%1&quot;; expected one that this processor has: %2.</source>
+        <source>OFFSTAGE_ISA is &quot;%1&quot;; expected one that this processor has and this Offstage was compiled for: %2. -DOFFSTAGE_INSTRUCTION_SETS=all compiles it for all.</source>
         <comment>no_such_instruction_set</comment>
-        <translation>OFFSTAGE_ISA là &quot;%1&quot;; cần một tập lệnh mà bộ xử lý này có: %2.</translation>
+        <translation>OFFSTAGE_ISA là &quot;%1&quot;; cần một tập lệnh mà bộ xử lý này có và bản Offstage này đã được biên dịch cho: %2. -DOFFSTAGE_INSTRUCTION_SETS=all biên dịch cho tất cả.</translation>
+    </message>
+    <message>
+        <source>This Offstage was compiled for another processor: it computes with %1 where this one has %2, and is slower for it. installer/run compiles it for this one.</source>
+        <comment>compiled_for_another_processor</comment>
+        <translation>Bản Offstage này được biên dịch cho một bộ xử lý khác: nó tính bằng %1 trong khi bộ xử lý này có %2, nên chậm hơn. installer/run biên dịch lại cho bộ xử lý này.</translation>
     </message>
     <message>
         <source>OFFSTAGE_THREADS is &quot;%1&quot;; expected a number from 1 to 1024.</source>

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "engine/device/hardware.h"
+#include "kernels/cpu_kernels.h"
 
 using namespace offstage::engine;
 
@@ -9,6 +10,7 @@ class TestHardware : public QObject {
 
   private Q_SLOTS:
     void this_machine_hasSaneValues();
+    void compiledForAnotherProcessor_isNoted();
     void cuda_saysWhyOrWhat();
     void cuda_hiddenDevices_areNoError();
 };
@@ -27,6 +29,19 @@ void TestHardware::this_machine_hasSaneValues() {
     QVERIFY(hardware.ram.total_bytes > 64 * kMib);
     QVERIFY(hardware.ram.available_bytes > 0);
     QVERIFY(hardware.ram.available_bytes <= hardware.ram.total_bytes);
+}
+
+void TestHardware::compiledForAnotherProcessor_isNoted() {
+    using enum offstage::kernels::InstructionSet;
+    QVERIFY(instruction_set_note(kAvx2, kAvx2).empty());
+    const std::string note = instruction_set_note(kScalar, kAvx512Bf16).english();
+    QVERIFY2(note.find("with scalar where this one has avx512_bf16") != std::string::npos, note.c_str());
+    // OFFSTAGE_ISA is no other processor.
+    const QByteArray wanted = qgetenv("OFFSTAGE_ISA");
+    const Message before = instruction_set_note();
+    qputenv("OFFSTAGE_ISA", "scalar");
+    QCOMPARE(instruction_set_note(), before);
+    wanted.isEmpty() ? qunsetenv("OFFSTAGE_ISA") : qputenv("OFFSTAGE_ISA", wanted);
 }
 
 void TestHardware::cuda_saysWhyOrWhat() {

@@ -56,25 +56,32 @@ class Machine {
             if [ "$1" != --build ]; then exit "${CONFIGURE_STATUS:-0}"; fi
             echo "[1/2] compiling"; echo "a compiler's complaint"; echo "[2/2] linking"
             if [ "${BUILD_STATUS:-0}" != 0 ]; then exit "$BUILD_STATUS"; fi
-            mkdir -p "$2/bin"
-            case " $* " in *" offstage-node "*) node=offstage-node ;; esac
-            for program in offstage offstage-cli $node; do
+            bin=$2/bin; mkdir -p "$bin"
+            while [ $# -gt 0 ] && [ "$1" != --target ]; do shift; done
+            if [ $# -gt 0 ]; then shift; else set -- offstage offstage-cli offstage-node; fi
+            for program in "$@"; do
                 printf '#!/bin/sh\nfor word in %s "$@"; do printf "%%s\\n" "$word"; done\nexit ${PROGRAM_STATUS:-0}\n' \
-                    "$program" > "$2/bin/$program"
-                chmod +x "$2/bin/$program"
+                    "$program" > "$bin/$program"
+                chmod +x "$bin/$program"
             done
         )");
         fake("ctest", "echo '100% tests passed, 0 tests failed out of 1'\nexit ${CTEST_STATUS:-0}\n");
         m_environment.insert(QStringLiteral("PATH"), bin(QString()));
         m_environment.insert(QStringLiteral("HOME"), m_directory.filePath(QStringLiteral("home")));
         m_environment.insert(QStringLiteral("CALLS"), m_directory.filePath(QStringLiteral("calls")));
+        m_environment.insert(QStringLiteral("OFFSTAGE_SYSTEM_ROOT"), m_directory.filePath(QStringLiteral("system")));
+        write(system(QStringLiteral("proc/cpuinfo")), "processor\t: 0\nflags\t\t: fpu fma f16c avx2 rdseed\n");
     }
+
+    // A file of the machine's own: /proc/..., /dev/...
+    QString system(const QString& path) const { return m_directory.filePath(QStringLiteral("system/") + path); }
 
     QString tree(const QString& path) const { return m_directory.filePath(QStringLiteral("my tree/") + path); }
     QString bin(const QString& name) const { return m_directory.filePath(QStringLiteral("bin/") + name); }
     QString home() const { return m_directory.filePath(QStringLiteral("home")); }
 
     static void write(const QString& path, const QByteArray& text) {
+        QVERIFY(QDir().mkpath(QFileInfo(path).path()));
         QFile file(path);
         QVERIFY(file.open(QFile::WriteOnly | QFile::Truncate));
         file.write(text);
@@ -157,7 +164,14 @@ class TestInstaller : public QObject {
     void optionsOfTheCommandLine_arePassedOn_data();
     void optionsOfTheCommandLine_arePassedOn();
     void secondStart_asksNobody();
-    void node_isBuiltAndGetsWhatFollows();
+    void start_buildsWhatItNeeds_data();
+    void start_buildsWhatItNeeds();
+    void node_getsWhatFollows();
+    void computerChanged_buildsAgain_data();
+    void computerChanged_buildsAgain();
+    void testsBuilt_programsHaveAllThatTheyHave();
+    void cuda_onlyForTheGpuThatIsThere_data();
+    void cuda_onlyForTheGpuThatIsThere();
     void sourceChanged_buildsAgain_data();
     void sourceChanged_buildsAgain();
     void memoryOfGroups_isCounted_data();
@@ -316,28 +330,123 @@ void TestInstaller::optionsOfTheCommandLine_arePassedOn() {
 void TestInstaller::secondStart_asksNobody() {
     Machine machine;
     machine.install_all_but({});
-    QCOMPARE(machine.start("run", {}).code, 0);
+    const QStringList arguments{QStringLiteral("--window"), QStringLiteral("synthetic:fine?layers=2")};
+    QCOMPARE(machine.start("run", arguments).code, 0);
     QVERIFY(machine.called("cmake"));
-    const Outcome second =
-        machine.start("run", {QStringLiteral("--window"), QStringLiteral("synthetic:fine?layers=2")});
+    const Outcome second = machine.start("run", arguments);
     QCOMPARE(second.code, 0);
     QCOMPARE(words(second.out), QStringList({QStringLiteral("offstage"), QStringLiteral("synthetic:fine?layers=2")}));
     QCOMPARE(second.err, QString());
     QCOMPARE(machine.calls(), QStringList());
+    // The terminal's program was built with the window.
+    QCOMPARE(machine.start("run", {QStringLiteral("--terminal")}).code, 0);
+    QCOMPARE(machine.calls(), QStringList());
 }
 
-void TestInstaller::node_isBuiltAndGetsWhatFollows() {
+void TestInstaller::start_buildsWhatItNeeds_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("targets");
+    QTest::newRow("window") << QStringList{QStringLiteral("--window")} << "offstage offstage-cli";
+    QTest::newRow("terminal") << QStringList{QStringLiteral("--terminal")} << "offstage-cli";
+    QTest::newRow("no display") << QStringList() << "offstage-cli";
+    QTest::newRow("prompt") << QStringList{QStringLiteral("--prompt=Hello")} << "offstage-cli";
+    QTest::newRow("node") << QStringList{QStringLiteral("--node")} << "offstage-node";
+}
+
+void TestInstaller::start_buildsWhatItNeeds() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, targets);
+    Machine machine;
+    machine.install_all_but({});
+    const Outcome outcome = machine.start("run", arguments);
+    QVERIFY2(outcome.code == 0, qPrintable(outcome.err));
+    const QStringList calls = machine.calls().filter(QRegularExpression(QStringLiteral("^cmake ")));
+    QCOMPARE(calls.size(), 2);
+    QCOMPARE(calls[0], QStringLiteral("cmake --preset release -DOFFSTAGE_INSTRUCTION_SETS=native -DOFFSTAGE_CUDA=OFF"));
+    QVERIFY2(calls[1].endsWith(QStringLiteral(" --target ") + targets), qPrintable(calls[1]));
+    QCOMPARE(machine.start("run", arguments).code, 0);
+    QCOMPARE(machine.calls(), QStringList());
+}
+
+void TestInstaller::node_getsWhatFollows() {
+    Machine machine;
+    machine.install_all_but({});
+    const QStringList options{QStringLiteral("--model"), QStringLiteral("my model"), QStringLiteral("--prompt")};
+    const Outcome started = machine.start("run", QStringList{QStringLiteral("--node")} + options);
+    QCOMPARE(words(started.out), QStringList{QStringLiteral("offstage-node")} + options);
+}
+
+// A disk that was moved to another computer, a GPU that was built in: what is compiled for one computer is compiled
+// again for the next.
+void TestInstaller::computerChanged_buildsAgain_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<bool>("builds");
+    QTest::newRow("an older processor") << "proc/cpuinfo" << QByteArray("flags : fpu sse2\n") << true;
+    QTest::newRow("a newer processor") << "proc/cpuinfo"
+                                       << QByteArray("flags : fma f16c avx2 avx512f avx512bw avx512dq avx512vl\n")
+                                       << true;
+    QTest::newRow("a flag of no interest") << "proc/cpuinfo" << QByteArray("flags : fma f16c avx2 smap\n") << false;
+    QTest::newRow("another core first") << "proc/cpuinfo"
+                                        << QByteArray("processor\t: 1\nflags\t\t: fpu fma f16c avx2 rdseed\n") << false;
+    QTest::newRow("a GPU") << "dev/nvidia0" << QByteArray() << true;
+    QTest::newRow("the second GPU alone, in a container") << "dev/nvidia1" << QByteArray() << true;
+    QTest::newRow("a GPU's control device alone") << "dev/nvidiactl" << QByteArray() << false;
+}
+
+void TestInstaller::computerChanged_buildsAgain() {
+    QFETCH(QString, file);
+    QFETCH(QByteArray, text);
+    QFETCH(bool, builds);
     Machine machine;
     machine.install_all_but({});
     QCOMPARE(machine.start("run", {}).code, 0);
     QVERIFY(machine.called("cmake"));
-    // Also where the programs that it does not need are there already.
-    const QStringList told{QStringLiteral("--model"), QStringLiteral("my model"), QStringLiteral("--prompt")};
-    const Outcome started = machine.start("run", QStringList{QStringLiteral("--node")} + told);
-    QCOMPARE(words(started.out), QStringList{QStringLiteral("offstage-node")} + told);
-    QVERIFY(machine.called("cmake"));
+    Machine::write(machine.system(file), text);
+    QCOMPARE(machine.start("run", {}).code, 0);
+    QCOMPARE(machine.called("cmake"), builds);
+    QCOMPARE(machine.start("run", {}).code, 0);
+    QCOMPARE(machine.calls(), QStringList());
+}
+
+void TestInstaller::testsBuilt_programsHaveAllThatTheyHave() {
+    const QString all =
+        QStringLiteral("cmake --preset release -DOFFSTAGE_INSTRUCTION_SETS=usable -DOFFSTAGE_CUDA=AUTO");
+    Machine machine;
+    machine.install_all_but({});
+    QCOMPARE(machine.start("test", {}).code, 0);
+    QVERIFY(machine.calls().contains(all));
     QCOMPARE(machine.start("run", {QStringLiteral("--window")}).code, 0);
     QCOMPARE(machine.calls(), QStringList());
+    // What is built in that folder from then on is built alike.
+    QFile::remove(machine.tree(QStringLiteral("build/release/bin/offstage-cli")));
+    QCOMPARE(machine.start("run", {}).code, 0);
+    QVERIFY(machine.calls().contains(all));
+}
+
+void TestInstaller::cuda_onlyForTheGpuThatIsThere_data() {
+    QTest::addColumn<QStringList>("files");
+    QTest::addColumn<bool>("cuda");
+    QTest::newRow("no GPU") << QStringList() << false;
+    QTest::newRow("a GPU") << QStringList{QStringLiteral("dev/nvidia0")} << true;
+    QTest::newRow("Windows' subsystem") << QStringList{QStringLiteral("dev/dxg"),
+                                                       QStringLiteral("usr/lib/wsl/lib/libcuda.so.1")}
+                                        << true;
+    QTest::newRow("Windows' subsystem, no CUDA") << QStringList{QStringLiteral("dev/dxg")} << false;
+}
+
+void TestInstaller::cuda_onlyForTheGpuThatIsThere() {
+    QFETCH(QStringList, files);
+    QFETCH(bool, cuda);
+    Machine machine;
+    machine.install_all_but({});
+    for (const QString& file : files) Machine::write(machine.system(file), "");
+    QCOMPARE(machine.start("run", {}).code, 0);
+    const QString configured = machine.calls().filter(QStringLiteral("--preset")).join(' ');
+    QCOMPARE(configured.contains(QStringLiteral("-DOFFSTAGE_CUDA=AUTO")), cuda);
+    QCOMPARE(configured.contains(QStringLiteral("-DOFFSTAGE_CUDA=OFF")), !cuda);
+    // Not the flags of a build before the GPU came.
+    QCOMPARE(configured.contains(QStringLiteral("-DCMAKE_CUDA_ARCHITECTURES=native -DCMAKE_CUDA_FLAGS=")), cuda);
 }
 
 void TestInstaller::sourceChanged_buildsAgain_data() {
@@ -418,7 +527,6 @@ void TestInstaller::memoryOfGroups_isCounted() {
     Machine machine;
     for (auto file = files.begin(); file != files.end(); ++file) {
         const QString path = machine.home() + QStringLiteral("/system/") + file.key();
-        QVERIFY(QDir().mkpath(QFileInfo(path).path()));
         Machine::write(path, file.value().toUtf8());
     }
     Machine::write(machine.tree(QStringLiteral("installer/room")),
@@ -436,10 +544,10 @@ void TestInstaller::treeMoved_configuresAfresh() {
     QCOMPARE(machine.start("run", {}).code, 0);
     Machine::write(machine.tree(QStringLiteral("build/release/CMakeCache.txt")),
                    "CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n");
-    Machine::write(machine.tree(QStringLiteral("build/release/installer.stamp")), "/elsewhere\n");
+    Machine::write(machine.tree(QStringLiteral("build/release/offstage-cli.stamp")), "/elsewhere\n");
     machine.calls();
     QCOMPARE(machine.start("run", {}).code, 0);
-    QVERIFY(machine.calls().contains(QStringLiteral("cmake --preset release --fresh")));
+    QVERIFY(machine.calls().filter(QStringLiteral("cmake --preset release --fresh")).size() == 1);
 }
 
 void TestInstaller::display_decides_data() {

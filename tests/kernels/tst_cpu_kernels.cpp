@@ -11,6 +11,7 @@
 #include <QTest>
 
 #include "expert_reference.h"
+#include "kernels/cpu/compiled_sets.h"
 #include "kernels/cpu_kernels.h"
 #include "test_buffer.h"
 #include "test_data.h"
@@ -56,6 +57,7 @@ class TestCpuKernels : public QObject {
 
   private slots:
     void best_table_is_available();
+    void sets_that_are_not_compiled_are_not_used();
     void matvec_matches_double_for_any_length_data() { add_set_type_rows(); }
     void matvec_matches_double_for_any_length();
     void matvec_multi_matches_double_for_any_tokens_data() { add_set_type_rows(); }
@@ -99,6 +101,32 @@ void TestCpuKernels::best_table_is_available() {
     } else {
         QCOMPARE(cpu_kernels().instruction_set, sets.back());
     }
+}
+
+void TestCpuKernels::sets_that_are_not_compiled_are_not_used() {
+    using enum InstructionSet;
+    using Sets = std::vector<InstructionSet>;
+    const CpuFeatures none;
+    const CpuFeatures zen2{.avx2 = true};
+    const CpuFeatures alder_lake{.avx2 = true, .avx_vnni = true};
+    const CpuFeatures skylake_x{.avx2 = true, .avx512 = true};
+    const CpuFeatures zen4{.avx2 = true, .avx512 = true, .avx512_vnni = true, .avx512_vbmi = true, .avx512_bf16 = true};
+    const char* const all =
+        "avx2 avx512 avx512_bf16 avx512_vbmi avx2_integer avx2_vnni_integer avx512_integer avx512_vnni_integer";
+    QCOMPARE(usable_sets(none, all), Sets({kScalar}));
+    QCOMPARE(usable_sets(zen2, all), Sets({kScalar, kAvx2}));
+    QCOMPARE(usable_sets(zen4, all), Sets({kScalar, kAvx2, kAvx512, kAvx512Bf16}));
+    // Compiled for a processor with AVX-512 alone, started on others.
+    const char* const of_zen4 = "avx512 avx512_bf16 avx512_vbmi avx512_vnni_integer";
+    QCOMPARE(usable_sets(zen4, of_zen4), Sets({kScalar, kAvx512, kAvx512Bf16}));
+    QCOMPARE(usable_sets(skylake_x, of_zen4), Sets({kScalar}));
+    QCOMPARE(usable_sets(zen2, of_zen4), Sets({kScalar}));
+    QCOMPARE(usable_sets(zen4, "avx512 avx512_integer"), Sets({kScalar, kAvx512}));
+    // And the same for AVX2.
+    QCOMPARE(usable_sets(alder_lake, "avx2 avx2_vnni_integer"), Sets({kScalar, kAvx2}));
+    QCOMPARE(usable_sets(zen2, "avx2 avx2_vnni_integer"), Sets({kScalar}));
+    QCOMPARE(usable_sets(zen4, "avx2 avx2_integer"), Sets({kScalar, kAvx2}));
+    QCOMPARE(usable_sets(zen4, ""), Sets({kScalar}));
 }
 
 void TestCpuKernels::matvec_matches_double_for_any_length() {
