@@ -157,10 +157,10 @@ class CudaContext {
     virtual void host_wait(CudaQueue queue, std::uint64_t ticket) = 0;
     // True after a failure as well.
     virtual bool has_happened(CudaQueue queue, std::uint64_t ticket) = 0;
-    // The time between two tickets of one queue that have happened; 0 where one is no
-    // longer known (only kTimedTickets are).
+    // The time between two tickets that have happened; 0 where one is no longer known
+    // (only kTimedTickets of each queue are).
     static constexpr std::uint64_t kTimedTickets = 1024;
-    virtual double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) = 0;
+    virtual double elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue end_queue, std::uint64_t end) = 0;
 
     // ---- sequences of operations that come again: see engine's Backend
     virtual void begin_repeated(std::int64_t place) = 0;

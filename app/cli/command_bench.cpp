@@ -9,6 +9,7 @@
 #include "app/read_option.h"
 #include "engine/device/host_buffer.h"
 #include "engine/eval/bench.h"
+#include "engine/eval/loading_report.h"
 #include "engine/print.h"
 
 namespace offstage::cli {
@@ -186,6 +187,7 @@ int run_bench(const BenchOptions& options) {
                      {"copied_bytes_per_token", r.copied_bytes_per_token},
                      {"copy_bytes_saved_per_token", r.copy_bytes_saved_per_token},
                      {"neuron_hit_rate", r.neuron_hit_rate},
+                     {"loading_per_token", engine::to_json(r.loading)},
                      {"compute", summary.compute},
                      {"compute_origin", summary.compute_origin},
                      {"device_compute", summary.device_compute},
@@ -220,6 +222,7 @@ int run_bench(const BenchOptions& options) {
     std::printf("decode %lld:  %8.2f tokens/s (%s), %s of weights read per token\n", decode, r.decode_tokens_per_s, how,
                 engine::format_bytes(r.active_weight_bytes_per_token).c_str());
     for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());
+    if (!cpu) std::printf("  of a token: %s\n", engine::to_text(r.loading).c_str());
     if (summary.theta > 0 && !cpu) {
         std::printf(
             "  neurons left out: %.0f %% active; %.2f experts per token copied without the others, %.0f %% of what "

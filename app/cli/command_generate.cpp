@@ -12,6 +12,7 @@
 #include "app/cli/reply_printer.h"
 #include "app/cli/standard_output.h"
 #include "app/cli/terminal_output.h"
+#include "engine/eval/loading_report.h"
 #include "engine/plan/plan.h"
 
 namespace offstage::cli {
@@ -93,6 +94,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"sparse_copies", device.sparse_copies},
         {"copy_bytes_saved", device.copy_bytes_saved},
         {"neuron_hit_rate", device.neuron_hit_rate},
+        {"loading", engine::to_json(device.loading)},
         {"expected_hit_rate", model.expected_hit_rate},
         {"ram_budget_bytes", now.ram.budget},
         {"ram_high_water_bytes", device.ram_high_water_bytes},

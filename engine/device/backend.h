@@ -169,8 +169,8 @@ class Backend {
     // Microseconds since some moment on the clock that this device's user sees: the
     // host's clock; for an emulated device the accounted time.
     virtual double now_us() = 0;
-    // The time between two events of one queue that have happened; 0 unless both are
-    // among the last kTimedEvents.
+    // The time between two events of either queue that have happened; 0 unless both are
+    // among the last kTimedEvents of their queues.
     static constexpr std::uint64_t kTimedEvents = 1024;
     virtual double elapsed_us(DeviceEvent begin, DeviceEvent end) = 0;
     // Runs CPU work of a step on the calling thread (and the compute pool). Returns its

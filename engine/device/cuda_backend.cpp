@@ -151,7 +151,7 @@ class CudaBackend final : public Backend {
 
     double now_us() override { return std::chrono::duration<double, std::micro>(Clock::now() - opened_).count(); }
     double elapsed_us(DeviceEvent begin, DeviceEvent end) override {
-        return begin.queue == end.queue ? context_->elapsed_us(queue_of(begin), begin.ticket, end.ticket) : 0;
+        return context_->elapsed_us(queue_of(begin), begin.ticket, queue_of(end), end.ticket);
     }
     void begin_repeated(std::int64_t place) override { context_->begin_repeated(place); }
     void end_repeated() override {

@@ -94,6 +94,7 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     event.copy_us = static_cast<float>(times.copy_us);
     event.cpu_us = static_cast<float>(times.cpu_us);
     event.layer_us = static_cast<float>(times.layer_us);
+    event.loading = times.loading;
     event.predicted_gpu_us = static_cast<float>(schedule.gpu_us);
     event.predicted_copy_us = static_cast<float>(schedule.copy_us);
     event.predicted_cpu_us = static_cast<float>(schedule.cpu_us);

@@ -26,6 +26,7 @@ struct LayerTimes {
     double attention_us = 0;
     double gpu_us = 0, copy_us = 0, cpu_us = 0;
     double layer_us = 0;
+    LoadingTimes loading;
     std::uint64_t bytes_copied = 0;
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;            // as in LayerEvent
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent

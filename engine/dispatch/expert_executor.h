@@ -10,6 +10,7 @@
 #include "engine/device/cpu_operations.h"
 #include "engine/dispatch/host_inputs.h"
 #include "engine/dispatch/routed_rows.h"
+#include "engine/experts/loading_overlap.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/expert_thetas.h"
 
@@ -32,8 +33,10 @@ struct LayerWork {
     std::vector<Groups> groups_of;      // each executor's, by Way
     std::vector<Span> device_times;     // the device's experts
     double cpu_us = 0;                  // the CPU's
-    ExpertThetas thetas;                // kernels::ExpertSpec::theta of each
-    std::uint64_t skipped_bytes = 0;    // by the CPU's experts, for the CPU
+    // The CPU's by Backend::now_us(), where the device is another one.
+    std::vector<LoadingOverlap::Span> host_times;
+    ExpertThetas thetas;              // kernels::ExpertSpec::theta of each
+    std::uint64_t skipped_bytes = 0;  // by the CPU's experts, for the CPU
     // The share of an expert's neurons that 1 .. kFewTokens rows are expected to need
     // (CostModel::active_share).
     std::array<double, CpuOperations::kFewTokens> active_shares = {};

@@ -94,10 +94,15 @@ void HostExecutor::run_calls(LayerWork& work, const float* inputs) {
     }
     const std::uint64_t skipped = operations_.neurons().skipped_bytes;
     bool computed = false;
-    work.cpu_us += device_.run_on_host(amounts_, [&] {
+    const double us = device_.run_on_host(amounts_, [&] {
         computed = true;
         operations_.experts(calls_, inputs, work.rows.host_row_token(), work.rows.outputs().host());
     });
+    work.cpu_us += us;
+    if (!device_.shares_host_memory()) {
+        const double now_us = device_.now_us();
+        work.host_times.push_back({now_us - us, now_us});
+    }
     // A dry run uses the expected amount.
     work.skipped_bytes +=
         computed ? operations_.neurons().skipped_bytes - skipped : static_cast<std::uint64_t>(left_out);

@@ -177,6 +177,7 @@ class Bench {
         result.copied_bytes_per_token = static_cast<double>(decoded_.bytes_copied) / n_decoded;
         result.copy_bytes_saved_per_token = static_cast<double>(decoded_.copy_bytes_saved) / n_decoded;
         result.neuron_hit_rate = decoded_.neuron_hit_rate();
+        result.loading = decoded_.loading.times(1 / n_decoded);
         result.prefill = prefill_rate(result);
         if (result.prefill.fraction > 1) {  // other work came between when the peaks were measured
             measure_peaks(result);
@@ -410,6 +411,8 @@ class Bench {
         decoded_.copy_bytes_saved += end.copy_bytes_saved - begin.copy_bytes_saved;
         decoded_.needed_neurons += end.needed_neurons - begin.needed_neurons;
         decoded_.held_neurons += end.held_neurons - begin.held_neurons;
+        decoded_.loading += end.loading;
+        decoded_.loading -= begin.loading;
         const double per_ns = 1e-3 / taken_us;
         return {1e6 * static_cast<double>(request_.decode_tokens) / taken_us,
                 {read.device * per_ns, read.host * per_ns, read.copied * 1e-3 / copying_us, read.disk * per_ns,

@@ -11,7 +11,12 @@ using Queue = DeviceEvent::Queue;
 
 ExpertMover::ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& operations,
                          const CostModel& cost)
-    : grid_(grid), experts_(experts), device_(device), cost_(cost), sparse_(device, operations, cost) {}
+    : grid_(grid),
+      experts_(experts),
+      device_(device),
+      cost_(cost),
+      sparse_(device, operations, cost),
+      overlap_(device) {}
 
 ExpertMover::~ExpertMover() {
     experts_.set_cache_policy(nullptr);
@@ -34,6 +39,7 @@ void ExpertMover::begin_step(bool prefill, std::int64_t n_tokens, bool last, std
     if (neurons_) neurons_->begin_step();
     experts_.staging().forget_speculation();
     experts_.staging().read_prompt(prefill);
+    overlap_.begin_step();
 }
 
 void ExpertMover::add_attention(double us) {
@@ -207,7 +213,7 @@ std::optional<DeviceEvent> ExpertMover::copy_on_demand(Demanded& demanded, const
     const std::uint64_t held_bytes = as_size(n_held) * layout.neuron_bytes();
     std::optional<DeviceEvent> end = slot.copied;
     if (layout.ffn_dim > 0) {
-        end = device_.copy_weights(slot.memory.data + held_bytes, gathered->expert.data, as_size(bytes), slot.free);
+        end = copy_timed(slot.memory.data + held_bytes, gathered->expert.data, as_size(bytes), slot.free);
         if (!end.has_value()) return end;
         sparse_.copied(gathered->buffer, *end);
     }
@@ -283,8 +289,8 @@ bool ExpertMover::copy_to_cache(Demanded& demanded) {
     entry = neurons_->room(demanded.expert, format, n_there + layout.ffn_dim, neuron_bytes);
     std::optional<DeviceEvent> end = entry != nullptr ? std::optional(entry->copied) : std::nullopt;
     if (entry != nullptr && layout.ffn_dim > 0) {
-        end = device_.copy_weights(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data, layout.bytes(),
-                                   neurons_->after());
+        end = copy_timed(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data, layout.bytes(),
+                         neurons_->after());
     }
     if (!end.has_value()) {
         sparse_.take_back();
@@ -326,8 +332,8 @@ bool ExpertMover::copy_unasked_to_cache(std::size_t expert, const SparseCopies::
     if (entry == nullptr) return false;
     neurons_->set_guessed(*entry);
     if (layout.ffn_dim == 0) return true;  // all there
-    const auto end = device_.copy_weights(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data,
-                                          layout.bytes(), neurons_->after());
+    const auto end = copy_timed(entry->data + as_size(n_there) * neuron_bytes, gathered->expert.data, layout.bytes(),
+                                neurons_->after());
     if (!end.has_value()) return false;
     sparse_.copied(gathered->buffer, *end);
     experts_.hold(key.layer, key.expert, *end);
@@ -337,9 +343,16 @@ bool ExpertMover::copy_unasked_to_cache(std::size_t expert, const SparseCopies::
     return true;
 }
 
+std::optional<DeviceEvent> ExpertMover::copy_timed(void* to, const void* from, std::size_t bytes, DeviceEvent after) {
+    const DeviceEvent submitted = device_.record(Queue::kCopy);
+    const auto end = device_.copy_weights(to, from, bytes, after);
+    if (end.has_value()) overlap_.add_copy(submitted, after, *end);
+    return end;
+}
+
 std::optional<DeviceEvent> ExpertMover::copy(std::size_t expert, const std::byte* from, Staging::Slot& slot) {
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(expert));
-    const auto whole = device_.copy_weights(slot.memory.data, from, as_size(bytes), slot.free);
+    const auto whole = copy_timed(slot.memory.data, from, as_size(bytes), slot.free);
     if (!whole.has_value()) return whole;
     const ExpertKey key = experts_.key(expert);
     experts_.hold(key.layer, key.expert, *whole);
@@ -364,7 +377,7 @@ bool ExpertMover::copy_unasked(std::size_t expert, std::optional<std::size_t> fr
     const auto gathered = rows.n_rows > 0 ? sparse_.gather(experts_.key(expert), in_ram, format, rows) : std::nullopt;
     if (gathered.has_value()) {
         const std::uint64_t bytes = gathered->expert.layout.bytes();
-        const auto end = device_.copy_weights(slot.memory.data, gathered->expert.data, as_size(bytes), slot.free);
+        const auto end = copy_timed(slot.memory.data, gathered->expert.data, as_size(bytes), slot.free);
         if (!end.has_value()) return false;
         sparse_.copied(gathered->buffer, *end);
         slot.content = -1;

@@ -11,6 +11,7 @@
 #include "engine/device/backend.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/experts/expert_store.h"
+#include "engine/experts/loading_overlap.h"
 #include "engine/experts/neuron_cache.h"
 #include "engine/experts/sparse_copies.h"
 #include "engine/model/model_spec.h"
@@ -135,6 +136,8 @@ class ExpertMover {
         bool copied_on_demand = false;
     };
     const Moves& moves() const { return moves_; }
+    // Measures what is computed beside the copies.
+    LoadingOverlap& overlap() { return overlap_; }
 
     // Totals for reading prompts so far.
     struct PromptCopies {
@@ -163,6 +166,7 @@ class ExpertMover {
     };
 
     kernels::ExpertView staged(const Staging::Slot& slot, std::size_t expert) const;
+    std::optional<DeviceEvent> copy_timed(void* to, const void* from, std::size_t bytes, DeviceEvent after);
     std::optional<DeviceEvent> copy(std::size_t expert, const std::byte* from, Staging::Slot& slot);
     std::optional<DeviceEvent> copy_on_demand(Demanded& demanded, const kernels::ExpertView& from, Staging::Slot& slot);
     bool comes_into_cache(std::size_t expert) const;
@@ -200,6 +204,7 @@ class ExpertMover {
     std::int64_t layer_ = 0;
     Moves moves_;
     SparseCopies sparse_;
+    LoadingOverlap overlap_;
     SparseCopies::Rows rows_;           // of the requested copy
     std::vector<std::int32_t> called_;  // experts of this layer
     std::vector<Demanded> demanded_;

@@ -50,6 +50,7 @@ void AnswerRecord::report(DeviceReport& report) const {
     report.sparse_copies = totals.sparse_copies;
     report.copy_bytes_saved = totals.copy_bytes_saved;
     report.neuron_hit_rate = totals.neuron_hit_rate();
+    report.loading = totals.loading;
     if (totals.steps_us > 0) {
         report.dispatch_overhead = model_->dispatcher().recorder().overhead_us() / totals.steps_us;
         report.decision_overhead = model_->dispatcher().deciding_us() / totals.steps_us;

@@ -15,6 +15,7 @@
 #include "engine/run/replan.h"
 #include "engine/run/sampler_settings.h"
 #include "engine/run/token_choice.h"
+#include "engine/telemetry/layer_event.h"
 #include "engine/text/chat_template.h"
 
 namespace offstage::engine {
@@ -88,6 +89,7 @@ struct DeviceReport {
     // that this saved on the bus.
     std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;
     double neuron_hit_rate = 0;  // of the needed neurons, the share that was already on the device
+    LoadingTimes loading;        // of all generated tokens
     // Shares of the steps' time by the device's clock, so that on an emulated device a
     // measured time is divided by an accounted one: recording layers and choosing which
     // copies stay, and deciding where experts run.

@@ -101,7 +101,8 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     compute_ahead(layer, shared, step, sum);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // after a failed copy the choice may be garbage: it must not be used as an index
-    read_fetched(true);         // those before have ended: their times can be read
+    const double routed_seen_us = device_.shares_host_memory() ? 0 : device_.now_us();
+    read_fetched(true);  // those before have ended: their times can be read
     const auto recorded = Clock::now();
     experts_.places().poll();
 
@@ -131,9 +132,8 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     clear_wanted(step, sum);
     rows_.combine(sum);
     pending_.layer = static_cast<std::int32_t>(layer);
-    pending_.begin = last_end_;
-    pending_.routed = routed;
-    pending_.end = last_end_ = device_.record(Queue::kCompute);
+    pending_.events = {last_end_, routed, device_.record(Queue::kCompute), shared_end_, routed_seen_us};
+    last_end_ = pending_.events.end;
     pending_.active = true;
     const auto submitted = Clock::now();
     mover_.finish_layer(rows_.loads(), schedule.assignments);
@@ -180,8 +180,10 @@ void MoeLayer::compute_ahead(std::int64_t layer, const NetworkModule& shared, co
     if (looks_up_) residents_->upload(layer);
     if (repeats()) device_.begin_repeated(place_ahead(layer));
     compute_shared(shared, step, sum);
+    shared_end_ = {};
+    if (looks_up_ || (shared && !device_.shares_host_memory())) shared_end_ = device_.record(Queue::kCompute);
     if (looks_up_) {
-        looking_up_.begin = device_.record(Queue::kCompute);
+        looking_up_.begin = shared_end_;
         residents_->compute(layer, rows_.chosen(), step.normalised, rows_.outputs().device());
         looking_up_.end = device_.record(Queue::kCompute);
     }
@@ -210,17 +212,18 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     n_guesses_ = 0;
     device_.route(router.spec, router.arrays, router.input(step), 1, grid_.hidden_dim, residents_->chosen(layer),
                   rows_.weights());
-    unread.begin = last_end_;
-    unread.routed = device_.record(Queue::kCompute);
+    unread.events.begin = last_end_;
+    unread.events.routed = device_.record(Queue::kCompute);
     compute_shared(shared, step, sum);
     residents_->upload(layer);
     unread.experts.begin = device_.record(Queue::kCompute);
+    unread.events.shared_end = shared ? unread.experts.begin : DeviceEvent{};
     residents_->compute(layer, residents_->chosen(layer), step.normalised, rows_.outputs().device());
     unread.experts.end = device_.record(Queue::kCompute);
     clear_wanted(step, sum);
     device_.combine(rows_.outputs().device(), residents_->row_of(), rows_.weights(), 1, grid_.n_active,
                     grid_.hidden_dim, sum);
-    unread.end = last_end_ = device_.record(Queue::kCompute);
+    unread.events.end = last_end_ = device_.record(Queue::kCompute);
     ++n_unread_;
     if (n_unread_ - n_read_ >= kMostUnread) device_.host_wait(last_end_);
     // Between two fetches the host requests nothing from the device, so that these
@@ -247,7 +250,7 @@ void MoeLayer::read_fetched(bool all) {
     const auto begin = Clock::now();
     const double deciding_us = dispatcher_.deciding_us();
     const auto is_there = [&](DeviceEvent event) { return all || (device_.has_happened(event) && device_.ok()); };
-    if (pending_.active && is_there(pending_.end)) record_layer();
+    if (pending_.active && is_there(pending_.events.end)) record_layer();
     while (!pending_.active && n_read_ < n_fetched_ && is_there(unread_[n_read_].fetched)) {
         read_choice(unread_[n_read_++]);
     }
@@ -271,11 +274,7 @@ void MoeLayer::read_choice(const Unread& unread) {
         dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_, unread.layer);
     dispatcher_.add_deciding(microseconds(begin, Clock::now()));
     mover_.add_calls(unread.layer, rows_.loads());
-    LayerTimes times;
-    times.attention_us = device_.elapsed_us(unread.begin, unread.routed);
-    mover_.add_attention(times.attention_us);
-    times.layer_us = device_.elapsed_us(unread.routed, unread.end);
-    times.gpu_us = device_.elapsed_us(unread.experts.begin, unread.experts.end);
+    LayerTimes times = measure(unread.events, {&unread.experts, 1}, {});
     times.device_read_bytes = schedule.assignments.size() * experts_.expert_bytes(unread.format);
     dispatcher_.finish_layer(static_cast<std::int32_t>(unread.layer), schedule, times);
 }
@@ -382,6 +381,7 @@ void MoeLayer::execute(Schedule& schedule) {
     work_.assignments = schedule.assignments;
     begin_disk_reads(schedule);
     work_.device_times.clear();
+    work_.host_times.clear();
     work_.cpu_us = 0;
     work_.skipped_bytes = 0;
     mover_.begin_layer(work_.layer, schedule.assignments);  // copies first: they take longest
@@ -471,14 +471,33 @@ void MoeLayer::finish() {
     finished_ = true;
 }
 
+// The layer must have ended.
+LayerTimes MoeLayer::measure(const Events& events, std::span<const LayerWork::Span> device,
+                             std::span<const LoadingOverlap::Span> host) {
+    const auto at_us = [&](DeviceEvent event) { return device_.elapsed_us(events.begin, event); };
+    LayerTimes times;
+    times.attention_us = at_us(events.routed);
+    mover_.add_attention(times.attention_us);
+    const double end_us = at_us(events.end);
+    times.layer_us = end_us - times.attention_us;
+    device_spans_.clear();
+    for (const LayerWork::Span& span : device) {
+        const double begin_us = at_us(span.begin);
+        if (begin_us <= 0) continue;  // no longer known
+        device_spans_.push_back({begin_us, at_us(span.end)});
+        times.gpu_us += device_spans_.back().end_us - begin_us;
+    }
+    if (device_.shares_host_memory()) return times;
+    if (events.shared_end.ticket > 0) device_spans_.push_back({times.attention_us, at_us(events.shared_end)});
+    times.loading = mover_.overlap().measure({events.begin, times.attention_us, end_us, events.routed_seen_us},
+                                             device_spans_, host);
+    return times;
+}
+
 void MoeLayer::record_layer() {
     if (!pending_.active) return;
     pending_.active = false;
-    LayerTimes times;
-    times.attention_us = device_.elapsed_us(pending_.begin, pending_.routed);
-    mover_.add_attention(times.attention_us);
-    times.layer_us = device_.elapsed_us(pending_.routed, pending_.end);
-    for (const LayerWork::Span& span : work_.device_times) times.gpu_us += device_.elapsed_us(span.begin, span.end);
+    LayerTimes times = measure(pending_.events, work_.device_times, work_.host_times);
     const ExpertMover::Moves& moves = pending_.moves;
     if (moves.copied_on_demand) times.copy_us = device_.elapsed_us(moves.first_copy, moves.last_copy);
     times.cpu_us = work_.cpu_us;

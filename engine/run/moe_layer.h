@@ -97,11 +97,18 @@ class MoeLayer {
     HabitCounter& habits() { return habits_; }
 
   private:
+    // Points of a layer in the compute queue.
+    struct Events {
+        DeviceEvent begin, routed, end;
+        DeviceEvent shared_end;     // of the shared experts, which follow `routed`; without any: long past
+        double routed_seen_us = 0;  // LoadingOverlap::Layer; where the CPU may compute
+    };
+
     // A layer whose times are read once it has ended.
     struct Pending {
         bool active = false;
         std::int32_t layer = 0;
-        DeviceEvent begin, routed, end;
+        Events events;
         ExpertMover::Moves moves;
         Schedule schedule;
         kernels::NeuronCounts neurons;
@@ -114,7 +121,7 @@ class MoeLayer {
         kernels::WeightType format = kernels::WeightType::kBf16;  // of its experts
         std::vector<std::int32_t> expected;                       // the guesses for it
         std::int32_t* routing = nullptr;                          // the destination of the choice
-        DeviceEvent begin, routed, end;
+        Events events;
         LayerWork::Span experts;
         DeviceEvent fetched;  // the choice is on the host, once fetched
     };
@@ -142,6 +149,8 @@ class MoeLayer {
     void execute(Schedule& schedule);
     void take_over(std::size_t first);
     void record_layer();
+    LayerTimes measure(const Events& events, std::span<const LayerWork::Span> device,
+                       std::span<const LoadingOverlap::Span> host);
 
     const ExpertGrid& grid_;
     ExpertStore& experts_;
@@ -192,7 +201,9 @@ class MoeLayer {
     // those of its schedule.
     bool looks_up_ = false;
     LayerWork::Span looking_up_;
+    DeviceEvent shared_end_;  // as in Events
     std::vector<std::uint8_t> looked_up_;
+    std::vector<LoadingOverlap::Span> device_spans_;  // room for measure()
 };
 
 }  // namespace offstage::engine

@@ -6,6 +6,27 @@
 
 namespace offstage::engine {
 
+// How loading and computing share a token's time, as in table 3 of CORM: it takes loading_us
+// + computing_us - overlap_us, and idle time. Measured; all 0 where the device is the CPU.
+struct LoadingTimes {
+    double loading_us = 0;    // experts' weights are being copied to the device, on demand or on a guess
+    double computing_us = 0;  // the device computes attention or experts, or the CPU experts, or both
+    double overlap_us = 0;    // loading and computing at once
+    LoadingTimes& operator+=(const LoadingTimes& other) {
+        loading_us += other.loading_us;
+        computing_us += other.computing_us;
+        overlap_us += other.overlap_us;
+        return *this;
+    }
+    LoadingTimes& operator-=(const LoadingTimes& other) { return *this += other.times(-1); }
+    LoadingTimes times(double factor) const {
+        return {factor * loading_us, factor * computing_us, factor * overlap_us};
+    }
+    // The share of the computing that is hidden behind loading (CORM's figure), and the reverse.
+    double hidden_computing() const { return computing_us > 0 ? overlap_us / computing_us : 0; }
+    double hidden_loading() const { return loading_us > 0 ? overlap_us / loading_us : 0; }
+};
+
 // One layer in one step.
 struct LayerEvent {
     std::uint64_t step = 0;  // counted since the model was loaded
@@ -18,6 +39,7 @@ struct LayerEvent {
     float attention_us = 0;                     // from the layer's begin to the router's answer
     float gpu_us = 0, copy_us = 0, cpu_us = 0;  // each side's work
     float layer_us = 0;                         // the experts' part, all sides
+    LoadingTimes loading;                       // in the layer's time: attention and the experts' part
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
     std::uint64_t bytes_copied = 0;  // weights
     // Bytes of the computed experts, in their present formats: on the accelerator, on the
@@ -84,6 +106,7 @@ struct DispatchTotals {
     std::uint64_t sparse_copies = 0, copy_bytes_saved = 0;     // as in LayerEvent
     std::uint64_t needed_neurons = 0, held_neurons = 0;        // as in LayerEvent
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
+    LoadingTimes loading;  // of decode steps
     DispatchTotals& operator+=(const DispatchTotals& other);
     // Share of the needed neurons that the device had already; 0 if none were needed.
     double neuron_hit_rate() const {

@@ -30,11 +30,12 @@ DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
     cpu_us += other.cpu_us;
     layers_us += other.layers_us;
     attention_us += other.attention_us;
+    loading += other.loading;
     steps_us += other.steps_us;
     return *this;
 }
 
-// 5.5 MB of room, which are touched as they fill: opening a model does not wait for them.
+// 6 MB of room, which are touched as they fill: opening a model does not wait for them.
 Recorder::Recorder() {
     events_.reserve(kEvents);
     assignments_.reserve(kAssignments);
@@ -99,6 +100,7 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
     sums.cpu_us = static_cast<double>(event.cpu_us);
     sums.layers_us = static_cast<double>(event.layer_us);
     sums.attention_us = static_cast<double>(event.attention_us);
+    if (event.is_prefill == 0) sums.loading = event.loading;
     totals_ += sums;
 }
 

@@ -146,7 +146,7 @@ class Context final : public CudaContext {
     void wait(CudaQueue queue, std::uint64_t ticket) override;
     void host_wait(CudaQueue queue, std::uint64_t ticket) override;
     bool has_happened(CudaQueue queue, std::uint64_t ticket) override;
-    double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) override;
+    double elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue end_queue, std::uint64_t end) override;
 
     void begin_repeated(std::int64_t place) override;
     void end_repeated() override;
@@ -572,11 +572,11 @@ bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
     return true;
 }
 
-double Context::elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) {
-    const EventRing& points = ring(queue);
-    const cudaEvent_t from = points.timed(begin);
-    const cudaEvent_t to = points.timed(end);
-    if (from == nullptr || to == nullptr || is_kept(queue, end) || !use_device()) return 0;
+double Context::elapsed_us(CudaQueue begin_queue, std::uint64_t begin, CudaQueue end_queue, std::uint64_t end) {
+    const cudaEvent_t from = ring(begin_queue).timed(begin);
+    const cudaEvent_t to = ring(end_queue).timed(end);
+    if (from == nullptr || to == nullptr) return 0;
+    if (is_kept(begin_queue, begin) || is_kept(end_queue, end) || !use_device()) return 0;
     float ms = 0.0f;
     if (cudaEventElapsedTime(&ms, from, to) != cudaSuccess) {
         (void)cudaGetLastError();

@@ -5647,6 +5647,26 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>neurons hit: %1</source>
         <translation>Neuronen getroffen: %1</translation>
     </message>
+    <message>
+        <source>Layer whose experts are shown over tokens</source>
+        <translation>Schicht, deren Experten über den Tokens gezeigt werden</translation>
+    </message>
+    <message>
+        <source>Experts over tokens</source>
+        <translation>Experten über den Tokens</translation>
+    </message>
+    <message>
+        <source>Which experts of the layer each of the latest %1 steps called, and where they ran: one column for each token of an answer, one for a prompt. A click selects the token.</source>
+        <translation>Welche Experten der Schicht jeder der letzten %1 Schritte gerufen hat und wo sie liefen: eine Spalte für jedes Token einer Antwort, eine für einen Prompt. Ein Klick wählt das Token aus.</translation>
+    </message>
+    <message>
+        <source>Write a prompt to see which experts its tokens call.</source>
+        <translation>Einen Prompt schreiben, um zu sehen, welche Experten seine Tokens rufen.</translation>
+    </message>
+    <message>
+        <source>Layer %1</source>
+        <translation>Schicht %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ChatController</name>
@@ -6280,6 +6300,32 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>%1 was computed by another machine, which holds it.</source>
         <translation>%1 wurde von einem anderen Computer berechnet, der ihn hält.</translation>
     </message>
+    <message>
+        <source>How much of the computing was hidden behind loading</source>
+        <translation>Wie viel vom Rechnen hinter dem Laden verborgen war</translation>
+    </message>
+    <message>
+        <source>Of the tokens that the bars are of, in the mean. Loading: the copy engine brings experts to the device, asked for or guessed.
+Computing: the device computes attention or experts, or the CPU experts, or both. What both share is hidden: a token takes
+loading and computing less that time, as in CORM&apos;s table 3. Measured by the device&apos;s events and the host&apos;s clock.</source>
+        <translation>Im Mittel über die Tokens, die die Balken zeigen. Laden: Die Kopiereinheit bringt Experten auf das Gerät, verlangte oder vermutete.
+Rechnen: Das Gerät rechnet Attention oder Experten, oder die CPU Experten, oder beide. Was beides gemeinsam hat, ist verborgen: Ein Token dauert
+Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den Ereignissen des Geräts und der Uhr des Computers.</translation>
+    </message>
+    <message>
+        <source>On the CPU alone no expert is loaded to a device, so that no computing is hidden behind loading.</source>
+        <translation>Auf der CPU allein wird kein Experte auf ein Gerät geladen, also ist auch kein Rechnen hinter dem Laden verborgen.</translation>
+    </message>
+    <message>
+        <source>Hidden: %1 of the computing behind loading, %2 of the loading behind computing. Loading %3, computing %4, both at once %5.</source>
+        <comment>share, share, time, time, time</comment>
+        <translation>Verborgen: %1 vom Rechnen hinter dem Laden, %2 vom Laden hinter dem Rechnen. Laden %3, Rechnen %4, beides zugleich %5.</translation>
+    </message>
+    <message>
+        <source>Loading %1, computing %2, both at once %3.</source>
+        <comment>time, time, time</comment>
+        <translation>Laden %1, Rechnen %2, beides zugleich %3.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DraftAttachments</name>
@@ -6537,6 +6583,78 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>The number format that these are kept in</source>
         <translation>Das Zahlenformat, in dem diese gehalten werden</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ExpertUsePlot</name>
+    <message>
+        <source>found on the device</source>
+        <translation>auf dem Gerät gefunden</translation>
+    </message>
+    <message>
+        <source>copied to the device</source>
+        <translation>auf das Gerät kopiert</translation>
+    </message>
+    <message>
+        <source>computed on the CPU</source>
+        <translation>auf der CPU berechnet</translation>
+    </message>
+    <message>
+        <source>computed by another machine</source>
+        <translation>von einem anderen Computer berechnet</translation>
+    </message>
+    <message>
+        <source>not called</source>
+        <translation>nicht gerufen</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>Schritt</translation>
+    </message>
+    <message>
+        <source>expert</source>
+        <translation>Experte</translation>
+    </message>
+    <message>
+        <source>prompt, %1 tokens</source>
+        <translation>Prompt, %1 Tokens</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>Schritt %1</translation>
+    </message>
+    <message>
+        <source>“%1”</source>
+        <translation>„%1“</translation>
+    </message>
+    <message>
+        <source>layer %1, expert %2: %3</source>
+        <comment>number, number, what became of it</comment>
+        <translation>Schicht %1, Experte %2: %3</translation>
+    </message>
+    <message>
+        <source>Save picture as S&amp;VG…</source>
+        <translation>Bild als S&amp;VG speichern&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Save picture as SVG</source>
+        <translation>Bild als SVG speichern</translation>
+    </message>
+    <message>
+        <source>SVG picture (*.svg)</source>
+        <translation>SVG-Bild (*.svg)</translation>
+    </message>
+    <message>
+        <source>%1: experts over tokens</source>
+        <translation>%1: Experten über den Tokens</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>Schicht %1</translation>
+    </message>
+    <message>
+        <source>steps %1 to %2; experts from top to bottom</source>
+        <translation>Schritte %1 bis %2; Experten von oben nach unten</translation>
     </message>
 </context>
 <context>

@@ -5643,6 +5643,26 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <source>neurons hit: %1</source>
         <translation>nơ-ron trúng: %1</translation>
     </message>
+    <message>
+        <source>Layer whose experts are shown over tokens</source>
+        <translation>Lớp có chuyên gia được hiện theo token</translation>
+    </message>
+    <message>
+        <source>Experts over tokens</source>
+        <translation>Chuyên gia theo token</translation>
+    </message>
+    <message>
+        <source>Which experts of the layer each of the latest %1 steps called, and where they ran: one column for each token of an answer, one for a prompt. A click selects the token.</source>
+        <translation>Mỗi bước trong %1 bước mới nhất đã gọi những chuyên gia nào của lớp và chúng chạy ở đâu: mỗi token của câu trả lời một cột, mỗi lời nhắc một cột. Nhấp để chọn token.</translation>
+    </message>
+    <message>
+        <source>Write a prompt to see which experts its tokens call.</source>
+        <translation>Viết một lời nhắc để xem các token của nó gọi những chuyên gia nào.</translation>
+    </message>
+    <message>
+        <source>Layer %1</source>
+        <translation>Lớp %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ChatController</name>
@@ -6274,6 +6294,32 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>%1 was computed by another machine, which holds it.</source>
         <translation>%1 được một máy khác đang giữ nó tính.</translation>
     </message>
+    <message>
+        <source>How much of the computing was hidden behind loading</source>
+        <translation>Bao nhiêu phần tính toán được che sau việc nạp</translation>
+    </message>
+    <message>
+        <source>Of the tokens that the bars are of, in the mean. Loading: the copy engine brings experts to the device, asked for or guessed.
+Computing: the device computes attention or experts, or the CPU experts, or both. What both share is hidden: a token takes
+loading and computing less that time, as in CORM&apos;s table 3. Measured by the device&apos;s events and the host&apos;s clock.</source>
+        <translation>Trung bình trên các token mà các thanh thể hiện. Nạp: bộ sao chép đưa chuyên gia tới thiết bị, do được yêu cầu hoặc do phỏng đoán.
+Tính: thiết bị tính attention hoặc chuyên gia, hoặc CPU tính chuyên gia, hoặc cả hai. Phần trùng nhau là phần được che: một token mất
+thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 của CORM. Đo bằng các sự kiện của thiết bị và đồng hồ của máy.</translation>
+    </message>
+    <message>
+        <source>On the CPU alone no expert is loaded to a device, so that no computing is hidden behind loading.</source>
+        <translation>Khi chỉ dùng CPU, không chuyên gia nào được nạp tới thiết bị, nên không có phần tính toán nào được che sau việc nạp.</translation>
+    </message>
+    <message>
+        <source>Hidden: %1 of the computing behind loading, %2 of the loading behind computing. Loading %3, computing %4, both at once %5.</source>
+        <comment>share, share, time, time, time</comment>
+        <translation>Được che: %1 phần tính sau phần nạp, %2 phần nạp sau phần tính. Nạp %3, tính %4, cùng lúc %5.</translation>
+    </message>
+    <message>
+        <source>Loading %1, computing %2, both at once %3.</source>
+        <comment>time, time, time</comment>
+        <translation>Nạp %1, tính %2, cùng lúc %3.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DraftAttachments</name>
@@ -6530,6 +6576,78 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>The number format that these are kept in</source>
         <translation>Định dạng số dùng để giữ các chuyên gia này</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ExpertUsePlot</name>
+    <message>
+        <source>found on the device</source>
+        <translation>có sẵn trên thiết bị</translation>
+    </message>
+    <message>
+        <source>copied to the device</source>
+        <translation>được sao chép tới thiết bị</translation>
+    </message>
+    <message>
+        <source>computed on the CPU</source>
+        <translation>được tính trên CPU</translation>
+    </message>
+    <message>
+        <source>computed by another machine</source>
+        <translation>được một máy khác tính</translation>
+    </message>
+    <message>
+        <source>not called</source>
+        <translation>không được gọi</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>bước</translation>
+    </message>
+    <message>
+        <source>expert</source>
+        <translation>chuyên gia</translation>
+    </message>
+    <message>
+        <source>prompt, %1 tokens</source>
+        <translation>lời nhắc, %1 token</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>bước %1</translation>
+    </message>
+    <message>
+        <source>“%1”</source>
+        <translation>“%1”</translation>
+    </message>
+    <message>
+        <source>layer %1, expert %2: %3</source>
+        <comment>number, number, what became of it</comment>
+        <translation>lớp %1, chuyên gia %2: %3</translation>
+    </message>
+    <message>
+        <source>Save picture as S&amp;VG…</source>
+        <translation>Lưu hình thành S&amp;VG…</translation>
+    </message>
+    <message>
+        <source>Save picture as SVG</source>
+        <translation>Lưu hình thành SVG</translation>
+    </message>
+    <message>
+        <source>SVG picture (*.svg)</source>
+        <translation>Hình SVG (*.svg)</translation>
+    </message>
+    <message>
+        <source>%1: experts over tokens</source>
+        <translation>%1: chuyên gia theo token</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>lớp %1</translation>
+    </message>
+    <message>
+        <source>steps %1 to %2; experts from top to bottom</source>
+        <translation>bước %1 đến %2; chuyên gia từ trên xuống dưới</translation>
     </message>
 </context>
 <context>

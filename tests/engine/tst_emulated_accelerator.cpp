@@ -9,6 +9,7 @@
 #include <QTest>
 
 #include "engine/device/emulated_accelerator.h"
+#include "engine/experts/loading_overlap.h"
 #include "kernels/thread_pool.h"
 #include "tests/kernels/attention_shapes.h"
 #include "tests/kernels/test_data.h"
@@ -73,6 +74,7 @@ class TestEmulatedAccelerator : public QObject {
     void a_latent_layer_takes_what_it_reads_and_multiplies();
     void drawn_routing_counts_layers_with_experts_alone();
     void copy_runs_beside_compute();
+    void what_copies_have_beside_them_is_measured_layer_by_layer();
     void copy_waits_for_event();
     void compute_waits_for_copy();
     void host_work_is_accounted_from_profile();
@@ -266,6 +268,74 @@ void TestEmulatedAccelerator::copy_runs_beside_compute() {
     gpu.host_wait(*copied);
     QCOMPARE(gpu.now_us(), kLaunch + kLatency + 100 + kSync);
     QVERIFY(std::memcmp(slot.data(), host.data(), host.size()) == 0);
+}
+
+void TestEmulatedAccelerator::what_copies_have_beside_them_is_measured_layer_by_layer() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<std::byte> host(1'000'000);
+    const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+    std::vector<float> x(100'000);
+    const std::vector<float> y(100'000, 1.0f);
+    const auto add = [&] { gpu.add(y.data(), 100'000, x.data(), 1.0f); };  // 4 + 24 us
+    LoadingOverlap overlap(gpu);
+    const auto copy = [&](DeviceEvent after) {
+        const DeviceEvent submitted = gpu.record(Queue::kCopy);
+        const auto end = gpu.copy_weights(slot.data(), host.data(), host.size(), after);
+        overlap.add_copy(submitted, after, *end);
+        return *end;
+    };
+    const auto measure = [&](DeviceEvent begin, DeviceEvent routed, DeviceEvent end,
+                             std::span<const LoadingOverlap::Span> device,
+                             std::span<const LoadingOverlap::Span> on_host, double seen_us) {
+        return overlap.measure({begin, gpu.elapsed_us(begin, routed), gpu.elapsed_us(begin, end), seen_us}, device,
+                               on_host);
+    };
+    overlap.begin_step();
+    const DeviceEvent begin = gpu.record(Queue::kCompute);
+    add();  // attention: until 4 + 28
+    const DeviceEvent routed = gpu.record(Queue::kCompute);
+    gpu.host_wait(routed);
+    QCOMPARE(gpu.now_us(), 32 + kSync);
+    const DeviceEvent copied = copy({});  // from 32 + kSync + kLaunch on: 108 us
+    const double host_begin = gpu.now_us();
+    gpu.run_on_host(HostWork{0, 4e7}, [] {});  // 40 us, without the memory
+    const LoadingOverlap::Span on_host = {host_begin, gpu.now_us()};
+    gpu.wait(copied);
+    const DeviceEvent experts = gpu.record(Queue::kCompute);
+    add();
+    const DeviceEvent end = gpu.record(Queue::kCompute);
+    // The next layer's experts come while this one's are computed, and go on beyond it.
+    copy({});
+    gpu.host_wait(end);
+    const LoadingOverlap::Span computed = {gpu.elapsed_us(begin, experts), gpu.elapsed_us(begin, end)};
+    const LoadingTimes first = measure(begin, routed, end, {&computed, 1}, {&on_host, 1}, 32 + kSync);
+    const double experts_us = computed.end_us - computed.begin_us;
+    QCOMPARE(experts_us, 28.0);
+    // The host's clock is known to within what it takes to learn of an event.
+    QCOMPARE(first.computing_us, 32 + 40 + experts_us);
+    QCOMPARE(first.loading_us, kLaunch + 108 + experts_us);  // with what it takes to submit it to an idle queue
+    QVERIFY(first.overlap_us <= 40 + experts_us + kLaunch + 1e-6);
+    QVERIFY(first.overlap_us >= 40 + experts_us - kSync - 1e-6);
+    QCOMPARE(first.hidden_loading(), first.overlap_us / first.loading_us);
+
+    add();
+    const DeviceEvent later = gpu.record(Queue::kCompute);
+    const DeviceEvent waiting = copy(later);  // of the layer after that
+    gpu.host_wait(later);
+    gpu.host_wait(waiting);
+    const double layer_us = gpu.elapsed_us(end, later);
+    const LoadingTimes second = measure(end, later, later, {}, {}, 0);
+    QCOMPARE(second.computing_us, layer_us);
+    QCOMPARE(second.loading_us, layer_us);
+    QCOMPARE(second.overlap_us, layer_us);
+    QCOMPARE(second.hidden_computing(), 1.0);
+
+    // Nothing is counted twice.
+    const DeviceEvent last = gpu.record(Queue::kCompute);
+    gpu.host_wait(last);
+    const LoadingTimes third = measure(later, later, last, {}, {}, 0);
+    QCOMPARE(first.loading_us + second.loading_us + third.loading_us, kLaunch + 3 * 108.0);
+    QCOMPARE(third.overlap_us, 0.0);
 }
 
 void TestEmulatedAccelerator::copy_waits_for_event() {

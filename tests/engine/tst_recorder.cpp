@@ -22,7 +22,12 @@ class TestRecorder : public QObject {
         event.admissions = 2;
         event.sparse_copies = 1;
         event.copy_bytes_saved = 60;
+        event.loading = {40, 10, 8};
         const AssignmentEvent assignments[] = {{0, 0, 0, 0, 3}, {1, 1, 1, 0, 2}, {2, 2, 1, 0, 5}};
+        LayerEvent prompt;
+        prompt.is_prefill = 1;
+        prompt.loading = {100, 100, 100};
+        recorder.record(prompt, nullptr, 0);
         recorder.record(event, assignments, 3);
         recorder.add_step(12.5, true);
         recorder.add_step(7.5, false);
@@ -38,6 +43,9 @@ class TestRecorder : public QObject {
         QCOMPARE(totals.admissions, std::uint64_t{2});
         QCOMPARE(totals.sparse_copies, std::uint64_t{1});
         QCOMPARE(totals.copy_bytes_saved, std::uint64_t{60});
+        QCOMPARE(totals.loading.hidden_computing(), 0.8);  // of what was decoded alone
+        QCOMPARE(totals.loading.hidden_loading(), 0.2);
+        QCOMPARE(LoadingTimes{}.hidden_computing(), 0.0);
         QCOMPARE(totals.steps, std::uint64_t{2});
         QCOMPARE(totals.decode_steps, std::uint64_t{1});
         QCOMPARE(totals.steps_us, 20.0);
@@ -53,7 +61,7 @@ class TestRecorder : public QObject {
         QCOMPARE(recorder.all_totals().copy_bytes_saved, std::uint64_t{60});
         QCOMPARE(recorder.totals().expert_calls, std::uint64_t{0});
         QCOMPARE(recorder.totals().hit_rate(), 0.0);
-        QCOMPARE(recorder.n_events(), std::uint64_t{1});
+        QCOMPARE(recorder.n_events(), std::uint64_t{2});
     }
 
     void rings_keepTheLast() {

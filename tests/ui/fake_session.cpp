@@ -462,6 +462,10 @@ class FakeSession : public engine::Session {
                 states.uses[cell].last_step = event.step;
             }
             event.layer_us = std::max({event.gpu_us + event.copy_us, event.cpu_us});
+            if (m_script.residents > 0) {
+                const double computing_us = double{event.attention_us} + double{std::max(event.gpu_us, event.cpu_us)};
+                event.loading = {double{event.copy_us}, computing_us, double{event.copy_us} / 2};
+            }
             event.predicted_gpu_us = event.gpu_us * 0.9F;
             event.predicted_copy_us = event.copy_us * 0.9F;
             event.predicted_cpu_us = event.cpu_us * 1.1F;

@@ -100,6 +100,9 @@ class TestPanelsDemo : public QObject {
         m_dispatch->explain(0, std::nullopt);
         QVERIFY2(m_dispatch->why().contains(QStringLiteral("Expert ")), qPrintable(m_dispatch->why()));
         QVERIFY(m_dispatch->badge().contains(QStringLiteral("emulated")));
+        m_dispatch->setMeanOf(256);
+        const bool loads = m_dispatch->snapshot().totals.bytes_copied > 0;
+        QCOMPARE(m_dispatch->hidden().startsWith(QStringLiteral("Hidden: ")), loads);
         QCOMPARE(m_dispatch->width(), 360);  // long names do not widen it
     }
 

@@ -38,6 +38,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
       m_bars(new StackedBar),
       m_timeline(new TimelinePlot),
       m_idle(textLabel(tr("How long each side had nothing to do"))),
+      m_hidden(textLabel(tr("How much of the computing was hidden behind loading"))),
       m_why(textLabel(tr("Why experts ran where they ran"))) {
     m_previous->setArrowType(Qt::LeftArrow);
     m_previous->setToolTip(tr("Previous token of the answer"));
@@ -75,6 +76,11 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_timeline->setToolTip(
         tr("Durations are the device's; where a side begins within its layer is not known.\nOutlines are what "
            "was predicted. Ctrl and the wheel or + and - zoom, a click says why."));
+    m_hidden->setToolTip(
+        tr("Of the tokens that the bars are of, in the mean. Loading: the copy engine brings experts to the device, "
+           "asked for or guessed.\nComputing: the device computes attention or experts, or the CPU experts, or both. "
+           "What both share is hidden: a token takes\nloading and computing less that time, as in CORM's table 3. "
+           "Measured by the device's events and the host's clock."));
     m_why->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_why->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 
@@ -102,7 +108,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_idle->setMinimumHeight(fontMetrics().lineSpacing());
     auto* tiles = new Tiles(kNarrowestDispatch);
     tiles->add(columnOf({m_timeline, m_idle}, tokenRow), kTimelineShare);
-    tiles->add(columnOf({m_bars}, choices), kBarsShare);
+    tiles->add(columnOf({m_bars, m_hidden}, choices), kBarsShare);
     body().addWidget(tiles, 1);
     // A click is answered where it is seen, however low the panel is.
     auto* why = new PanelArea(m_why);
@@ -153,6 +159,10 @@ QString DispatchPanel::tokenText() const {
 
 QString DispatchPanel::idle() const {
     return m_idle->text();
+}
+
+QString DispatchPanel::hidden() const {
+    return m_hidden->text();
 }
 
 QString DispatchPanel::why() const {
@@ -271,6 +281,8 @@ void DispatchPanel::refreshBars() {
     const bool time = amount() == Amount::Time;
     m_bars->setUnit(time ? Unit::Microseconds : Unit::Plain);
     m_bars->setRows(time ? timeRows(m_means) : tokenRows(m_means));
+    m_hidden->setText(hiddenText(steps, hasAccelerator()));
+    m_hidden->setVisible(!m_hidden->text().isEmpty());
 }
 
 void DispatchPanel::explain(int layer, std::optional<Side> side) {

@@ -32,7 +32,8 @@ class DispatchPanel : public Panel {
     QToolButton& nextButton() const { return *m_next; }
     QString tokenText() const;
     QString why() const;
-    QString idle() const;  // how much of the token's time each side waited
+    QString idle() const;    // how much of the token's time each side waited
+    QString hidden() const;  // how much of the computing was hidden behind loading
 
   protected:
     void modelChanged() override;
@@ -60,6 +61,7 @@ class DispatchPanel : public Panel {
     StackedBar* m_bars;
     TimelinePlot* m_timeline;
     QLabel* m_idle;
+    QLabel* m_hidden;
     QLabel* m_why;
     std::vector<LayerMeans> m_means;
     StepId m_timelineStep = ~StepId{0};

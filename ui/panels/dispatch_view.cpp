@@ -289,6 +289,31 @@ QString idleText(const LoggedStep& step, bool accelerator) {
         .arg(idle(gpu_us), idle(copy_us), idle(cpu_us), us(all_us));
 }
 
+QString hiddenText(const std::vector<const LoggedStep*>& steps, bool accelerator) {
+    if (!accelerator) {
+        return steps.empty() ? QString()
+                             : DispatchText::tr(
+                                   "On the CPU alone no expert is loaded to a device, so that no "
+                                   "computing is hidden behind loading.");
+    }
+    engine::LoadingTimes sum;
+    for (const LoggedStep* step : steps) {
+        for (const LayerEvent& event : step->layers) {
+            sum += event.loading;
+        }
+    }
+    if (sum.loading_us <= 0) {
+        return {};
+    }
+    const engine::LoadingTimes mean = sum.times(1.0 / static_cast<double>(steps.size()));
+    return DispatchText::tr(
+               "Hidden: %1 of the computing behind loading, %2 of the loading behind computing. Loading "
+               "%3, computing %4, both at once %5.",
+               "share, share, time, time, time")
+        .arg(valueText(Unit::Share, mean.hidden_computing()), valueText(Unit::Share, mean.hidden_loading()),
+             us(mean.loading_us), us(mean.computing_us), us(mean.overlap_us));
+}
+
 QString leftOutText(const LoggedStep& step) {
     quint64 neurons = 0, active = 0, saved = 0;
     for (const LayerEvent& event : step.layers) {
@@ -338,6 +363,11 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, boo
                                   "layer, time, how it is known, time, name")
                      .arg(step.layerNumber(layer))
                      .arg(us(double{event->layer_us}), how, us(double{event->predicted_layer_us}), name);
+    }
+    if (!side && event->loading.loading_us > 0) {
+        lines << DispatchText::tr("Loading %1, computing %2, both at once %3.", "time, time, time")
+                     .arg(us(event->loading.loading_us), us(event->loading.computing_us),
+                          us(event->loading.overlap_us));
     }
     if (assignments.empty()) {
         lines << DispatchText::tr("Which experts these were is no longer known.");

@@ -58,12 +58,16 @@ QStringList spanCategories();
 // measured. The start of a side's work within its layer is not: it is drawn at the
 // layer's beginning, or for a GPU that waits for copies, so that it ends with the layer.
 std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator);
-// From the first layer's begin to the last one's end. The share of a token's time in
-// which each side was idle; empty with one side only.
+// The share of a token's time in which each side was idle; empty with one side only.
 QString idleText(const LoggedStep& step, bool accelerator);
+// The share of these tokens' computing that was hidden behind the loading of experts, and
+// the reverse (CORM, table 3), as a mean; on the CPU alone a sentence that nothing is
+// loaded. Empty where no expert was loaded.
+QString hiddenText(const std::vector<const LoggedStep*>& steps, bool accelerator);
 // The neurons that a theta left out of the token, and the saved bus bytes; empty without
 // one.
 QString leftOutText(const LoggedStep& step);
+// From the first layer's begin to the last one's end.
 double durationOf(const LoggedStep& step);
 
 // Explains where this layer's experts ran: both costs of each choice. `side`: only this

@@ -59,10 +59,14 @@ void check_copy_is_whole_after_event(Backend& backend, const Promise&) {
     for (std::size_t i = 0; i < kBytes; ++i) host[i] = static_cast<std::byte>(i * 31 >> 3);
     const OnDevice<std::byte> slot(backend, std::vector<std::byte>(kBytes));
     finish(backend);
+    const DeviceEvent before = backend.record(DeviceEvent::Queue::kCompute);
     const auto copied = backend.copy_weights(slot.data(), host.data(), kBytes, {});
     QVERIFY(copied.has_value());
     backend.host_wait(*copied);
     QVERIFY(backend.has_happened(*copied));
+    // The queues have one clock.
+    QVERIFY(backend.elapsed_us(before, *copied) > 0);
+    QVERIFY(backend.elapsed_us(*copied, before) < 0);
     const std::vector<std::byte> got = slot.download();
     QVERIFY(same_bits<std::byte>(got, host));
 }
