@@ -14,7 +14,7 @@ struct AblationOptions {
     AblationOptions() { model.device = "emulated:corm"; }
     ModelOptions model;
     std::int64_t prompt = 64;
-    std::int64_t decode = 64;
+    std::vector<std::int64_t> decode = {64};
     std::int64_t resident_per_layer = 2;
     double mean_bits = 0;  // 0: no row of formats chosen expert by expert
 };
@@ -24,7 +24,10 @@ void declare_ablation(CLI::App& command, AblationOptions& options) {
     command.add_option("--prompt", options.prompt, "Tokens of the prompt")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    command.add_option("--decode", options.decode, "Tokens decoded after it")
+    command
+        .add_option("--decode,--output-lengths", options.decode,
+                    "Tokens decoded after it: a number, or several, separated by commas, each with a table of its own")
+        ->delimiter(',')
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     command
@@ -55,10 +58,25 @@ int run_ablation(const AblationOptions& options) {
     const auto progress = [](const std::string& line) {
         if (isatty(STDERR_FILENO) != 0) std::cerr << line << std::endl;
     };
-    const engine::AblationReport report = engine::measure_ablation(
-        load_request(options.model), {options.prompt, options.decode, options.resident_per_layer, options.mean_bits},
-        progress, {});
-    print_report(report, options.model.json, report.model + " on " + report.device + ", ");
+    std::vector<engine::AblationReport> reports;
+    for (const std::int64_t decode : options.decode) {
+        reports.push_back(engine::measure_ablation(
+            load_request(options.model), {options.prompt, decode, options.resident_per_layer, options.mean_bits},
+            progress, {}));
+        if (!options.model.json) std::cout << (reports.size() > 1 ? "\n" : "");
+        if (!options.model.json || options.decode.size() == 1) {
+            print_report(reports.back(), options.model.json,
+                         reports.back().model + " on " + reports.back().device + ", ");
+        }
+    }
+    if (reports.size() == 1) return 0;
+    if (options.model.json) {
+        nlohmann::ordered_json json = nlohmann::ordered_json::array();
+        for (const engine::AblationReport& report : reports) json.push_back(to_json(report));
+        print_json(json);
+    } else {
+        std::cout << "\n" << gains_by_length(reports) << std::flush;
+    }
     return 0;
 }
 

@@ -14,9 +14,11 @@ struct ClusterOptions {
     std::int64_t n_machines = 8;
     engine::Network network = engine::find_network("10gbe");
     engine::ClusterNode node;
-    double card_usd = -1;  // of a network card; below 0: the network's
-    std::string measured;  // parse_cluster_measured(); empty: nothing was
-    bool helpers = false;  // compare_shapes() with this desktop; its figures are the node's where they are 0
+    double card_usd = -1;         // of a network card; below 0: the network's
+    std::string measured;         // parse_cluster_measured(); empty: nothing was
+    std::int64_t prompt = 0;      // tokens; 0: no prompts in the table
+    std::string measured_prompt;  // parse_prompt_measured(); empty: nothing was
+    bool helpers = false;         // compare_shapes() with this desktop; its figures are the node's where they are 0
     double desktop_gbps = 0, desktop_tflops = 0;
     bool json = false;
 };
@@ -59,6 +61,15 @@ void declare_cluster(CLI::App& command, ClusterOptions& options) {
     command.add_option("--measured", options.measured,
                        "What a token took on some of them, MACHINES:EXPERTS,EXCHANGE,REST in seconds: a column says "
                        "what to expect of the others");
+    CLI::Option* const prompt =
+        command
+            .add_option("--prompt", options.prompt, "A table more: a prompt of so many tokens until its first token")
+            ->check(CLI::Range(1, 1'000'000));
+    command
+        .add_option("--measured-prompt", options.measured_prompt,
+                    "How fast such a prompt was read on some of them, MACHINES:TOKENS_PER_SECOND: a column says what "
+                    "to expect of the others")
+        ->needs(prompt);
     add_json_option(command, options.json);
 }
 
@@ -75,6 +86,10 @@ int run_cluster(const ClusterOptions& options) {
         engine::compare_shapes(bounds, shape, desktop);
     }
     if (!options.measured.empty()) engine::expect(bounds, engine::parse_cluster_measured(options.measured));
+    if (options.prompt > 0) engine::bound_prompts(bounds, shape, options.prompt);
+    if (!options.measured_prompt.empty()) {
+        engine::expect_prompts(bounds, engine::parse_prompt_measured(options.measured_prompt));
+    }
     print_report(bounds, options.json);
     return 0;
 }

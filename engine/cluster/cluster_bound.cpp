@@ -1,6 +1,7 @@
 #include "engine/cluster/cluster_bound.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -94,6 +95,25 @@ std::string gigabytes(double bytes) {
     return print("%.1f GB", bytes / 1e9);
 }
 
+std::string prompts_text(const ClusterBounds& bounds) {
+    const bool expects = std::any_of(bounds.rows.begin(), bounds.rows.end(),
+                                     [](const ClusterBound& row) { return row.prompt.expected_s > 0; });
+    const auto tokens = static_cast<double>(bounds.prompt_tokens);
+    std::string text = print(
+        "\nThe least that a prompt of %lld tokens can take until its first token, read in one step.\n\n"
+        "machines    load  compute  latency  transfer  first token  tokens/s%s\n",
+        static_cast<long long>(bounds.prompt_tokens), expects ? "  expected" : "");
+    for (const ClusterBound& row : bounds.rows) {
+        if (!row.failure.empty()) continue;
+        const PromptBound& prompt = row.prompt;
+        text += print("%8lld%8.3f%9.3f%9.3f%10.3f%13.3f%10.1f", static_cast<long long>(row.n_machines), prompt.load_s,
+                      prompt.compute_s, prompt.latency_s, prompt.transfer_s, prompt.time_s(), tokens / prompt.time_s());
+        if (expects) text += print("%10.1f", tokens / prompt.expected_s);
+        text += "\n";
+    }
+    return text;
+}
+
 }  // namespace
 
 ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, const Network& network,
@@ -146,6 +166,54 @@ void compare_shapes(ClusterBounds& bounds, const ModelShape& shape, const Cluste
         row.helpers_s = without_latency_s + 2 * row.latency_s;
         row.crossing_us = std::max(0.0, row.time_s() - row.latency_s - without_latency_s) / n_layers * 1e6;
     }
+}
+
+void bound_prompts(ClusterBounds& bounds, const ModelShape& shape, std::int64_t n_tokens) {
+    const LayerWeights weights(shape);
+    const ExpertGrid& grid = shape.spec.experts;
+    const std::optional<std::int64_t> n_groups = n_groups_of(weights, grid, bounds.node);
+    const auto tokens = static_cast<double>(n_tokens);
+    const double active_share = static_cast<double>(grid.n_active) / static_cast<double>(grid.n_experts);
+    bounds.prompt_tokens = n_tokens;
+    for (ClusterBound& row : bounds.rows) {
+        if (!row.failure.empty()) continue;
+        double experts = 0;  // of a layer, on the busiest machine
+        for (const ExpertGroup& group : groups_on(row.n_machines, *n_groups, grid.n_experts)) {
+            experts = std::max(experts, static_cast<double>(group.n_experts) / static_cast<double>(group.n_machines));
+        }
+        const double called = std::max(row.busiest_experts, experts * (1 - std::pow(1 - active_share, tokens)));
+        const double calls = std::max(row.busiest_experts, experts * active_share * tokens);
+        row.prompt.load_s = (weights.dense_bytes + weights.expert_bytes * called) / (bounds.node.memory_gbps * 1e9);
+        row.prompt.compute_s =
+            2 * (weights.dense_weights * tokens + weights.expert_weights * calls) / (bounds.node.tflops * 1e12);
+        row.prompt.latency_s = row.latency_s;
+        row.prompt.transfer_s = row.transfer_s * tokens;
+    }
+}
+
+void expect_prompts(ClusterBounds& bounds, const PromptMeasured& measured) {
+    const auto found = std::find_if(bounds.rows.begin(), bounds.rows.end(), [&](const ClusterBound& row) {
+        return row.n_machines == measured.n_machines && row.failure.empty();
+    });
+    if (found == bounds.rows.end() || !(measured.tokens_per_s > 0)) {
+        throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_elsewhere(measured.n_machines));
+    }
+    const double longer = static_cast<double>(bounds.prompt_tokens) / measured.tokens_per_s / found->prompt.time_s();
+    for (ClusterBound& row : bounds.rows) {
+        if (row.failure.empty()) row.prompt.expected_s = longer * row.prompt.time_s();
+    }
+}
+
+PromptMeasured parse_prompt_measured(const std::string& text) {
+    PromptMeasured measured;
+    long long machines = 0;
+    int end = 0;
+    const int n = std::sscanf(text.c_str(), "%lld:%lf%n", &machines, &measured.tokens_per_s, &end);
+    if (n != 2 || static_cast<std::size_t>(end) != text.size() || machines < 1) {
+        throw Error(ErrorKind::kInvalidInput, messages::prompt_measured_malformed(text));
+    }
+    measured.n_machines = machines;
+    return measured;
 }
 
 void expect(ClusterBounds& bounds, const ClusterMeasured& measured) {
@@ -208,6 +276,21 @@ nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
                 entry["helpers_tokens_per_s"] = rounded(row.helpers_tokens_per_s());
                 entry["crossing_us"] = rounded(row.crossing_us);
             }
+            if (bounds.prompt_tokens > 0) {
+                const PromptBound& prompt = row.prompt;
+                const auto tokens = static_cast<double>(bounds.prompt_tokens);
+                entry["prompt"] = {{"tokens", bounds.prompt_tokens},
+                                   {"load_s", rounded(prompt.load_s)},
+                                   {"compute_s", rounded(prompt.compute_s)},
+                                   {"latency_s", rounded(prompt.latency_s)},
+                                   {"transfer_s", rounded(prompt.transfer_s)},
+                                   {"first_token_s", rounded(prompt.time_s())},
+                                   {"tokens_per_s", rounded(tokens / prompt.time_s())}};
+                if (prompt.expected_s > 0) {
+                    entry["prompt"]["expected_s"] = rounded(prompt.expected_s);
+                    entry["prompt"]["expected_tokens_per_s"] = rounded(tokens / prompt.expected_s);
+                }
+            }
             if (row.expected_s > 0) {
                 entry["expected_s"] = rounded(row.expected_s);
                 entry["expected_tokens_per_s"] = rounded(row.expected_tokens_per_s());
@@ -255,6 +338,7 @@ std::string to_text(const ClusterBounds& bounds) {
         if (row.price_usd > 0) text += print("%10.0f%23.3f", row.price_usd, 1000 * row.tokens_per_s_per_usd());
         text += "\n";
     }
+    if (bounds.prompt_tokens > 0) text += prompts_text(bounds);
     return text;
 }
 

@@ -19,6 +19,18 @@ struct ClusterNode {
     double price_usd = 0;      // 0: not known; the paper's list price is 6,599 (table 5)
 };
 
+// The least time of a prompt until its first token, read in one step: the same terms as a
+// decoded token's.
+struct PromptBound {
+    // The dense weights and those experts of the busiest machine that some token calls, read once.
+    double load_s = 0;
+    // Products of all tokens with the dense weights, and of the busiest machine's share of the calls.
+    double compute_s = 0;
+    double latency_s = 0, transfer_s = 0;  // of one exchange per layer, with all tokens' outputs
+    double expected_s = 0;                 // with the measured time beyond the bound (expect_prompts()); 0: not measured
+    double time_s() const { return (load_s > compute_s ? load_s : compute_s) + latency_s + transfer_s; }
+};
+
 // A row of that paper's table 6: the least time of a decoded token on this many machines.
 struct ClusterBound {
     std::int64_t n_machines = 1;
@@ -38,6 +50,7 @@ struct ClusterBound {
     // faster.
     double crossing_us = 0;
     double helpers_tokens_per_s() const { return helpers_s > 0 ? 1 / helpers_s : 0; }
+    PromptBound prompt;     // bound_prompts()
     double expected_s = 0;  // with the measured time beyond the bound (expect()); 0: not measured
     double expected_tokens_per_s() const { return expected_s > 0 ? 1 / expected_s : 0; }
     double price_usd = 0;  // all machines with their network cards; 0: not known
@@ -63,6 +76,7 @@ struct ClusterBounds {
     ClusterNode node;
     Network network;
     std::vector<ClusterBound> rows;  // 1 .. n machines
+    std::int64_t prompt_tokens = 0;  // of the rows' prompts; 0: there are none
 };
 
 // The paper's equation 1. As there, the dense part counts only the layers' matrices (no
@@ -83,6 +97,23 @@ ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, c
 // the desktop's hardware only. In the paper's shape the slower machines' time for the
 // dense part counts.
 void compare_shapes(ClusterBounds& bounds, const ModelShape& shape, const ClusterNode& desktop);
+
+// Sets the prompts of all rows. Every choice of experts is equally likely, and each
+// expert's tokens are divided evenly among the machines that hold it. Precondition:
+// n_tokens >= 1.
+void bound_prompts(ClusterBounds& bounds, const ModelShape& shape, std::int64_t n_tokens);
+// The measured speed of such a prompt on one number of machines ("Prompt evaluation
+// throughput", section 5.3 of the paper).
+struct PromptMeasured {
+    std::int64_t n_machines = 2;
+    double tokens_per_s = 0;
+};
+// Sets PromptBound::expected_s of all rows: a prompt takes longer than its bound by the
+// same factor on each number of machines. Throws Error (kInvalidInput) as expect().
+// Follows bound_prompts().
+void expect_prompts(ClusterBounds& bounds, const PromptMeasured& measured);
+// "2:10.9": machines, then tokens of the prompt per second. Throws Error (kInvalidInput).
+PromptMeasured parse_prompt_measured(const std::string& text);
 
 // Sets expected_s of all rows from measurements with one number of machines: the experts'
 // time grows with the busiest machine's number of them, the exchange with its bound, and

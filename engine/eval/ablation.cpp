@@ -95,6 +95,11 @@ AblationReport measure_ablation(const LoadRequest& request, const AblationSettin
         row.name = variant.name;
         row.tokens_per_s = run.decode_tokens_per_s;
         row.gain = row.tokens_per_s / report.rows.front().tokens_per_s;
+        const double whole_s = static_cast<double>(settings.prompt_tokens) / run.prefill_tokens_per_s +
+                               static_cast<double>(settings.decode_tokens) / run.decode_tokens_per_s;
+        row.whole_tokens_per_s = static_cast<double>(settings.decode_tokens) / whole_s;
+        row.whole_gain = row.whole_tokens_per_s / report.rows.front().whole_tokens_per_s;
+        row.hidden_computing = run.loading.hidden_computing();
         row.paper_gain = variant.paper_gain;
         row.forecast_tokens_per_s = run.forecast.decode_tokens_per_s;
         row.hit_rate = run.decode_hit_rate;
@@ -120,10 +125,13 @@ nlohmann::ordered_json to_json(const AblationReport& report) {
         nlohmann::ordered_json of_row = {{"name", row.name},
                                          {"tokens_per_s", row.tokens_per_s},
                                          {"gain", row.gain},
+                                         {"whole_tokens_per_s", row.whole_tokens_per_s},
+                                         {"whole_gain", row.whole_gain},
                                          {"paper_gain", nullptr},
                                          {"forecast_tokens_per_s", row.forecast_tokens_per_s},
                                          {"hit_rate", row.hit_rate},
                                          {"active_share", row.active_share},
+                                         {"hidden_computing", row.hidden_computing},
                                          {"mean_bits", row.mean_bits},
                                          {"copied_bytes_per_token", row.copied_bytes_per_token},
                                          {"copy_bytes_saved_per_token", row.copy_bytes_saved_per_token}};
@@ -137,13 +145,27 @@ std::string to_text(const AblationReport& report) {
     std::string text = print("theta %g, prompt %lld, %lld tokens decoded, times %s\n", report.theta,
                              static_cast<long long>(report.prompt_tokens), static_cast<long long>(report.decode_tokens),
                              report.accounted ? "accounted" : "measured") +
-                       print("%-24s %9s %7s %7s %9s %6s %7s %6s %14s\n", "", "tokens/s", "gain", "paper", "forecast",
-                             "hits", "active", "bits", "MB copied");
+                       print("%-24s %9s %7s %7s %9s %6s %7s %7s %6s %14s\n", "", "tokens/s", "gain", "paper",
+                             "forecast", "hits", "active", "hidden", "bits", "MB copied");
     for (const AblationRow& row : report.rows) {
         const std::string paper = row.paper_gain > 0 ? print("%.2f", row.paper_gain) : std::string("-");
-        text += print("%-24s %9.2f %7.2f %7s %9.2f %5.0f%% %6.0f%% %6.2f %14.1f\n", row.name.c_str(), row.tokens_per_s,
-                      row.gain, paper.c_str(), row.forecast_tokens_per_s, 100 * row.hit_rate, 100 * row.active_share,
-                      row.mean_bits, row.copied_bytes_per_token / 1e6);
+        text +=
+            print("%-24s %9.2f %7.2f %7s %9.2f %5.0f%% %6.0f%% %6.0f%% %6.2f %14.1f\n", row.name.c_str(),
+                  row.tokens_per_s, row.gain, paper.c_str(), row.forecast_tokens_per_s, 100 * row.hit_rate,
+                  100 * row.active_share, 100 * row.hidden_computing, row.mean_bits, row.copied_bytes_per_token / 1e6);
+    }
+    return text;
+}
+
+std::string gains_by_length(const std::vector<AblationReport>& reports) {
+    std::string text = print("gain of the whole answer after a prompt of %lld, by tokens decoded\n%-24s",
+                             static_cast<long long>(reports.front().prompt_tokens), "");
+    for (const AblationReport& report : reports) text += print(" %7lld", static_cast<long long>(report.decode_tokens));
+    text += "\n";
+    for (std::size_t i = 0; i < reports.front().rows.size(); ++i) {
+        text += print("%-24s", reports.front().rows[i].name.c_str());
+        for (const AblationReport& report : reports) text += print(" %7.2f", report.rows[i].whole_gain);
+        text += "\n";
     }
     return text;
 }

@@ -19,13 +19,16 @@ namespace offstage::engine {
 struct AblationRow {
     std::string name;
     double tokens_per_s = 0;
-    double gain = 1;        // over the first row
+    double gain = 1;  // over the first row
+    // The answer with its prompt (figure 7): tokens decoded, by the time of both.
+    double whole_tokens_per_s = 0, whole_gain = 1;
     double paper_gain = 0;  // 0: the paper has no such row
     double forecast_tokens_per_s = 0;
     double hit_rate = 0;      // over the timed tokens
     double active_share = 1;  // of the neurons that were checked; if none were (dry, on the CPU), the expected share
     double copied_bytes_per_token = 0, copy_bytes_saved_per_token = 0;
-    double mean_bits = 0;  // per expert weight, as planned
+    double mean_bits = 0;         // per expert weight, as planned
+    double hidden_computing = 0;  // share of the computing hidden behind loading (table 3)
 };
 
 struct AblationReport {
@@ -57,5 +60,7 @@ AblationReport measure_ablation(const LoadRequest& request, const AblationSettin
 
 nlohmann::ordered_json to_json(const AblationReport& report);
 std::string to_text(const AblationReport& report);
+// Each row's gain for each output length (figure 7). At least one report; all of one model, with the same rows.
+std::string gains_by_length(const std::vector<AblationReport>& reports);
 
 }  // namespace offstage::engine

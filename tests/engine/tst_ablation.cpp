@@ -44,6 +44,38 @@ class TestAblation : public QObject {
         QCOMPARE(json["rows"][3]["paper_gain"].get<double>(), 2.07);
         QVERIFY(json["rows"][4]["paper_gain"].is_null());
         QCOMPARE(QString::fromStdString(to_text(report)).count(QLatin1Char('\n')), 7);
+        // Copies ahead of demand are what computing hides behind.
+        QVERIFY(report.rows[2].hidden_computing > report.rows[1].hidden_computing);
+        QVERIFY(report.rows[2].hidden_computing <= 1);
+        QCOMPARE(json["rows"][2]["hidden_computing"].get<double>(), report.rows[2].hidden_computing);
+    }
+
+    // The prompt weighs less the longer the answer is: the whole's gain nears that of decoding.
+    void wholeAnswers_gainByTheirLength() {
+        LoadRequest request = dry();
+        request.theta = 0.25;
+        request.active_share = 0.45;
+        std::vector<AblationReport> reports;
+        for (const std::int64_t decode : {4, 32}) {
+            reports.push_back(measure_ablation(request, {64, decode, 2}, {}, {}));
+            for (const AblationRow& row : reports.back().rows) {
+                QVERIFY(row.whole_tokens_per_s > 0 && row.whole_tokens_per_s < row.tokens_per_s);
+            }
+            QCOMPARE(reports.back().rows.front().whole_gain, 1.0);
+        }
+        const AblationRow& few = reports[0].rows[3];
+        const AblationRow& many = reports[1].rows[3];
+        QVERIFY2(std::abs(many.whole_gain - many.gain) < std::abs(few.whole_gain - few.gain),
+                 qPrintable(QStringLiteral("%1 of %2, %3 of %4")
+                                .arg(many.whole_gain)
+                                .arg(many.gain)
+                                .arg(few.whole_gain)
+                                .arg(few.gain)));
+        QCOMPARE(to_json(reports[1])["rows"][3]["whole_gain"].get<double>(), many.whole_gain);
+        const QStringList lines = QString::fromStdString(gains_by_length(reports)).split(u'\n');
+        QCOMPARE(lines.size(), 1 + 1 + 5 + 1);
+        QVERIFY(lines[1].simplified() == QStringLiteral("4 32"));
+        QVERIFY2(lines[5].endsWith(QString::number(many.whole_gain, 'f', 2)), qPrintable(lines[5]));
     }
 
     // Fewer bits for the experts that are called least, in the same memory.

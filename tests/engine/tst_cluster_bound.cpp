@@ -118,6 +118,43 @@ class TestClusterBound : public QObject {
             QVERIFY_THROWS_EXCEPTION(Error, expect(bounds, parse_cluster_measured(elsewhere)));
     }
 
+    // Section 5.3's prompts of 128 tokens, 11.5 and 13.6 tokens/s on three and four machines, from the 10.9 on two.
+    void promptsOnMoreMachines_followFromTheirBound() {
+        ClusterBounds bounds = boundsOf("synthetic:dbrx", 4);
+        QVERIFY(!to_json(bounds)["rows"][1].contains("prompt"));
+        bound_prompts(bounds, read_model_shape("synthetic:dbrx"), 128);
+        const PromptBound two = bounds.rows[1].prompt;
+        // Nearly every expert is called: all eight of a machine, 15.85 GB each, and the dense part, 7.05 GB.
+        QVERIFY2(std::abs(two.load_s - (7.0464e9 + 8 * 15.854e9) / 800e9) < 1e-4,
+                 qPrintable(QString::number(two.load_s)));
+        // Half of 128 * 4 calls.
+        QVERIFY2(std::abs(two.compute_s - (128 * 7.0464e9 + 256 * 15.854e9) / 54e12) < 2e-3,
+                 qPrintable(QString::number(two.compute_s)));
+        QCOMPARE(two.latency_s, bounds.rows[1].latency_s);
+        QCOMPARE(two.transfer_s, 128 * bounds.rows[1].transfer_s);
+        expect_prompts(bounds, parse_prompt_measured("2:10.9"));
+        const std::vector<double> paper = {10.9, 11.5, 13.6};
+        for (std::size_t i = 0; i < paper.size(); ++i) {
+            const PromptBound& prompt = bounds.rows[i + 1].prompt;
+            QVERIFY2(std::abs(128 / prompt.expected_s / paper[i] - 1) < 0.06,
+                     qPrintable(QString::number(128 / prompt.expected_s)));
+            QVERIFY(prompt.time_s() < prompt.expected_s);
+        }
+        QCOMPARE(bounds.rows[0].prompt.time_s(), 0.0);  // the model does not run on one
+        const QString text = QString::fromStdString(to_text(bounds));
+        QVERIFY2(text.contains(QStringLiteral("a prompt of 128 tokens")), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("      10.9\n")), qPrintable(text));
+        QVERIFY(to_json(bounds)["rows"][2]["prompt"].contains("expected_s"));
+
+        // Of one token it is what a decoded one takes.
+        bound_prompts(bounds, read_model_shape("synthetic:dbrx"), 1);
+        for (std::size_t i = 1; i < 4; ++i) QCOMPARE(bounds.rows[i].prompt.time_s(), bounds.rows[i].time_s());
+        for (const char* wrong : {"", "2", "2:", "2:1,2", "0:3"})
+            QVERIFY_THROWS_EXCEPTION(Error, parse_prompt_measured(wrong));
+        for (const char* elsewhere : {"1:10", "9:10", "2:0", "2:-1"})
+            QVERIFY_THROWS_EXCEPTION(Error, expect_prompts(bounds, parse_prompt_measured(elsewhere)));
+    }
+
     // Table 5: 5.9 tokens/s on two machines of 6,599 USD are 0.000447 for a dollar;
     // section 5.5: faster networks cost 5 and 20 % more, and pay.
     void pricesOfMachinesAndCards_sayTokensPerDollar() {
