@@ -139,10 +139,10 @@ int run_replay(const ReplayOptions& options) {
         if (request.policies.size() != 1 || request.sizes.size() != 1) {
             throw engine::Error(engine::ErrorKind::kInvalidInput, engine::messages::picture_of_several);
         }
-        write_or_throw(options.svg,
-                       engine::cache_picture(trace, popularity,
-                                             {request.policies.front(), request.sizes.front(), request.settings,
-                                              options.layers, options.from, options.tokens}));
+        write_or_throw(options.svg, engine::to_svg(engine::cache_picture(
+                                        trace, popularity,
+                                        {request.policies.front(), request.sizes.front(), request.settings,
+                                         options.layers, options.from, options.tokens})));
     }
     const engine::ReplayReport report = engine::compare_policies(trace, popularity, request);
     print_report(report, options.json, report.model + ": ");

@@ -71,7 +71,7 @@ class TestCacheReplay : public QObject {
     void picture_showsHitsMissesAndWhatElseIsHeld() {
         const RoutingTrace trace = sequence({1, 0, 2, 1, 2});
         const CachePictureRequest request{CacheKind::kLru, 2, {}, {}, 0, 64};
-        const QString svg = QString::fromStdString(cache_picture(trace, nothingKnown(trace), request));
+        const QString svg = QString::fromStdString(to_svg(cache_picture(trace, nothingKnown(trace), request)));
         const auto count = [&](const char* colour) { return svg.count(QLatin1String(colour)) - 1; };  // the legend's
         QCOMPARE(count("#1f5fa8"), 3);  // 1, 0, and 2 at the end
         QCOMPARE(count("#c2410c"), 2);
@@ -81,7 +81,7 @@ class TestCacheReplay : public QObject {
 
         // The cache processes the tokens before the drawn ones.
         const CachePictureRequest last{CacheKind::kLru, 2, {}, {0}, 4, 1};
-        QVERIFY(QString::fromStdString(cache_picture(trace, nothingKnown(trace), last))
+        QVERIFY(QString::fromStdString(to_svg(cache_picture(trace, nothingKnown(trace), last)))
                     .contains(QStringLiteral("layer 0: 100 %")));
         const CachePictureRequest beyond{CacheKind::kLru, 2, {}, {}, 5, 1}, layer{CacheKind::kLru, 2, {}, {1}, 0, 1};
         QVERIFY_THROWS_EXCEPTION(Error, cache_picture(trace, nothingKnown(trace), beyond));

@@ -252,7 +252,7 @@ constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/cache_folders\\.h"
-    "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"
+    "|eval/cache_(picture|replay)\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"
     "|serve/(local_server|answer_queue)\\.h)";
 
 // Users of connections to other machines, or from them: the program that a user starts

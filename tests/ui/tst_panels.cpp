@@ -4,12 +4,14 @@
 #include <tuple>
 
 #include <QComboBox>
+#include <QFile>
 #include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QTableWidget>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
@@ -663,6 +665,103 @@ class TestPanels : public QObject {
         QCOMPARE(b.selection->token()->index, 30);
     }
 
+    // Mixtral-Offloading's figure 1, of what ran.
+    void uses_showWhereEachStepsExpertsRan() {
+        Bench b(onDevice());
+        b.selection->setTextSource(
+            [&b](MessageId, const TextRange& range) { return b.text.mid(range.begin, range.end - range.begin); });
+        b.load();
+        b.cache->hide();
+        engine::GenerationRequest request;
+        request.messages = {{engine::Role::kUser, "tell me"}};
+        QSignalSpy answered(b.engine.get(), &EngineController::answered);
+        b.engine->generate(request);
+        QTRY_COMPARE(answered.size(), 1);
+        QTRY_COMPARE(b.engine->state(), State::Ready);
+        ExpertUsePlot& uses = b.cache->uses();
+        QVERIFY(uses.columns().empty());  // nothing is done for a picture that is not seen
+        b.cache->show();
+        b.cache->setUsesLayer(3);
+        QTRY_COMPARE(uses.columns().size(), b.log->steps().size());
+        int counted[6] = {};
+        for (std::size_t i = 0; i < uses.columns().size(); ++i) {
+            const ExpertUsePlot::Column& column = uses.columns()[i];
+            const LoggedStep& step = b.log->steps()[i];
+            QCOMPARE(column.step, step.id);
+            QCOMPARE(column.prompt, step.isPrompt());
+            const auto assignments = step.assignmentsOf(step.layers[3]);
+            QCOMPARE(column.calls.size(), assignments.size());
+            for (std::size_t n = 0; n < assignments.size(); ++n) {
+                const auto& a = assignments[n];
+                QCOMPARE(column.calls[n].first, static_cast<int>(a.expert));
+                QCOMPARE(column.calls[n].second, a.way == 0   ? engine::ExpertOutcome::kHit
+                                                 : a.way == 1 ? engine::ExpertOutcome::kCopied
+                                                              : engine::ExpertOutcome::kCpu);
+                ++counted[static_cast<int>(column.calls[n].second)];
+            }
+        }
+        QVERIFY(counted[2] > 0 && counted[3] > 0 && counted[4] > 0);
+        QVERIFY(uses.columns().front().prompt);
+
+        // The latest are in sight; what is pointed at is named.
+        std::size_t newest = uses.columns().size() - 1;
+        while (!b.log->tokenOfStep(uses.columns()[newest].step)) {
+            --newest;  // the end of the answer writes none
+        }
+        const ExpertUsePlot::Column& last = uses.columns()[newest];
+        const QRectF cell = uses.rectOf(last.number, last.calls.front().first);
+        QVERIFY(uses.rect().contains(cell.toRect()));
+        QVERIFY(cell.width() >= 5);
+        const auto pointAt = [&uses](const QRectF& place) {
+            const QPointF at = place.center();
+            QMouseEvent move(QEvent::MouseMove, at, uses.mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+            QApplication::sendEvent(&uses, &move);
+        };
+        pointAt(cell);
+        QVERIFY2(uses.reading().contains(QStringLiteral("layer 3, expert %1: ").arg(last.calls.front().first)),
+                 qPrintable(uses.reading()));
+        const auto token = b.log->tokenOfStep(last.step);
+        const QString words = b.text.mid(token->text.begin, token->text.end - token->text.begin).simplified();
+        QVERIFY2(words.isEmpty() || uses.reading().startsWith(u'“' + words), qPrintable(uses.reading()));
+        QTest::mouseClick(&uses, Qt::LeftButton, {}, cell.center().toPoint());
+        QCOMPARE(b.selection->token()->index, token->index);
+        // An expert that the token did not call.
+        int idle = 0;
+        while (std::any_of(last.calls.begin(), last.calls.end(), [&](const auto& c) { return c.first == idle; })) {
+            ++idle;
+        }
+        pointAt(uses.rectOf(last.number, idle));
+        QVERIFY2(uses.reading().endsWith(QStringLiteral("not called")), qPrintable(uses.reading()));
+
+        // Taken away: numbers, and the picture as the command line draws it.
+        const int calls = counted[2] + counted[3] + counted[4];
+        QCOMPARE(uses.csv().count(QStringLiteral("\r\n")), calls + 1);
+        QCOMPARE(uses.csv().count(QStringLiteral(",copied")), counted[3]);
+        const QTemporaryDir folder;
+        QVERIFY(uses.saveSvg(folder.filePath(QStringLiteral("uses.svg"))));
+        QFile file(folder.filePath(QStringLiteral("uses.svg")));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QString svg = QString::fromUtf8(file.readAll());
+        QCOMPARE(svg.count(QStringLiteral("#1f5fa8")), counted[2] + 1);  // and the legend's
+        QCOMPARE(svg.count(QStringLiteral("#c2410c")), counted[3] + 1);
+        QCOMPARE(svg.count(QStringLiteral("#2f7d4f")), counted[4] + 1);
+        takePicture(*b.cache, QStringLiteral("uses-narrow"));
+        b.cache->resize(900, 900);
+        takePicture(*b.cache, QStringLiteral("uses-wide"));
+
+        // Of a long session the latest steps alone.
+        std::vector<ExpertUsePlot::Column> many;
+        for (int i = 0; i < 2 * ExpertUsePlot::kMostColumns; ++i) {
+            many.push_back({static_cast<StepId>(i), i, 1, false, {{0, engine::ExpertOutcome::kHit}}});
+        }
+        uses.setUses(QStringLiteral("model"), 0, 8, many);
+        QCOMPARE(uses.columns().size(), static_cast<std::size_t>(ExpertUsePlot::kMostColumns));
+        QCOMPARE(uses.columns().back().number, qint64(2 * ExpertUsePlot::kMostColumns - 1));
+        QVERIFY(uses.rectOf(0, 0).right() < 0);  // out of sight until the view is moved
+        QTest::keyClick(&uses, Qt::Key_Home);
+        QVERIFY(uses.rectOf(uses.columns().front().number, 0).left() >= 0);
+    }
+
     // ---------------------------------------------------------------- dispatch
 
     void dispatch_bars_areOfTheSelectedToken() {
@@ -692,6 +791,55 @@ class TestPanels : public QObject {
         for (const auto& row : b.dispatch->bars().rows()) {
             QCOMPARE(row.parts[0].size + row.parts[1].size + row.parts[2].size, 2.0);
         }
+    }
+
+    // CORM's table 3, of the tokens that the bars are of.
+    void dispatch_saysHowMuchComputingIsHidden() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        QVERIFY(b.selection->selectToken(kMessage, 9));
+        const auto sumOf = [](const LoggedStep& step) {
+            engine::LoadingTimes sum;
+            for (const auto& event : step.layers) {
+                sum += event.loading;
+            }
+            return sum;
+        };
+        const auto says = [&](const engine::LoadingTimes& times) {
+            const QString text = b.dispatch->hidden();
+            return text.startsWith(QStringLiteral("Hidden: %1 of the computing behind loading, %2 of the loading")
+                                       .arg(valueText(Unit::Share, times.hidden_computing()),
+                                            valueText(Unit::Share, times.hidden_loading()))) &&
+                   text.contains(QStringLiteral("both at once ") + valueText(Unit::Microseconds, times.overlap_us));
+        };
+        b.dispatch->setMeanOf(0);
+        const LoggedStep* step = b.log->step(b.log->token(kMessage, 9)->step);
+        QVERIFY(sumOf(*step).overlap_us > 0);
+        QVERIFY2(says(sumOf(*step)), qPrintable(b.dispatch->hidden()));
+        b.dispatch->setMeanOf(64);
+        engine::LoadingTimes mean;
+        int n = 0;
+        for (auto each = b.log->steps().rbegin(); each != b.log->steps().rend() && n < 64; ++each) {
+            if (!each->isPrompt()) {
+                mean += sumOf(*each);
+                ++n;
+            }
+        }
+        QCOMPARE(n, 64);
+        QVERIFY2(says(mean.times(1.0 / 64)), qPrintable(b.dispatch->hidden()));
+        b.dispatch->setMeanOf(0);
+        b.dispatch->explain(1, std::nullopt);
+        QVERIFY2(b.dispatch->why().contains(QStringLiteral("Loading ")), qPrintable(b.dispatch->why()));
+        b.dispatch->explain(1, Side::Copy);
+        QVERIFY(!b.dispatch->why().contains(QStringLiteral("Loading ")));
+        takePicture(*b.dispatch, QStringLiteral("dispatch-hidden"));
+
+        Bench cpu(onCpu());
+        cpu.load();
+        cpu.answer();
+        QVERIFY2(cpu.dispatch->hidden().contains(QStringLiteral("On the CPU alone")),
+                 qPrintable(cpu.dispatch->hidden()));
     }
 
     void dispatch_timeline_hasOneBarPerLayerAndLane() {

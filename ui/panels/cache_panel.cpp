@@ -69,6 +69,22 @@ StepFigures figuresOf(const LoggedStep& step, int layer) {
     return figures;
 }
 
+QLabel* titleLabel(const QString& text) {
+    auto* title = new QLabel(text);
+    QFont bold = title->font();
+    bold.setBold(true);
+    title->setFont(bold);
+    return title;
+}
+
+engine::ExpertOutcome useOf(const engine::AssignmentEvent& a) {
+    const auto way = static_cast<engine::Way>(a.way);
+    return way == engine::Way::kResident ? engine::ExpertOutcome::kHit
+           : way == engine::Way::kCopy   ? engine::ExpertOutcome::kCopied
+           : way == engine::Way::kCpu    ? engine::ExpertOutcome::kCpu
+                                         : engine::ExpertOutcome::kElsewhere;
+}
+
 double shareOf(double part, double whole) {
     return whole > 0 ? std::min(part / whole, 1.0) : kNothing;
 }
@@ -107,6 +123,8 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
       m_prefetch(new LinePlot),
       m_bytes(new LinePlot),
       m_exchanges(new LinePlot),
+      m_usesLayer(new QComboBox),
+      m_uses(new ExpertUsePlot),
       m_sums(textLabel(tr("Sums since the model was loaded"))),
       m_slots(new QSpinBox),
       m_compare(new QPushButton),
@@ -176,6 +194,7 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
         plots->add(plot);
     }
     body().addWidget(plots, 100);
+    body().addWidget(makeUses());
     body().addWidget(makeComparison());
     body().addStretch(1);
     setEmptyText(tr("Open a model and write a prompt to see how well its cache of experts works."));
@@ -204,14 +223,41 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
 
 CachePanel::~CachePanel() = default;
 
+QWidget* CachePanel::makeUses() {
+    auto* box = new QWidget;
+    auto* column = new QVBoxLayout(box);
+    column->setContentsMargins(0, 8, 0, 0);
+    m_usesLayer->setAccessibleName(tr("Layer whose experts are shown over tokens"));
+    m_usesLayer->setToolTip(m_usesLayer->accessibleName());
+    m_uses->setAccessibleName(tr("Experts over tokens"));
+    m_uses->setFileName(m_uses->accessibleName());
+    m_uses->setToolTip(tr("Which experts of the layer each of the latest %1 steps called, and where they ran: one "
+                          "column for each token of an answer, one for a prompt. A click selects the token.")
+                           .arg(ExpertUsePlot::kMostColumns));
+    m_uses->setEmptyText(tr("Write a prompt to see which experts its tokens call."));
+    m_uses->setMinimumHeight(190);
+    m_uses->setMaximumHeight(420);
+    m_uses->setTextSource([this](StepId step) { return m_selection.textOfStep(step); });
+    auto* row = new QHBoxLayout;
+    row->addWidget(titleLabel(tr("Experts over tokens")));
+    row->addStretch(1);
+    row->addWidget(m_usesLayer);
+    column->addLayout(row);
+    column->addWidget(m_uses);
+    connect(m_usesLayer, &QComboBox::currentIndexChanged, this, &CachePanel::refreshUses);
+    connect(m_uses, &ExpertUsePlot::stepClicked, this, [this](quint64 step) {
+        if (const auto token = m_selection.log().tokenOfStep(step)) {
+            m_selection.selectToken(token->message, token->index);
+        }
+    });
+    return box;
+}
+
 QWidget* CachePanel::makeComparison() {
     auto* box = new QWidget;
     auto* column = new QVBoxLayout(box);
     column->setContentsMargins(0, 8, 0, 0);
-    auto* title = new QLabel(tr("Other policies on the same calls"));
-    QFont bold = title->font();
-    bold.setBold(true);
-    title->setFont(bold);
+    auto* title = titleLabel(tr("Other policies on the same calls"));
     auto* label = new QLabel(tr("Experts in the cache"));
     label->setBuddy(m_slots);
     m_slots->setAccessibleName(tr("Experts in the cache"));
@@ -284,6 +330,10 @@ void CachePanel::setLayer(int layer) {
     m_layer->setCurrentIndex(std::max(0, m_layer->findData(layer)));
 }
 
+void CachePanel::setUsesLayer(int layer) {
+    m_usesLayer->setCurrentIndex(m_usesLayer->findData(layer));
+}
+
 void CachePanel::setMeanOf(int tokens) {
     m_mean->setCurrentIndex(std::max(0, m_mean->findData(tokens)));
 }
@@ -308,6 +358,13 @@ void CachePanel::modelChanged() {
         m_layer->addItem(tr("All layers"), -1);
         for (int layer = 0; model && layer < static_cast<int>(model->n_layers); ++layer) {
             m_layer->addItem(tr("All, and layer %1").arg(model->layer_number(layer)), layer);
+        }
+    }
+    {
+        const QSignalBlocker blocker(m_usesLayer);
+        m_usesLayer->clear();
+        for (int layer = 0; model && layer < static_cast<int>(model->n_layers); ++layer) {
+            m_usesLayer->addItem(tr("Layer %1").arg(model->layer_number(layer)), layer);
         }
     }
     m_replays->cancel();
@@ -358,7 +415,41 @@ void CachePanel::catchUp() {
         addStep(*step);
         m_nextStep = step->id + 1;
     }
+    refreshUses();
     refreshControls();
+}
+
+// Anew from the log, whose steps come four times a second: nothing is kept or done while the panel is hidden.
+void CachePanel::refreshUses() {
+    const auto& model = engine().model();
+    if (!isVisible() || !model) {
+        return;
+    }
+    const TokenLog& log = m_selection.log();
+    const int layer = std::max(0, m_usesLayer->currentData().toInt());
+    std::vector<ExpertUsePlot::Column> columns;
+    for (auto step = log.steps().rbegin();
+         step != log.steps().rend() && log.isOfPresentModel(step->id) && columns.size() < ExpertUsePlot::kMostColumns;
+         ++step) {
+        // The newest may not be whole yet.
+        if (step == log.steps().rbegin() && engine().isAnswering()) {
+            continue;
+        }
+        const auto event = std::find_if(step->layers.begin(), step->layers.end(),
+                                        [layer](const engine::LayerEvent& e) { return e.layer == layer; });
+        if (event == step->layers.end()) {
+            continue;
+        }
+        ExpertUsePlot::Column column{
+            step->id, static_cast<qint64>(step->id - log.firstOfPresentModel()), step->tokens(), step->isPrompt(), {}};
+        for (const engine::AssignmentEvent& a : step->assignmentsOf(*event)) {
+            column.calls.emplace_back(a.expert, useOf(a));
+        }
+        columns.push_back(std::move(column));
+    }
+    std::reverse(columns.begin(), columns.end());
+    m_uses->setUses(QString::fromStdString(model->name), static_cast<int>(model->layer_number(layer)),
+                    static_cast<int>(model->n_experts), std::move(columns));
 }
 
 void CachePanel::addStep(const LoggedStep& step) {

@@ -5,6 +5,7 @@
 #include <QTimer>
 
 #include "ui/panels/cache_comparison.h"
+#include "ui/panels/expert_use_plot.h"
 #include "ui/panels/panel.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
@@ -41,6 +42,9 @@ class CachePanel : public Panel {
     LinePlot& prefetch() const { return *m_prefetch; }
     LinePlot& bytes() const { return *m_bytes; }
     LinePlot& exchanges() const { return *m_exchanges; }
+    // Experts over tokens, of this layer.
+    ExpertUsePlot& uses() const { return *m_uses; }
+    void setUsesLayer(int layer);
     BarPlot& policies() const { return *m_policies; }
     QTableWidget& table() const { return *m_table; }
     QSpinBox& slotsBox() const { return *m_slots; }
@@ -55,6 +59,8 @@ class CachePanel : public Panel {
 
   private:
     bool hasAccelerator() const;
+    QWidget* makeUses();
+    void refreshUses();
     QWidget* makeComparison();
     void linkCrosshairs();
     void startAgain();
@@ -83,6 +89,8 @@ class CachePanel : public Panel {
     LinePlot* m_prefetch;
     LinePlot* m_bytes;
     LinePlot* m_exchanges;
+    QComboBox* m_usesLayer;
+    ExpertUsePlot* m_uses;
     QLabel* m_sums;
     QSpinBox* m_slots;
     QPushButton* m_compare;

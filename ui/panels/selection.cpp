@@ -34,6 +34,11 @@ Selection::Selection(TokenLog& log, QObject* parent) : QObject(parent), m_log(lo
     });
 }
 
+QString Selection::textOfStep(StepId step) const {
+    const auto token = m_log.tokenOfStep(step);
+    return token && m_textOf ? m_textOf(token->message, token->text) : QString();
+}
+
 bool Selection::selectToken(MessageId message, int index) {
     const auto token = m_log.token(message, index);
     if (token) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include <QObject>
 #include <QTimer>
@@ -25,6 +27,11 @@ class Selection : public QObject {
     const std::vector<ExpertId>& expertsOfToken() const { return m_expertsOfToken; }
     // The places of the tokens that called the selected expert.
     const QHash<MessageId, QList<TextRange>>& textOfExpert() const { return m_textOfExpert; }
+
+    // Where the words of messages are kept; not asked before it is set.
+    void setTextSource(std::function<QString(MessageId, TextRange)> textOf) { m_textOf = std::move(textOf); }
+    // The token that the step wrote; empty where its message is not at hand.
+    QString textOfStep(StepId step) const;
 
     // False, and nothing changes, where no such token is kept.
     bool selectToken(MessageId message, int index);
@@ -52,6 +59,7 @@ class Selection : public QObject {
     void refreshText();
 
     TokenLog& m_log;
+    std::function<QString(MessageId, TextRange)> m_textOf;
     std::optional<LoggedToken> m_token;
     std::optional<ExpertId> m_expert;
     std::vector<ExpertId> m_expertsOfToken;

@@ -109,6 +109,9 @@ class PlotWidget : public QWidget {
     }
     // As an arrow key does.
     void stepByKey(int right, int down);
+    // What the file dialogs suggest, without ending; and what became of a file that was to be written, by its failure.
+    QString suggestedName() const;
+    bool sayWhetherSaved(const QString& path, const QString& failure);
     // A box with lines of text near a point, inside the widget.
     void paintReading(QPainter& painter, QPoint near, const QString& text) const;
 
@@ -159,8 +162,6 @@ class PlotWidget : public QWidget {
     void showAll();
     void askWhereToSave(bool asPicture);
     void say(const QString& notice);
-    bool sayWhetherSaved(const QString& path, const QString& failure);
-    QString suggestedName() const;
 
     QString m_emptyText;
     QString m_fileName;

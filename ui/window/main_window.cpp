@@ -247,6 +247,10 @@ void MainWindow::connectConversation() {
                                      8000);
         }
     });
+    m_selection.setTextSource([this](MessageId id, const TextRange& range) {
+        const Message* message = m_conversation.find(id);
+        return message != nullptr ? message->text.mid(range.begin, range.end - range.begin) : QString();
+    });
     connect(&m_selection, &Selection::tokenMarked, this, [this](quint64 message, const TextRange& range) {
         m_page->view().markPickedToken(message, {range.begin, range.end});
     });
