@@ -164,8 +164,7 @@ MessageArgument describe(const json& value) {
 }
 
 json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits) {
-    // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind
-    // it.
+    // nlohmann's lexer takes a NUL byte for the end of the text and ignores the rest.
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
         throw Error(ErrorKind::kInvalidModel, messages::json_nul_byte(source, nul));
     }

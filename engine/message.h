@@ -141,7 +141,7 @@ inline MessageArgument::MessageArgument(const MessageCode<0>& message) : Message
 // Each in English.
 std::vector<std::string> english(const std::vector<Message>& messages);
 
-// One sentence behind the other; either may be empty.
+// One sentence after the other; either may be empty.
 Message joined(Message first, Message second);
 
 // A message with words from outside only: of a library, of the system.
@@ -154,5 +154,5 @@ Message from_outside(std::string text);
 // The same for texts that only the command line and files of results show: they have no
 // translation.
 #define OFFSTAGE_COMMAND_MESSAGE(code, english) OFFSTAGE_MESSAGE(code, english)
-// The same of what only puts its arguments side by side: there is nothing to translate.
+// The same for messages that only join their arguments: nothing is translated.
 #define OFFSTAGE_FRAME(code, english) OFFSTAGE_MESSAGE(code, english)

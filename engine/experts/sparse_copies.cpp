@@ -55,7 +55,7 @@ std::optional<SparseCopies::Gathered> SparseCopies::gather(ExpertKey key, const 
     expert.layout.spec.theta = thetas_.at(key.layer, key.expert);
     const kernels::ExpertLayout& layout = expert.layout;
     if (!on() || no_room_ || !operations_.chooses_neurons(layout, rows.n_rows)) return std::nullopt;
-    // Biases lie behind the last neuron: nothing can be added there.
+    // Biases follow the last neuron: nothing can be added there.
     if (rows.guess && layout.spec.biases) return std::nullopt;
     // This layer's results so far decide whether choosing neurons pays; every
     // kLookAgain-th expert is tried anyway.

@@ -27,7 +27,7 @@ class Staging {
         // For a copy ahead of demand without all of its neurons: the copied ones, in
         // stored order. Empty: it is whole.
         std::vector<std::int32_t> neurons;
-        bool awaited = false;     // the layer at hand has yet to compute with its content
+        bool awaited = false;     // the present layer still has to compute with its content
         std::int64_t owner = -1;  // the expert whose place this is; -1: staging's own
         bool returning = false;   // the owner is being copied back, until `copied`
         int refusals = 0;         // of the owner's copy
@@ -56,7 +56,7 @@ class Staging {
     std::optional<std::size_t> next_speculative(std::uint64_t expert_bytes);
     void forget_speculation();
 
-    // For the owner of the memory. reset(): precondition n_borrowed() == 0.
+    // For the memory's owner. reset(): precondition n_borrowed() == 0.
     void reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes, std::int64_t n_speculative);
     std::vector<Slot>& all() { return slots_; }
     void add_borrowed(SlotHeap::Slot memory, std::size_t owner, DeviceEvent free);

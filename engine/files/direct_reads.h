@@ -1,7 +1,7 @@
 #pragma once
-// Parts of files read straight from the disk (O_DIRECT), several at a time, without the
-// system's cache of files and without page faults: io_uring (through liburing) where the
-// kernel has it and lets us, else a few threads with pread.
+// Reads parts of files directly from the disk (O_DIRECT), several at a time, without the
+// system's file cache and without page faults: by io_uring (through liburing) if the
+// kernel offers and permits it, otherwise by a few threads with pread.
 
 #include <atomic>
 #include <cstddef>
@@ -33,7 +33,7 @@ class DirectFile {
     const RegularFile& file() const { return file_; }
     bool is_direct() const { return direct_; }
     int descriptor() const { return direct_ ? descriptor_ : file_.descriptor(); }
-    // For file systems that open a file so and then refuse to read it.
+    // For file systems that open a file directly but then refuse to read it.
     void give_up_direct() { direct_ = false; }
 
   private:
@@ -67,7 +67,8 @@ class DirectReads {
     static std::unique_ptr<DirectReads> open(Kind kind, int depth);
     virtual ~DirectReads() = default;  // no read may be under way, and no thread in wait()
 
-    // So many threads should call wait(); with Kind::kThreads they are what reads.
+    // The number of threads that should call wait(); with Kind::kThreads these threads
+    // read.
     virtual int n_waiting() const = 0;
     virtual const char* name() const = 0;  // "io_uring", "threads"
     // The memory that contains most destinations of reads, for implementations that can

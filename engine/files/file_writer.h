@@ -36,7 +36,8 @@ class FileWriter {
     FileWriter& operator=(const FileWriter&) = delete;
 
     void write(std::string_view bytes);
-    // Once. Empty: the file is written; else the reason why not, in the system's words.
+    // Call it once. Empty: the file is written; otherwise the reason, in the system's
+    // words.
     std::string commit();
     const std::string& failure() const { return failure_; }  // the first so far; empty: none
 
@@ -54,7 +55,8 @@ class FileWriter {
     std::string failure_;
 };
 
-// A whole file at once. Empty: done; else the reason, as FileWriter::commit().
+// Writes a whole file at once. Empty: done; otherwise the reason, as
+// FileWriter::commit().
 std::string write_file(const std::filesystem::path& file, std::string_view bytes,
                        const FileOptions& options = {.make_folders = true});
 

@@ -21,7 +21,7 @@ GgufType gguf_type(std::uint32_t number);
 // For messages: "Q4_K"; for types that cannot be read "NVFP4 (type 40)", "IQ4_KS of
 // ik_llama.cpp (type 144)" or "type 99999".
 std::string gguf_type_name(std::uint32_t number);
-// "one of F32, F16 ...", and what to do where a tensor is in none of them.
+// "one of F32, F16 ...", and advice if a tensor has none of these types.
 Message readable_gguf_types();
 
 }  // namespace offstage::engine

@@ -31,7 +31,7 @@ inline ReadBuffers read_buffers_for(std::uint64_t block_bytes, std::int64_t n_bl
     };
     ReadBuffers buffers;
     buffers.strip_bytes = std::clamp<std::uint64_t>(aligned(block_bytes / 4), kDirectAlignment, kMostStripBytes);
-    // Both ends of a strip lie anywhere; the exponents of its weights may lie elsewhere.
+    // Both ends of a strip are anywhere; the exponents of its weights may be elsewhere.
     buffers.buffer_bytes = buffers.strip_bytes + aligned(buffers.strip_bytes / 16) + 3 * kDirectAlignment;
     const std::uint64_t wanted = static_cast<std::uint64_t>(n_blocks) * block_bytes / buffers.strip_bytes;
     const std::uint64_t beyond_caches = kBeyondCachesBytes / buffers.buffer_bytes;

@@ -44,7 +44,7 @@ class ConfigFields : public JsonFields {
     double positive(const char* key, double fallback) const;  // at most 1e12; null counts as absent
     float eps(const char* key, double fallback) const;
 
-    // quantization_config's quant_method; empty: there is none.
+    // quantization_config's quant_method; empty if not given.
     std::string quantization() const;
 
     // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos;

@@ -86,7 +86,7 @@ struct DenseTensor {
     std::optional<StoredTensor> stored = {};  // ModelSpec::stored
 
     std::int64_t n_weights() const { return n_rows * n_cols; }
-    // As the file has it; `plain`: where that is a type that all have.
+    // The file's block type, or `plain` for a tensor without one.
     kernels::WeightType stored_type(kernels::WeightType plain) const { return stored ? stored->type : plain; }
     // For a network whose matrices are all of one type.
     kernels::ExpertLayout network_layout(kernels::WeightType type) const {

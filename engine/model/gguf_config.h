@@ -92,8 +92,8 @@ void refuse_unread_tensors(const GgufConfig& c, const ModelSpec& spec);
 
 // ---- families whose layers differ, in gguf_layers.cpp
 
-// Which layers are recurrent, and the KV heads of the others. Ollama writes the heads of
-// each layer, 0 for a recurrent one.
+// The recurrent layers, and the KV heads of the others. Ollama writes the heads of each
+// layer, 0 for a recurrent one.
 void configure_qwen35_layers(GgufConfig& c);
 // Gives each layer separate heads and positions.
 void configure_gemma4(GgufConfig& c);

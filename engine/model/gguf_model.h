@@ -1,6 +1,6 @@
 #pragma once
-// Models in GGUF files. Engine code goes through Checkpoint::open and read_model_spec;
-// this header is for them, and for tests.
+// Models in GGUF files. Engine code uses Checkpoint::open and read_model_spec; this
+// header is for their implementation and for tests.
 
 #include <filesystem>
 #include <memory>

@@ -12,8 +12,8 @@
 
 namespace offstage::engine {
 
-// A tensor of a block, behind "blk.N.", as other converters write it and as llama.cpp
-// does.
+// A tensor of a block, after "blk.N.": its name in other converters' files and in
+// llama.cpp's.
 struct GgufOtherName {
     std::string_view theirs;
     std::string_view ours;
@@ -29,7 +29,7 @@ struct GgufNamedFamily : Family {
     std::span<const GgufOtherName> other_names;
 };
 
-// By general.architecture; nullptr: there is none, or none that is supported.
+// By general.architecture; nullptr: none, or not supported.
 const GgufNamedFamily* find_gguf_family(const GgufMetadata& metadata);
 
 // The name here of a tensor in a file. nullptr: it keeps its own.

@@ -100,7 +100,7 @@ void check_size(const ModelSpec& spec, const std::string& source) {
     }
 }
 
-// A folder's file, or nothing when there is none.
+// A file of the folder, or nothing if it does not exist.
 std::optional<std::string> read_if_there(const std::filesystem::path& path) {
     std::error_code ignored;
     const auto status = std::filesystem::symlink_status(path, ignored);

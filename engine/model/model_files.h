@@ -23,7 +23,7 @@ ModelSpec parse_model_spec(std::string_view json, const std::string& source);
 ModelSpec read_model_spec(const nlohmann::json& config, const std::string& source, const Family& family,
                           const ConfigFields::KeyNames* names = nullptr);
 
-// DIR/config.json, up to 4 MiB; nothing where there is none. Throws Error as above.
+// DIR/config.json, up to 4 MiB; nothing if it does not exist. Throws Error as above.
 std::optional<nlohmann::json> read_config(const std::filesystem::path& directory);
 
 // For a *.gguf file: from its metadata. For a folder: reads DIR/config.json and, if it

@@ -64,12 +64,11 @@ struct FoundModels {
     bool complete = true;            // false: stopped, or at kMostEntries
 };
 
-// Entries of folders that one search looks at.
+// The most entries of folders that one search reads.
 inline constexpr std::int64_t kMostEntries = 10'000;
 
 // Damaged files, folders without permission and circles of links do not end the search. A
-// model that lies in two places is found in the first. Any thread; seconds where the disk
-// is slow.
+// model at two places is found at the first. Any thread; takes seconds on a slow disk.
 FoundModels find_models(std::span<const ModelPlace> places, const std::stop_token& stop = {});
 
 // The cache's name for a model whose own file or folder has no useful name: NAME of

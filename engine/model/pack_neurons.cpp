@@ -17,7 +17,7 @@ using kernels::WeightType;
 
 namespace {
 
-// Neurons packed together: of 16-bit weights that lie side by side, two cache lines.
+// Neurons packed together: two cache lines of adjacent 16-bit weights.
 constexpr std::int64_t kNeuronBlock = 64;
 
 // target[j * target_stride + h] = weight (begin + j, h), for n_hidden values h of neurons

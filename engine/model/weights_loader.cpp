@@ -498,7 +498,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return {family_.parts(spec_, whole)[i]};
     }
 
-    // The parts' type where they agree, else float32. Blocks that are turned round become
+    // The parts' type if they agree, otherwise float32. Blocks that are transposed become
     // plain.
     WeightType type_of(const DenseTensor& tensor) const {
         const std::vector<TensorPart> parts = parts_of(tensor);

@@ -8,7 +8,7 @@
 
 namespace offstage::engine {
 
-// A peer that answers no ping for so long is gone, and so is its connection.
+// A peer that answers no ping for this time counts as gone, and its connection ends.
 inline constexpr int kKeepaliveMs = 10'000, kKeepaliveTimeoutMs = 10'000;
 
 template <typename Arguments>

@@ -10,7 +10,7 @@
 
 namespace offstage::engine {
 
-// Another machine whose key this one trusts.
+// Another machine whose key this machine accepts.
 struct PairedPeer {
     std::string name;
     std::string address;  // a node's, "host:port"; empty for a desktop
@@ -34,7 +34,7 @@ class PairedPeers {
     // Replaces one of the same key; a name that another has gets a number. Throws Error
     // (kNotFound) where it cannot be written.
     const PairedPeer& add(PairedPeer peer);
-    // Throws Error (kNotFound): there is none, or the file cannot be written.
+    // Throws Error (kNotFound): there is no such machine, or the file cannot be written.
     void remove(const std::string& text);
     static std::filesystem::path list_file(const std::filesystem::path& folder) { return folder / "peers.json"; }
 

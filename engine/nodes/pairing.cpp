@@ -176,7 +176,7 @@ PairingOffer::PairingOffer(std::filesystem::path folder, const std::string& addr
 
 PairingOffer::~PairingOffer() {
     if (state_->server == nullptr) return;
-    // The reply of a pair that has just been made goes out first.
+    // First sends the reply to a machine that has just been paired.
     state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
     state_->server->Wait();
 }

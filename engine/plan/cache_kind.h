@@ -13,9 +13,9 @@ enum class CacheKind : std::uint8_t {
                 // (Mixtral-Offloading, 3.1)
     kLru,       // least recently used of all layers
     kLfu,       // least frequently used, counts that halve
-    // Segmented LRU: the hottest residents are protected, of the others the least
-    // recently used goes, or else the coldest; and only for an expert that is hotter by a
-    // margin, so that a scan of experts called once moves nothing.
+    // Segmented LRU: the hottest residents are protected. Of the others the least
+    // recently used is evicted, or else the coldest; and only for an expert that is
+    // hotter by a margin, so that a scan of experts called once evicts none.
     kSlru,
 };
 inline constexpr std::array kCacheKinds = {CacheKind::kStatic, CacheKind::kLruLayer, CacheKind::kLru, CacheKind::kLfu,

@@ -79,7 +79,7 @@ class Calibrator {
         table_.measured_at = seconds_since_1970();
     }
 
-    // Nothing may still work on the scratch memory when it goes.
+    // No work may still use the scratch memory when it is freed.
     ~Calibrator() {
         device_.host_wait(device_.record(Queue::kCopy));
         device_.host_wait(device_.record(Queue::kCompute));

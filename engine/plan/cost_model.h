@@ -96,7 +96,7 @@ struct CostTable {
 // cross-over).
 inline constexpr double kMostCopiedShare = 0.75;
 
-// Which layer something is decided for. Below 0: any, as the mean.
+// The layer of the present decision. Below 0: any layer, by the mean.
 struct LayerAtHand {
     std::int64_t index = -1;
     bool prompt = false;  // in a step of a prompt

@@ -151,8 +151,7 @@ class Timeline {
     double cpu_busy_us() const { return cpu_busy_; }
 
   private:
-    // All tokens of the step come to the host, each once; where they are few they do in
-    // any case.
+    // All tokens of the step come to the host, each once; a few tokens do so anyway.
     double download_us(std::int64_t n_cpu_rows) const {
         const DenseCosts& dense = cost_.table().dense;
         if (!dense.known()) return cost_.activation_copy_us(n_cpu_rows) / 2;
@@ -160,7 +159,7 @@ class Timeline {
         return n_tokens <= kEagerTokens ? 0 : cost_.activation_copy_us(n_tokens) / 2;
     }
 
-    // The CPU goes on until `until`, each microsecond of its work taking `slowdown`.
+    // The CPU works until `until`; each microsecond of its work takes `slowdown`.
     void run_cpu(double until, double slowdown) {
         double time = until - cpu_clock_;
         if (time <= 0) return;

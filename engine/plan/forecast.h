@@ -70,8 +70,7 @@ class DecodeCosts {
     Schedule schedule_;
 };
 
-// Which of the experts on disk lie in RAM's slots for them, as ExpertStore has it: those
-// used last.
+// The experts on disk that are in RAM's slots, as in ExpertStore: those used last.
 class HostSlots {
   public:
     explicit HostSlots(std::int64_t n_slots) : n_slots_(static_cast<std::size_t>(std::max<std::int64_t>(0, n_slots))) {}

@@ -72,8 +72,8 @@ struct KvGroupDemand {
         if (is_state) return 0;
         return kSpareKvBlocks + (window == 0 ? 0 : kv_blocks_for(max_step));
     }
-    // Beside all these, for so many tokens of other conversations. States and windows are
-    // there twice for each of them, as for the running one.
+    // Besides all these, for this many tokens of other conversations. Each of these has
+    // states and windows twice, like the running one.
     std::int64_t n_kept_blocks(std::int64_t kept_tokens) const {
         const std::int64_t n = kept_sequences(kept_tokens);
         if (is_state) return 2 * n;

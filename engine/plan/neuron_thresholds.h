@@ -68,10 +68,10 @@ struct NeuronThresholds {
     bool empty() const { return rows.empty(); }
 };
 
-// At most so many ChosenThresholds are kept.
+// The most ChosenThresholds that are kept.
 inline constexpr std::size_t kMostChosen = 16;
 
-// Those of the largest loss up to this one; nullptr: there are none.
+// The thresholds of the largest loss up to this one; nullptr: none.
 const ChosenThresholds* thresholds_for(const NeuronThresholds& measured, double loss);
 // Inserts the thresholds by loss. They replace those of the same loss; if there are too
 // many, those with the smallest loss are removed.

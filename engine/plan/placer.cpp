@@ -103,7 +103,7 @@ class Placer {
         return static_cast<std::int64_t>(
             std::min(rest / demand_.workspace_bytes_per_token, static_cast<Wide>(largest_step_)));
     }
-    // The longest context up to the wished one whose cache fits in `bytes`; 0: none.
+    // The longest context, up to the requested one, whose cache fits in `bytes`; 0: none.
     std::int64_t longest_context_in(Wide bytes) const {
         if (kv_bytes(wished_context_) <= bytes) return wished_context_;
         return kernels::kKvBlockTokens *
@@ -307,7 +307,7 @@ class Placer {
         for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kDevice;
     }
 
-    // As many of the first n as make whole layers.
+    // The largest part of the first n that consists of whole layers.
     std::size_t in_whole_layers(std::size_t n) const {
         const auto layer = [this](std::size_t rank) {
             return ranked(rank) / static_cast<std::size_t>(demand_.n_experts);

@@ -26,7 +26,8 @@ std::vector<FormatDemand> formats_of(const ModelDemand& demand);
 // Throws Error (kInvalidInput) when the three do not belong together or are out of range.
 void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity);
 
-// Experts by popularity, equals in turn through the layers; or by layers, the last first.
+// Experts by popularity, with equal ones in turn through the layers; or by layers, the
+// last first.
 std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popularity& popularity, PlacementKind kind);
 
 // make_plan() for given formats: the longest beginning of the order that fits goes to the

@@ -27,7 +27,7 @@ Decimal two_digits(double share) {
     return {share, 1 - static_cast<int>(std::floor(std::log10(share)))};
 }
 
-// Which experts of a file's blocks the plan quantizes a second time; empty: none.
+// The experts of a file's blocks that the plan quantizes a second time; empty: none.
 Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sensitivity* sensitivity) {
     if (demand.file_blocks.empty()) return {};
     std::int64_t n = 0;

@@ -65,8 +65,8 @@ struct ModelDemand {
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;
     std::int64_t staging_slots = 2;  // wished for: one is filled while the other is computed with, more for guesses
-    // Experts on disk lie in files that are read directly (ExpertReader): that takes
-    // buffers; and slots beside those of a token's experts, wished for, for guesses.
+    // Experts on disk are in files that are read directly (ExpertReader). That needs
+    // buffers and, if possible, more slots than a token's experts, for guesses.
     bool reads_directly = false;
     std::int64_t disk_guess_slots = 0;
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
@@ -112,7 +112,7 @@ inline PlacementKind placement_for(PolicyKind decode) {
 // tokens (or Budget::least_context); its prompts are read in no longer steps.
 inline constexpr std::int64_t kShortestContext = 2048;
 
-// A prompt of at most so many tokens is read in one step under any budget.
+// A prompt of at most this many tokens is read in one step under any budget.
 inline constexpr std::int64_t kSmallestStep = 64;
 
 // A plan's staging slots for copies on demand: one is filled while the other is computed.

@@ -43,7 +43,7 @@ double StepCosts::of(const Plan& plan, std::int64_t layer, std::span<const std::
     return us;
 }
 
-// The disk goes on with the next layer's experts while nothing of this one's is read.
+// The disk reads the next layer's experts while no expert of this layer is read.
 double StepCosts::without_reads_ahead(const Plan& plan) {
     const double read_us = std::min(read_us_, schedule_.disk_us);
     const double us = std::max(std::min(schedule_.makespan_us, schedule_.cpu_us), schedule_.makespan_us - read_us);

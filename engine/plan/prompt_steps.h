@@ -13,8 +13,8 @@ namespace offstage::engine {
 // The default format of a demand's experts.
 kernels::WeightType master_format(const ModelDemand& demand, const CostModel& cost);
 
-// A prompt's step calls all experts of a layer as good as surely when it has so many
-// tokens for each (chance would miss one in e^8): only then copies are made ahead.
+// Copies are made ahead only if a prompt's step surely calls all experts of a layer: if
+// it has this many tokens for each (chance would miss one in e^8).
 inline constexpr std::int64_t kSureTokens = 8;
 
 // The number of a step's tokens for which the layer's experts are computed

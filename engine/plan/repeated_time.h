@@ -61,7 +61,7 @@ std::int64_t n_preempted();
 // too low one only if no other work interrupted the new measurement (`disturbed`).
 bool has_drifted(double kept_us, double now_us, bool disturbed);
 
-// Kept costs are measured again after so many seconds.
+// Stored costs are measured again after this many seconds.
 inline constexpr std::int64_t kOldestCosts = std::int64_t{90} * 24 * 3600;
 std::int64_t seconds_since_1970();
 bool are_old(std::int64_t measured_at);

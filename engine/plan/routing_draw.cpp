@@ -92,7 +92,7 @@ void PositionRouting::operator()(std::int64_t layer, std::int64_t position, std:
     if (habits_.repeat > 0) {
         before_.resize(static_cast<std::size_t>(n));
         for (std::int64_t slot = 0; slot < n; ++slot) {
-            // As far back as this choice was only repeated.
+            // Goes back as far as this choice was only repeated.
             std::int64_t origin = position;
             while (origin > 0 && position - origin < kLongestRepeat && unit(dice(origin, slot, 1)) < habits_.repeat) {
                 --origin;

@@ -10,7 +10,7 @@ struct ThetaChoice {
     double loss = 0;   // LoadRequest::theta_loss: above 0 `theta` is 0, and each expert has its own
     NeuronGuesses guesses = NeuronGuesses::kCorrect;
 
-    // Implicit: a number stands for one theta.
+    // Implicit conversion: a number means one theta for all.
     constexpr ThetaChoice(double of_all = 0) : theta(of_all) {}
     constexpr ThetaChoice(double of_all, double of_loss, NeuronGuesses how)
         : theta(of_all), loss(of_loss), guesses(how) {}

@@ -45,7 +45,8 @@ struct MigrationRates {
     using Us = std::array<double, kernels::kWeightTypes>;
     Us pack_us{}, change_us{}, upload_us{};
 
-    // One expert took so long: half of the rate is its, so that the last few count.
+    // Adds the time of one expert with weight one half, so that the last few experts
+    // decide the rate.
     static void learn(Us& rates, kernels::WeightType format, double us);
 };
 

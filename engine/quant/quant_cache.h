@@ -89,7 +89,7 @@ class QuantCache {
                kernels::ThreadPool& pool);
     bool not_kept(const MessageArgument& reason);
     void make_room(std::uint64_t bytes);
-    // Room for `bytes` more beside the reserve; false: there is none.
+    // Makes room for `bytes` more besides the reserve; false: impossible.
     bool give_way(std::uint64_t bytes);
 
     std::filesystem::path directory_;

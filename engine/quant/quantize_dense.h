@@ -18,8 +18,8 @@ namespace offstage::engine {
 std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType stored,
                                     kernels::WeightType format);
 
-// The largest tensor in the format it is packed into, which lies beside the one it
-// replaces while it is packed.
+// The largest tensor in its packed format, which exists beside the original while it is
+// packed.
 std::uint64_t packing_bytes(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
 
 // The matrices that quantize_dense() does not change because their rows do not suit

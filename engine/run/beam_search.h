@@ -29,7 +29,7 @@ class BeamSearch {
     // max_tokens 0: no limit; the caller ends the search.
     BeamSearch(const BeamSettings& settings, std::vector<TokenId> end_tokens, std::int64_t max_tokens);
 
-    // After the prompt there is one live beam; then up to `width`.
+    // After the prompt one beam is live; then up to `width`.
     std::int64_t n_live() const;
     bool done() const;
 

@@ -395,8 +395,8 @@ std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
 struct DenseExtent {
     bool small = false;
     std::int64_t n_layers = 0;  // measured layers
-    // The first of them, measured by themselves as well: layers that are left out cost as
-    // much as those behind these.
+    // The first layers are measured separately too: left-out layers cost as much as the
+    // layers after these.
     std::int64_t n_first = 0;
     std::size_t other_bytes = 0;  // read between two steps, in place of a token's experts
     double more_vocab = 0;        // the head's rows left out, divided by the measured rows
@@ -547,7 +547,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         if (pairs_disturbed) measured.pairs.clear();
         measured.disturbed = measured.disturbed || pairs_disturbed;
         mend(measured.step, [&](std::int64_t n_tokens) { return step_us(n_tokens, 0); });
-        // Beside the mended step of one token.
+        // Relative to the corrected step of one token.
         for (CostPoint& point : measured.past) {
             if (const auto us = step_us(1, point.n_tokens)) point.us = std::max(0.0, *us - measured.step.front().us);
         }

@@ -214,9 +214,9 @@ void ExpertHost::grow_for(const Plan& plan, const Budget& budget) {
     if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
     grow(*ram_, budget.ram_bytes);
     if (plan.host_staging_slots > 0 || experts_->disk_slots().size() > 0) make_disk_slots(plan);
-    // Less staging makes room for experts at once, more comes when everything else is in
-    // its place. Experts that are still in a larger format than the slots run on the CPU
-    // until then.
+    // Shrinks staging at once, to make room for experts; enlarges it when everything else
+    // is in its place. Until then, experts in a larger format than the slots run on the
+    // CPU.
     Staging& staging = experts_->staging();
     const std::uint64_t slot_bytes = largest_expert_of(plan);
     const auto n_slots = static_cast<std::uint64_t>(plan.staging_slots);

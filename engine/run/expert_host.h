@@ -87,8 +87,9 @@ class ExpertHost {
     // Before experts are moved towards a plan: budgets and slots that must be larger
     // meanwhile are. Throws Error; then no expert has lost its last copy.
     void grow_for(const Plan& plan, const Budget& budget);
-    // When experts are the plan's: slots are as well, and budgets are lowered. Throws
-    // Error, among them kOutOfMemory where more memory is in use than the budget allows.
+    // Call it when the experts are as planned: sets the slots as planned and lowers
+    // budgets. Throws Error, also kOutOfMemory if more memory is in use than the budget
+    // allows.
     void shrink_to(const Plan& plan, const Budget& budget);
 
   private:

@@ -117,7 +117,7 @@ void Forward::set_max_step(std::int64_t max_step) {
     if (max_step == max_step_) return;
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));  // the old memory may still be read
     const std::int64_t before = max_step_;
-    // The old one goes first: a budget rarely has room for both.
+    // Frees the old one first: a budget rarely has room for both.
     const auto change = [&](std::int64_t n) {
         give_back_workspace();
         shape_.n_tokens = 0;

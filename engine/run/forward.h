@@ -50,9 +50,9 @@ class Forward {
     Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
             CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
 
-    // From now on sequences hold up to so many tokens, or as many as until now. Between
-    // steps. Throws Error (kOutOfMemory), and everything is as it was. Positions stay
-    // those of the context at the beginning (RopeSpec::original_context).
+    // From now on sequences have room for this many tokens, or for their present number.
+    // Between steps. Throws Error (kOutOfMemory), and nothing changes. Positions stay
+    // those of the first context (RopeSpec::original_context).
     void set_context(std::int64_t context);
     // From now on steps have up to so many tokens. Call between steps; invalidates
     // logits(). Throws Error (kOutOfMemory): then nothing has changed or, if the device
@@ -85,8 +85,8 @@ class Forward {
     void set_last_layer_whole(bool whole) { last_layer_whole_ = whole; }
     // Whether the last layer has experts, so that they wait for the tokens with logits.
     static bool ends_with_experts(const ModelSpec& spec) { return spec.layers.back().moe() != nullptr; }
-    // From now on the probe looks at every step; nullptr: none. It must outlive this
-    // object or the next call.
+    // From now on the probe sees every step; nullptr: none. It must outlive this object
+    // or the next call.
     void set_probe(StepProbe* probe) {
         probe_ = probe;
         moe_.set_choice_awaited(probe != nullptr);

@@ -34,8 +34,8 @@ struct GenerationRequest {
     // end, and the result's text and tokens are the added ones. Not with `raw`.
     bool continue_last = false;
     std::string thinking;  // one of ModelSummary::thinking_choices; empty: the template's default. Not with `raw`
-    // The prompt in tokens, used as they are in the place of `messages` and `raw_prompt`;
-    // empty: not given.
+    // The prompt in tokens, used unchanged instead of `messages` and `raw_prompt`; empty:
+    // not given.
     std::vector<TokenId> prompt_ids;
     // The prompt in tokens as ModelText::prompt_in_context() made it of this request
     // before; empty: it was not called.

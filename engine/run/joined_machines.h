@@ -27,7 +27,7 @@ class JoinedMachines {
     virtual void after_step(double us, std::int64_t n_tokens) = 0;
     // Any thread: Snapshot::machines and what follows it there.
     virtual void fill(Snapshot& snapshot) const = 0;
-    // Any thread: grows whenever machines came, went, or hold something else.
+    // Any thread. Grows whenever machines come, go, or get other experts.
     virtual std::uint64_t revision() const = 0;
     // Any thread: sentences for the user since the last call.
     virtual std::vector<Message> take_notes() = 0;

@@ -35,7 +35,7 @@ class KvCache {
     // thread page-locks memory in RAM, and unlocks it before its release; true only when
     // that thread has finished.
     bool approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes);
-    // Waits for what approach() has begun: another call goes on.
+    // Waits for the work that approach() has started; another call continues it.
     void wait_for_memory();
     // Releases memory that approach() or prepare_retype() has begun to lock and that is
     // no longer needed.
@@ -107,7 +107,7 @@ class KvSequence {
     // Throws Error (kInvalidInput) when it holds more already.
     void set_capacity(std::int64_t n_tokens);
 
-    // A group's blocks, by number; those before `first` were given back.
+    // A group's blocks, by number; those before `first` were freed.
     struct Table {
         std::int64_t first = 0;
         std::vector<std::int32_t> blocks;

@@ -282,7 +282,7 @@ DeviceBlock KvPool::allocate_host(std::size_t bytes, const Message& purpose) {
     return ram_.allocate(bytes, MemoryUse::kKvCache, purpose);
 }
 
-// Which has no address yet: see map_locked().
+// Memory that is being locked has no address yet: see map_locked().
 KvPool::Memory KvPool::being_locked(DeviceBlock bytes) {
     Memory memory;
     memory.bytes = std::move(bytes);

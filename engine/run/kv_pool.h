@@ -79,8 +79,8 @@ class KvPool {
     // -1: none left. Where the device is full and RAM is not, a block that only idle
     // sequences hold goes to RAM, so that the new block lies on the device.
     std::int32_t take();
-    // One more than the room has, in RAM where the device has no memory left. False: nor
-    // has RAM. The next approach() gives it back, once it is free.
+    // Adds a block beyond the room, in RAM if the device has no memory left. False: RAM
+    // has none either. The next approach() frees it once it is unused.
     bool add_block();
     void share(std::int32_t block) { ++held_[static_cast<std::size_t>(block)].references; }
     void drop(std::int32_t block);

@@ -61,7 +61,7 @@ class LoadedModel : public ExpertHost {
     LoadedModel(std::chrono::steady_clock::time_point start, std::shared_ptr<TextOfModel> text,
                 const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void note_memory(const Plan& plan, const LoadProgressFn& progress);
-    // And plans anew where the costs decide formats.
+    // Also plans again if the costs decide formats.
     void set_expert_bytes(PlanBasis& basis);
     void measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(std::uint64_t dense_bytes);

@@ -43,8 +43,8 @@ std::optional<kernels::ProductForm> known_form(const CostedModel& model) {
     return kept ? std::optional(kept->form) : std::nullopt;
 }
 
-// Scratch memory for steps of `largest` tokens, or of as many as there is room for.
-// Returns how many.
+// Allocates scratch memory for steps of `largest` tokens, or of as many as fit. Returns
+// their number.
 std::int64_t reserve_for_experts(Backend& device, const CostedModel& model, std::int64_t largest) {
     for (std::int64_t n = largest;; n /= 2) {
         try {

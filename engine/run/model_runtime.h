@@ -40,7 +40,7 @@ class ModelRuntime {
     // Changes the KV cache towards the plan's by about one expert's bytes a call. True
     // when it is reached. Throws Error; the progress so far stays.
     bool resize_kv(const Plan& plan);
-    // The plan has fewer blocks of it on the device than there are.
+    // The plan has fewer blocks of the KV cache on the device than there are now.
     bool frees_device_of_kv(const Plan& plan) const;
     // Limits steps to the plan's length from now on, so that its experts find room.
     // Throws Error (kOutOfMemory) as Forward::set_max_step().

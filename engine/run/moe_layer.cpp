@@ -172,7 +172,7 @@ bool MoeLayer::chooses_on_device(std::int64_t layer, const RouterWeights* next) 
     return residents_->holds(layer);
 }
 
-// While the router's answer comes to the host.
+// While the router's choice is copied to the host.
 void MoeLayer::compute_ahead(std::int64_t layer, const NetworkModule& shared, const StepContext& step, float* sum) {
     const auto insists = [](const auto& executor) { return executor->insists(); };
     looks_up_ = computes_unasked() && rows_.room_behind() && dispatcher_.uses_residents() &&
@@ -315,7 +315,7 @@ std::span<const std::int32_t> MoeLayer::guesses() {
 void MoeLayer::find_experts(std::int64_t layer) {
     for (ExpertLoad& load : rows_.count()) {
         load.place = mover_.place(layer, load.expert);
-        // As good as in RAM, where a slot still has it.
+        // As good as in RAM if a slot still has it.
         if (load.place == Place::kDisk && experts_.disk_slots().holds(experts_.index(layer, load.expert))) {
             load.place = Place::kRam;
         }

@@ -48,7 +48,7 @@ class MoeLayer {
     MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& host, Dispatcher& dispatcher,
              std::int64_t max_step);
 
-    // As RoutedRows::set_max_step().
+    // See RoutedRows::set_max_step().
     void set_max_step(std::int64_t max_step);
 
     ExpertMover& mover() { return mover_; }

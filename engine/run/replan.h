@@ -72,7 +72,7 @@ struct ReplanReport {
     std::uint64_t bytes_requested = 0;
     std::uint64_t bytes_moved = 0;
     double seconds = 0;  // since it was begun, by Migrator::now_us()
-    // Until the last copy is made, at the pace so far; 0: it is, or there is none.
+    // The time until the last copy is made, at the present pace; 0: none is left.
     double seconds_left = 0;
     Message problem;  // a sentence
     Message note;     // for the user, although it succeeded: a sentence, or nothing

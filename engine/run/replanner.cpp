@@ -162,7 +162,7 @@ void Replanner::refuse(std::uint64_t id, const Message& problem, std::int64_t at
     failed.at_token = failed.in_force_at_token = at_token;
     failed.state = ReplanState::kFailed;
     failed.problem = problem;
-    // Before the one that is under way, which stays the last.
+    // Inserted before the running one, which stays the last.
     reports_.insert(moving_ ? reports_.end() - 1 : reports_.end(), std::move(failed));
 }
 

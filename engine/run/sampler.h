@@ -14,9 +14,9 @@ namespace offstage::engine {
 // Throws Error (kInvalidInput) naming the first field out of its range.
 void validate(const SamplerSettings& settings);
 
-// The seed of the answer of that number, where several are drawn from one seed: `seed`
-// itself for number 0, else a hash of both, so that the answers of one seed are not those
-// of the seeds beside it.
+// The seed of the answer with this number, if several are drawn from one seed: `seed`
+// itself for number 0, otherwise a hash of both, so that the answers of neighbouring
+// seeds differ.
 std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer);
 
 // Chooses the next token from the logits of one position. Every filter works on the

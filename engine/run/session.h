@@ -96,7 +96,7 @@ class Session {
     // Returns its number, which reports contain.
     virtual std::uint64_t replan(const ReplanRequest& request);
     virtual void cancel_replan();  // goes back to the plan before
-    // As one re-plan, beside the budgets.
+    // Carried out as one re-plan, independent of the budgets.
     virtual std::uint64_t change_experts(const ExpertChange& change);
     // The newest report of each request since the model was loaded, the last 256.
     virtual std::vector<ReplanReport> replans() const;

@@ -6,8 +6,8 @@
 
 namespace offstage::engine {
 
-// Finds the first of some texts in an answer that comes in pieces, and lets through only
-// what cannot be the beginning of one of them. One answer, one object.
+// Finds the first of some texts in an answer that arrives in pieces, and passes on only
+// text that cannot be the beginning of one. One object for each answer.
 class StopTexts {
   public:
     // None of them empty; none at all lets everything through.

@@ -31,9 +31,9 @@ struct TokenChoice {
     bool operator==(const TokenChoice&) const = default;
 };
 
-// ln of the softmax's value for `token`: double throughout, the largest logit subtracted.
-// Logits that are not a number count for nothing; beside logits of +infinity the others
-// do, and those share the probability.
+// ln of the softmax's value for `token`, in double, with the largest logit subtracted.
+// Logits that are not a number are ignored. If there are logits of +infinity, all others
+// are ignored, and those share the probability.
 double log_probability(std::span<const float> logits, TokenId token);
 
 // The chosen token and the n_alternatives (0 .. kMostAlternatives, limited by the

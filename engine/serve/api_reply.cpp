@@ -191,7 +191,8 @@ std::string ApiReply::whole(const AnswerTotals& totals) const {
         Json one = {{"index", i}};
         if (is_chat()) {
             one["message"] = {{"role", "assistant"}, {"content", choices_[i].text}};
-            // As other servers of open models name it; OpenAI's own shows no thoughts.
+            // The name that other servers of open models use; OpenAI's own shows no
+            // thoughts.
             if (!choices_[i].thought.empty()) one["message"]["reasoning_content"] = choices_[i].thought;
         } else {
             one["text"] = choices_[i].text;

@@ -104,7 +104,7 @@ SamplerSettings sampler_of(const Fields& fields) {
     sampler.top_k = std::max(0, sampler.top_k);  // -1 also means off
     sampler.min_p = fields.number("min_p", 0, 1, 0);
     sampler.repeat_penalty = fields.number(fields.first_of({"repetition_penalty", "repeat_penalty"}), 0.01, 100, 1);
-    // As llama.cpp means it: 0 is none of the tokens so far, -1 all of them.
+    // As in llama.cpp: 0 means none of the tokens so far, -1 all of them.
     const std::int64_t window =
         fields.integer("repeat_last_n", -1, std::numeric_limits<int>::max(), sampler.repeat_window);
     if (window == 0) sampler.repeat_penalty = 1;
@@ -159,8 +159,8 @@ ApiRequest common_of(const json& object, const Fields& fields, ApiRequest::Kind 
     return request;
 }
 
-// As a text, or in parts; null, which programs send for a message without text, is an
-// empty one.
+// A text, or a list of parts; null, which programs send for a message without text, is an
+// empty text.
 std::string content_of(const json& message, const std::string& at, Role role) {
     const auto it = message.find("content");
     if (it == message.end()) {  // an assistant may have called a tool without any text

@@ -227,7 +227,7 @@ class Places {
         ticket->connection = &connection;
         if (ticket->is_cut_off) connection.cut_off();
     }
-    // From now on the connection keeps its place. False: there are too many of those.
+    // The connection keeps its place from now on. False: there are too many of these.
     bool let_in(Ticket ticket, Connection& connection) {
         const std::lock_guard lock(mutex_);
         if (connection.is_let_in) return true;
@@ -265,7 +265,7 @@ class Places {
 // The connection of this thread: httplib's callbacks do not pass it.
 thread_local Connection* serving = nullptr;
 thread_local Places::Ticket its_ticket;
-// This thread is the listening one: there are too many connections.
+// This is the listening thread: there are too many connections.
 thread_local bool refusing = false;
 
 // A thread for each connection, for twice as many as may be let in; threads wait for

@@ -30,7 +30,7 @@ constexpr std::array<Endpoint, 5> kEndpoints = {Endpoint{"/v1/models", "GET"},
                                                 {"/metrics", "GET"}};
 constexpr std::string_view kOneModel = "/v1/models/";
 
-// nullptr: there is no such path.
+// nullptr: unknown path.
 const Endpoint* endpoint_of(const std::string& path) {
     if (path.size() > kOneModel.size() && path.starts_with(kOneModel)) return kEndpoints.data();
     const auto* const found =
@@ -91,8 +91,8 @@ class PendingAnswer {
     PendingAnswer(const PendingAnswer&) = delete;
     PendingAnswer& operator=(const PendingAnswer&) = delete;
 
-    // nullopt: the client left, or the server stops. Calls `still_waits` each time that
-    // so many milliseconds have passed without an event (-1: never); false from it ends,
+    // nullopt: the client left, or the server stops. Calls `still_waits` after each such
+    // number of milliseconds without an event (-1: never); if it returns false, this ends
     // too.
     std::optional<AnswerEvent> next(int ms = -1, const std::function<bool()>& still_waits = {}) {
         while (true) {
@@ -114,8 +114,8 @@ class PendingAnswer {
     HttpClient& client_;
 };
 
-// Writes the events of a stream until its end, and while there are none a comment now and
-// then: programs and what lies between give up a connection that is silent.
+// Writes the events of a stream until its end, and a comment now and then while there are
+// none: programs and proxies close a silent connection.
 void write_events(PendingAnswer& pending, ApiReply& reply, int comment_ms, const HttpReply::Write& write) {
     const auto comment = [&] { return write(": waiting\n\n"); };
     while (const std::optional<AnswerEvent> event = pending.next(comment_ms, comment)) {

@@ -39,7 +39,7 @@ class DecodeMeter {
     // Another plan, or another model.
     void clear();
 
-    // hits: whether there is a device that experts may be found on.
+    // hits: whether there is a device that can hold experts.
     MeasuredDecode figures(bool hits) const;
 
   private:

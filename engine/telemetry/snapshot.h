@@ -58,11 +58,11 @@ struct Snapshot {
 
     std::int64_t context_used = 0;  // tokens in the KV cache
     std::int64_t context_size = 0;
-    // Beside it: sequences of other conversations that lie in the KV cache while there is
-    // room, and how many tokens they hold together (a common beginning counts for each).
+    // Besides it: sequences of other conversations that stay in the KV cache while there
+    // is room, and their tokens in total (a common beginning counts for each).
     std::int64_t kept_prefixes = 0;
     std::int64_t kept_tokens = 0;
-    // Room that the plan in force has for them beside the context, and its bytes.
+    // The room for them, besides the context, in the plan in force; and its bytes.
     std::int64_t kept_context = 0;
     std::uint64_t kept_context_bytes = 0;
 

@@ -68,8 +68,8 @@ struct TokenizerConfig {
     bool add_prefix_space = true;  // if legacy is true, the model's own add_dummy_prefix decides
 };
 
-// DIR/tokenizer_config.json, and where it is silent DIR/special_tokens_map.json and
-// DIR/added_tokens.json; none of them need be there. A field that is null counts as
+// Reads DIR/tokenizer_config.json, and for missing fields DIR/special_tokens_map.json and
+// DIR/added_tokens.json; each file may be missing. A field that is null counts as
 // missing, except where a token is named. Throws Error naming the file and the field; ids
 // must be below `vocab_size`.
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory, std::int64_t vocab_size);

@@ -33,8 +33,8 @@ struct BpeParts {
     std::vector<std::string> template_before, template_after;  // special tokens that the file puts around a text
 };
 
-// Fills tokens and other_names from the names of the tokens by id (UTF-8; empty: none),
-// which stand for bytes where options.byte_level is set.
+// Fills tokens and other_names from the names of the tokens by id (UTF-8; empty: none).
+// With options.byte_level the names stand for bytes.
 void set_tokens(std::span<const std::string_view> names, BpeParts& parts);
 
 // From a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Throws Error

@@ -142,7 +142,7 @@ TokenId BpeTokenizer::id_of_name(const std::string& name) const {
     return bytes ? model_.id_of(*bytes) : TokenId{-1};
 }
 
-// As tokenizers' find_matches() does it, line by line.
+// The same steps as find_matches() of tokenizers, line by line.
 std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(
     const PromptText& whole, const TextMatcher<TokenId>& matcher,
     const std::function<bool(const AddedToken&)>& is_text_in_data) const {

@@ -15,8 +15,8 @@ struct ByteAlphabet {
     std::array<int, 512> byte_of;  // by code point
 };
 
-// Printable bytes of Latin 1 stand for themselves, the others for U+0100 and what
-// follows.
+// Printable bytes of Latin 1 stand for themselves, the others for U+0100 and the
+// following characters.
 ByteAlphabet make_alphabet() {
     ByteAlphabet alphabet;
     alphabet.byte_of.fill(kNoByte);

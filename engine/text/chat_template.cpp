@@ -169,7 +169,7 @@ class JinjaTemplate final : public ChatTemplate {
         variables.emplace_back("bos_token", Value::string(tokens.bos));
         variables.emplace_back("eos_token", Value::string(tokens.eos));
         variables.emplace_back("add_generation_prompt", Value::boolean(add_generation_prompt));
-        // As transformers calls templates that get no tools and no documents.
+        // Called like transformers calls templates without tools and documents.
         variables.emplace_back("tools", Value::none());
         variables.emplace_back("documents", Value::none());
         for (const TemplateVariable& choice : choices) {

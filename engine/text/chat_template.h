@@ -53,10 +53,10 @@ class ChatTemplate {
     // Throws Error (kInvalidModel, or kUnsupported for a construct outside the subset)
     // naming `source` and the line.
     static std::unique_ptr<ChatTemplate> parse(std::string_view jinja, const std::string& source);
-    // From DIR/chat_template.jinja or DIR/tokenizer_config.json, or from a GGUF file, or
-    // the first one of a model that is split, in DIR's place; nullptr when there is none.
+    // Reads DIR/chat_template.jinja or DIR/tokenizer_config.json; or a GGUF file (the
+    // first one of a split model) in place of DIR. nullptr if there is none.
     static std::unique_ptr<ChatTemplate> read(const std::filesystem::path& directory);
-    // "tokenizer.chat_template", or of several the one named "default".
+    // "tokenizer.chat_template", or if there are several, the one named "default".
     static std::unique_ptr<ChatTemplate> read(const GgufMetadata& metadata);
     // Whether there is one that read() would return; it is not parsed.
     static bool is_in(const std::filesystem::path& directory);

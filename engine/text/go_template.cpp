@@ -376,7 +376,7 @@ class GoTranslator {
         return {};
     }
 
-    // Up to {{ end }} or {{ else ...}} of the block that is open, which are left at at_.
+    // Reads up to {{ end }} or {{ else ...}} of the open block, and leaves that at at_.
     void block(const std::string& opened, int depth) {
         if (depth > kMaxGoDepth) refuse(opened);
         for (; at_ < pieces_.size(); ++at_) {
@@ -407,8 +407,8 @@ class GoTranslator {
     }
     static constexpr std::string_view kOthers = " define template block ";
 
-    // As many lines as the pieces have had, so that Jinja's errors name the template's
-    // own.
+    // Has as many lines as the pieces, so that Jinja's errors name the template's own
+    // lines.
     void keep_lines() {
         if (at_ + 1 >= pieces_.size()) return;
         const auto n = pieces_[at_ + 1].line - 1 - static_cast<int>(std::count(out_.begin(), out_.end(), '\n'));

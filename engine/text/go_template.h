@@ -1,6 +1,6 @@
 #pragma once
-// Chat templates in Go's language (package text/template), as Ollama keeps them in a
-// layer beside its models.
+// Chat templates in Go's language (package text/template): Ollama keeps them in a layer
+// beside its models.
 
 #include <string>
 #include <string_view>

@@ -370,7 +370,7 @@ void SentencePieceTokenizer::append_data(const PromptText& text, Markers& marker
     }
 }
 
-// One of U+E000 to U+F8FF that no piece has, nor `text`.
+// A character of U+E000 to U+F8FF that occurs in no piece and not in `text`.
 std::string SentencePieceTokenizer::private_character(std::string_view text) const {
     constexpr std::uint32_t kFirst = 0xE000, kEnd = 0xF900;
     std::vector<bool> is_taken(kEnd - kFirst);

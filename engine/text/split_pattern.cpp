@@ -32,8 +32,7 @@ struct FreeMatchState {
 template <typename T>
 using Pcre2 = std::unique_ptr<T, FreeMatchState>;
 
-// Room for the result of a match; one for each thread, as it is used between two calls
-// only.
+// The result of a match; one for each thread, because it is used only between two calls.
 struct MatchState {
     Pcre2<pcre2_match_data> data{pcre2_match_data_create(1, nullptr)};
     Pcre2<pcre2_match_context> context{pcre2_match_context_create(nullptr)};

@@ -45,8 +45,8 @@ class SplitPattern {
     SplitPattern& operator=(SplitPattern&&) noexcept;
     ~SplitPattern();
 
-    // All of `text` (valid UTF-8), as matches and what lies between them, in order; no
-    // span is empty but a match may be. Throws Error (kInvalidInput) when the pattern
+    // Divides `text` (valid UTF-8) into matches and the text between them, in order; no
+    // span is empty, but a match may be. Throws Error (kInvalidInput) if the pattern
     // takes more steps than any text of this length should need.
     std::vector<TextSpan> find(std::string_view text) const;
 

@@ -228,7 +228,7 @@ Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, const Value& over, int 
     return Flow::kNext;
 }
 
-// loop(items): the same loop once more, as text.
+// loop(items): runs the same loop again and returns its text.
 Value Evaluator::call_loop(const Arguments& arguments) {
     arguments.check("loop", 1, {});
     if (arguments.positional.empty()) fail(messages::call_without_argument("loop"));

@@ -28,7 +28,8 @@ struct Arguments {
     std::vector<Value> positional;
     std::vector<std::pair<std::string, Value>> named;
 
-    // Positional argument `index` or the one named `name`; nullptr when neither is given.
+    // The positional argument `index` or the one named `name`; nullptr if neither is
+    // given.
     const Value* find(std::size_t index, std::string_view name) const;
     // Fails for more positional arguments than `max`, or a name that is not in `names`.
     void check(const MessageArgument& callee, std::size_t max, std::initializer_list<std::string_view> names) const;
@@ -51,7 +52,7 @@ Value apply_filter(const std::string& name, const Value& value, const Arguments&
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);
 Value call_method(const Value& object, const std::string& name, const Arguments& arguments, Budget& budget);
 bool is_method(const Value& object, std::string_view name);
-// object.name and object["name"] as Jinja looks them up; undefined when there is nothing.
+// Looks up object.name and object["name"] like Jinja; undefined if there is no such name.
 Value attribute_of(const Value& object, std::string_view name);
 Value item_of(const Value& object, const Value& key, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);

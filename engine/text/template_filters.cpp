@@ -247,7 +247,7 @@ std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool re
     return items;
 }
 
-// sum, min and max look at an attribute of each item, where one is named.
+// sum, min and max use an attribute of each item if one is named.
 Value looked_at(const Value& item, const Value* attribute, Budget& budget) {
     return attribute == nullptr || attribute->is(Kind::kNone) ? item : attribute_path(item, *attribute, budget);
 }

@@ -91,7 +91,7 @@ PromptText repeated(const PromptText& fill, std::size_t n) {
     return text;
 }
 
-// `n_before`: bytes of a sign and a prefix, behind which '=' fills.
+// `n_before`: bytes of a sign and a prefix, after which '=' fills.
 PromptText aligned(const PromptText& text, const FormatSpec& spec, char otherwise, std::size_t n_before,
                    Budget& budget) {
     const std::size_t n = count_characters(text.bytes);
@@ -186,7 +186,7 @@ PromptText formatted(const Value& value, const PromptText& format, Budget& budge
     return formatted_text(value.as_text(), spec, '<', budget);
 }
 
-// "0", "name", "" (the next one), and behind that ".attribute" and "[key]".
+// "0", "name", "" (the next one), followed by ".attribute" and "[key]".
 Value field_of(std::string_view name, const Arguments& arguments, std::size_t& next, Budget& budget) {
     const std::string_view whole = name;
     const auto bad_field = [&]() { fail(messages::text_format_field(std::string(whole))); };

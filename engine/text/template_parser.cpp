@@ -208,7 +208,7 @@ class TemplateParser : private ExpressionParser {
         expect_operator(")");
     }
 
-    // Which a loop around it does not reach.
+    // A loop around it does not reach it.
     void parse_body(Stmt& stmt, std::string_view end) {
         const int outer_loops = std::exchange(loops_, 0);
         stmt.body = parse_block({end});

@@ -56,7 +56,7 @@ std::string string_repr(const std::string& text) {
     return out;
 }
 
-// As UTF-16 where it does not fit four digits.
+// In UTF-16 if it does not fit four digits.
 void append_json_escape(std::string& out, std::uint32_t c) {
     if (c >= 0x10000) {
         append_json_escape(out, 0xD800 + ((c - 0x10000) >> 10));

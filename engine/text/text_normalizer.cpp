@@ -23,8 +23,8 @@ void check_size(const std::string& text) {
     }
 }
 
-// One of Unicode's four normal forms. Texts of bytes below `first_changed` stay as they
-// are: no character that begins with a smaller byte has another form.
+// One of Unicode's four normal forms. Texts whose bytes are all below `first_changed`
+// stay unchanged: no character that begins with a smaller byte has another form.
 std::string normal_form(std::string text, int options, unsigned char first_changed) {
     const auto stays = [&](char c) { return static_cast<unsigned char>(c) < first_changed; };
     if (std::all_of(text.begin(), text.end(), stays)) return text;

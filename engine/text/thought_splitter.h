@@ -10,8 +10,8 @@
 
 namespace offstage::engine {
 
-// Whether a text that comes in pieces is inside Markdown's code: a fence of ``` or ~~~,
-// or between backticks.
+// Follows a text that arrives in pieces: whether it is inside Markdown's code (a fence of
+// ``` or ~~~, or between backticks).
 class CodeTracker {
   public:
     void push(char c);

@@ -26,8 +26,8 @@ ByteClass class_of_first(unsigned char byte) {
     const unsigned char small = byte | 0x20;
     if ((small >= 'a' && small <= 'z') || (byte >= '0' && byte <= '9')) return ByteClass::kLetter;
     if (byte > ' ' && byte < 0x7F) return ByteClass::kSign;
-    // Not what begins combining marks, blanks, characters without width and full-width
-    // forms.
+    // Excludes bytes that begin combining marks, blanks, characters without width and
+    // full-width forms.
     if (byte < 0xCE || byte == 0xE2 || byte == 0xEF) return ByteClass::kNone;
     return ByteClass::kOther;
 }
@@ -69,7 +69,7 @@ std::int64_t TokenBound::at_least(std::string_view text) const {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         if (!is_continuation(byte)) share = share_[byte];
-        // A mark behind an ASCII character may make it another one.
+        // A mark after an ASCII character may turn both into another character.
         const bool is_marked = byte < 0x80 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0x80;
         if (!is_marked) n += share;
     }

@@ -37,8 +37,8 @@ class Tokenizer {
     // model, or of an unknown kind. Instead of DIR, a GGUF file, or the first one of a
     // split model: its metadata are read, as below.
     static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
-    // Whether there is a file, or in a GGUF file a tokenizer, that open() would read.
-    // Throws Error when a GGUF file cannot be read.
+    // Whether there is a file, or a tokenizer in a GGUF file, that open() would read.
+    // Throws Error if a GGUF file cannot be read.
     static bool is_in(const std::filesystem::path& directory);
     // Throws the errors of open(), if there is something to open, except those inside of
     // a tokenizer.json's vocabulary and merges: in milliseconds.
@@ -82,10 +82,10 @@ class Tokenizer {
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
     // The strings of special tokens (added tokens, named ones and control pieces) become
-    // their ids, the longest first where several begin. A stretch between them is encoded
-    // on its own as encode() does, or with "legacy": false without a prefix, unless it
-    // begins the text. An added token marked lstrip or rstrip takes the white space
-    // beside it, one marked single_word counts only between blanks. Same errors.
+    // their ids; the longest match comes first. Each stretch between them is encoded
+    // separately like encode(); with "legacy": false without a prefix, unless it begins
+    // the text. An added token marked lstrip or rstrip also takes the white space beside
+    // it; one marked single_word counts only between blanks. Same errors.
     std::vector<TokenId> encode_with_special(std::string_view utf8) const { return encode_prompt(utf8, nullptr); }
 
     // The same for a prompt that `chat` has rendered (nullptr: no template). Where a

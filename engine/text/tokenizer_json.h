@@ -19,8 +19,8 @@ struct TokenizerJson {
     bool has_merges = false;                                  // a list of them, which may be empty
 };
 
-// kHead: up to model.vocab, which is by far the largest part and the last of the files
-// that Hugging Face tokenizers writes; it and what follows is not looked at.
+// kHead: only up to model.vocab, which is by far the largest part and the last in files
+// of Hugging Face tokenizers; it and the rest are not read.
 enum class JsonExtent : std::uint8_t { kWhole, kHead };
 
 // `source`: the file's name in errors. Throws Error when `bytes` is not valid JSON, or

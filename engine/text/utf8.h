@@ -11,8 +11,8 @@ namespace offstage::engine {
 // U+10FFFF are invalid), or npos.
 std::size_t find_invalid_utf8(std::string_view text);
 
-// Both of valid UTF-8 only: bytes of the character at `at`, and the character itself,
-// with `at` moved behind it.
+// Both need valid UTF-8: the bytes of the character at `at`; and the character itself,
+// moving `at` after it.
 std::size_t character_bytes(std::string_view text, std::size_t at);
 std::uint32_t next_character(std::string_view text, std::size_t& at);
 void append_utf8(std::uint32_t character, std::string& text);

@@ -1,6 +1,6 @@
 #pragma once
-// A family of models: how its configuration reads, and where its tensors lie in a
-// checkpoint. One file each beside this one; families.cpp lists them.
+// A family of models: reads its configuration and finds its tensors in a checkpoint. Each
+// family has a file beside this one; families.cpp lists them.
 
 #include <array>
 #include <cstdint>
@@ -26,8 +26,9 @@ struct TensorPart {
     std::int64_t block = 0;
     std::int64_t first = 0;
     std::int64_t count = 0;
-    // The last so many rows of each block's choice pair as neighbours for rotary
-    // positions (2 i, 2 i + 1), ours as halves (i, i + n / 2): they are reordered.
+    // The number of last rows of each block's choice that the file pairs as neighbours
+    // for rotary positions (2 i, 2 i + 1). Ours are halves (i, i + n / 2): these rows are
+    // reordered.
     std::int64_t interleaved = 0;
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
     // For a vector: the change of its values.
@@ -135,7 +136,7 @@ ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string,
 // text_config, which `read` gets.
 void read_language_model(const ConfigFields& config, ModelSpec& spec,
                          void (*read)(const ConfigFields& config, ModelSpec& spec));
-// Its tensors then lie below model.language_model; to be called by `look`.
+// Its tensors are then below model.language_model; `look` must call this.
 void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec);
 // If so, model.NAME becomes model.language_model.NAME.
 void name_in_language_model(const ModelSpec& spec, std::string& name);

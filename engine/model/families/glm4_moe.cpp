@@ -1,6 +1,6 @@
 // GLM-4.5 to 4.7 (transformers: models/glm4_moe): leading dense layers, a shared expert,
 // sigmoid scores with a bias for the choice, rotary positions on a part of each head. The
-// prediction layers behind the last layer are left out.
+// prediction layers after the last layer are left out.
 
 #include "engine/model/families/family.h"
 

@@ -9,7 +9,7 @@
 namespace offstage::engine {
 namespace {
 
-// For each layer whether a list names it as dense.
+// Says for each layer whether a list names it as dense.
 std::vector<bool> dense_layers(const ConfigFields& config, std::int64_t n_layers) {
     std::vector<bool> is_dense(static_cast<std::size_t>(n_layers));
     if (!config.has_value("mlp_only_layers")) return is_dense;
@@ -25,7 +25,7 @@ std::vector<bool> dense_layers(const ConfigFields& config, std::int64_t n_layers
     return is_dense;
 }
 
-// Every layer, or the one given, has experts or is a dense network.
+// Whether every layer, or the given one, has experts or is a dense network.
 void fill_layers(const ConfigFields& config, const GroupedQuerySpec& attention, const MoeSpec& moe,
                  std::int64_t default_dense_dim, ModelSpec& spec) {
     const std::int64_t step = config.count("decoder_sparse_step", 1, kMostLayers, 1);
