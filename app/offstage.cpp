@@ -1,4 +1,4 @@
-// The window program: its command line, and where its parts come from.
+// The window program: its command line, and the creation of its parts.
 #include <cstdio>
 #include <cstdlib>
 
@@ -125,7 +125,7 @@ QString namedLanguage(const QStringList& arguments) {
     return qEnvironmentVariable("OFFSTAGE_LANGUAGE");
 }
 
-// Waits until there is nothing more to wait for, then saves the picture and quits.
+// Waits until all work is done, then saves the picture and quits.
 void takeScreenshot(MainWindow& window, const QString& file, bool prompted) {
     using Engine = offstage::ui::EngineController;
     auto* settled = new QTimer(&window);

@@ -45,7 +45,7 @@ bool order_if_it_runs(Tag& tag) {
 
 Verifier functions_of_grpc{};  // one and the same for all verifiers
 
-// Stands for the calls of a verifier, as its address stands for its creation.
+// Represents the calls of a verifier; its address represents its creation.
 char* calls_of(void* verifier) {
     return static_cast<char*>(verifier) + 1;
 }

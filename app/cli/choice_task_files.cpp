@@ -13,7 +13,7 @@
 namespace offstage::cli {
 namespace {
 
-// The csv files of MMLU in a folder: those of its test questions where there are such.
+// The csv files of MMLU in a folder: those of its test questions if there are any.
 std::vector<std::string> csv_files(const std::filesystem::path& folder) {
     std::vector<std::string> all, tests;
     std::error_code failure;

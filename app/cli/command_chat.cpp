@@ -104,7 +104,7 @@ class Chat {
         if (!options_.system.empty()) messages_.push_back({engine::Role::kSystem, options_.system});
     }
 
-    // A message that cannot be answered is taken back, and the conversation goes on.
+    // A message that cannot be answered is removed, and the conversation continues.
     void answer(const std::string& text) {
         engine::GenerationRequest request;
         request.messages = messages_;

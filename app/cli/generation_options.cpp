@@ -38,7 +38,8 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
                     "Same seed, same answer: with the same build, model, prompt, sampling, --quant, --compute and "
                     "instruction set or GPU, whatever the threads, budgets and policy; 0: a new one each time")
         ->capture_default_str();
-    // Which of these are named, by SamplerSettings' fields: "repeat_penalty".
+    // The options among these that were given, by SamplerSettings' fields:
+    // "repeat_penalty".
     command.parse_complete_callback([&command, &options, n_before, n_after = command.get_options().size()] {
         const std::vector<CLI::Option*> all = command.get_options();
         for (std::size_t i = n_before; i < n_after; ++i) {

@@ -51,8 +51,8 @@ class PipedLines final : public MessageInput {
     std::string buffer_;
 };
 
-// Set while a message is typed: the window has another size, or the program goes on after
-// Ctrl+Z.
+// Set if, while a message is typed, the window's size changes or the program continues
+// after Ctrl+Z.
 std::atomic<bool> terminal_changed = false;
 
 void on_terminal_change(int) {

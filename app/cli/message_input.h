@@ -6,7 +6,7 @@
 
 namespace offstage::cli {
 
-// The user's messages, as they are typed or come from another program.
+// The user's messages, typed or from another program.
 class MessageInput {
   public:
     virtual ~MessageInput() = default;

@@ -12,7 +12,7 @@
 namespace offstage::cli {
 namespace {
 
-// Loss that "auto" stands for, nats per token.
+// The loss for "auto", nats per token.
 constexpr double kDefaultThetaLoss = 0.01;
 
 }  // namespace

@@ -50,10 +50,10 @@ void add_paced_option(CLI::App& command, ModelOptions& options);
 // Dry runs and the routing that they draw. guess: the end of a sentence of help.
 void add_dry_options(CLI::App& command, ModelOptions& options, const char* dry_help, const char* guess);
 void add_json_option(CLI::App& command, bool& json);
-// The form only: whether there is such a device is found out when it is opened.
+// Checks only the form: opening the device shows whether it exists.
 std::string check_device(const std::string& text);
 
-// "0.25", "auto" or "auto:0.01" into theta and theta_loss; false: it is none of these.
+// Reads "0.25", "auto" or "auto:0.01" into theta and theta_loss; false: none of these.
 bool read_theta(const std::string& text, engine::LoadRequest& request);
 
 // Throws Error if the file of --active-share cannot be read.

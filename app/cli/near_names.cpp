@@ -7,8 +7,8 @@
 namespace offstage::cli {
 namespace {
 
-// Letters to put in, take away or change (Levenshtein); 0 where one begins with the
-// other.
+// The number of letters to insert, remove or change (Levenshtein); 0 if one begins with
+// the other.
 std::size_t distance(std::string_view a, std::string_view b) {
     if (a.starts_with(b) || b.starts_with(a)) return 0;
     std::vector<std::size_t> row(b.size() + 1);

@@ -26,7 +26,7 @@ class NodesJoined {
 // forecast_tokens_per_s(). Throws Error.
 std::unique_ptr<NodesJoined> join_nodes(engine::LoadedModel& model, const ModelOptions& options, bool forecasts);
 std::unique_ptr<NodesJoined> join_nodes(engine::Session& session, const ModelOptions& options);
-// For several answers, between which the session may join the machines anew
+// For several answers, between which the session may join the machines again
 // (JoinedMachines::join_again). Prints notes.
 void join_session(engine::Session& session, const ModelOptions& options);
 // Reports, for each of the named machines, the experts that it could hold and its costs,

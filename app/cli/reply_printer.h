@@ -21,7 +21,7 @@ class ReplyPrinter {
     static Thoughts shown(bool hidden, Thoughts otherwise);
 
     void print(const engine::TextDelta& delta);
-    // After the last piece, and before anything else is written.
+    // Call it after the last piece, before any other output.
     void finish();
 
   private:

@@ -94,7 +94,7 @@ class TestCli : public QObject {
         QCOMPARE(outcome.err, says);
     }
 
-    // A mistake in a variable would otherwise be a measurement of something else.
+    // Otherwise a mistake in a variable would measure something else.
     void environment_thatNamesNothing_isRefused_data() {
         QTest::addColumn<QString>("variable");
         QTest::addColumn<QString>("says");
@@ -398,7 +398,7 @@ class TestCli : public QObject {
         const double gigabytes = json[QLatin1String("active_weight_bytes_per_token")].toDouble() *
                                  json[QLatin1String("decode_tokens_per_s")].toDouble() / 1e9;
         QVERIFY(qAbs(json[QLatin1String("decode_gb_per_s")].toDouble() / gigabytes - 1) < 1e-6);
-        // The peak is that of the products in use.
+        // The peak belongs to the products in use.
         QCOMPARE(json[QLatin1String("prefill_products")].toString(), QStringLiteral("f32"));
         if (!json.contains(QLatin1String("prefill_peak_is"))) return;  // other work disturbed it
         QCOMPARE(json[QLatin1String("prefill_peak_is")].toString(), QStringLiteral("f32 peak, measured in this run"));

@@ -373,7 +373,7 @@ class TestCliDevices : public QObject {
         QCOMPARE(run(base + words("--theta 0.25 --active-share nobody")).status, 1);
     }
 
-    // A theta for each expert, as it is kept beside the model; and what no such theta is.
+    // A theta for each expert, stored beside the model; and invalid thetas.
     void thetaAuto_isThatOfTheModel() {
         const QStringList base = words("logits --model %1 --tokens 1,20,300", {kDemo});
         const QJsonObject own = json(base + words("--theta auto:0.003"));
@@ -521,7 +521,8 @@ class TestCliDevices : public QObject {
         QCOMPARE(emulated.out, cpu.out);
     }
 
-    // By another name: no input is rounded, as it is for the same weights otherwise.
+    // "exact" is another name of f32: no input is rounded, unlike in the default mode
+    // with the same weights.
     void computeExact_isF32() {
         const QStringList base =
             words("logits --tokens 5,6,7,300,301 --all --threads 1 --quant experts=hqq4 --json --model %1", {kDemo});

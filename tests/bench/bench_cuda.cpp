@@ -115,7 +115,7 @@ class Stage {
         bus_gbps_ = median(11, [&] { return copy_gbps(1); });
         return bus_gbps_;
     }
-    // Copies an expert's bytes in so many pieces.
+    // Copies an expert's bytes in this many pieces.
     double copy_gbps(std::size_t n_pieces) {
         const DeviceEvent begin = backend_->record(DeviceEvent::Queue::kCopy);
         DeviceEvent end = begin;

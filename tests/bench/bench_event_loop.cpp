@@ -153,7 +153,7 @@ void longAnswer(int runs) {
         std::printf("  %lld tokens at %.0f per second, %d paints of text; %d documents alive\n",
                     last.figures ? static_cast<long long>(last.figures->tokensOut) : 0LL,
                     last.figures ? last.figures->tokensPerSecond : 0.0, view.flushCount(), view.documentCount());
-        // A narrower window lays the long answer out anew.
+        // A narrower window lays out the long answer again.
         LoopProbe probe;
         f.window->resize(900, 700);
         turnFor(kResizeMs);

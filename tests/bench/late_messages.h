@@ -47,7 +47,7 @@ class LateMessages final : public engine::NodeChannel {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // delay: of one direction. bytes_per_s 0: as fast as it goes.
+    // delay: in one direction. bytes_per_s 0: without a limit.
     LateMessages(const engine::NodeAddress& node, engine::NodeChannelEvents events, std::chrono::microseconds delay,
                  double bytes_per_s, std::shared_ptr<RoundTrips> round_trips)
         : delay_(delay),

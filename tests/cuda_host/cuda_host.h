@@ -19,7 +19,7 @@ CudaOpening open_cuda_context_on_host(int ordinal);
 
 namespace cuda_host {
 
-// As it is after reset(): a GPU of compute capability 9.0 with 1 GiB and cuBLAS.
+// The state after reset(): a GPU of compute capability 9.0 with 1 GiB and cuBLAS.
 struct Settings {
     int n_devices = 1;
     int compute_major = 9;

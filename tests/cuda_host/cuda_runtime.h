@@ -216,8 +216,8 @@ inline unsigned __float_as_uint(float value) {
     std::memcpy(&bits, &value, 4);
     return bits;
 }
-// Byte i of the result is the one of the eight of y and x that digit i of the selector
-// names; with its highest bit, that byte's sign eight times.
+// Digit i of the selector chooses byte i of the result from the eight bytes of y and x;
+// with the digit's highest bit set, that byte's sign is repeated eight times.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
     unsigned result = 0;

@@ -29,8 +29,8 @@ constinit thread_local const ThisThread* this_thread = nullptr;
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-// Stacks begin at different distances from a page's end: else what all lanes use of
-// theirs shares a few sets of the cache, and every switch misses it.
+// Stacks begin at different distances from a page's end. Otherwise the used parts of all
+// lanes' stacks share a few sets of the cache, and every switch misses it.
 constexpr std::size_t kStackColours = 61;
 constexpr std::size_t kColourBytes = 17 * 64;
 constexpr int kLanes = 32;

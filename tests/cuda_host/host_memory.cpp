@@ -34,7 +34,7 @@ void set_guards(std::byte* data, std::size_t bytes) {
 #endif
 }
 
-// Memory of the GPU with room for guards; nullptr: there is none.
+// Memory of the GPU with room for guards; nullptr: none is left.
 std::byte* take_memory(std::size_t bytes) {
     auto* const all =
         static_cast<std::byte*>(::operator new (bytes + 2 * kGuardBytes, std::align_val_t{kGuardBytes}, std::nothrow));

@@ -100,7 +100,7 @@ cudaError_t answer(cudaError_t error);
 
 // Counts the call; returns its immediate result.
 cudaError_t begin(const char* function, cudaError_t injected = cudaErrorUnknown);
-// No write beside an allocation was seen.
+// True if no write outside an allocation was found.
 bool guards_intact(std::byte* data, std::size_t bytes);
 // Nothing is left to do in the stream; in all of them.
 bool is_idle(const HostStream* stream);

@@ -129,7 +129,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return begin("cudaDeviceGetStreamPriorityRange");
 }
 
-// Streams are threads here, and all alike; only a priority that there is not is an error.
+// Streams are threads here, and all equal; only an invalid priority is an error.
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaStreamCreateWithPriority");
@@ -186,7 +186,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
     return cudaSuccess;
 }
 
-// All events sleep here, and have their times.
+// The flags are ignored: every wait for an event sleeps, and every event has a time.
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     return cudaEventCreate(event);
 }

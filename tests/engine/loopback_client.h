@@ -60,7 +60,7 @@ class LoopbackClient {
         }
         return received_;
     }
-    // Up to so many bytes at once; false: the connection has ended.
+    // Up to this many bytes at once; false: the connection has ended.
     bool read_some(std::size_t most = 65536) {
         std::array<char, 65536> bytes{};
         const ssize_t n = ::recv(socket_, bytes.data(), std::min(most, bytes.size()), 0);

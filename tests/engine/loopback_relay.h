@@ -42,8 +42,8 @@ class LoopbackRelay {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Connections to port() go on to `target`. delay: of one direction. bytes_per_s 0: as
-    // fast as it goes.
+    // Connections to port() are forwarded to `target`. delay: in one direction.
+    // bytes_per_s 0: without a limit.
     LoopbackRelay(std::uint16_t target, std::chrono::microseconds delay = {}, double bytes_per_s = 0)
         : target_(target),
           delay_us_(delay.count()),
@@ -119,7 +119,7 @@ class LoopbackRelay {
         bool is_cut = false;
         std::function<void()> call;
     };
-    // n more bytes have come in. True: the connection ends behind the first *n of them.
+    // n more bytes have come in. True: the connection ends after the first *n of them.
     bool moment_comes(ssize_t* n) {
         Moment now;
         {

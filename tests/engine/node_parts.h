@@ -112,7 +112,7 @@ class NodeInProcess {
                     return std::make_unique<Channel>(*this, std::move(events));
                 }};
     }
-    // The connection that there is ends.
+    // Ends the present connection.
     void cut() { channels_.cut(); }
 
   private:
@@ -204,7 +204,7 @@ class NodeNetwork {
     std::atomic<int> pings_before_slow{0}, n_slow_pings{0};
     std::atomic<std::chrono::milliseconds> slow_ping_takes{std::chrono::milliseconds(0)};
 
-    // For the settings of the i-th node.
+    // The function for the settings of the i-th node.
     engine::ConnectPeer connecting(std::size_t i) {
         return [this, i](const engine::NodePeer& peer, engine::NodeChannelEvents events) {
             return std::make_unique<Channel>(*this, key_of(i), peer, std::move(events));
@@ -225,7 +225,7 @@ class NodeNetwork {
         return std::string(engine::kFingerprintDigits, static_cast<char>('1' + i));
     }
     static std::string address_of(std::size_t i) { return "node" + std::to_string(i) + ":7420"; }
-    // All links that there are end.
+    // Ends all present links.
     void cut() { channels_.cut(); }
     int n_connections() const { return n_connections_; }
 

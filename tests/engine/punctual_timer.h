@@ -28,7 +28,8 @@ class PunctualTimer {
         const auto late = std::clamp<Clock::duration>(Clock::now() - wake_at, Clock::duration::zero(), kMostLead);
         lead_ += (late - lead_) / 16;
     }
-    // True: it is time; where it is too late to sleep until then, when it has become so.
+    // Whether the time has come. If it is too near for sleeping, waits in a loop until it
+    // has come.
     bool is_time(Clock::time_point due) const {
         if (due > Clock::now() + lead_) return false;
         while (due > Clock::now()) {

@@ -105,7 +105,7 @@ struct ReplanSetup {
         const auto golden = readJson(sourcePath(QStringLiteral("tests/engine/data/demo_golden.json")));
         prompt_ = tokensOf(golden[QLatin1String("cases")].toArray()[0].toObject()[QLatin1String("tokens")].toArray());
     }
-    // VRAM for everything but the experts, and for so many of those, staging included.
+    // VRAM for everything except experts, and for this many experts, including staging.
     std::uint64_t vramFor(std::int64_t n) const {
         const std::int64_t staging = n < 64 ? 2 : 0;
         return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * expert_bytes_ + 4096;

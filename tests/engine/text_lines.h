@@ -1,5 +1,5 @@
 #pragma once
-// Lines to compare tokenizers on, and the files that they come from.
+// Lines for comparing tokenizers, and the files they come from.
 
 #include <algorithm>
 #include <cstdint>

@@ -26,7 +26,7 @@ class TokenizerFolder {
     std::unique_ptr<engine::Tokenizer> open(std::int64_t vocab_size) const {
         return engine::Tokenizer::open(path(), vocab_size);
     }
-    // The error of opening; "no error" where there is none.
+    // The error of opening; "no error" if there is none.
     engine::Error error() const { return error(vocab_size_); }
     engine::Error error(std::int64_t vocab_size) const {
         try {

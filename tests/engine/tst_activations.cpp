@@ -151,7 +151,7 @@ class TestActivations : public QObject {
         QCOMPARE(report.share(-1, 2), static_cast<double>(below) / static_cast<double>(all));
     }
 
-    // Experts that lie on a device are looked at as well, and have the same inputs there.
+    // Experts on a device are examined too, and have the same inputs there.
     void placement_changesNoShare() {
         const auto on_cpu = open(QStringLiteral("grouped_bf16"));
         const auto apart = open(QStringLiteral("grouped_bf16"), "emulated:rtx-3060", std::uint64_t{4} << 20);

@@ -194,7 +194,7 @@ class BpeTokenizerTest : public QObject {
         Lines lines;
         for (int i = 0; i < 300; ++i) {
             const std::string text = mended(lines.next());
-            // Tokens that take the blanks beside them.
+            // Tokens that include the blanks beside them.
             if (text.find("<left>") != std::string::npos || text.find("<right>") != std::string::npos) continue;
             const auto ids = tokenizer->encode(text);
             QCOMPARE(tokenizer->decode(ids), text);
@@ -413,7 +413,7 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(tokenizer->prefix(), (Ids{3, 21, 20}));
         QCOMPARE(tokenizer->suffix(), (Ids{4, 20, 0}));
 
-        // One token that is not the one named BOS is put there all the same.
+        // A token other than the one named BOS is put there anyway.
         write(json::array({special("<tool>"), text}));
         folder.write("tokenizer_config.json", R"({"bos_token": "<end>"})");
         QCOMPARE(folder.open()->prefix(), Ids{21});

@@ -1,4 +1,4 @@
-// Which resident gives up its place, per policy.
+// The resident that each policy evicts.
 
 #include <random>
 #include <set>
@@ -96,7 +96,7 @@ class TestCachePolicy : public QObject {
         step(*policy, {{0, 0}});
         const Keys residents = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
         QCOMPARE(chosen(*policy, {2, 2}, residents), (ExpertKey{1, 0}));
-        // Never used goes before used long ago.
+        // A resident that was never used is evicted before one used long ago.
         QCOMPARE(chosen(*policy, {2, 2}, Keys{{1, 0}, {3, 3}}), (ExpertKey{3, 3}));
     }
 
@@ -146,8 +146,8 @@ class TestCachePolicy : public QObject {
         QCOMPARE(chosen(*policy, {0, 2}, Keys{{0, 3}, {0, 0}}), (ExpertKey{0, 3}));
     }
 
-    // A prompt that uses one expert with all its tokens, then an answer that uses
-    // another: the prompt's count is that of a long use, not of thousands of half-lives.
+    // A prompt uses one expert with all its tokens, then an answer uses another: the
+    // prompt's count is that of a long use, not of thousands of half-lives.
     void heat_ofALongPrompt_isBounded() {
         const auto policy = make(CacheKind::kLfu);
         step(*policy, {{0, 0}}, 100000);

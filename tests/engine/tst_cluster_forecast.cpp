@@ -356,7 +356,7 @@ class TestClusterForecast : public QObject {
             const auto [fewest, most] = std::minmax_element(held.begin(), held.end());
             QCOMPARE(*fewest, std::int64_t{16 / machines});
             QCOMPARE(*most, std::int64_t{(16 + machines - 1) / machines});
-            // As even as whole experts go.
+            // As even as possible with whole experts.
             const double busiest = *std::max_element(load.begin(), load.end());
             QVERIFY(busiest <= 4.0 / machines + largest);
         }

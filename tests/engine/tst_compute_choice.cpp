@@ -29,7 +29,7 @@ namespace {
 // many times too long; one of twenty is almost undisturbed.
 class BusyMachine {
   public:
-    // unpacking: so many times as long float products take with a file's blocks.
+    // unpacking: float products with a file's blocks take this many times as long.
     explicit BusyMachine(double bf16_speed, double bytes_speed = 1, double prompts_speed = 1, double unpacking = 1)
         : bf16_us_(1000 / bf16_speed),
           bytes_us_(200 / bytes_speed),
@@ -251,7 +251,7 @@ class TestComputeChoice : public QObject {
         QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, none, timer).origin,
                  DeviceOrigin::kCannotKeep);
         QCOMPARE(device->info().fingerprint, fingerprint);
-        // Its own products, for which there is no room here.
+        // Its own products, which have no room here.
         const CalibrationCache other{std::filesystem::path((caches.path() + QStringLiteral("/other")).toStdString())};
         QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, other).origin,
                  DeviceOrigin::kNoRoom);

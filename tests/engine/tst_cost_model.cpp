@@ -96,7 +96,7 @@ class TestCostModel : public QObject {
         QVERIFY(model.copies_sparse(2, 1, model.master()) && !model.copies_sparse(2, 8, model.master()));
         for (int i = 0; i < 100; ++i) model.correct_gathering(1, 6);
         QVERIFY(model.cross_over(model.master()) < 0.2);
-        // Another theta leaves others out; none: all is as it was.
+        // Another theta leaves out other neurons; without one everything is as before.
         model.set_theta(0.1, SparseLoading::kOff, 0);
         QCOMPARE(model.active_share(3, 1), kUnknownActiveShare);
         QCOMPARE(model.expert_costs({}, 1, model.master()).copy_us, 100.0);

@@ -353,7 +353,7 @@ void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() 
         operations.experts(calls, x.data(), tokens.data(), all.data());
         QVERIFY(all == alone);
 
-        // By number, each expert by itself and beside the others.
+        // By number: each expert alone and together with the others.
         operations.set_sum_order(SumOrder::kByNumber);
         single.set_sum_order(SumOrder::kByNumber);
         operations.experts(calls, x.data(), tokens.data(), all.data());

@@ -120,7 +120,7 @@ class TestCudaBlocksOnHost : public QObject {
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
 
-    // Budgets that change between tokens, guessed copies and a cache meanwhile.
+    // Budgets that change between tokens, with guessed copies and a cache.
     void plansThatMove_changeNoLogits() {
         const ExpectedAnswer expected = answered(QStringLiteral("mixed"));
         reset(false);
@@ -193,7 +193,7 @@ class TestCudaBlocksOnHost : public QObject {
         return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
                                              std::stop_token{});
     }
-    // The budget with which so many of the experts are resident.
+    // The budget with which this many experts are resident.
     std::uint64_t vram_for(LoadRequest request, int percent) {
         request.vram_bytes = std::uint64_t{256} << 20;
         const bool guesses = request.prefetch != PrefetchMode::kOff;

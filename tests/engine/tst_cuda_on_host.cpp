@@ -24,7 +24,7 @@ namespace {
 constexpr double kRounded = 4e-3;
 constexpr double kExact = 3e-6;
 
-// A prompt behind 2,000 tokens or so.
+// A prompt after about 2,000 tokens.
 Backend::StepShape prompt_step(const kernels::AttentionShape& attention) {
     Backend::StepShape step;
     step.n_tokens = 24;
@@ -322,7 +322,7 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
     const std::unique_ptr<Backend> backend = open_on_host();
     backend->reserve(prompt_step(shape));
     using Blocks = parity::TestSequences::Blocks;
-    // The block that is written to lies in host memory, too.
+    // The written block is in host memory too.
     std::vector<parity::TestSequences::Length> lengths = {{2000, 9}, {150, 9}, {7, 3}};
     const auto is_written_in_host = [&] {
         const parity::TestSequences sequences(*backend, shape, lengths, 2);

@@ -18,7 +18,7 @@ using test::problems_on_host;
 
 namespace {
 
-// A step of a model whose experts have 3,000 rows of so many weights.
+// A step of a model whose experts have 3,000 rows of this many weights.
 Backend::StepShape quantizing_step(std::int64_t n_cols) {
     Backend::StepShape shape = parity::largest_step();
     shape.n_tokens = 1;

@@ -479,7 +479,7 @@ void TestCudaQueuesOnHost::tickets_long_past_have_happened() {
     QVERIFY(backend->ok());
 }
 
-// Who waits goes on, and finds a failure.
+// A waiting thread continues, and finds a failure.
 void TestCudaQueuesOnHost::a_device_that_cannot_be_selected_is_a_failure() {
     using Queue = DeviceEvent::Queue;
     const std::unique_ptr<Backend> backend = open_on_host();

@@ -40,7 +40,7 @@ std::vector<TokenId> greedy(LoadedModel& model, const std::vector<TokenId>& prom
     return answer;
 }
 
-// As evaluate.py beside the model judges.
+// Judged like evaluate.py beside the model.
 bool isRight(const QString& answer, const QJsonObject& check) {
     const QString kind = check[QLatin1String("kind")].toString();
     const QJsonValue value = check[QLatin1String("value")];

@@ -39,7 +39,7 @@ void submit(DirectReads& reads, const DirectRead& read) {
     reads.submit({&read, 1});
 }
 
-// Waits for so many results on this thread.
+// Waits for this many results on this thread.
 std::map<std::uint64_t, std::string> results(DirectReads& reads, int n) {
     std::map<std::uint64_t, std::string> found;
     for (int i = 0; i < n; ++i) {
@@ -150,7 +150,7 @@ class TestDirectReads : public QObject {
         QVERIFY(!read.advance(-EAGAIN));
         QCOMPARE(read.bytes(), 4 * kPage);
         QVERIFY(!read.advance(kPage + 100));
-        // Direct reads begin on a boundary; others go on behind the last byte.
+        // Direct reads begin on a boundary; others continue after the last byte.
         const std::size_t at = direct.is_direct() ? kPage : kPage + 100;
         QCOMPARE(read.offset(), kPage + at);
         QCOMPARE(read.bytes(), 4 * kPage - at);

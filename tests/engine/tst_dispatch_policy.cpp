@@ -219,8 +219,8 @@ class TestDispatchPolicy : public QObject {
         t.copy_slowdown = 2;
         t.cpu_slowdown = 1.5;
         const CostModel cost(t);
-        // CPU: 110 alone, 165 beside the copy, which gets 82.5 done until then and needs
-        // 217.5 more, then the GPU 20.
+        // CPU: 110 alone, 165 during the copy, which has completed 82.5 until then and
+        // needs 217.5 more, then the GPU 20.
         const std::vector<Assignment> both = {{0, 1, Way::kCopy}, {1, 1, Way::kCpu}};
         QCOMPARE(makespan_us(both, cost, 2), 165 + 217.5 + 20);
         // Three on the CPU: the copy takes 600, in which the CPU does 330 in 495.
@@ -554,8 +554,8 @@ class TestDispatchPolicy : public QObject {
                      .makespan_us,
                  110 + 27.5);
         QCOMPARE(decided(PolicyKind::kBalanced, {load(0, Place::kDevice, kFour)}, cost).makespan_us, 5.0);
-        // A copy in four bits takes 75 us and runs for 5; the master's 110 us on the CPU
-        // meanwhile.
+        // A copy in four bits takes 75 us and runs for 5; the master's takes 110 us on
+        // the CPU at the same time.
         const Schedule both = decided(
             PolicyKind::kBalanced,
             {load(0, Place::kRam, kMaster), load(1, Place::kRam, kFour), load(2, Place::kDevice, kMaster)}, cost);

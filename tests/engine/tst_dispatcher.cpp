@@ -1,5 +1,5 @@
-// Which policies are tried on live tokens, in which order and for how long. Costs and
-// times are scripted.
+// The policies that are tried on live tokens, their order and duration. Costs and times
+// are scripted.
 
 #include <map>
 #include <vector>

@@ -174,7 +174,7 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
                             [](std::int64_t, std::int64_t, std::int64_t, bool, std::int32_t*) {});
     const kernels::AttentionShape shape = kernels::test::latent_attention(10, 100, 20);
     const kernels::KvShape kv = kernels::kv_shape_of(3, shape);
-    // 1000 tokens follow 3000, a third of whose blocks lie in host memory.
+    // 1000 tokens after 3000; a third of the blocks of these is in host memory.
     const std::vector<std::byte*> blocks(63);
     std::vector<std::uint8_t> in_host(63, 0);
     std::fill_n(in_host.begin(), 20, std::uint8_t{1});

@@ -14,8 +14,8 @@ using namespace offstage::test;
 
 namespace {
 
-// Takes every other expert and computes with it at once: on its host's device where that
-// has the expert, else on its CPU. As another machine would, it gets rows and gives rows.
+// Takes every other expert and computes with it at once: on its host's device if that has
+// the expert, otherwise on its CPU. Like another machine, it gets rows and returns rows.
 class Neighbour final : public ElsewhereExecutor {
   public:
     struct Counts {
@@ -132,7 +132,7 @@ LoadRequest requestOn(const std::string& device, std::uint64_t vram_bytes, const
     return request;
 }
 
-// The experts in turn in each of these places, two by two.
+// The experts in turn at each of these places, two by two.
 Plan dealt(const ExpertGrid& grid, const std::vector<Place>& places) {
     Plan plan;
     for (std::int64_t i = 0; i < grid.n_layers * grid.n_experts; ++i)

@@ -1,5 +1,5 @@
-// Experts that lie in a checkpoint as parts of larger tensors, and their biases: as
-// gpt-oss, DBRX and Granite have them, and a tensor for each matrix.
+// Experts stored in a checkpoint as parts of larger tensors (as in gpt-oss, DBRX and
+// Granite) or with a tensor for each matrix, and their biases.
 
 #include <cstring>
 

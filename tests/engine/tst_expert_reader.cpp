@@ -1,5 +1,6 @@
-// Experts read from their files in strips become the blocks that packing them from the
-// mapped file makes; guesses give way, are never read twice, and can be given up.
+// Experts that are read from their files in strips give the same blocks as packing from
+// the mapped file; guesses yield to needed experts, are never read twice, and can be
+// given up.
 
 #include <algorithm>
 #include <cstring>
@@ -322,7 +323,7 @@ class TestExpertReader : public QObject {
             QCOMPARE(begun, (Begun{{2, false}, {7, true}}));
             QVERIFY(is_right(4) && is_right(2));
             begun.clear();
-            // More than there are slots: the others follow as slots are released.
+            // More than the number of slots: the others follow as slots are released.
             disk_slots.expect(list({7, 8, 9, 10, 11, 3}), {});
             QVERIFY(begun.size() <= 3);
             for (const std::size_t expert : {7, 8, 9, 10, 11, 3}) {

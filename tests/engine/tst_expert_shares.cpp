@@ -213,7 +213,7 @@ class TestExpertShares : public QObject {
                 QVERIFY(after <= before);
                 naive += static_cast<double>(before);
                 balanced += static_cast<double>(after);
-                // The dispatcher, by times, comes to the same.
+                // The dispatcher, which uses times, has the same result.
                 decide(PolicyKind::kBalanced, loads, slow_here, 0, schedule, machines);
                 std::vector<std::int32_t> decided;
                 for (const Assignment& a : schedule.assignments) {

@@ -178,7 +178,7 @@ class TestExpertSource : public QObject {
             for (std::size_t r = 0; r < rows; ++r) {
                 kernels::unpack_row(format, block.data() + r * row_bytes, m.grid.hidden_dim, 0, m.grid.hidden_dim,
                                     read.data() + r * cols);
-                // Each row by itself: a row in another's place would be an error of 1.4.
+                // Checks each row: a row at another's place would be an error of 1.4.
                 QVERIFY(test::relativeError(std::span(read).subspan(r * cols, cols),
                                             std::span(original).subspan(r * cols, cols)) < 0.45);
             }

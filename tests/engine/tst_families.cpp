@@ -413,7 +413,7 @@ class TestFamilies : public QObject {
 
         std::vector<KvSequence> sequences;
         sequences.push_back(model->new_sequence());
-        // Beams of nearly one score may stand in another order.
+        // Beams of nearly equal scores may have another order.
         std::vector<std::vector<TokenId>> texts = {prompt}, texts_anew = {prompt};
         std::vector<std::vector<TokenId>> next = {prompt};
         while (!forked.done()) {

@@ -207,7 +207,7 @@ class TestFileWriter : public QObject {
         QTest::newRow("/proc/self/fd") << QStringLiteral("/proc/self/fd/");
         QTest::newRow("/proc/PID/fd") << QStringLiteral("/proc/%1/fd/").arg(::getpid());
     }
-    // As "--out /dev/stdout > file" does.
+    // Like "--out /dev/stdout > file".
     void ownDescriptor_isWrittenToWhereItStands() {
         QFETCH(const QString, folder);
         if (!fs::exists("/dev/fd")) QSKIP("no /dev/fd on this system");

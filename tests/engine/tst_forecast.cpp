@@ -154,8 +154,8 @@ class TestForecast : public QObject {
         QVERIFY(isNear(f.ttft_s, tokens * (4 * 2 * 100 + 10) / 1e6, tokens > 64 ? 0.05 : 1e-9));
     }
 
-    // Guessed experts are read before their layer begins, where the disk has time for it:
-    // four of five, and none of the first layer.
+    // Guessed experts are read before their layer begins if the disk has time: four of
+    // five, and none of the first layer.
     void decode_fromDisk_readsAheadWhatIsGuessed() {
         ModelDemand d = demand(2, 2);
         d.shares_host_memory = true;
@@ -179,7 +179,7 @@ class TestForecast : public QObject {
         d.disk_guess_slots = 2;
         const double guessed_us = 0.64 * 20 + 0.32 * (100 + 10) + 0.04 * needed_us;
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * guessed_us, 0.01));
-        // As many as were counted, where they were.
+        // As many as were counted, at the same places.
         uniform.habits = {{}, 200, 100, {}};
         QVERIFY(isNear(token_us(), 4050 + needed_us + 3 * (0.25 * 20 + 0.5 * (100 + 10) + 0.25 * needed_us), 0.015));
         uniform.habits = {};

@@ -162,8 +162,8 @@ class TestForward : public QObject {
             QVERIFY2(got[i] == expected[i], qPrintable(QStringLiteral("after token %1").arg(i)));
     }
 
-    // Beside a model whose last layer computes everything: the same logits, keys, values
-    // and choices of experts.
+    // Compared with a model whose last layer computes everything: the same logits, keys,
+    // values and choices of experts.
     void lastLayer_leavesOutTokensWithoutLogits_data() {
         QTest::addColumn<QString>("name");
         for (const QString& name : kModels) QTest::newRow(qPrintable(name)) << name;

@@ -328,7 +328,7 @@ class TestGguf : public QObject {
         QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("gpt_oss_mxfp4"))));
     }
 
-    // As it was written for some weeks: the rows of gate and up in turns.
+    // An early form of the format: the rows of gate and up alternate.
     void gptOssWithGateAndUpInOne_isRefused() {
         const GgufParts parts(QStringLiteral("gpt_oss_mxfp4"));
         GgufWriter writer = parts.pairs();
@@ -341,8 +341,8 @@ class TestGguf : public QObject {
                  qPrintable(error));
     }
 
-    // Heads of each layer, none in the recurrent ones, which no other key names here. The
-    // tower and the prediction layer lie in the same file.
+    // Heads of each layer, none in the recurrent ones, which no other key here names. The
+    // tower and the prediction layer are in the same file.
     void qwen35OfOllama_computesTheSame() {
         const GgufParts parts(QStringLiteral("qwen3_5_moe_bf16"));
         const std::string heads = "qwen35moe.attention.head_count_kv";
@@ -409,7 +409,7 @@ class TestGguf : public QObject {
         QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("deepseek_v3_bf16"))));
     }
 
-    // As llama.cpp reads keys that may differ from layer to layer.
+    // Like llama.cpp reads keys that may differ between layers.
     void listsOfEqualNumbers_areThatNumber() {
         const GgufParts parts(QStringLiteral("qwen3_moe_bf16"));
         const GgufMetadata& metadata = parts.header.metadata;

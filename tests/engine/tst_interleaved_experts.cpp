@@ -1,6 +1,6 @@
-// Weights whose rows lie side by side give the same bits as those whose rows follow each
-// other: alone, and in a model that has some experts so in RAM and reads the others from
-// its file.
+// Weights with interleaved rows give the same bits as weights with consecutive rows:
+// alone, and in a model that has some interleaved experts in RAM and reads the others
+// from its file.
 
 #include <algorithm>
 #include <cstring>

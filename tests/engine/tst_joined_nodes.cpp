@@ -79,7 +79,7 @@ class TestJoinedNodes : public QObject {
         QVERIFY(now.revision > joined);
         QVERIFY(becomesTrue([&] { return cupboard.experts().state().n_desktops == 0; }));
 
-        // A model that goes takes them along.
+        // A newly loaded model has no joined machines.
         session.join(joining({cupboard.address("cupboard")}, atOnce()), {});
         QVERIFY(isUp(session, 1));
         session.load(request(), {}, {});
@@ -637,7 +637,7 @@ class TestJoinedNodes : public QObject {
         QVERIFY(fast.helpers.us() > 0 && fast.peers.times.us() > 0);
         QVERIFY2(slow.expert_us > 10 * fast.expert_us,
                  qPrintable(QStringLiteral("%1 and %2 us").arg(fast.expert_us).arg(slow.expert_us)));
-        // As helpers: one expert a layer at least is there.
+        // As helpers: each layer has at least one expert.
         const double n_layers = static_cast<double>(model->spec().experts.n_layers);
         QVERIFY2(slow.helpers.us() > 0.9 * n_layers * slow.expert_us,
                  qPrintable(QStringLiteral("%1 us").arg(slow.helpers.us())));

@@ -41,7 +41,7 @@ HardwareProfile someGpu() {
     return profile;
 }
 
-// A pool of an emulated accelerator, whose memory is not the RAM, though the host reads
+// A pool of an emulated accelerator: its memory is not the RAM, although the host reads
 // both.
 struct Fixture {
     kernels::ThreadPool threads{1};
@@ -432,7 +432,7 @@ class TestKvPool : public QObject {
         cache.resize(spilled);
         QCOMPARE(cache.n_held_in_host(), 5);
         QVERIFY(cache.pool(0).room() == spilled[0] && cache.pool(1).room() == spilled[1]);
-        // The second group finds no memory: the first goes back.
+        // The second group finds no memory: the first is freed.
         cache.retype(KvType::kInt8);
         const std::uint64_t used = f.device.memory().usage().used_bytes;
         f.device.memory().fail_allocation(5);
@@ -803,7 +803,7 @@ class TestKvPool : public QObject {
         f.pool.retype(KvType::kInt8);
         const std::uint64_t used = f.device.memory().usage().used_bytes;
         f.device.memory().set_budget(used + 2 * static_cast<std::uint64_t>(kSmall.block_bytes()));
-        // Two blocks of float32 fit beside what there is, the third does not.
+        // Two blocks of float32 fit in the remaining room, the third does not.
         try {
             f.pool.retype(KvType::kF32);
             QFAIL("it fitted");
@@ -921,7 +921,7 @@ class TestKvPool : public QObject {
         const double over_bus = static_cast<double>(3 * kKvBlockTokens) * key_bytes / 10'000;
         const double in_memory = (static_cast<double>(4 * kKvBlockTokens) * key_bytes + 64) / 50'000;
         QVERIFY(are_close(microseconds(0, true) - microseconds(0, false), over_bus - in_memory));
-        // The window's ten keys are in the last block, which lies in RAM.
+        // The window's ten keys are in the last block, which is in RAM.
         QVERIFY(are_close(microseconds(10, true) - microseconds(10, false),
                           10 * key_bytes / 10'000 - (10 * key_bytes + 64) / 50'000));
     }

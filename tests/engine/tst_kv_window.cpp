@@ -57,7 +57,7 @@ class TestKvWindow : public QObject {
   private Q_SLOTS:
     void initTestCase() { qputenv("XDG_CACHE_HOME", m_folder.path().toUtf8()); }
 
-    // In one step nothing is given back.
+    // Within one step nothing is freed.
     void textInSteps_isThatOfOneStep_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
@@ -183,7 +183,7 @@ class TestKvWindow : public QObject {
 
     // ---- a session whose model sees 60 tokens
 
-    // Each answer is that of a session that reads its prompt anew.
+    // Each answer equals that of a session that reads its prompt again.
     void turnsEditsAndStops_answerAsANewSession_data() {
         QTest::addColumn<QString>("device");
         QTest::newRow("CPU") << QStringLiteral("cpu");
@@ -251,7 +251,7 @@ class TestKvWindow : public QObject {
         ask.continue_last = false;
         ask.messages.pop_back();
 
-        // Beams share what lies before their windows' first blocks.
+        // Beams share the part before their windows' first blocks.
         ask.beam.width = 4;
         answer(nullptr);
         QCOMPARE(session.model()->kv().pool(0).n_held_in_host(), 0);

@@ -153,7 +153,7 @@ class TestLiveComparison : public QObject {
         QCOMPARE(live.verdicts().at(0).winner, std::size_t{kBalanced});
     }
 
-    // Each challenger has one trial, against the best so far; then there is rest.
+    // Each challenger has one trial against the best so far; then there is a pause.
     void challengers_areTriedInTheirOrder_andNoLongerThanThat() {
         LiveComparison live = comparison();
         const auto ways = run(live, 2 * kTrial, {kTransfer, kStatic}, constant({1000, 900, 800}));

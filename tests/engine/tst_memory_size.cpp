@@ -1,4 +1,4 @@
-// Memory as a process may use it, read from folders that stand for /proc and /sys.
+// Memory that a process may use, read from folders in place of /proc and /sys.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -42,8 +42,8 @@ void* operator new(std::size_t size) {
     if (void* p = counted(size)) return p;
     throw std::bad_alloc();
 }
-// std::stable_sort's buffer comes from here; ASan's own version would not go together
-// with the delete below.
+// std::stable_sort's buffer comes from here; ASan's own version would not match the
+// delete below.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     return counted(size);
 }
@@ -271,7 +271,7 @@ class TestModelClaims : public QObject {
         QCOMPARE(refusedEverywhere(root("m.gguf"), words), QString());
     }
 
-    // As many tensors as layers: experts that share them are not looked up one by one.
+    // As many tensors as layers: experts that share them are not searched one by one.
     void expertsInOneTensor_areLookedUpOnce() {
         fused(60, 2048).write(root("m.gguf"));
         const std::vector<ModelPlace> places = {{ModelOrigin::kFolder, root()}};

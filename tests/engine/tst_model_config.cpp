@@ -137,7 +137,7 @@ class TestModelConfig : public QObject {
     }
 
     void transformers_5_config_is_read_whole() {
-        // As MixtralConfig.save_pretrained of 5.23 writes it.
+        // Written like MixtralConfig.save_pretrained of 5.23.
         const ModelSpec c = engine::parse_model_spec(R"({
             "architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1, "dtype": "bfloat16",
             "eos_token_id": [2, 7], "head_dim": null, "hidden_act": "silu", "hidden_size": 64,

@@ -614,8 +614,8 @@ class TestModelFinder : public QObject {
         QCOMPARE(find(ModelOrigin::kFolder, root()).models.size(), std::size_t{1});
     }
 
-    // As repositories are laid out: a folder for each format, beside a config.json
-    // without weights.
+    // The layout of repositories: a folder for each format, beside a config.json without
+    // weights.
     void repositoryFolder_isItsOneModel() {
         writeText(root("r") / "README.md", "text");
         writeText(root("r") / "config.json", "{}");

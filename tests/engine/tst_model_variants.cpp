@@ -30,8 +30,8 @@ QJsonObject golden(const QString& name) {
     return readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"));
 }
 
-// Experts of a layer that lie apart become two tensors, with the names that transformers
-// 5 has for the layer then.
+// Separate experts of a layer become two tensors, with the names that transformers 5 then
+// uses for the layer.
 void fuse_experts(ChangedModel& model) {
     using Tensor = ChangedModel::Tensor;
     std::vector<Tensor> result;

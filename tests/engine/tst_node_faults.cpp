@@ -80,7 +80,7 @@ class TestNodeFaults : public QObject {
             relays.push_back(std::make_unique<LoopbackRelay>(nodes.back()->port()));
             addresses.push_back(nodes.back()->address(desktop(), relays.back()->port()));
         }
-        // Between the two, where there is a link.
+        // Between the two, if there is a link.
         relays.push_back(std::make_unique<LoopbackRelay>(nodes[1]->port()));
         addresses[1].for_nodes = "127.0.0.1:" + std::to_string(relays[2]->port());
         const std::size_t n_links = decentralised ? 3 : 2;

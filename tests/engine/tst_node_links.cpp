@@ -113,7 +113,7 @@ class TestNodeLinks : public QObject {
             rows += node.totals.rows;
             ++machine;
             if (decentralised) {
-                // Its share, where there are experts enough; this machine comes first.
+                // Its share, if there are enough experts; this machine comes first.
                 QCOMPARE(node.totals.rows > 0, machine < grid.n_experts);
             } else {
                 // Each machine has experts that no other has; if all had all, the fastest
@@ -268,7 +268,7 @@ class TestNodeLinks : public QObject {
         QVERIFY(names(8));
         connects(talk, NodePeerHello{kNodeProtocol, 8, 1});
         QVERIFY(talk.has(isWelcome));
-        // With the desktop all of it goes.
+        // When the desktop leaves, all of it is removed.
         desk.channel.reset();
         QVERIFY(becomesTrue([&] { return talk.ended.load(); }));
         QVERIFY(isRefused(NodePeerHello{kNodeProtocol, 8, 1}, false));

@@ -229,7 +229,7 @@ class TestNodeParts : public QObject {
         schedule.measured(at(0), 2675, 0);
         QVERIFY(!schedule.is_due(at(4.9), never, 0));
         QVERIFY(schedule.is_due(at(5), never, 0));
-        // Not while this machine computes, nor just behind that.
+        // Not while this machine computes, nor shortly after that.
         QVERIFY(!schedule.is_due(at(60), Time::max(), 0));
         QVERIFY(!schedule.is_due(at(60), at(59.5), 0));
         QVERIFY(schedule.is_due(at(60), at(59), 0));
@@ -568,7 +568,7 @@ class TestNodeParts : public QObject {
             }
             return n;
         };
-        // Each has a third, and half of the one's before it.
+        // Each has a third, and half of the third of the machine before it.
         QVERIFY(missing() > 4);
         machines[0]->node.cut();
         QVERIFY(becomesTrue([&] { return !joined.node(0).is_up(); }));

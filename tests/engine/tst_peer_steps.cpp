@@ -68,7 +68,7 @@ struct StepWatch {
             return !passes || passes();
         };
     }
-    // It has made steps of so many tokens, one after the other.
+    // It has made steps of these numbers of tokens, one after the other.
     bool makes(std::size_t n_tokens) {
         return becomesTrue([&] {
             const std::scoped_lock lock(mutex);
@@ -173,7 +173,7 @@ class TestPeerSteps : public QObject {
         NodeOutputs second = outputsOf(5, 1, 1, 200);
         second.part = 1;
         QVERIFY(inbox.put(second));
-        // The same once more, by another way.
+        // The same again, on another way.
         const std::size_t held = inbox.n_bytes();
         QVERIFY(inbox.put(outputsOf(5, 1, 1, 100)) && inbox.put(second));
         QCOMPARE(inbox.n_bytes(), held);
@@ -603,7 +603,7 @@ class TestPeerSteps : public QObject {
             beside = whole->ram().usage().used_bytes - 64 * bytes;
             expected = nodeLogits(*whole, 3 * kPhase);
         }
-        // So many experts in RAM, or in the accelerator's memory.
+        // This many experts in RAM, or in the accelerator's memory.
         const auto room = [&](std::int64_t n) {
             return beside + static_cast<std::uint64_t>(n + (on_cpu ? 2 : 4)) * bytes;
         };
@@ -814,7 +814,7 @@ class TestPeerSteps : public QObject {
         QCOMPARE(here.node_links.size(), std::size_t{1});
         const double counted_us = here.node_links[0].message_us;
         if (of_before) {
-            // As much longer as the desktop's own messages to these nodes take.
+            // Longer by as much as the desktop's own messages to these nodes.
             QVERIFY(!link.longer_us);
             QCOMPARE(nodes.network.n_slow_pings.load(), 0);
             QVERIFY(counted_us > 0);
@@ -942,7 +942,7 @@ class TestPeerSteps : public QObject {
         QVERIFY(nodeLogits(*model) == m_expected);
     }
 
-    // A machine that comes back is named to the others anew.
+    // A returning machine is named to the others again.
     void nodeThatComesBack_isConnectedToTheOthersAgain() {
         LinkedNodes nodes(request(), 2);
         const auto model = openModel(request());
@@ -1064,7 +1064,7 @@ class TestPeerSteps : public QObject {
             }
             return fault(message);
         };
-        // As much as a message may have, of a layer that is not waited for.
+        // The most that a message may hold, for a layer that no machine waits for.
         std::atomic<bool> flooded = QByteArray(QTest::currentDataTag()) != "runs far ahead";
         machine.node.faults.sends_before = [&](const FromNode& message) {
             std::vector<FromNode> flood;

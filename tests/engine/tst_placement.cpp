@@ -53,7 +53,7 @@ class Placement {
         request.prefetch = PrefetchMode::kOff;
         return request;
     }
-    // VRAM for everything but the experts, and for so many of those, staging included.
+    // VRAM for everything except experts, and for this many experts, including staging.
     std::uint64_t vramFor(std::int64_t n) const {
         const std::int64_t staging = n < n_experts_ ? 2 : 0;
         return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * (expert_bytes_ + 256) + 4096;
@@ -173,7 +173,7 @@ class TestPlacement : public QObject {
         request.device = "emulated:rtx-3060";
         request.vram_bytes = static_cast<std::uint64_t>(vram) << 20;
         const auto model = Placement::open(request);
-        // Other steps, or else this would show nothing.
+        // Other steps; otherwise this would show nothing.
         if (vram <= 24) QVERIFY(model->forward().max_step() != cpu->forward().max_step());
         QVERIFY2(compute_logits(*model, prompt, all) == compute_logits(*cpu, prompt, all), "logits differ");
     }
@@ -340,7 +340,7 @@ class TestPlacement : public QObject {
         model->runtime().learn_placement();
         std::vector<std::uint8_t> before, after;
         model->experts().residency(before);
-        // The same story again and again: its experts are worth having.
+        // The same story repeatedly: keeping its experts pays.
         double first_hits = 0, last_hits = 0;
         for (int round = 0; round < 12; ++round) {
             model->dispatcher().reset_totals();

@@ -57,7 +57,7 @@ std::vector<std::uint8_t> firstExperts(const Shape& s) {
     return resident;
 }
 
-// Carries one proposal out. False when there is none.
+// Carries one proposal out. False if there is none.
 bool exchange(const PlacementLearner& learner, const Shape& s, std::vector<std::uint8_t>& resident) {
     const auto proposal = learner.propose(resident);
     if (!proposal) return false;

@@ -67,7 +67,7 @@ class TestPlanning : public QObject {
         qInfo("3,840 experts: the draft takes %.0f us, the plan %.0f us", taking[2], planning[2]);
 
         const ReplanPreview before = play.replanner.preview(request);
-        // The model goes on; the draft is of the moment when it was taken.
+        // The model continues; the draft belongs to the moment when it was made.
         play.replanner.begin(2, vram(1500), 0);
         play.replanner.finish({});
         QVERIFY(play.replanner.reports().back().state == ReplanState::kDone);
@@ -167,7 +167,7 @@ class TestPlanning : public QObject {
         QVERIFY(reports[1].state == ReplanState::kDone);
         const Snapshot snapshot = session.snapshot();
         QCOMPARE(std::count(snapshot.experts.place.begin(), snapshot.experts.place.end(), std::uint8_t{0}), 63);
-        // A model that goes takes its plans along.
+        // Plans are dropped together with the model.
         session.replan(vram(32));
         session.request_preview(vram(24), [&](const auto&, const Message&) { ++previews; });
         session.advance(std::stop_token());

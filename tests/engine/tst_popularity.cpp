@@ -150,7 +150,7 @@ class TestPopularity : public QObject {
         QCOMPARE(q.n_active, p.n_active);
         write_popularity(Popularity::uniform(1, 2, 1), "m", file);  // overwrites the file
         QCOMPARE(read_popularity(file).n_experts, 2);
-        // Nothing but the file is left behind.
+        // Only the file remains.
         QCOMPARE(std::distance(std::filesystem::directory_iterator(file.parent_path()), {}), 1);
     }
 

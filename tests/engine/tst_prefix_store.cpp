@@ -52,8 +52,8 @@ LoadRequest requestFor(const QString& model, const QString& device, std::int64_t
     return request;
 }
 
-// One model, and what its KV cache holds of conversations: as LocalSession goes about it,
-// without a tokenizer.
+// One model, and the conversations in its KV cache: used like LocalSession, without a
+// tokenizer.
 struct Reader {
     explicit Reader(const LoadRequest& request)
         : model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{}) {
@@ -146,8 +146,8 @@ class TestPrefixStore : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
         QTest::addColumn<int>("n_conversations");
-        // Grouped attention, windows beside whole layers, windows alone, DeltaNet states
-        // beside whole layers, MLA.
+        // Grouped attention, windows with whole layers, only windows, DeltaNet states
+        // with whole layers, MLA.
         for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
                                         "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32", "deepseek_v3_plain_f32"}) {
             QTest::addRow("%s, CPU, 3", model) << QString(model) << QStringLiteral("cpu") << 3;
@@ -248,7 +248,8 @@ class TestPrefixStore : public QObject {
         QVERIFY(isAsFresh(fresh, edited, got));
         for (std::size_t g = 0; g < rooms.size(); ++g) QCOMPARE(reader.model.kv().pool(g).n_blocks(), rooms[g]);
 
-        // A shorter context: the others give way, and the running conversation stays.
+        // A shorter context: the other conversations are removed, and the running one
+        // stays.
         Replanner replanner(reader.model);
         replanner.set_tokens_in_use([&] { return reader.running.sequence.size(); });
         ReplanRequest shorter;
@@ -441,7 +442,7 @@ class TestPrefixStore : public QObject {
         QCOMPARE(in_use(reader.model.device().memory()), in_use(without.model.device().memory()));
     }
 
-    // Room for other conversations comes and goes while the model is loaded.
+    // Room for other conversations appears and disappears while the model is loaded.
     void keptContext_movesWithAReplan_data() {
         QTest::addColumn<QString>("device");
         for (const char* const device : {"cpu", kEmulated}) QTest::addRow("%s", device) << QString(device);
@@ -485,7 +486,7 @@ class TestPrefixStore : public QObject {
         QCOMPARE(session.replans().back().state, ReplanState::kFailed);
     }
 
-    // The running conversation's blocks lie on the device, those of the others in RAM.
+    // The running conversation's blocks are on the device, those of the others in RAM.
     void otherConversations_leaveTheDevice_andComeBack() {
         LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated));
         Reader fresh(request);

@@ -62,7 +62,8 @@ class TestCache {
     explicit TestCache(std::uint64_t budget = QuantCache::kDefaultBudget, TestDisk* disk = nullptr)
         : cache(fs::path(folder.path().toStdString()) / "new" / "quantized", budget, spaceOf(disk)) {}
 
-    // Without a disk to look at there is plenty of room, however full this machine's is.
+    // Without a disk to examine there is plenty of room, however full this machine's disk
+    // is.
     static DiskSpaceFn spaceOf(TestDisk* disk) {
         if (disk == nullptr) return [](const fs::path&) { return DiskSpace{1000 * kGib, 900 * kGib}; };
         return [disk](const fs::path& folder) { return disk->look(folder); };
@@ -331,7 +332,7 @@ class TestQuantCache : public QObject {
         disk.set_left(5 * kGib + 3 * size);
         QVERIFY(t.store(keyOf(1)));
         QVERIFY(t.has(keyOf(1)));
-        // A block that does not fit even without the others costs none of them.
+        // A block that does not fit even without the others removes none of them.
         QVERIFY(!t.store(keyOf(2, 4 * 48)));
         QVERIFY(t.has(keyOf(1)));
         QVERIFY(!t.cache.take_problem().empty());
@@ -344,7 +345,7 @@ class TestQuantCache : public QObject {
         QVERIFY(t.store(keyOf(1)));
         QVERIFY(t.store(keyOf(2)));
         setAge(t.fileOf(keyOf(1)), 100);
-        // As another program's load() holds it.
+        // Held like by another program's load().
         const int reader = ::open(t.fileOf(keyOf(1)).c_str(), O_RDONLY | O_CLOEXEC);
         QCOMPARE(flock(reader, LOCK_SH), 0);
         disk.set_left(kGib);
@@ -360,7 +361,7 @@ class TestQuantCache : public QObject {
         QVERIFY(t.files().empty());
     }
 
-    // As a disk that is full: writing stops in the middle of the file.
+    // Like a full disk: writing stops in the middle of the file.
     void aFullDisk_keepsNothingAndLeavesNothing() {
         TestCache t;
         QVERIFY(t.store(keyOf(1)));

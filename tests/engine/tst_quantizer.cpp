@@ -35,7 +35,7 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// As draw() of make_hqq_golden.py, bit by bit.
+// The same as draw() of make_hqq_golden.py, bit by bit.
 std::vector<float> draw(std::uint64_t seed, std::int64_t rows, std::int64_t cols, const QString& kind, float scale) {
     std::vector<float> weights(static_cast<std::size_t>(rows * cols));
     for (std::int64_t i = 0; i < rows * cols; ++i) {

@@ -34,7 +34,7 @@ class TestReplan : public QObject, ReplanSetup {
     void initTestCase() { measureModel(); }
 
     // Keys and values change their format while tokens are made: budgets hold, the answer
-    // goes on, and room that is freed goes to experts.
+    // continues, and freed room goes to experts.
     void keysAndValues_changeTheirFormat_data() {
         QTest::addColumn<QString>("device");
         QTest::newRow("cpu") << QStringLiteral("cpu");
@@ -339,7 +339,7 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(!experts.is_pinned(0));
     }
 
-    // As one re-plan: a column of experts is pinned, repacked and let go.
+    // In one re-plan a column of experts is pinned, repacked and released.
     void manyExperts_arePinnedEvictedAndGivenAFormat() {
         LocalSession session;
         LoadRequest request = on("emulated:rtx-3060");

@@ -237,8 +237,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         play.checkSteps();
     }
 
-    // A re-plan goes as low as a load does: prompts are read in steps of 64 tokens then,
-    // and in longer ones again.
+    // A re-plan reaches the same minimum as a load: prompts are read in steps of 64
+    // tokens then, and later in longer ones again.
     void vramForNoExpert_asLowAsALoad_data() {
         QTest::addColumn<QString>("device");
         QTest::newRow("emulated") << QString(kDevice);

@@ -309,7 +309,7 @@ class SamplerTest : public QObject {
         for (const TokenId t : chosen(s, {kNan, -kInfinity, -kInfinity, -5.0f}, all)) QCOMPARE(t, 3);
         QCOMPARE(Sampler(s, 1).sample(std::vector<float>{kNan, kNan, -kInfinity}, {}), -1);
         QCOMPARE(Sampler(s, 1).sample({}, {}), -1);
-        // The largest numbers there are.
+        // The largest numbers.
         const float big = std::numeric_limits<float>::max();
         for (const TokenId t : chosen(s, {big, -big, 0.0f}, Tokens{1, 2})) QCOMPARE(t, 0);
         QCOMPARE(Sampler(s, 1).sample(std::vector<float>{-big}, Tokens{0}), 0);

@@ -124,7 +124,7 @@ QList<QJsonObject> events_of(const HttpResponse& response) {
     return events;
 }
 
-// Fails after so many words.
+// Fails after this many words.
 class FailingSession : public GateSession {
   public:
     GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
@@ -463,7 +463,7 @@ class TestServe : public QObject {
                  QStringLiteral("model_not_found"));
     }
 
-    // By their size: neither the template nor the tokenizer has seen them.
+    // By their size: neither the template nor the tokenizer has read them.
     void hugePrompts_areRefusedUnread_data() {
         QTest::addColumn<bool>("chat");
         QTest::addColumn<QByteArray>("body");
@@ -796,8 +796,7 @@ class TestServe : public QObject {
         QCOMPARE(running.post(kChat, chat_body()).status, 200);
         QVERIFY(running.get("/metrics").body.find("offstage_answers_cancelled_total 1\n") != std::string::npos);
         const std::string status = stream ? "200" : "499";
-        // Counted by its connection's thread, which may come to it after the next answer
-        // is read.
+        // The connection's thread counts it, perhaps after the next answer is read.
         QTRY_VERIFY_WITH_TIMEOUT(
             running.get("/metrics").body.find("completions\",status=\"" + status + "\"}") != std::string::npos,
             kPatienceMs);

@@ -134,7 +134,7 @@ class TestServeParts : public QObject {
         QCOMPARE(read(R"(, "chat_template_kwargs": {"reasoning_effort": "high"})").thinking, std::string("high"));
     }
 
-    // Pieces as the engine sends them: a thought, and the answer behind it.
+    // Pieces as the engine sends them: a thought, then the answer.
     void thoughts_areApartFromTheAnswer() {
         Thinker session;
         ApiRequest request = parse_chat_request(

@@ -127,7 +127,7 @@ class TestSparseCopies : public QObject {
             QCOMPARE(got, expected);
             QCOMPARE(operations.neurons().neurons, counted.neurons);  // counted when they were chosen
 
-            // Some came first and the others behind them.
+            // Some came first, the others after them.
             if (biases) continue;
             std::vector<std::int32_t> lying, order(chosen.size());
             for (const std::size_t first : {std::size_t{1}, std::size_t{0}, std::size_t{2}}) {
@@ -404,7 +404,7 @@ class TestSparseCopies : public QObject {
         for (std::size_t i = 0; i < neurons.size(); ++i) {
             QCOMPARE(grown->neurons[static_cast<std::size_t>(order[i])], neurons[i]);
         }
-        // Another format has other bytes; more than all there is has no room.
+        // Another format has other bytes; more than everything has no room.
         QVERIFY(cache.find(1, kernels::WeightType::kInt8) == nullptr);
         QVERIFY(cache.find(1, kernels::WeightType::kBf16) == nullptr);
         QVERIFY(!make(5, 65));

@@ -111,7 +111,7 @@ class TestTextSequences : public QObject {
         QCOMPARE(sequences, (std::vector<Ids>{{20, 21, 4, 4, 4, 4, 4, 4}, {20, 21, 4, 2}}));
     }
 
-    // 8 tokens in windows of 6, each behind two more.
+    // 8 tokens in windows of 6, each after two more.
     void counts_areThoseOfEveryTokenFed() {
         LoadedStepModel steps(*m_model);
         const Popularity counted =
@@ -119,7 +119,7 @@ class TestTextSequences : public QObject {
         QCOMPARE(counted.n_tokens, 8 + 2 * 2);
     }
 
-    // With a prefix the first token is predicted too, by what stands before it.
+    // With a prefix the first token is predicted too, from the tokens before it.
     void perplexity_seesThePrefixBeforeEachWindow() {
         const Ids tokens = {4, 4, 3, 0, 2, 4, 1};
         const std::size_t vocab = static_cast<std::size_t>(m_model->spec().vocab_size);

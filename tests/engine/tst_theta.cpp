@@ -512,7 +512,7 @@ class TestTheta : public QObject {
         request.learn_placement = false;
         return request;
     }
-    // On a device with room for so many experts.
+    // On a device with room for this many experts.
     static void put(LoadRequest& request, const QString& device, const QString& policy, int n_experts) {
         request.device = device.toStdString();
         request.dispatch = parse_dispatch(policy.toStdString());

@@ -546,7 +546,7 @@ class TestThinking : public QObject {
         QCOMPARE(thinking, std::int64_t{6});
         QCOMPARE(first.thought_tokens, std::int64_t{6});
 
-        // Gone on with: the thought is in the prompt, and goes on.
+        // A continued answer: the thought is in the prompt, and continues.
         GenerationRequest more = request;
         more.messages.push_back({Role::kAssistant, "", first.thought, true});
         more.continue_last = true;

@@ -381,7 +381,7 @@ class TestThresholdChoice : public QObject {
     void writeThresholds(const ThetaOf& theta_of) const {
         write_neuron_thresholds(written(theta_of), neuron_thresholds_file(demo_));
     }
-    // Its files by links: thresholds are kept beside it.
+    // Links to its files: thresholds are stored beside the links.
     std::string copyOfDemo() const {
         const std::filesystem::path from = demoModel();
         const std::filesystem::path to = folder_.filePath(QStringLiteral("demo")).toStdString();

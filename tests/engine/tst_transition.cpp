@@ -91,7 +91,7 @@ class TestTransition : public QObject {
             const ExpertCopies has{(bits & 1) != 0, (bits & 2) != 0, kB};
             const ExpertCopies wanted{(bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0 ? kH : kB};
             const ExpertMove move = move_of(has, wanted);
-            // Copies of the old format are worth nothing.
+            // Copies of the old format are useless.
             const bool ram = has.ram && wanted.format == kB, device = has.device && wanted.format == kB;
             QCOMPARE(move.uploads, wanted.device && !device);
             QCOMPARE(move.packs, !ram && (wanted.ram || move.uploads));

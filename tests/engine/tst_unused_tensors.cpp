@@ -105,7 +105,7 @@ class TestUnusedTensors : public QObject {
         row("blk.x.attn_norm.bias", Part::kOther);
         row("something.else", Part::kOther);
     }
-    // Beside the tensors of a model of three layers.
+    // Besides the tensors of a model of three layers.
     void tensorsByName_belongToParts() {
         QFETCH(QByteArray, name);
         QFETCH(int, part);

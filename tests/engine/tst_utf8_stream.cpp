@@ -146,7 +146,7 @@ class Utf8StreamTest : public QObject {
     void stream_replaces_invalid_bytes() {
         QFETCH(QByteArray, bytes);
         QFETCH(QByteArray, text);
-        // As Qt decodes it, and however it is cut.
+        // The same as Qt decodes it, cut at any place.
         QCOMPARE(QString::fromUtf8(bytes).toUtf8(), text);
         for (std::size_t step = 1; step <= 4; ++step) QCOMPARE(streamed(bytes.toStdString(), step), text.toStdString());
     }

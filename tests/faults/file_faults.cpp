@@ -183,7 +183,7 @@ int failed(const Verdict& verdict) {
     return -1;
 }
 
-// The C library's function, unless the call goes wrong.
+// The C library's function, unless the call must fail.
 template <typename... Arguments>
 int pass_unless(const Verdict& verdict, const char* name, Arguments... arguments) {
     return verdict.error != 0 ? failed(verdict) : pass<int>(name, arguments...);

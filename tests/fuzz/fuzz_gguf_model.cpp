@@ -17,7 +17,7 @@ using namespace offstage::engine;
 
 namespace {
 
-// A file that lies in memory only.
+// A file that exists only in memory.
 class MemoryFile {
   public:
     MemoryFile() : descriptor_(memfd_create("model.gguf", 0)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {

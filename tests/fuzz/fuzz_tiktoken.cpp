@@ -1,5 +1,5 @@
-// Reads a damaged tiktoken file. The first line may be the pattern that texts are cut
-// with, behind a '#'.
+// Reads a damaged tiktoken file. The first line may be, after a '#', the pattern that
+// splits texts.
 
 #include <cstddef>
 #include <cstdint>

@@ -208,7 +208,7 @@ constexpr bool folders_have_no_circles(std::span<const FolderRule> rules) {
 static_assert(folders_have_no_circles(kEngineFolders));
 static_assert(folders_have_no_circles(kUiFolders));
 
-// "run" of "engine/run/layers/a.h"; empty: the file lies in engine/ itself.
+// "run" of "engine/run/layers/a.h"; empty: the file is in engine/ itself.
 std::string_view folder_of(std::string_view path) {
     path.remove_prefix(path.find('/') + 1);
     const std::size_t slash = path.find('/');

@@ -9,7 +9,7 @@
 
 namespace offstage::kernels::test {
 
-// n inputs, a multiple of 32, as they are rounded.
+// n rounded inputs, a multiple of 32.
 struct RoundedInputs {
     std::vector<double> values;
     std::vector<double> steps;  // from one code to the next

@@ -15,7 +15,7 @@
 
 namespace offstage::kernels::test {
 
-// Packed ones and those of files: decoded as they are read.
+// Packed rows and rows of files: decoded as they are read.
 inline const std::vector<WeightType> kDecodedTypes = [] {
     std::vector<WeightType> types;
     for (const FormatTraits& format : kFormats) {

@@ -38,7 +38,7 @@ inline F16 to_f16_truncated(float value) {
                                        ((bits >> 13) & 0x3ffu))};
 }
 
-// n random weights of any type, as they lie in memory.
+// n random weights of any type, in their memory layout.
 class RandomWeights {
   public:
     RandomWeights(WeightType type, std::int64_t n, std::uint32_t seed, float scale = 1.0f) : type_(type) {

@@ -49,7 +49,7 @@ constexpr Case kCases[] = {
     {6, 6, 1},
     {10, 90, 5},
     {20, 21, 33},
-    // Values of another size, behind the keys and in them.
+    // Values of another size, after the keys and in them.
     {1, 100, 24, 16},
     {5, 130, 5, 9},
     {70, 70, 192, 128},
@@ -295,7 +295,7 @@ void TestAttention::blocks_anywhere_change_nothing() {
                       got.data(), sizes.value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
     QVERIFY(got.guards_intact());
     QVERIFY(scratch.guards_intact());
-    // Not QCOMPARE, which lets float values differ a little.
+    // QCOMPARE is not used: it accepts small differences of float values.
     QVERIFY(std::equal(want.begin(), want.end(), got.data()));
 }
 

@@ -1,6 +1,6 @@
 // Rows of codes, ours and those of files, times inputs of 8 bits, and experts in our own
 // formats, on every instruction set: against products of the decoded weights with the
-// inputs as they are rounded.
+// rounded inputs.
 
 #include <algorithm>
 #include <cmath>

@@ -490,7 +490,7 @@ void TestPacked::gemm_is_the_matvec_of_each_token_data() {
     for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) {
         for (const GemmLayout layout : {GemmLayout::kRowsAreOutputs, GemmLayout::kRowsAreInputs}) {
             for (const WeightType type : kDecodedTypes) {
-                // Panels of both modes come from the same reading of a type's rows.
+                // Panels of both modes use the same reading of a type's rows.
                 if (offstage::test::kSanitized && mode == GemmMode::kF32 && !traits_of(type).is_packed()) continue;
                 QTest::addRow("%s %s %s", name_of(mode).data(),
                               layout == GemmLayout::kRowsAreOutputs ? "rows are outputs" : "rows are inputs",

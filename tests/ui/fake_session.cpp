@@ -20,7 +20,7 @@ bool isStopped(const Stage& stage, const std::stop_token& stop) {
     return stop.stop_requested() && !stage.deafToStop;
 }
 
-// Sleeps in steps of a "layer", and looks at the token after each.
+// Sleeps in steps of a "layer", and checks the token after each.
 bool sleepUnlessStopped(Clock::time_point until, int layerMs, const Stage& stage, const std::stop_token& stop) {
     const auto layer = std::chrono::milliseconds(std::max(1, layerMs));
     while (Clock::now() < until) {

@@ -436,7 +436,7 @@ class TestAttachments : public QObject {
                     .error.contains(QStringLiteral("attachments[0].bytes")));
     }
 
-    // Pictures to look at, in OFFSTAGE_PICTURES.
+    // Saves pictures to OFFSTAGE_PICTURES.
     void pictures() {
         if (qEnvironmentVariableIsEmpty("OFFSTAGE_PICTURES")) {
             return;

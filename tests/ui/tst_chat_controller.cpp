@@ -131,7 +131,7 @@ class TestChatController : public QObject {
         QCOMPARE(f.texts(), QStringList({QStringLiteral("a"), QStringLiteral("uno")}));
         QCOMPARE(f.last().branch, 1);
         QCOMPARE(f.last().branches, 2);
-        // The request had the prompt only, not the answer it stands beside.
+        // The request contained only the prompt, not the answer beside it.
         QCOMPARE(f.stage->requests().back().messages.size(), size_t(1));
         QVERIFY(f.chat->switchBranch(f.last().id, -1));
         QCOMPARE(f.texts(),
@@ -513,7 +513,7 @@ class TestChatController : public QObject {
         QCOMPARE(f.chat->systemPrompt(), QStringLiteral("Be kind."));
         QVERIFY(f.chat->switchBranch(f.model.messages()[1].id, +1));
         QCOMPARE(f.model.rowCount(), 4);
-        // Opened at a message of another branch, the path goes there.
+        // Opened at a message of another branch: the path leads there.
         const MessageId hidden = f.history.search(QStringLiteral("one")).last().message;
         QVERIFY(f.chat->openConversation(id, hidden));
         QCOMPARE(f.last().id, hidden);

@@ -89,7 +89,7 @@ class TestConversationSetup : public QObject {
         QCOMPARE(f.window->setupBar().sentence(), QString());
         f.window->chat().openConversation(conversation);
         QTRY_VERIFY(f.window->setupBar().isVisible());
-        // It stands right above the input box.
+        // It is directly above the input box.
         QCOMPARE(f.window->setupBar().geometry().bottom() + 1, f.window->page().input().geometry().top());
         QTest::mouseClick(&f.window->setupBar().openButton(), Qt::LeftButton);
         QTRY_VERIFY(f.window->engine().loadRequest().model == one.toStdString() &&

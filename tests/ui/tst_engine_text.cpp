@@ -474,7 +474,7 @@ class TestEngineText : public QObject {
         QVERIFY(codes.size() > 600);
     }
 
-    // None is forgotten above, and no code or free text stands elsewhere.
+    // The list above is complete, and no code or free text is elsewhere.
     void codes_standInCataloguesAlone() {
         QStringList catalogues;
         // Faults injected by tests have no code of ours, nor have messages that quote

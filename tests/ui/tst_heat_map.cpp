@@ -216,8 +216,8 @@ class TestHeatMap : public QObject {
         QVERIFY(map.area() == (HeatMap::Area{3, 20, 100, 140}));
         QCOMPARE(map.area()->count(), 18 * 41);
         QVERIFY(!map.selected() && clicked.isEmpty());
-        // A number beside the cells is its row, one above them its column; so are the
-        // bars of the summaries.
+        // A number beside the cells is its row, one above them its column; the same for
+        // the bars of the summaries.
         const QRect first = map.rectOf({0, 0}), last = map.rectOf({60, 255});
         QTest::mouseClick(&map, Qt::LeftButton, {}, {first.left() - 8, at(7, 0).y()});
         QVERIFY(map.area() == (HeatMap::Area{7, 7, 0, 255}));
@@ -290,7 +290,7 @@ class TestHeatMap : public QObject {
         QCOMPARE(map.lineText({0, 0, 0, 2}), QStringLiteral("layers 3: 1 here, 2 there"));
         QCOMPARE(map.lineText({0, 1, 1, 1}), QStringLiteral("experts 1: 1 here, 1 there"));
         QVERIFY(map.csv().contains(QStringLiteral("3,0,here")) && !map.csv().contains(QStringLiteral("\n0,")));
-        // Where they are painted: beside each row a bar as long as its shares.
+        // At their places: beside each row a bar as long as its share.
         map.resize(400, 300);
         const QImage image = map.grab().toImage();
         const QRect lastOfRow = map.rectOf({0, 2});

@@ -377,7 +377,7 @@ class TestHistoryStore : public QObject {
         History history;
         QVERIFY(!history.open(f.path()));
         QVERIFY2(history.trouble().contains(QStringLiteral("4711")), qPrintable(history.trouble()));
-        // The program goes on, in memory; trying again changes nothing.
+        // The program continues in memory; trying again changes nothing.
         const ConversationId id = history.create({}, {});
         QVERIFY(history.add(id, prompt(QStringLiteral("hello"))) != 0);
         QVERIFY(!history.saveNow() && !history.tryAgain());

@@ -116,7 +116,7 @@ class TestInspector : public QObject {
             }
             QCOMPARE(shown, 1);
             QVERIFY2(f.dock(name).width() >= width, name);
-            // The whole height beside the conversation.
+            // It takes the whole height beside the conversation.
             QVERIFY2(f.dock(name).height() >= f.window->page().height(), name);
             QCOMPARE(f.window->size(), QSize(1280, 800));
         }
@@ -216,7 +216,7 @@ class TestInspector : public QObject {
         QTest::keyClick(&f.window->commandPalette().input(), Qt::Key_Return);
         QTRY_VERIFY(f.dock("budget").isVisible());
         QVERIFY(!f.dock("experts").isVisible());
-        // Who chose it by keys goes on in it by keys.
+        // A user who chose it by keys continues in it by keys.
         QVERIFY(f.dock("budget").isAncestorOf(f.window->focusWidget()));
     }
 

@@ -107,7 +107,7 @@ class TestKeptBudget : public QObject {
         // Values left to the program the next time stay so.
         f.window->openWithOptions(model.path());
         auto* dialog = f.window->findChild<OpenModelDialog*>();
-        // A chat template is the model's: another one has none of it.
+        // A chat template belongs to one model: another model does not have it.
         QCOMPARE(dialog->view().request().chat_template, std::string("mixtral"));
         dialog->setModel(model.path() + QStringLiteral("/other"));
         QCOMPARE(dialog->view().request().chat_template, std::string());

@@ -1,5 +1,5 @@
-// The models that lie on this computer: the list, the dialog and the start page that
-// offer it, and files dropped on the window.
+// The models on this computer: the list, the dialog and the start page that offer it, and
+// files dropped on the window.
 #include <fstream>
 
 #include <QAbstractItemModelTester>
@@ -235,7 +235,7 @@ class TestLocalModels : public QObject {
         QCOMPARE(dialog.request().model, a.toStdString());
     }
 
-    // A file of a folder stands for the folder.
+    // A file of a folder means the folder.
     void dialog_chooser_takesFilesOfModels() {
         test::WindowFixture f;
         OpenModelDialog dialog(f.window->engine());
@@ -424,7 +424,7 @@ class TestLocalModels : public QObject {
         QCOMPARE(modelNameOf(QStringLiteral("/h/blobs/sha256-00")), QStringLiteral("sha256-00"));
     }
 
-    // Pictures to look at, in OFFSTAGE_PICTURES.
+    // Saves pictures to OFFSTAGE_PICTURES.
     void pictures() {
         addFolder("unsloth/Qwen3-30B-A3B-Instruct-2507-UD-Q4_K_XL");
         addFolder("lmstudio-community/gpt-oss-120b-MXFP4");

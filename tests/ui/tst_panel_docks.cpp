@@ -182,7 +182,7 @@ class TestPanelDocks : public QObject {
         QTRY_VERIFY(canBeSeen(dockOf(f, u"dispatch")));
         QCoreApplication::processEvents();
         QVERIFY2(dockOf(f, u"dispatch").height() < 220, qPrintable(QString::number(dockOf(f, u"dispatch").height())));
-        // "Reset layout" begins anew.
+        // "Reset layout" starts again.
         f.window->resetLayout();
         actionOf(f, u"dispatch").trigger();
         QTRY_VERIFY(dockOf(f, u"dispatch").height() >= enough);

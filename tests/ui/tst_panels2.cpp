@@ -823,7 +823,7 @@ class TestPanels2 : public QObject {
         for (const std::size_t other : {0u, 2u, 3u, 4u}) {
             QVERIFY(row.parts[other].category != categories[last]);
         }
-        // More formats than there are looks: some are alike, and all have one.
+        // More formats than distinct looks: some look equal, and all have one.
         for (int more = 0; more < 100; ++more) {
             rows.push_back({engine::FormatId{static_cast<std::uint8_t>(rows.size())}, "x", "X", "X", 4, true, false});
         }

@@ -218,7 +218,7 @@ class TestPanels2Demo : public QObject {
         QVERIFY(held.ram_bytes > 10 * kMiB && held.device == "emulated:rtx-3060-desktop");
     }
 
-    // The dialog's figures are those of the Budget panel, once this computer was
+    // The dialog's figures equal those of the Budget panel after this computer was
     // measured.
     void fit_speed_isMeasuredOnRequest_andThatOfTheBudget() {
         const QTemporaryDir nothing;

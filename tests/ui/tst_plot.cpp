@@ -233,7 +233,7 @@ class TestPlot : public QObject {
         QVERIFY((plot.partAt(dense.center().toPoint()) == StackedBar::PartIndex{0, 0}));
         QVERIFY(plot.rectOf({0, 1}).isEmpty());
         const QRectF free = plot.rectOf({0, StackedBar::kFree});
-        // The budget's mark stands at 10 of 7 to 12.
+        // The budget's mark is at 10 of 7 to 12.
         const QRectF label = plot.labelRectOf({0, StackedBar::kFree});
         QCOMPARE(label.left(), free.left());
         QVERIFY(label.right() < free.left() + 0.6 * free.width());

@@ -86,7 +86,7 @@ class TestThoughtBlock : public QObject {
         QTRY_COMPARE(block->height(), folded);
         QTest::keyClick(&block->header(), Qt::Key_Space);
         QVERIFY(block->body());
-        // Unfolded it stays, also when its widget goes and comes.
+        // It stays unfolded, even when its widget is removed and made again.
         f.window->chat().openConversation(f.window->chat().current());
         QTRY_VERIFY(blockOf(f) && blockOf(f) != block && blockOf(f)->isUnfolded());
         test::picture(*f.window, QStringLiteral("thought"), {560, 1280}, 800);
@@ -109,7 +109,7 @@ class TestThoughtBlock : public QObject {
         QVERIFY(!f.last().thought.text.isEmpty());
         QVERIFY(f.last().text.isEmpty());
         QTRY_VERIFY(blockOf(f)->header().text().startsWith(QStringLiteral("Thought")));
-        // It goes on within the thought.
+        // It continues within the thought.
         const QString before = f.last().thought.text;
         QVERIFY(f.window->chat().canContinue(f.last().id));
         script.tokensPerSecond = 0;

@@ -164,7 +164,7 @@ class TestTokenChoices : public QObject {
         QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
         QCOMPARE(tip.rows()[1], QStringLiteral("␣rival0 5.0 %"));
         QVERIFY(tip.accessibleDescription().startsWith(QStringLiteral("Hell 90.0 %")));
-        // The token that stands under the pointer, up to its last pixel.
+        // The token under the pointer, up to its last pixel.
         const QRect last = body.rectOfSource(3);
         QTest::mouseMove(&body, QPoint(last.right(), last.center().y()));
         QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));

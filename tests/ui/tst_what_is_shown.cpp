@@ -441,7 +441,7 @@ class TestWhatIsShown : public QObject {
         palette.open();
         auto* list = palette.findChild<QListWidget*>();
         QVERIFY(list->sizeHintForRow(0) >= list->fontMetrics().height() + 10);
-        // Panels first, then what has a shortcut, which stands apart from the name.
+        // Panels first, then commands with a shortcut, which is separate from the name.
         QVERIFY2(palette.listed().first().endsWith(QStringLiteral("Conversations")),
                  qPrintable(palette.listed().first()));
         const qsizetype open = palette.listed().indexOf(QStringLiteral("File › New conversation"));

@@ -20,7 +20,8 @@ using test::WindowFixture;
 
 namespace {
 
-// As the desktop sends it: to the innermost widget there, and from there to its parents.
+// Sent like the desktop does: to the innermost widget there, and from there to its
+// parents.
 void turnWheel(QWidget& at, int notches, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     const QPoint middle = at.rect().center();
     QWidget* inner = at.childAt(middle);
@@ -168,7 +169,7 @@ class TestWheel : public QObject {
         QVERIFY(map->shownColumns().begin > begin);
         QCOMPARE(s.at(), 0);
 
-        // With room for everything there is nothing to scroll.
+        // If everything fits, nothing scrolls.
         below->hide();
         QTRY_COMPARE(s.area.verticalScrollBar()->maximum(), 0);
         const int shown = map->shownColumns().count();

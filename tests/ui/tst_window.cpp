@@ -439,7 +439,7 @@ class TestWindow : public QObject {
         const MessageId answer = f.last().id;
         f.window->newConversation();
         QVERIFY(f.messages().isEmpty());
-        // The first answer goes on being written; the next prompt waits for it.
+        // The first answer is still being written; the next prompt waits for it.
         f.stage->setScript({});
         f.ask(QStringLiteral("fresh"));
         QCOMPARE(f.last().state, Message::State::Waiting);

@@ -187,7 +187,7 @@ class TestWindowCrossings : public QObject {
         QCOMPARE(f.messages()[0].branches, 2);
         QVERIFY(!widgetOf(f, 0)->editor());
         QVERIFY(boxHasFocus(f));
-        // The branch before is as it was, and nothing is being edited there.
+        // The previous branch is unchanged, and nothing is being edited there.
         QTRY_COMPARE(f.state(), State::Ready);
         QVERIFY(f.window->chat().switchBranch(f.messages()[0].id, -1));
         QCOMPARE(f.messages()[0].text, QStringLiteral("first"));

@@ -54,7 +54,7 @@ class TestWindowPanels : public QObject {
         edit.setPlainText(text);
         QTest::keyClick(&edit, Qt::Key_Return);
     }
-    // An answer that goes on for a while.
+    // An answer that takes a while.
     void askAtLength() {
         Sampling sampling;
         // Almost evenly from all tokens: with this seed none of 1,500 is the answer's

@@ -29,7 +29,7 @@ class WindowFixture {
         type(text);
         pressEnter();
     }
-    // The last message, by value; an empty one where there is none.
+    // The last message, by value; an empty one if there is none.
     ui::Message last() const;
     QList<ui::Message> messages() const { return window->conversation().messages(); }
     ui::EngineController::State state() const { return window->engine().state(); }

@@ -90,7 +90,7 @@ void AttachmentChip::paintEvent(QPaintEvent*) {
     const QRect mark = markRect();
     const int detail = fontMetrics().horizontalAdvance(m_detail);
     const int room = std::max(0, mark.left() - kGap - kPadX);
-    // The figures come first where there is little room: a name can be shortened.
+    // In little room the figures stay and the name is shortened.
     const int forName = std::max(0, room - detail - kGap);
     const QString name = fontMetrics().elidedText(m_name, Qt::ElideMiddle, forName);
     painter.setPen(colours.text);

@@ -37,7 +37,7 @@ class AttachmentChip : public QAbstractButton {
     QString m_detail;
 };
 
-// Chips in rows, as many in each as there is room for.
+// Chips in rows, as many in each row as fit.
 class AttachmentChips : public QWidget {
     Q_OBJECT
 
@@ -51,7 +51,7 @@ class AttachmentChips : public QWidget {
     // `side`: Qt::AlignLeft or Qt::AlignRight.
     AttachmentChips(AttachmentChip::Kind kind, Qt::Alignment side, QWidget* parent = nullptr);
 
-    // Chips whose files stay keep the keyboard's focus.
+    // Chips of files that stay keep the keyboard's focus.
     void setFiles(const QList<File>& files);
     const QList<AttachmentChip*>& chips() const { return m_chips; }
 

@@ -1,4 +1,4 @@
-// ChatController's side towards the engine: the queue, and what comes back.
+// ChatController's work with the engine: the queue, and the results.
 #include <algorithm>
 #include <utility>
 

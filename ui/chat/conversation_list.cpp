@@ -96,7 +96,7 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     column->setSpacing(0);
     column->addLayout(top);
     column->addWidget(m_view, 1);
-    // Over the list, not below it: nothing moves when it comes and goes.
+    // Shown over the list, not below it: nothing moves when it appears or disappears.
     m_bar->setParent(this);
     m_bar->setAutoFillBackground(true);
     m_bar->setBackgroundRole(QPalette::AlternateBase);
@@ -126,7 +126,8 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
         refreshSelection();
     });
     auto* view = static_cast<SectionedView*>(m_view);
-    // Which row is the first of its section, and so higher, changes with its neighbours.
+    // A row may become the first of its section, and so higher, when its neighbours
+    // change.
     for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
         connect(m_model, signal, view, [view] { view->layOutSoon(); });
     }

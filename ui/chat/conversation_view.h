@@ -48,7 +48,7 @@ class ConversationView : public QAbstractScrollArea {
     // Underlines the shown text of these ranges of the source; the ranges in order. An
     // empty list removes the line.
     void underlineTokens(MessageId id, const SourceRanges& ranges);
-    // The one token that is looked at; an empty range: none in this message.
+    // The one token that the user looks at; an empty range: none in this message.
     void markPickedToken(MessageId id, QPair<int, int> range);
     // Underlines tokens that were improbable for the model: lists for the levels 1 .. 4
     // of TokenChoicesView::surpriseLevel().

@@ -71,7 +71,7 @@ class PromptChip : public QPushButton {
     static constexpr int kPromptFlags = static_cast<int>(Qt::AlignLeft) | Qt::TextWordWrap;
 
     int domainHeight() const { return m_prompt.domain.isEmpty() ? 0 : fontMetrics().lineSpacing() + 1; }
-    // So that short and long prompts stand in even rows.
+    // So that short and long prompts form even rows.
     int leastHeight() const { return 2 * kPadAbove + domainHeight() + 2 * fontMetrics().lineSpacing(); }
 
     SuggestedPrompt m_prompt;
@@ -80,7 +80,7 @@ class PromptChip : public QPushButton {
 constexpr qsizetype kShown = 4;
 constexpr int kNarrowestChip = 16;  // characters
 
-// The first of each domain, then the rest, as far as there is room.
+// The first prompt of each domain, then the rest, as far as there is room.
 QList<SuggestedPrompt> variedPrompts(const QList<SuggestedPrompt>& all, qsizetype most) {
     QList<SuggestedPrompt> first;
     QList<SuggestedPrompt> rest;

@@ -61,11 +61,11 @@ class InputBar : public QFrame {
     QString hint() const;
     QString text() const { return m_edit->toPlainText(); }
     void setMode(Mode mode);
-    // As the hints name them: of the window's Stop and Open. Empty: they have none.
+    // The keys of the window's Stop and Open, for the hints. Empty: no keys.
     void setKeys(const QString& stop, const QString& open);
     Mode mode() const { return m_mode; }
 
-    // A prompt that comes back: joins what has been typed since.
+    // A returned prompt: it is joined with the text typed since.
     void returnPrompt(const QString& prompt);
     // Only into an empty box.
     void offerPrompt(const QString& prompt);

@@ -450,7 +450,7 @@ TextStyle TextStyle::of(const QFont& base, const QPalette& palette) {
     style.code.setPointSizeF(base.pointSizeF() * 0.96);
     style.colours = Colours::of(palette);
     style.dark = isDark(palette);
-    // Faces with many mathematical characters, where there are some; then the text's own.
+    // Font families with many mathematical characters, if installed; then the text's own.
     style.formula = QStringList{QStringLiteral("STIX Two Math"), QStringLiteral("Cambria Math"),
                                 QStringLiteral("Latin Modern Math"), QStringLiteral("DejaVu Serif")} +
                     style.font.families();

@@ -281,7 +281,7 @@ void MarkdownSplitter::Lines::takeProse(QStringView line, bool wholeLine, qsizet
         const bool long_ = open.text.size() >= kProseLimit;
         bool cut = closed || heading || (long_ && (!isList || item));
         if (blankBefore) {
-            // An indented line, or the next item, goes on with the list it follows.
+            // An indented line, or the next item, continues the list before it.
             cut = cut || !isList || (indentOf(line) < 2 && !item);
         }
         if (cut) {

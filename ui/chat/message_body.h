@@ -92,7 +92,8 @@ class MessageBody : public QWidget {
   public Q_SLOTS:
     void selectAll();
     void copySelection();
-    // The word before or after the one picked last; reports it, as a click with Alt does.
+    // Picks the word before or after the last picked one and reports it, like a click
+    // with Alt.
     void pickWord(bool forward);
 
   Q_SIGNALS:

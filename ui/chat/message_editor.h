@@ -19,10 +19,10 @@ class MessageEditor : public QFrame {
     MessageEditor(Of of, const QString& text, QWidget* parent = nullptr);
 
     QPlainTextEdit& edit() const { return *m_edit; }
-    // As it was typed: blanks that do not break stay such.
+    // The text as typed, including blanks that do not break.
     QString text() const;
     int heightAt(int width) const;
-    // It cannot be sent now: the reason stands where the hint stood.
+    // The message cannot be sent now: the reason replaces the hint.
     void refuse(const QString& reason);
     QString hint() const;
 

@@ -37,7 +37,7 @@ constexpr int kAttachmentsGap = 6;
 constexpr int kThoughtOutdent = 5;
 constexpr qsizetype kShortPrompt = 2000;  // characters; a longer one fills the widest bubble
 
-// Drawing an icon is dearer than all else of a message's buttons.
+// Drawing an icon costs more than everything else of a message's buttons.
 QIcon mutedIcon(const QString& name, const QColor& colour) {
     static QHash<QPair<QString, QRgb>, QIcon> made;
     QIcon& icon = made[{name, colour.rgba()}];
@@ -138,7 +138,7 @@ void MessageWidget::refreshCaption() {
 }
 
 void MessageWidget::refreshFigures() {
-    // While more is written they are of what there was before.
+    // While more is written, they belong to the text before.
     const bool hasFigures = isComplete() && m_message.figures && m_message.figures->tokensIn > 0;
     if (hasFigures && !m_figures) {
         m_figures = makeButton({}, {});
@@ -382,7 +382,7 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
         m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
         y = m_author->height() + kAuthorGap;
         if (m_thought) {
-            // Its arrow stands where the answer's text begins.
+            // Its arrow is where the answer's text begins.
             const int height = m_thought->layoutFor(width + kThoughtOutdent, window.below(y));
             m_thought->setGeometry(-kThoughtOutdent, y, width + kThoughtOutdent, height);
             y += height + (m_body->source().isEmpty() && !m_editor ? 0 : kThoughtGap);

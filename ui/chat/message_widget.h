@@ -29,7 +29,7 @@ class MessageWidget : public QWidget {
     MessageEditor* editor() const { return m_editor; }  // null: not being edited
 
     void setMessage(const Message& message);
-    // More of the thought, or its end; nothing else of the message has changed.
+    // More of the thought, or its end; the rest of the message is unchanged.
     void setThought(const Thought& thought);
     ThoughtBlock* thought() const { return m_thought; }  // null: there was none
     void setThoughtUnfolded(bool unfolded);

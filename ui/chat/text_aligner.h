@@ -24,7 +24,7 @@ class ProtectedText {
     explicit ProtectedText(const MarkdownSegment& segment);
 
     const QString& text() const { return m_text; }
-    // Null: no formula stands at this place of a text that came out of text().
+    // Null: there is no formula at this place of a text that came from text().
     const Formula* formulaAt(const QString& text, qsizetype at) const;
     // From a place in text() to the message's source.
     qsizetype sourceOf(qsizetype at) const;

@@ -12,7 +12,8 @@ namespace offstage::ui {
 
 class ConversationView;
 
-// The small window beside a token: its probability and its rivals', as bars and numbers.
+// The small window beside a token: the probabilities of the token and its alternatives,
+// as bars and numbers.
 class TokenChoicesTip : public QFrame {
     Q_OBJECT
 

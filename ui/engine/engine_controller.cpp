@@ -129,7 +129,7 @@ void EngineController::setMachines(const engine::JoinMachinesFn& join) {
     }
 }
 
-// Queued behind what runs: a load, an answer.
+// Queued after the running work: a load, an answer.
 void EngineController::joinMachines() {
     m_advanceStop.request_stop();
     m_joinStop.request_stop();
@@ -289,7 +289,7 @@ quint64 EngineController::ask(Ask&& ask) {
     return id;
 }
 
-// Queued behind a running answer, where it finds little left to do.
+// Queued after a running answer: little work is left then.
 void EngineController::advance() {
     if (m_advanceStop.stop_requested() || !m_advanceStop.stop_possible()) {
         m_advanceStop = std::stop_source();

@@ -13,7 +13,7 @@ namespace offstage::ui {
 
 QString bytesText(quint64 bytes);                     // "1.3 GiB": as budgets are given
 QString formatText(const engine::FormatRow& format);  // "4 bit (HQQ)", "16 bit (BF16)"
-// The same of rows[id]; a row that is not there is nothing.
+// The same for rows[id]; empty if there is no such row.
 QString formatText(std::span<const engine::FormatRow> rows, std::size_t id);
 QString secondsText(double seconds);  // "120 ms", "1.4 s"
 // "12.5 %"; a share that is not finite is a dash.
@@ -37,9 +37,9 @@ QString firstTokenText(double seconds);           // small models read a prompt 
 // none.
 QString thetaText(const engine::ThetaChoice& theta);
 QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s (measured) · 34 in, 120 out"
-// "Thought for 12 s, 240 tokens"; while it goes on "Thinking… 12 s, 240 tokens".
+// "Thought for 12 s, 240 tokens"; during the thought "Thinking… 12 s, 240 tokens".
 QString thoughtText(const Thought& thought, bool goesOn);
-// Folder or file name; a "synthetic:" source as it is.
+// The name of the folder or file; a "synthetic:" source unchanged.
 QString modelNameOf(const QString& source);
 
 }  // namespace offstage::ui

@@ -19,8 +19,8 @@ class KeptBudget {
     static void forget(const QString& model, const QString& device);
     // For the request's model and device.
     static void applyTo(engine::LoadRequest& request);
-    // engine::LoadRequest::chat_template, which a model has on every device. It is kept
-    // with the rest, and not forgotten.
+    // engine::LoadRequest::chat_template, which belongs to the model on every device. It
+    // is stored with the rest and is not removed.
     static QString chatTemplate(const QString& model);
 };
 

@@ -40,7 +40,7 @@ bool waitABit(const std::stop_token& stop) {
     return !stop.stop_requested();
 }
 
-// As the command line's --node-shape, and as kept.
+// The name used by the command line's --node-shape and in the settings.
 constexpr std::pair<engine::NodeShape, const char*> kShapeNames[] = {
     {engine::NodeShape::kAuto, "auto"},
     {engine::NodeShape::kHelpers, "helpers"},

@@ -44,7 +44,7 @@ class Machines : public QObject {
     QString problem() const { return m_problem; }  // why they cannot be read; empty: they can
 
     void setUsed(const QString& name, bool used);
-    // Its key is forgotten. Empty: done; else why not.
+    // Removes the machine and its key. Empty: done; otherwise the reason why not.
     QString remove(const QString& name);
     const engine::MachineUse& use() const { return m_use; }
     void setUse(const engine::MachineUse& use);

@@ -19,7 +19,7 @@ class HelpDesk : public QObject {
   public:
     HelpDesk(QMainWindow& window, const QMenuBar& menus);
 
-    // One at a time; the pages are made anew.
+    // Only one dialog at a time; its pages are made again.
     void open(const QString& page);
     // If neither has a page: the first steps.
     void openHere();

@@ -26,7 +26,7 @@ class HelpDialog : public QDialog {
 
     // The page that was shown stays, where it is still there; at first none is.
     void setPages(const QList<HelpPage>& pages);
-    // Ends a search. False: there is no such page.
+    // Shows a page and ends a search. False: there is no such page.
     bool showPage(const QString& id);
     // Follows a link of the shown page: "budgets.md#the-planner". False: it leads nowhere
     // here.

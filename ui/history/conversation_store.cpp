@@ -84,7 +84,7 @@ bool isIncomplete(Message::State state) {
     return state == Message::State::Waiting || state == Message::State::Streaming;
 }
 
-// The sampling, and the persona that it may come from.
+// The sampling, and the persona that may have set it.
 QJsonObject samplerColumn(const ConversationInfo& info) {
     QJsonObject json = toJson(info.sampling);
     if (!info.persona.isEmpty()) {

@@ -69,7 +69,7 @@ class History : public QObject {
     QList<ConversationInfo> conversations() const;
     bool contains(ConversationId id) const;
     const ConversationInfo& info(ConversationId id) const;  // an empty one where there is none
-    // Not listed, and not on disk, before its first message or draft.
+    // Neither listed nor on the disk before its first message or draft.
     ConversationId create(const QString& systemPrompt, const Sampling& sampling, const QString& persona = {});
     void setTitle(ConversationId id, const QString& title);  // blanks: back to the one made from the first prompt
     void setPinned(ConversationId id, bool pinned);
@@ -112,7 +112,7 @@ class History : public QObject {
     // A new conversation with new ids.
     ConversationId insert(const StoredConversation& conversation);
 
-    // Above every id there is; grows with time.
+    // Above all existing ids; grows with time.
     quint64 newId();
 
   Q_SIGNALS:

@@ -77,7 +77,7 @@ OpenedHistory openHistory(const QString& folder, quint64 newId, const OpeningPat
     }
     const QString openingLock = QDir(folder).filePath(QStringLiteral("opening.lock"));
     refuseSpecialFile(openingLock);
-    // Programs that start together look at the file one after the other.
+    // Programs that start at the same time open the file one after the other.
     QLockFile opening(openingLock);
     const bool others =
         !opening.tryLock(static_cast<int>(patience.opening.count())) && opening.error() == QLockFile::LockFailedError;

@@ -56,7 +56,7 @@ void migrate(QSqlDatabase& database, std::span<const Migration> steps);
 void inTransaction(QSqlDatabase& database, const std::function<void()>& work);
 // Runs one statement; throws HistoryError.
 void execute(QSqlDatabase& database, const QString& statement);
-// The kind of error that SQLite's code stands for, with a sentence. Never returns.
+// Throws HistoryError with the kind and the sentence for SQLite's code. Never returns.
 [[noreturn]] void throwHistoryError(const QSqlError& error, const QString& file);
 
 }  // namespace offstage::ui

@@ -117,7 +117,7 @@ bool HistoryWriter::close() {
     return !m_lost;
 }
 
-// False: there is nothing left to do, ever.
+// False: there is nothing left to do, and there will not be.
 bool HistoryWriter::waitForWork(std::unique_lock<std::mutex>& lock) {
     m_work.wait(lock, [this] { return m_closing || !m_waiting.isEmpty(); });
     while (!m_closing && Clock::now() < m_schedule.due()) {
@@ -157,7 +157,7 @@ void HistoryWriter::run() {
             }
         } catch (const HistoryError& error) {
             trouble = error.sentence();
-            // A file that was replaced or came back is found by opening it anew.
+            // Opens the file again, in case it was replaced or returned.
             store.reset();
         }
         lock.lock();

@@ -208,7 +208,7 @@ LocalModelView::LocalModelView(LocalModels& models, Extent extent, QWidget* pare
     refresh();
 }
 
-// Few models stand on the page as the suggested prompts do.
+// A few models look on the page like the suggested prompts.
 void LocalModelView::restyle() {
     if (m_extent == Extent::Few) {
         const Colours colours = Colours::of(palette());

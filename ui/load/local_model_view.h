@@ -17,7 +17,7 @@ class LocalModelView : public QWidget {
     Q_OBJECT
 
   public:
-    // Few: the first that can be opened, as high as they are and no higher, and a button
+    // Few: the first models that can be opened, exactly as high as they are, and a button
     // to see the others.
     enum class Extent { All, Few };
     static constexpr int kFew = 3;

@@ -45,7 +45,7 @@ class LocalModels : public QAbstractListModel {
     QVariant data(const QModelIndex& index, int role) const override;
     int rowOf(const QString& path) const;  // -1: not there
 
-    // Looks at the disk anew; searched() follows.
+    // Searches the disk again; searched() follows.
     void search();
     bool isSearching() const { return m_searching; }
     bool wasSearched() const { return m_searched; }

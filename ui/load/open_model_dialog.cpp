@@ -131,7 +131,7 @@ void OpenModelDialog::offer(LocalModels& models) {
     m_estimates->setInterval(kOfferDelayMs);
     connect(m_estimates, &QTimer::timeout, this,
             [this, &models] { models.estimate(m_view->request(), heldBy(m_engine)); });
-    // Which model is named changes nothing for those of the list.
+    // The named model does not affect those of the list.
     const auto choices = [this] {
         const engine::LoadRequest now = m_view->request();
         return std::tuple(now.device, now.vram_bytes, now.ram_bytes, now.context, now.kv, now.quality.min_mean_bits,

@@ -343,7 +343,8 @@ void BenchmarkPanel::addAnswer(const engine::GenerationResult& result) {
     refreshButtons();
 }
 
-// Once per model, beside the engine: it reads a little of each of the model's tensors.
+// Once per model, while the engine works: it reads a little of each of the model's
+// tensors.
 void BenchmarkPanel::readFingerprint() {
     if (!engine().model() || m_fingerprintOf == QString::fromStdString(engine().model()->source)) {
         return;

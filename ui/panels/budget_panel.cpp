@@ -108,7 +108,7 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     running->setSpacing(8);
     running->addWidget(m_progress, 1);
     running->addWidget(m_cancel);
-    // As wide as it is with either of its texts.
+    // The width is enough for both of its texts.
     m_cancel->setText(tr("Cancelling…"));
     m_cancel->setFixedWidth(m_cancel->sizeHint().width());
     m_cancel->setText(tr("Cancel"));

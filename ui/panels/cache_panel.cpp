@@ -269,7 +269,7 @@ QWidget* CachePanel::makeComparison() {
     m_progress->setAccessibleName(tr("Progress of the comparison"));
     keepRoom(*m_progress);
     m_progress->hide();
-    // As wide as it is with either of its texts.
+    // The width is enough for both of its texts.
     m_compare->setText(tr("Compare policies"));
     m_compare->setMinimumWidth(m_compare->sizeHint().width());
     auto* act = new QHBoxLayout;
@@ -377,7 +377,7 @@ void CachePanel::modelChanged() {
     setEmpty(!model);
 }
 
-// Draws all lines of single tokens anew.
+// Draws all lines of single tokens again.
 void CachePanel::startAgain() {
     m_nextStep = m_selection.log().firstOfPresentModel();
     for (RunningMean* mean : {&m_means.hits, &m_means.layerHits, &m_means.bytes, &m_means.missed, &m_means.guessed,

@@ -91,7 +91,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     auto* choices = new QHBoxLayout;
     choices->addWidget(m_which, 1);
     choices->addWidget(m_amount);
-    // The timeline is wide; beside it, where there is room, the layers.
+    // The timeline is wide; the layers are beside it if there is room.
     const auto columnOf = [](std::initializer_list<QWidget*> widgets, QHBoxLayout* first) {
         auto* part = new QWidget;
         auto* column = new QVBoxLayout(part);
@@ -110,7 +110,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     tiles->add(columnOf({m_timeline, m_idle}, tokenRow), kTimelineShare);
     tiles->add(columnOf({m_bars, m_hidden}, choices), kBarsShare);
     body().addWidget(tiles, 1);
-    // A click is answered where it is seen, however low the panel is.
+    // A click has a visible answer near it, even in a low panel.
     auto* why = new PanelArea(m_why);
     why->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     why->setFixedHeight(kWhyLines * fontMetrics().lineSpacing() + 2);

@@ -36,7 +36,7 @@ std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, 
 // one.
 std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means);
 std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means);
-// The layer that a row of these stands for.
+// The layer of one of these rows.
 int layerOfTokenRow(const std::vector<LayerMeans>& means, int row);
 int layerOfTimeRow(const std::vector<LayerMeans>& means, int row);
 

@@ -123,8 +123,8 @@ void fillPrecision(ExpertCells& cells, const Snapshot& snapshot) {
     for (std::size_t format = 0; format < counts.size(); ++format) {
         if (counts[format] > 0) {
             indexOf[format] = static_cast<std::uint8_t>(cells.categories.size());
-            // The first format of a colour goes without a pattern: a map full of it is
-            // read more easily.
+            // The first format of a colour has no pattern: a map full of it is easier to
+            // read.
             cells.categories.push_back({formatText(formats[format]), QString::number(formats[format].bits),
                                         categories[format], static_cast<Pattern>(categories[format] / kSeriesColours)});
             cells.counts.push_back(counts[format]);

@@ -92,7 +92,7 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
     connect(m_save, &QPushButton::clicked, this, &LogPanel::askWhereToSave);
     connect(copy, &QAction::triggered, this, &LogPanel::copyChosen);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &LogPanel::showDetail);
-    // Who looks at the end goes on looking at the end.
+    // A view that shows the end continues to show the end.
     connect(m_filter, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
         const QScrollBar* bar = m_table->verticalScrollBar();
         m_table->setProperty("follows", bar->value() == bar->maximum());

@@ -12,7 +12,7 @@ namespace offstage::ui {
 
 class PlotWidget;
 
-// A plot of a panel, as it is offered: "Experts: calls of each expert".
+// A plot of a panel, with the name it is offered under: "Experts: calls of each expert".
 struct OfferedPlot {
     PlotWidget* plot = nullptr;
     QString title;

@@ -16,10 +16,10 @@ class Tiles : public QWidget {
     Q_OBJECT
 
   public:
-    // No tile is made narrower than this to stand beside another.
+    // No tile becomes narrower than this to fit beside another.
     explicit Tiles(int narrowest, QWidget* parent = nullptr);
 
-    // `share` of the width, where all stand in one row.
+    // `share` of the width if all are in one row.
     void add(QWidget* tile, int share = 1);
     int columns() const { return m_columns; }
 

@@ -21,7 +21,7 @@ constexpr int kMostDecimals = 9;
 constexpr double kFinerStep = 2.5;
 constexpr int kMostOfAFinerStep = 5;
 
-// So many decimals that two numbers one step apart differ.
+// The number of decimals with which two numbers one step apart differ.
 int decimalsFor(double step) {
     return step > 0 ? std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, kMostDecimals) : 0;
 }

@@ -76,7 +76,7 @@ struct Range {
 };
 Range niceRange(double lo, double hi, int steps);
 
-// The part of a full range that is looked at: zoomed, panned, put back.
+// The visible part of a full range: zoomed, panned, reset.
 class ZoomRange {
   public:
     // A whole view stays whole; one at the end of the full range follows that end.

@@ -30,7 +30,7 @@ ColorScale scaleFor(const QPalette& palette) {
     return ColorScale::on(isDark(palette) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
 }
 
-// Near enough to a square; very narrow cells may stand upright, to be seen at all.
+// Nearly square; very narrow cells may be higher than wide, so that they are visible.
 int tallestCell(int width) {
     return std::min(kLargestCell, width < 6 ? 4 * width : 2 * width);
 }
@@ -143,7 +143,7 @@ void HeatMap::setMarks(std::vector<Mark> marks) {
     }
 }
 
-// Dark upon a light edge: they stand out on every colour.
+// Dark on a light edge: visible on every colour.
 void HeatMap::paintMarks(QPainter& painter) const {
     const Colours colours = Colours::of(palette());
     painter.save();
@@ -309,7 +309,7 @@ HeatMap::Geometry HeatMap::geometryNow() const {
     const int high = std::max(1, (height() - g.top - g.strip - kMapMargin) / m_rows);
     g.cell = cellWidth(g.columns.count());
     g.height = std::min(high, kLargestCell);
-    // Near enough to squares where there is room for both.
+    // Nearly squares if there is room for both.
     if (!m_zoom.isZoomed()) {
         g.cell = std::min(g.cell, std::max(g.height * 2, 2));
     }
@@ -414,7 +414,7 @@ int HeatMap::cellWidth(int columns) const {
 }
 
 int HeatMap::leftLabels() const {
-    // Row numbers, and the rows' title, which stands upright.
+    // Row numbers, and the rows' title, which is vertical.
     return kMapMargin + fontMetrics().horizontalAdvance(QString::number(m_rows > 0 ? rowNumber(m_rows - 1) : 0)) + 8 +
            fontMetrics().height();
 }

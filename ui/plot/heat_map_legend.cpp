@@ -52,8 +52,8 @@ void HeatMapLegend::setCategories(const std::vector<HeatMap::Category>& categori
         names << (category.glyph.isEmpty() ? category.name : category.glyph + QStringLiteral(": ") + category.name);
     }
     setAccessibleName(tr("Colours: %1").arg(names.join(QStringLiteral(", "))));
-    // Not Fixed: that is the height of the hint, which is of the width before a resize,
-    // at most.
+    // Not Fixed: that would use the hint's height, which belongs to the width before a
+    // resize, as the limit.
     QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);

@@ -41,7 +41,7 @@ class LinePlot : public PlotWidget {
     // Numbers at the left get at least this label's room: plots one below the other begin
     // at the same x.
     void setLeastLabel(const QString& label);
-    // The highest value in sight, in words at the right above the plot.
+    // Writes the highest visible value at the right above the plot.
     void setNamesHighest(bool names);
     QString highestText() const;
 

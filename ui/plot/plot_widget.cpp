@@ -445,7 +445,7 @@ void PlotWidget::wheelEvent(QWheelEvent* event) {
         const double at = zoomAxis().valueAt(event->position().x());
         changed = zoom->zoom(at, std::pow(kZoomPerNotch, turned.y() / 120.0));
     }
-    // Zoomed out as far as it goes: the panel around may scroll.
+    // If it is zoomed out completely, the panel around may scroll.
     event->setAccepted(changed);
     if (changed) {
         afterZoom();

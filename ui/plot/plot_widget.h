@@ -102,7 +102,7 @@ class PlotWidget : public QWidget {
 
     void setReading(const QString& text);
     bool pointedByKey() const { return m_byKey; }
-    // The press was for something else: its release is no click.
+    // The press had another purpose: its release is no click.
     void dropPress() {
         m_pressed.reset();
         m_dragging = false;

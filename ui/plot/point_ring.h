@@ -26,7 +26,7 @@ class PointRing {
     void assign(std::vector<QPointF> points);
     void clear();
     void setCapacity(std::size_t capacity);
-    // Index of the first point with an x not below this one; size() where there is none.
+    // Index of the first point with an x not below this one; size() if there is none.
     std::size_t lowerBound(double x) const;
 
   private:

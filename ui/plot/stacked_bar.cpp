@@ -167,7 +167,7 @@ std::vector<double> StackedBar::widthsOf(int row) const {
         from += part.size;
     }
     widths.push_back(std::max(0.0, pixelOf(row, rowAt(row).total) - pixelOf(row, from)));
-    // A part that is there can be seen: the widest gives way for it.
+    // Every part with a size is visible: the widest part becomes narrower for it.
     const auto widest = std::max_element(widths.begin(), widths.end());
     for (auto width = widths.begin(); !m_compact && width != widths.end(); ++width) {
         if (*width > 0 && *width<kSliver&& * widest> 4 * kSliver) {

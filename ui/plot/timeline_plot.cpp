@@ -360,7 +360,7 @@ void TimelinePlot::step(int right, int down) {
     ensureLaidOut();
     std::optional<int> next = m_current;
     if (!m_current) {
-        // The first that is in sight.
+        // The first visible one.
         const auto seen = std::find_if(m_spans.begin(), m_spans.end(),
                                        [this](const Span& s) { return s.end_us >= m_zoom.view().lo; });
         next = static_cast<int>(std::min<std::ptrdiff_t>(seen - m_spans.begin(), std::ssize(m_spans) - 1));

@@ -155,7 +155,7 @@ void LocalServerSwitch::switchOff() {
 }
 
 void LocalServerSwitch::serveNextSoon() {
-    // Later: the window's own next answer, which begins at the same signal, goes first.
+    // Delayed: the window's own next answer, which begins at the same signal, goes first.
     QMetaObject::invokeMethod(this, &LocalServerSwitch::serveNext, Qt::QueuedConnection);
 }
 

@@ -43,7 +43,7 @@ class PresetBar : public QWidget {
 
   Q_SIGNALS:
     void chosen(qsizetype index);  // as of setCurrent()
-    // As a preset of one's own; one of this name is replaced.
+    // Saves the user's own preset; it replaces one of this name.
     void saved(const QString& name);
     void renamed(int ownIndex, const QString& name);
     void deleted(int ownIndex);

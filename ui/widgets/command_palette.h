@@ -26,7 +26,7 @@ class CommandPalette : public QFrame {
   public:
     explicit CommandPalette(QMenuBar& menus, QWidget* window);
 
-    // Reads the menus anew and shows itself over the window's upper part.
+    // Reads the menus again and shows itself over the window's upper part.
     void open();
     QLineEdit& input() const { return *m_input; }
     // The present list, best first: "View › Theme › Dark".

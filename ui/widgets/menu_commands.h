@@ -9,7 +9,7 @@ class QMenuBar;
 
 namespace offstage::ui {
 
-// A command of the menu bar, and where it stands.
+// A command of the menu bar, and its place there.
 struct MenuCommand {
     QString path;  // "View › Theme › Dark"
     QPointer<QAction> action;
@@ -19,7 +19,7 @@ struct MenuCommand {
 // entries. Menus that are filled when they open are filled first. GUI thread only.
 QList<MenuCommand> menuCommands(const QMenuBar& menus);
 
-// A menu's text as it is read: without the mark of its mnemonic.
+// A menu's visible text, without the mark of its mnemonic.
 QString plainMenuText(const QString& text);
 
 }  // namespace offstage::ui

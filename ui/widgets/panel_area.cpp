@@ -11,7 +11,7 @@ namespace {
 constexpr int kLeastLines = 5;
 constexpr int kLeastCharacters = 24;  // in widths of an x
 
-// Takes its room always, and shows itself where there is something to scroll.
+// Always reserves its room, and is visible if there is something to scroll.
 class QuietBar : public QScrollBar {
   protected:
     void paintEvent(QPaintEvent* event) override {

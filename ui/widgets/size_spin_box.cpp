@@ -13,7 +13,7 @@ namespace offstage::ui {
 
 namespace {
 
-// So many that a byte of a tebibyte is one of them.
+// Enough decimals for one byte of a tebibyte.
 constexpr int kKeptDecimals = 12;
 constexpr int kMoreShown = 3;  // used if fewer would be off by a thousandth
 constexpr int kRefusalMs = 6000;

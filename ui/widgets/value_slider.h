@@ -17,7 +17,7 @@ class ValueSlider : public QWidget {
     // `name`: for screen readers; the spin box is called so, the slider "name, slider".
     explicit ValueSlider(const QString& name, QWidget* parent = nullptr);
 
-    // lo < hi. The value stays where it is, or goes to the nearer end.
+    // lo < hi. The value stays, or moves to the nearer end.
     void setRange(double lo, double hi, double step, int decimals);
     // Bytes in a unit that suits the largest value: MiB below 8 GiB, GiB from there on;
     // value() is always in bytes.

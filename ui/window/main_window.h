@@ -300,7 +300,7 @@ class MainWindow : public QMainWindow {
     QString m_previousModel;  // the one before a load that failed
 };
 
-// The path that a drag of files stands for; empty when it is none that could be a model.
+// The path of a drag of files; empty if it cannot be a model.
 QString modelPathIn(const QMimeData* mime);
 
 }  // namespace offstage::ui

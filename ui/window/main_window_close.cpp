@@ -23,7 +23,7 @@ namespace {
 // A second click on the window's close button within this time does not count: the user
 // cannot have read the question yet.
 constexpr int kReadingTimeMs = 1000;
-// A session's end that did not come after all is forgotten.
+// After this time, an announced session's end that did not come is ignored.
 constexpr int kSessionEndMs = 60'000;
 
 }  // namespace

@@ -378,7 +378,7 @@ void MainWindow::createRail() {
     connect(m_columns, &SideColumns::roomChanged, this, &MainWindow::refreshRoom);
 }
 
-// In a narrow window the inspector's tabs give way to a menu.
+// In a narrow window a menu replaces the inspector's tabs.
 void MainWindow::refreshRoom() {
     const bool narrow = m_columns->room() == SideColumns::Room::One;
     m_rail->setVisible(!narrow);

@@ -26,7 +26,7 @@ class SideColumns : public QObject {
     SideColumns(QMainWindow& window, const QList<QDockWidget*>& docks, QObject* parent);
 
     Room room() const { return m_room; }
-    // The window has got this width.
+    // The window's width is now this.
     void fit(int width);
     // The user opened this one: columns without room beside it close. In the inspector
     // one panel shows at a time.

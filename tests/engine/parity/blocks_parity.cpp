@@ -143,7 +143,7 @@ void check_experts_of_mixed_blocks(Backend& backend, const Promise& promise) {
     if (!QTest::currentTestFailed()) check_step(promise, experts, kHidden, inputs, several);
 }
 
-// Plain rows beside rows of blocks that end at an odd byte.
+// Plain rows next to rows of blocks that end at an odd byte.
 void check_experts_of_odd_blocks(Backend& backend, const Promise& promise) {
     constexpr std::int64_t kHidden = 96;
     const std::vector<kernels::ExpertLayout> layouts = {

@@ -240,7 +240,7 @@ void check_soft_cap_and_clear(Backend& backend, const Promise&) {
     }
 }
 
-// As with weights that are all 1, to the bit.
+// The same as with weights of 1, to the bit.
 void check_norms_without_weights(Backend& backend, const Promise&) {
     for (const std::int64_t dim : {5, 64, 301, 9004}) {
         constexpr std::int64_t kRows = 6;

@@ -59,7 +59,7 @@ RandomRows::RandomRows(WeightType type, std::int64_t n_rows, std::int64_t n_cols
     }
 }
 
-// So that the weights lie within about -scale .. scale, and no two groups are alike.
+// So that the weights are within about -scale .. scale, and all groups differ.
 void RandomRows::set_scales(WeightType type, std::byte* row, std::mt19937& generator, float scale) const {
     const kernels::PackedRow layout = kernels::packed_row(type, n_cols_);
     std::uniform_real_distribution<float> factor(0.5f, 1.0f);

@@ -85,7 +85,7 @@ class OnDevice {
 std::vector<float> random_floats(std::int64_t n, std::uint32_t seed, float scale = 1.0f);
 std::vector<float> filled(std::int64_t n, float value);
 
-// Random rows of any type: their bytes, and the values that these stand for.
+// Random rows of any type: their bytes, and their values.
 class RandomRows {
   public:
     RandomRows(WeightType type, std::int64_t n_rows, std::int64_t n_cols, std::uint32_t seed, float scale);
@@ -134,7 +134,7 @@ struct Expected {
     }
 };
 
-// Empty when all is well, else the first place that is not.
+// Empty if all is equal, otherwise the first different place.
 QString mismatch(std::span<const float> got, std::span<const Expected> want, double tolerance);
 // n inputs, rounded to 8 bits or not.
 std::vector<double> as_multiplied(bool rounds, const float* x, std::int64_t n);

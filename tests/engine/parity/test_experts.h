@@ -69,7 +69,7 @@ class TestExperts {
     std::vector<Expert> experts_;
 };
 
-// n different tokens of 64, in order when `apart` is 1, else scattered.
+// n different tokens of 64, in order if `apart` is 1, otherwise scattered.
 std::vector<std::int32_t> some_tokens(std::int64_t n, std::int32_t first, std::int32_t apart);
 
 // One step's results, and the unused rows before each call.

@@ -30,7 +30,7 @@ class TestSequences {
     std::span<const AttentionSegment> segments() const { return segments_; }
     std::int64_t n_rows() const { return n_rows_; }
 
-    // All blocks, one after the other: as they were made, and as they are.
+    // All blocks, one after the other: as made, and as they are now.
     const std::vector<std::byte>& made() const { return on_device_->host(); }
     std::vector<std::byte> contents() const;
 
