@@ -15,12 +15,12 @@ namespace offstage::kernels {
 
 namespace {
 
-// What is not compiled is not named in a build without it.
+// A build does not name the tables of sets that it does not compile.
 consteval bool compiled(std::string_view name) {
     return contains_set(OFFSTAGE_COMPILED_SETS, name);
 }
 
-// What a set computes with, all of it.
+// All tables of an instruction set.
 struct SetTables : KernelTables {
     IntegerKernels integer;
 

@@ -184,7 +184,8 @@ struct CpuKernels {
 // n: the larger number of keys and queries. dim: the larger of key_dim and value_dim.
 std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim);
 
-// The sets this machine can run and this program has kernels of, worst first; never empty.
+// The sets that this machine can run and this program has kernels for, worst first; never
+// empty.
 std::vector<InstructionSet> available_instruction_sets();
 // The best that this processor can run, whether this program has its kernels or not.
 InstructionSet best_of_processor();

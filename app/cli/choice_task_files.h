@@ -22,7 +22,7 @@ struct ChoiceOptions {
 
 // All but --task, --data and the limit.
 void add_choice_file_options(CLI::App& command, ChoiceOptions& options);
-// What file each format has, for --data.
+// The files of each format, for --data.
 std::string choice_file_help();
 
 // Tokens of context for tasks: five solved questions and one more take up to 3000.

@@ -8,16 +8,17 @@
 
 namespace offstage::cli {
 
-// Adds commands to the program. An option is declared once, in `declare` of its command or
-// in a function that several commands call (model_options.h), with its field, help,
+// Adds commands to the program. An option is declared once, in `declare` of its command
+// or in a function that several commands call (model_options.h), with its field, help,
 // default and check; CLI11 reads it, `--help` and list_commands() show it.
 class Commands {
   public:
-    // status: set to the exit status of the command that runs. Both must outlive the parsing.
+    // status: set to the exit status of the command that runs. Both must outlive the
+    // parsing.
     Commands(CLI::App& app, int& status) : app_(app), status_(status) {}
 
-    // declare(CLI::App&, Options&) declares the options; run(Options&) runs the command after
-    // the whole command line was read.
+    // declare(CLI::App&, Options&) declares the options; run(Options&) runs the command
+    // after the whole command line was read.
     template <typename Options, typename Run>
     void add(const char* name, const char* help, void (*declare)(CLI::App&, Options&), Run run) {
         CLI::App& command = *app_.add_subcommand(name, help);
@@ -38,7 +39,8 @@ class Commands {
     int& status_;
 };
 
-// The message for a word in the place of a command that is none; empty: there is no such word.
+// The message for an unknown word in the place of a command; empty: there is no such
+// word.
 std::string unknown_command(const CLI::App& app, int argc, char** argv);
 
 struct OptionRow {

@@ -1,6 +1,6 @@
 #pragma once
-// offstage-cli nodes: the machines that are paired with this one. Without gRPC each command throws Error
-// (kUnsupported).
+// offstage-cli nodes: the machines that are paired with this one. Without gRPC each
+// command throws Error (kUnsupported).
 
 #include <string>
 

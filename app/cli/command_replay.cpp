@@ -42,7 +42,8 @@ std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list) {
     return kinds;
 }
 
-// "25%" and "25": 0.25 of all experts. A number below 1 without a sign is that share itself. Throws Error.
+// "25%" and "25": 0.25 of all experts. A number below 1 without a sign is that share
+// itself. Throws Error.
 double parse_residency(const std::string& text) {
     const bool has_sign = text.ends_with('%');
     const char* const end = text.data() + text.size() - (has_sign ? 1 : 0);

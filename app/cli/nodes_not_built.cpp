@@ -1,4 +1,4 @@
-// In the place of nodes_joined.cpp and nodes_paired.cpp, where gRPC is not.
+// Replaces nodes_joined.cpp and nodes_paired.cpp in builds without gRPC.
 
 #include "app/cli/command_messages.h"
 #include "app/cli/command_nodes.h"

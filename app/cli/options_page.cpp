@@ -15,7 +15,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
     return text;
 }
 
-// CLI11's "INT:INT in [1 - 16]" is "1 to 16" for people, "TEXT:{a,b}" is "a, b".
+// CLI11's "INT:INT in [1 - 16]" becomes "1 to 16", "TEXT:{a,b}" becomes "a, b".
 std::string value_text(const std::string& type) {
     const std::size_t colon = type.find(':');
     std::string rule = colon == std::string::npos ? std::string() : type.substr(colon + 1);

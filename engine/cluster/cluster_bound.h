@@ -22,9 +22,11 @@ struct ClusterNode {
 // The least time of a prompt until its first token, read in one step: the same terms as a
 // decoded token's.
 struct PromptBound {
-    // The dense weights and those experts of the busiest machine that some token calls, read once.
+    // The dense weights and the experts of the busiest machine that any token calls, read
+    // once.
     double load_s = 0;
-    // Products of all tokens with the dense weights, and of the busiest machine's share of the calls.
+    // Products of all tokens with the dense weights, and with the busiest machine's share
+    // of the calls.
     double compute_s = 0;
     double latency_s = 0, transfer_s = 0;  // of one exchange per layer, with all tokens' outputs
     double expected_s = 0;                 // with the measured time beyond the bound (expect_prompts()); 0: not measured

@@ -60,7 +60,8 @@ AblationReport measure_ablation(const LoadRequest& request, const AblationSettin
 
 nlohmann::ordered_json to_json(const AblationReport& report);
 std::string to_text(const AblationReport& report);
-// Each row's gain for each output length (figure 7). At least one report; all of one model, with the same rows.
+// Each row's gain for each output length (figure 7). At least one report; all of one
+// model, with the same rows.
 std::string gains_by_length(const std::vector<AblationReport>& reports);
 
 }  // namespace offstage::engine

@@ -9,7 +9,7 @@
 
 namespace offstage::engine {
 
-// What became of an expert while a token was computed.
+// The use of an expert for one computed token.
 enum class ExpertOutcome : std::uint8_t {
     kNone,
     kHeld,       // on the device, and not called

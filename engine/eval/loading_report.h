@@ -11,7 +11,8 @@ namespace offstage::engine {
 // "hidden_loading"}, the last two as shares. null where nothing was computed beside a
 // device: on the CPU alone there is nothing to load.
 nlohmann::ordered_json to_json(const LoadingTimes& times);
-// "loading 12.1 ms, computing 3.9 ms, both at once 3.3 ms: 85 % of the computing and 27 % of the loading hidden".
+// "loading 12.1 ms, computing 3.9 ms, both at once 3.3 ms: 85 % of the computing and 27 %
+// of the loading hidden".
 std::string to_text(const LoadingTimes& times);
 
 }  // namespace offstage::engine

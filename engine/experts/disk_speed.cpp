@@ -38,10 +38,11 @@ std::optional<HostBuffer> memory_for(std::uint64_t bytes) {
     }
 }
 
-// Reads experts as a running model does, into memory of its own.
+// Reads experts like a running model, into its own memory.
 class DirectExperts {
   public:
-    // Room for so many experts. nullptr: the source has no files, or RAM has no room.
+    // Allocates memory for this many experts. nullptr: the source has no files, or RAM
+    // has no room.
     static std::unique_ptr<DirectExperts> open(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                                                const std::stop_token& stop, std::int64_t n_experts) {
         std::unique_ptr<DirectExperts> opened(new DirectExperts(grid, pool, stop));
@@ -50,7 +51,7 @@ class DirectExperts {
         std::uint64_t bytes = grid.expert_bytes(source.expert_type());
         for (const kernels::WeightType format : grid.file_formats) bytes = std::max(bytes, grid.expert_bytes(format));
         opened->block_bytes_ = (bytes + 255) / 256 * 256;
-        // As if the next layer were guessed.
+        // Buffers as for guesses of the next layer.
         const ReadBuffers buffers = read_buffers_for(opened->block_bytes_, 2 * opened->n_together());
         const std::uint64_t blocks = static_cast<std::uint64_t>(n_experts) * opened->block_bytes_;
         opened->memory_ = memory_for(buffers.bytes() + blocks);
@@ -60,10 +61,11 @@ class DirectExperts {
         return opened;
     }
 
-    // The experts of a token in a layer.
+    // The number of experts of a token in a layer.
     std::int64_t n_together() const { return std::clamp<std::int64_t>(grid_.n_active, 1, grid_.size()); }
 
-    // Layers one after the other, while the CPU works with the one before; without latency.
+    // Reads layers one after the other, while the CPU works with the layer before;
+    // without latency.
     DiskReadCost layers() {
         std::array<std::vector<ExpertReader::Handle>, 2> reads;
         const auto layer_at = [&](std::uint64_t n) { return static_cast<std::int64_t>(n % 2) * n_together(); };
@@ -98,9 +100,9 @@ class DirectExperts {
         return cost;
     }
 
-    // One read alone, and work beside it that starts with a wait for the threads: measured
-    // until the work begins. At least one, others for so many seconds; the median. 0: it
-    // cannot be read.
+    // The time of one separate read, and of the start of work after it, which begins with
+    // a wait for the threads. At least one read, others for this many seconds; the
+    // median. 0: it cannot be read.
     double alone_us(double seconds) {
         std::vector<double> us;
         const auto begin = Clock::now();

@@ -18,8 +18,9 @@ namespace offstage::engine {
 // cannot be read).
 DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                                  const std::stop_token& stop);
-// For a check: one expert that is read so while nothing else is, and others one after the
-// other while `seconds` last; the median. 0 and throws as above.
+// For a check: the time of one expert that is read in this way while nothing else is
+// read, and of others one after the other while `seconds` last; the median. 0 and throws
+// as above.
 double direct_read_alone_us(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                             const std::stop_token& stop, double seconds);
 

@@ -19,8 +19,8 @@ class LoadingOverlap {
     // The device must outlive this object.
     explicit LoadingOverlap(Backend& device) : device_(device) {}
 
-    // The copy begins when two events have happened: `submitted`, recorded on the copy queue
-    // right before it, and `after`, which it waits for.
+    // The copy begins when two events have happened: `submitted`, recorded on the copy
+    // queue right before it, and `after`, for which it waits.
     void add_copy(DeviceEvent submitted, DeviceEvent after, DeviceEvent end) {
         copies_.push_back({submitted, after, end});
     }
@@ -34,8 +34,8 @@ class LoadingOverlap {
         double routed_seen_us = 0;         // Backend::now_us() when the host knew of the router's answer
     };
     void begin_step();
-    // Until the router's answer the device computes; further spans are `device`, since the
-    // layer's begin, and `host`, by Backend::now_us(). Spans may overlap.
+    // The device computes until the router's answer. Further spans are `device`, since
+    // the layer's begin, and `host`, by Backend::now_us(). Spans may overlap.
     LoadingTimes measure(const Layer& layer, std::span<const Span> device, std::span<const Span> host);
 
   private:
@@ -47,8 +47,9 @@ class LoadingOverlap {
     std::vector<Copy> copies_;     // that have not ended, or after the last layer that was measured
     std::vector<Span> computing_;  // room: since the layer's begin, apart from each other
     double step_us_ = 0;           // of the layers of the step that were measured
-    // The host's clock when the step began. Each layer gives an estimate, which is too late
-    // by as much as the host learned late of the router's answer: the earliest one counts.
+    // The host's clock when the step began. Each layer gives an estimate, which is late
+    // by the delay with which the host learned of the router's answer: the earliest
+    // estimate counts.
     double begun_us_ = std::numeric_limits<double>::infinity();
 };
 

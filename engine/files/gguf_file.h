@@ -10,7 +10,8 @@ namespace offstage::engine {
 // Whether a name ends in .gguf, in upper or lower case.
 bool has_gguf_ending(const std::filesystem::path& path);
 
-// The same, or in .bin or .ggml: endings of older files, which other files have as well.
+// The same, or a name that ends in .bin or .ggml: endings of older files, which other
+// files have too.
 bool may_have_gguf_ending(const std::filesystem::path& path);
 
 // Whether a path names a GGUF file: by its ending, or by the file's first four bytes if

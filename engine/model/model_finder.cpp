@@ -117,7 +117,7 @@ fs::path layer_of(const json& manifest, const std::string& source, const fs::pat
     return {};
 }
 
-// Throws Error as reading JSON does, too.
+// Also throws the Errors of reading JSON.
 OllamaManifest read_manifest(const fs::path& root, const fs::path& manifest, const std::string& name) {
     const auto object = read_json_object(manifest);
     const auto layer = [&](std::string_view type) {
@@ -286,7 +286,7 @@ class ModelSearch {
         try {
             OllamaManifest kept = read_manifest(root, manifest, name);
             const fs::path blob = kept.model;
-            // With an adapter it is another model than without.
+            // With an adapter it is another model.
             if (blob.empty() || (kept.adapter.empty() && !is_new(blob))) return;
             std::error_code ignored;
             if (fs::symlink_status(blob, ignored).type() != fs::file_type::not_found) {

@@ -81,8 +81,8 @@ struct OllamaManifest {
     std::string name;                                                     // NAME:TAG
     std::filesystem::path model, chat_template, params, system, adapter;  // blobs; empty: no such layer
 };
-// The first manifest whose model is this blob, one without an adapter before others;
-// nothing: there is none, or it is no blob of Ollama's.
+// The first manifest with this blob as its model, those without an adapter first;
+// nothing: none, or it is not a blob of Ollama's.
 std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);
 
 }  // namespace offstage::engine

@@ -25,11 +25,12 @@ using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
 QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop,
                                    RowQuantizer* helper = nullptr, const std::string& device = {});
 
-// One expert of the master from where it lies - a disk, or drawn anew for a synthetic
-// model - into RAM, packed and ready: the median of up to five, far apart in the model,
-// each made cold before; or (`cold` false) of more, which were all read once before; microseconds. 0 where pages
-// cannot be made cold, and where RAM has no room for one. The first is read in any case, others while `seconds` last.
-// Throws Error (kCancelled; what WeightSource::pack_expert does).
+// Microseconds to read one expert from the master (on a disk, or drawn for a synthetic
+// model) and pack it into RAM: the median of up to five experts that lie far apart in the
+// model. Each is removed from the system's cache before; with `cold` false more experts
+// are measured, all of which were read once before. 0 if pages cannot be removed from the
+// cache, or RAM has no room for an expert. The first is always read, others while
+// `seconds` last. Throws Error (kCancelled, and the errors of WeightSource::pack_expert).
 double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
                             std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop,
                             bool cold = true, double seconds = 0.25);

@@ -105,8 +105,9 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
 
-// Kept calibrations: one JSON file per (hardware, threads, instruction set, products, expert shape and type), named by
-// a hash of all that and holding it. A file that is damaged or of another version counts as none.
+// Stored calibrations: one JSON file per (hardware, threads, instruction set, products,
+// expert shape and type). The file is named by a hash of these values and contains them.
+// A file that is damaged or of another version is ignored.
 class CalibrationCache {
   public:
     explicit CalibrationCache(std::filesystem::path directory);  // empty: keeps nothing
@@ -156,8 +157,8 @@ class CalibrationCache {
     mutable std::vector<Message> notes_;
 };
 
-// Marks the costs under this key (CostTable, DenseCosts, DiskReadCost) as doubtful. Returns
-// whether they exist and were not doubtful before.
+// Marks the costs under this key (CostTable, DenseCosts, DiskReadCost) as doubtful.
+// Returns whether they exist and were not doubtful before.
 template <typename Costs>
 bool raise_doubt(const std::string& key, const CalibrationCache& cache) {
     Costs costs;

@@ -94,7 +94,7 @@ class Sampling final : public AnswerStrategy {
         return piece;
     }
 
-    // Counts what is shown of the answer, and ends it where a stop text was found.
+    // Counts the shown text of the answer, and ends it where a stop text was found.
     std::string cut(std::string shown) {
         n_shown_ += shown.size();
         if (stops_.found()) {

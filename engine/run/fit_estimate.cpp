@@ -500,7 +500,8 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
     static_cast<void>(measured_costs(costed, *device, host, progress, stop, anew));
     if (anew) costs_.clear();
     FitEstimate estimate = this->estimate(request, held);
-    // Where the plan reads experts from there, or has.
+    // Also measures reads from the disk if the plan needs their cost, or a stored cost
+    // exists.
     const bool has_read = known_disk_read(costed, directory_).has_value();
     if (estimate.fits && (has_read || !estimate.forecast) && !directory_.empty()) {
         const CalibrationCache cache(calibration_directory(request.cache_directory));

@@ -50,8 +50,8 @@ struct GenerationRequest {
     // tokens unless it is stopped or the context is full. Its text after its natural end
     // is worthless; for measurements.
     bool ignore_end = false;
-    // The texts of ModelDefaults::stops end an answer and are no part of it; otherwise only
-    // those of them that are special tokens do. Beam search cuts its answers there at the
+    // The texts of ModelDefaults::stops end an answer and are no part of it. If false,
+    // only those that are special tokens do so. Beam search cuts its answers there at the
     // end.
     bool stop_at_texts = true;
     // -1: no log probabilities. 0 .. kMostAlternatives: each token of the answer has its

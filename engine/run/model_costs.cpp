@@ -241,7 +241,7 @@ DiskReadCost disk_read(const CostedModel& model, const std::filesystem::path& fo
         const double us = model.reads.directly ? direct_read_alone_us(source, grid, host.pool(), stop, seconds) : 0;
         return us > 0 ? us : through_pages_us(seconds);
     };
-    // One that seems not to be is looked at longer.
+    // A cost that seems wrong is measured longer.
     const auto is_like = [&](const DiskReadCost& kept) {
         double now_us = 0;
         for (const double seconds : {kDiskCheckS, kLongestDiskCheckS}) {

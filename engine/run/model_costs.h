@@ -69,14 +69,15 @@ CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperati
                            const LoadProgressFn& progress, const std::stop_token& stop, Message* not_kept);
 
 bool reads_disk(const Plan& plan);  // whether it leaves experts on disk
-// Whether the plan does that and the cost of reading one is unknown.
+// Whether the plan leaves experts on disk and the cost of reading one is unknown.
 bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan);
 // From disk into RAM, for an expert of the master, where no profile has it:
 // kept for this machine and this model's folder (empty: synthetic).
 std::optional<DiskReadCost> known_disk_read(const CostedModel& model, const std::filesystem::path& folder);
-// The same, or else (`anew`: always) measured now with these weights, and stored. A stored
-// cost is measured again if it is old, in doubt, or unlike one or two reads now
-// (LoadRequest::checks_costs); the last adds a note to the cache. 0: not known.
+// Like known_disk_read(), or else (`anew`: always) measured now with these weights and
+// stored. A stored cost is measured again if it is old, in doubt, or unlike one or two
+// reads now (LoadRequest::checks_costs); in the last case the cache gets a note. 0: not
+// known.
 DiskReadCost disk_read(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
                        CpuOperations& host, const CalibrationCache& cache, const std::stop_token& stop,
                        bool anew = false);

@@ -54,7 +54,7 @@ class ModelText {
     // keeps its spaces.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
-    // What the answer to this request is cut by.
+    // The texts at which the answer to this request is cut.
     StopTexts stop_texts(const GenerationRequest& request) const;
     std::int64_t vocab_size() const { return text_.vocab_size; }
     // The weights seem to be damaged.

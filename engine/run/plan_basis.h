@@ -44,9 +44,10 @@ struct PlanBasis {
     // (PlanCosts::theta). Throws Error.
     Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform,
                   const std::optional<ThetaChoice>& theta = {}) const;
-    // A plan that replaces this one, with room for the tokens in use. context 0 in the
-    // budget: on a device this one's context, whose last blocks may lie in RAM; on the CPU
-    // the context that a load would choose. Steps are as in a request without one.
+    // A plan that replaces the one in force, with room for the tokens in use. context 0
+    // in the budget: on a device the present context, whose last blocks may be in RAM; on
+    // the CPU the context that a load would choose. Steps are as in a request without a
+    // context.
     Plan replan_for(const Plan& in_force, const Budget& budget, std::int64_t tokens_in_use,
                     std::optional<kernels::WeightType> uniform, const std::optional<ThetaChoice>& theta = {}) const;
     // Mean bits and predicted loss of the plan's formats.

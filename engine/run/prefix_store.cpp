@@ -18,7 +18,7 @@ CachedPrefix copy_of(const CachedPrefix& prefix) {
     return {prefix.sequence.copy(), prefix.tokens, prefix.n_prompt, prefix.first, prefix.goes_on, prefix.used};
 }
 
-// Of the prompt's first 0, 1 ... tokens (FNV-1a).
+// Hashes of the prompt's first 0, 1 ... tokens (FNV-1a).
 std::vector<std::uint64_t> hashes_of(std::span<const TokenId> prompt) {
     std::vector<std::uint64_t> hashes = {0xcbf29ce484222325u};
     for (const TokenId token : prompt) {

@@ -10,13 +10,13 @@
 
 namespace offstage::engine {
 
-// What all prompts of a conversation begin with: its first one without its end.
+// The beginning of all prompts of a conversation: its first prompt without its end.
 struct FirstPrompt {
     std::int64_t n_tokens = 0;  // 0: not known
     std::uint64_t hash = 0;
 };
 
-// A sequence in the KV cache, and which tokens it holds.
+// A sequence in the KV cache, and its tokens.
 struct CachedPrefix {
     KvSequence sequence;
     std::vector<TokenId> tokens;  // as many as the sequence holds
@@ -29,11 +29,11 @@ struct CachedPrefix {
 // The sequences of other conversations, which stay in the KV cache while no other
 // sequence needs the room, so that a prompt with the same beginning is not read again.
 // Sequences with a common beginning share its blocks. They are idle
-// (KvSequence::set_idle); the cache calls give_up() for their blocks, and then the least
-// recently used one loses its end, and finally everything. Conversations that were
-// continued, lately, come after single requests: most of these are a chat program's own
-// (for a title, for tags), and are not continued. A conversation is known as such also
-// where its first prompt was given up. One thread, the engine's.
+// (KvSequence::set_idle). When the cache needs their blocks it calls give_up(): the least
+// recently used sequence loses its end, and finally everything. Single requests are given
+// up before conversations that were continued lately: most single requests come from a
+// chat program (for a title, for tags) and are not continued. The store remembers a
+// conversation even after its first prompt was given up. One thread, the engine's.
 class PrefixStore {
   public:
     // Makes `running` the sequence that the prompt continues: of itself and all stored

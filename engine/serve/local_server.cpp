@@ -148,7 +148,7 @@ HttpReply whole_reply(PendingAnswer& pending, ApiReply& reply) {
 // time of the engine's thread.
 void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& client) {
     if (loaded.text == nullptr) return;
-    // The model's own are looked for together with the request's.
+    // The model's own stop texts are used together with the request's.
     if (!request.prompts.front().ignore_end) {
         const std::vector<std::string>& stops = loaded.text->defaults.stops;
         request.stop.insert(request.stop.end(), stops.begin(), stops.end());

@@ -6,8 +6,9 @@
 
 namespace offstage::engine {
 
-// How loading and computing share a token's time, as in table 3 of CORM: it takes loading_us
-// + computing_us - overlap_us, and idle time. Measured; all 0 where the device is the CPU.
+// How loading and computing share a token's time, as in table 3 of CORM: the token takes
+// loading_us + computing_us - overlap_us, plus idle time. Measured; all 0 if the device
+// is the CPU.
 struct LoadingTimes {
     double loading_us = 0;    // experts' weights are being copied to the device, on demand or on a guess
     double computing_us = 0;  // the device computes attention or experts, or the CPU experts, or both
@@ -22,7 +23,8 @@ struct LoadingTimes {
     LoadingTimes times(double factor) const {
         return {factor * loading_us, factor * computing_us, factor * overlap_us};
     }
-    // The share of the computing that is hidden behind loading (CORM's figure), and the reverse.
+    // The share of the computing that is hidden behind loading (CORM's figure), and the
+    // reverse.
     double hidden_computing() const { return computing_us > 0 ? overlap_us / computing_us : 0; }
     double hidden_loading() const { return loading_us > 0 ? overlap_us / loading_us : 0; }
 };

@@ -5,9 +5,9 @@
 
 namespace offstage::engine {
 
-// As long as it lives, tokenizers that encode on this thread call `check` now and then: after
-// some thousand words, and between the stretches that special tokens part. What it throws
-// ends the encoding.
+// While this object exists, tokenizers that encode on this thread call `check` now and
+// then: after about a thousand words, and between the stretches that special tokens
+// separate. An exception from `check` ends the encoding.
 class EncodingWatch {
   public:
     explicit EncodingWatch(std::function<void()> check)

@@ -143,7 +143,8 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, PromptText& out) {
         case StmtKind::kGroup:
             return execute(stmt.body, out);
         case StmtKind::kWith: {
-            // A value sees the names around the block, not those that the block makes.
+            // A value can use the names around the block, not those that the block
+            // defines.
             std::vector<Value> values;
             for (const auto& set : stmt.otherwise) values.push_back(evaluate(*set->value));
             const NewScope scope(*this, scopes_.size() - 1);

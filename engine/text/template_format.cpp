@@ -232,14 +232,14 @@ Value field_of(std::string_view name, const Arguments& arguments, std::size_t& n
     return value;
 }
 
-// Where the text behind a {, up to its }, has the end of its name and of all.
+// The ends of a field's name and of the whole field, in the text after its {.
 struct FieldEnds {
     std::size_t name, all;
 };
 FieldEnds ends_of_field(std::string_view text) {
     std::size_t name = 0;
     while (name < text.size() && std::string_view("{}:!").find(text[name]) == std::string_view::npos) {
-        // What stands in brackets is a key.
+        // Text in brackets is a key.
         name = text[name] == '[' ? std::min(text.find(']', name), text.size() - 1) + 1 : name + 1;
     }
     std::size_t end = name, n_open = 1;
@@ -258,7 +258,8 @@ Value converted(Value value, std::string_view conversion, Budget& budget) {
     return Value::string(value.has_data() ? PromptText::of_data(to_repr(value)) : PromptText(to_repr(value)));
 }
 
-// `depth`: how deep fields may stand in one another's format. `next`: which value {} takes.
+// `depth`: the remaining nesting of fields in another field's format. `next`: the number
+// of the value that {} takes.
 PromptText filled(const PromptText& format, const Arguments& arguments, std::size_t& next, int depth, Budget& budget) {
     if (depth < 0) fail(messages::text_format_values);
     PromptText out;

@@ -93,14 +93,14 @@ class Lexer {
         return text_.size();
     }
 
-    // The - or + behind the {% or {{ at `open`; '\0': none.
+    // The - or + after the {% or {{ at `open`; '\0': none.
     char sign_of_tag(std::size_t open) const {
         const char sign = open + 2 < text_.size() ? text_[open + 2] : '\0';
         return sign == '-' || sign == '+' ? sign : '\0';
     }
 
-    // What stays of the text before a tag. lstrip_blocks: removes white space between the
-    // beginning of a line and a block tag or comment.
+    // The text before a tag without the removed white space. lstrip_blocks: removes white
+    // space between the beginning of a line and a block tag or comment.
     static std::string_view data_before(std::string_view data, char kind, char sign, bool at_line_start) {
         if (sign == '-') return strip_right(data);
         if (sign == '+' || kind == '{') return data;
@@ -138,8 +138,8 @@ class Lexer {
         at_line_start_ = at_ > begin && text_[at_ - 1] == '\n';
     }
 
-    // Behind {%: the rest of the tag `name`, whose end may have one of `signs`. False: it
-    // does not stand here.
+    // After {%: reads the rest of the tag `name`, whose end may have one of `signs`.
+    // False: it is not there.
     bool take_tag(std::string_view name, std::string_view signs) {
         std::string_view text = strip_left(rest());
         if (!text.starts_with(name)) return false;
@@ -152,7 +152,7 @@ class Lexer {
         return true;
     }
 
-    // Behind {% raw %}: all up to {% endraw %} is text.
+    // After {% raw %}: everything up to {% endraw %} is text.
     void add_raw() {
         const std::size_t begin = at_;
         const int line = line_;

@@ -241,7 +241,7 @@ void ThoughtSplitter::scan(bool at_end) {
                 at += marker.text.size();
                 continue;
             }
-            // Code within a line that the line does not end is none.
+            // Code within a line must end in that line.
             const std::optional<bool> is_code = may_end() ? false
                                                 : code_.in_fence()
                                                     ? true

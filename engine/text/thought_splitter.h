@@ -19,8 +19,8 @@ class CodeTracker {
     bool in_code() const;
     bool at_line_start() const;  // only white space so far
     bool ends_fence() const;     // the line so far is the end of the open fence
-    // Of code between backticks: whether `text`, which goes on, ends it before the line
-    // ends; nothing: that is open as yet. `whole`: nothing follows.
+    // Whether `text`, which follows, ends code between backticks before the line ends;
+    // nothing: not known yet. `whole`: no text follows `text`.
     std::optional<bool> ends_in_line(std::string_view text, bool whole) const;
 
   private:
@@ -38,11 +38,11 @@ class CodeTracker {
 
 // Splits a reply, token by token, into the thought and the answer. Special tokens are
 // recognized by their ids, markers of several tokens by their text. A thought begins only
-// where white space alone precedes it on its line, and never inside code. It does not end
-// inside code either; but a special token at the beginning of a line ends it in a fence as
-// well, since models leave a fence open more often than they write the token in one. White
-// space around a thought is left out. Output consists of whole UTF-8 characters, and is
-// never taken back. One thread.
+// after white space on its line, and never inside code. It does not end inside code
+// either, with one exception: a special token at the beginning of a line ends it inside a
+// fence too, because models leave a fence open more often than they write the token in
+// one. White space around a thought is left out. Output consists of whole UTF-8
+// characters, and is never taken back. One thread.
 class ThoughtSplitter {
   public:
     // The format must outlive this object. `in_thought`: the prompt has begun one.

@@ -1,6 +1,6 @@
 #pragma once
-// The instruction sets that this program has kernels of: CMake's OFFSTAGE_INSTRUCTION_SETS.
-// Internal to kernels/.
+// The instruction sets for which this program has kernels: CMake's
+// OFFSTAGE_INSTRUCTION_SETS. Internal to kernels/.
 
 #include <string_view>
 #include <vector>

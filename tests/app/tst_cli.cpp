@@ -67,7 +67,8 @@ class TestCli : public QObject {
         }
     }
 
-    // The manual's page is what the commands declare; offstage-cli --options-page writes it anew.
+    // The manual's page equals the declarations of the commands; offstage-cli
+    // --options-page writes it.
     void optionsPage_isInTheManual() {
         QFile page(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en/options.md"));
         QVERIFY(page.open(QFile::ReadOnly));

@@ -50,7 +50,8 @@ class TestAblation : public QObject {
         QCOMPARE(json["rows"][2]["hidden_computing"].get<double>(), report.rows[2].hidden_computing);
     }
 
-    // The prompt weighs less the longer the answer is: the whole's gain nears that of decoding.
+    // The longer the answer, the less the prompt weighs: the gain of the whole approaches
+    // that of decoding.
     void wholeAnswers_gainByTheirLength() {
         LoadRequest request = dry();
         request.theta = 0.25;

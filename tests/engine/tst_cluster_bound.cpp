@@ -118,13 +118,15 @@ class TestClusterBound : public QObject {
             QVERIFY_THROWS_EXCEPTION(Error, expect(bounds, parse_cluster_measured(elsewhere)));
     }
 
-    // Section 5.3's prompts of 128 tokens, 11.5 and 13.6 tokens/s on three and four machines, from the 10.9 on two.
+    // Section 5.3's prompts of 128 tokens: 11.5 and 13.6 tokens/s on three and four
+    // machines, from 10.9 on two.
     void promptsOnMoreMachines_followFromTheirBound() {
         ClusterBounds bounds = boundsOf("synthetic:dbrx", 4);
         QVERIFY(!to_json(bounds)["rows"][1].contains("prompt"));
         bound_prompts(bounds, read_model_shape("synthetic:dbrx"), 128);
         const PromptBound two = bounds.rows[1].prompt;
-        // Nearly every expert is called: all eight of a machine, 15.85 GB each, and the dense part, 7.05 GB.
+        // Nearly every expert is called: all eight of a machine, 15.85 GB each, and the
+        // dense part, 7.05 GB.
         QVERIFY2(std::abs(two.load_s - (7.0464e9 + 8 * 15.854e9) / 800e9) < 1e-4,
                  qPrintable(QString::number(two.load_s)));
         // Half of 128 * 4 calls.
@@ -146,7 +148,7 @@ class TestClusterBound : public QObject {
         QVERIFY2(text.contains(QStringLiteral("      10.9\n")), qPrintable(text));
         QVERIFY(to_json(bounds)["rows"][2]["prompt"].contains("expected_s"));
 
-        // Of one token it is what a decoded one takes.
+        // A prompt of one token takes as long as a decoded token.
         bound_prompts(bounds, read_model_shape("synthetic:dbrx"), 1);
         for (std::size_t i = 1; i < 4; ++i) QCOMPARE(bounds.rows[i].prompt.time_s(), bounds.rows[i].time_s());
         for (const char* wrong : {"", "2", "2:", "2:1,2", "0:3"})

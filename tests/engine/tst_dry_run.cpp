@@ -93,7 +93,8 @@ class TestDryRun : public QObject {
         QCOMPARE(got.loading.overlap_us, expected.loading.overlap_us);
     }
 
-    // Of the time of a layer, what experts' weights are loaded in and what something is computed in.
+    // The parts of a layer's time in which experts' weights are loaded, and in which
+    // something is computed.
     void loadingAndComputing_shareALayersTime_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<bool>("guesses");

@@ -26,7 +26,7 @@ using offstage::kernels::WeightType;
 
 namespace {
 
-// What a folder of kept costs has of a disk.
+// The disk's costs in a folder of stored costs.
 struct DiskFile {
     explicit DiskFile(const QString& folder) {
         QDirIterator files(folder, QDir::Files, QDirIterator::Subdirectories);
@@ -241,7 +241,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY(again.doubt == CostDoubt::kAnswered);
     }
 
-    // What is kept of a disk is as old, as doubtful and as checked as other costs.
+    // The disk's stored costs age, are doubted and are checked like other costs.
     void disk_isMeasuredAgain_whereItDoesNotHold_data() {
         QTest::addColumn<DiskReads>("reads");
         QTest::addColumn<double>("factor");  // of what is kept
@@ -285,7 +285,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         const qint64 then = changed[QLatin1String("measured_at")].toInteger() - (1 + days * qint64{24} * 3600);
         changed[QLatin1String("measured_at")] = then;
         file.write(changed);
-        // Without checks, only what is old or in doubt.
+        // Without checks, only costs that are old or in doubt are measured again.
         if (factor > 1) {
             const LoadedModel unchecked(request, LoadedModel::Text::kNotNeeded, {}, {});
             QCOMPARE(DiskFile(kept.path()).disk, changed);

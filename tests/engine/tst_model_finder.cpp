@@ -454,7 +454,7 @@ class TestModelFinder : public QObject {
         QCOMPARE(sampler, (SamplerSettings{.temperature = 0.5f, .top_k = 64}));
     }
 
-    // A text that is no special token ends an answer, however it is asked for.
+    // A text that is not a special token ends an answer, for every way of requesting one.
     void ollama_stops_endAnswers() {
         const fs::path blob = root("blobs") / "sha256-aa", params = root("blobs") / "sha256-cc";
         fs::create_directories(blob.parent_path());
@@ -503,7 +503,8 @@ class TestModelFinder : public QObject {
         request.beam.width = 2;
         for (const Answer& answer : ask(request).answers) QVERIFY(answer.text.find(stop) == std::string::npos);
         request.beam.width = 1;
-        // Who looks for them without the engine, and who measures, gets all.
+        // Without stop_at_texts, and with ignore_end for measurements, the answer is
+        // complete.
         request.stop_at_texts = false;
         QCOMPARE(ask(request).text, whole.text);
         request.stop_at_texts = true;
@@ -518,7 +519,7 @@ class TestModelFinder : public QObject {
         QCOMPARE(read_model_defaults(root()).stops, std::vector<std::string>{"C"});
     }
 
-    // Weights that are not the model's: the file alone would answer as another model.
+    // Weights of an adapter: the file alone would answer as another model.
     void ollama_adapter_isRefused() {
         const fs::path blob = root("blobs") / "sha256-aa", manifests = root("manifests");
         copyTo(tinyGguf(), blob);

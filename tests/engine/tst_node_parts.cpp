@@ -743,7 +743,7 @@ class TestNodeParts : public QObject {
         request.n_tokens = 1;
         request.inputs.assign(static_cast<std::size_t>(experts.grid().hidden_dim) * 4, '\0');
         QVERIFY(experts.compute(two, request).refusal.empty());
-        QVERIFY(!experts.compute(77, request).refusal.empty());  // nobody
+        QVERIFY(!experts.compute(77, request).refusal.empty());  // no such desktop
         request.experts[0].expert = 4;
         QVERIFY(
             QString::fromStdString(experts.compute(two, request).refusal).contains(QStringLiteral("is not held here")));

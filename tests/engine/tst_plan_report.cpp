@@ -191,7 +191,7 @@ class TestPlanReport : public QObject {
         QVERIFY2(here.plan.note.english().find("This computer") == std::string::npos, here.plan.note.english().c_str());
     }
 
-    // What a load would say of the files, and the context that their publisher advises.
+    // The notes of a load about the files, and the context that their publisher advises.
     void notesOfTheFiles_andTheAdvisedContext_areTaken() {
         const QTemporaryDir place;
         const std::filesystem::path folder = place.path().toStdString(), blob = folder / "blobs" / "sha256-aa";

@@ -267,8 +267,8 @@ class TestPrefixStore : public QObject {
         QVERIFY(isAsFresh(fresh, longer, after));
     }
 
-    // More requests of their own than there is room for: a conversation that went on stays,
-    // and so do the places that an edit of an earlier message goes back to.
+    // More single requests than there is room for: a continued conversation stays, and so
+    // do the places to which an edit of an earlier message returns.
     void manyRequests_conversationsStay_data() {
         QTest::addColumn<QString>("model");
         for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "qwen3_moe_window_f32", "qwen3_5_moe_odd_f32"})
@@ -281,8 +281,8 @@ class TestPrefixStore : public QObject {
         std::vector<Tokens> prompts = {someText(150, 1)};
         for (int turn = 0; turn < 4; ++turn) {
             const Reader::Answer got = reader.answer(prompts.back(), 5);
-            // Nothing tells a first prompt from the other requests, and it is given up; that
-            // there was one is known.
+            // A first prompt looks like any single request and is given up, but the store
+            // remembers it.
             if (turn > 1) QVERIFY2(got.reused >= std::ssize(prompts.end()[-2]) - 8, qPrintable(QString::number(turn)));
             QVERIFY(isAsFresh(fresh, prompts.back(), got));
             prompts.push_back(joined(got.whole, someText(20, 50 + turn)));
@@ -298,8 +298,8 @@ class TestPrefixStore : public QObject {
         QVERIFY(reader.store.n_sequences() > 4);
     }
 
-    // A template that writes the end of a prompt in another way once the answer follows: a
-    // window that begins with a block does not go back to before it.
+    // The template writes the end of a prompt differently once the answer follows: a
+    // window that begins with a block cannot return to a place before it.
     void windows_goBackByTheEndOfAPrompt_data() {
         QTest::addColumn<QString>("model");
         for (const char* const model : {"gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32"})

@@ -292,8 +292,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QVERIFY(agree(play, reference, next));
     }
 
-    // On the CPU a context that nobody named is shortened by a re-plan as by a load, and
-    // comes back.
+    // On the CPU a re-plan shortens a default context like a load does, and restores it
+    // later.
     void cpuContext_isShortenedAsByALoad() {
         ModelCopy copy;
         copy.setContext(8192);
@@ -326,7 +326,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QVERIFY2(now.note.english().find("2048") != std::string::npos, now.note.english().c_str());
         QVERIFY(play.model.ram().usage().used_bytes <= least && play.model.ram().usage().budget_bytes == least);
         for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
-        // No shorter than the conversation, nor beyond where positions change.
+        // Not shorter than the conversation, and not beyond the place where positions
+        // change.
         PlanDraft draft = play.replanner.draft();
         draft.tokens_in_use = 3000;
         low.ram_bytes = least + demand.kv_bytes(3000) - demand.kv_bytes(kShortestContext) + 65536;

@@ -310,7 +310,7 @@ void TestInstaller::optionsOfTheCommandLine_arePassedOn_data() {
     }
 }
 
-// Before anything is built it is known whether the word behind an option is its value.
+// Before a build it is known whether the word after an option is its value.
 void TestInstaller::optionsOfTheCommandLine_arePassedOn() {
     QFETCH(bool, hasValue);
     const QString name = QString::fromUtf8(QTest::currentDataTag());
@@ -376,8 +376,8 @@ void TestInstaller::node_getsWhatFollows() {
     QCOMPARE(words(started.out), QStringList{QStringLiteral("offstage-node")} + options);
 }
 
-// A disk that was moved to another computer, a GPU that was built in: what is compiled for one computer is compiled
-// again for the next.
+// A disk that was moved to another computer, or a new GPU: code that was compiled for one
+// computer is compiled again for the next.
 void TestInstaller::computerChanged_buildsAgain_data() {
     QTest::addColumn<QString>("file");
     QTest::addColumn<QByteArray>("text");
@@ -418,7 +418,7 @@ void TestInstaller::testsBuilt_programsHaveAllThatTheyHave() {
     QVERIFY(machine.calls().contains(all));
     QCOMPARE(machine.start("run", {QStringLiteral("--window")}).code, 0);
     QCOMPARE(machine.calls(), QStringList());
-    // What is built in that folder from then on is built alike.
+    // Later builds in that folder use the same settings.
     QFile::remove(machine.tree(QStringLiteral("build/release/bin/offstage-cli")));
     QCOMPARE(machine.start("run", {}).code, 0);
     QVERIFY(machine.calls().contains(all));

@@ -98,13 +98,13 @@ class TestHelp : public QObject {
             QCOMPARE(help.page(), id);
             QVERIFY(help.text().startsWith(help.heading()));
             QVERIFY2(help.text().size() > 150, qPrintable(id));
-            // Markdown that is none.
+            // The shown text contains no Markdown.
             QVERIFY2(!help.text().contains(QStringLiteral("**")) && !help.text().contains(QStringLiteral("](")),
                      qPrintable(help.text()));
         }
     }
 
-    // Those to headings too.
+    // Links to headings too.
     void everyLink_leadsToAPage() {
         const WindowFixture f;
         HelpDialog& help = open(f);
@@ -145,7 +145,7 @@ class TestHelp : public QObject {
         QVERIFY(!help.backButton().isEnabled());
         QVERIFY(!help.follow(QUrl(QStringLiteral("nowhere.md"))));
         QCOMPARE(help.page(), QStringLiteral("cache"));
-        // Pages that only a search has shown are not gone back to.
+        // Back does not return to pages that only a search has shown.
         search(help, QStringLiteral("persona"));
         QCOMPARE(help.page(), QStringLiteral("chat"));
         QVERIFY(!help.backButton().isEnabled());

@@ -665,7 +665,7 @@ class TestPanels : public QObject {
         QCOMPARE(b.selection->token()->index, 30);
     }
 
-    // Mixtral-Offloading's figure 1, of what ran.
+    // Mixtral-Offloading's figure 1 for the steps that ran.
     void uses_showWhereEachStepsExpertsRan() {
         Bench b(onDevice());
         b.selection->setTextSource(
@@ -703,7 +703,7 @@ class TestPanels : public QObject {
         QVERIFY(counted[2] > 0 && counted[3] > 0 && counted[4] > 0);
         QVERIFY(uses.columns().front().prompt);
 
-        // The latest are in sight; what is pointed at is named.
+        // The latest columns are visible; the item at the pointer is named.
         std::size_t newest = uses.columns().size() - 1;
         while (!b.log->tokenOfStep(uses.columns()[newest].step)) {
             --newest;  // the end of the answer writes none
@@ -733,7 +733,7 @@ class TestPanels : public QObject {
         pointAt(uses.rectOf(last.number, idle));
         QVERIFY2(uses.reading().endsWith(QStringLiteral("not called")), qPrintable(uses.reading()));
 
-        // Taken away: numbers, and the picture as the command line draws it.
+        // Exported: numbers, and the same picture as from the command line.
         const int calls = counted[2] + counted[3] + counted[4];
         QCOMPARE(uses.csv().count(QStringLiteral("\r\n")), calls + 1);
         QCOMPARE(uses.csv().count(QStringLiteral(",copied")), counted[3]);
@@ -749,7 +749,7 @@ class TestPanels : public QObject {
         b.cache->resize(900, 900);
         takePicture(*b.cache, QStringLiteral("uses-wide"));
 
-        // Of a long session the latest steps alone.
+        // A long session shows only the latest steps.
         std::vector<ExpertUsePlot::Column> many;
         for (int i = 0; i < 2 * ExpertUsePlot::kMostColumns; ++i) {
             many.push_back({static_cast<StepId>(i), i, 1, false, {{0, engine::ExpertOutcome::kHit}}});
@@ -793,7 +793,7 @@ class TestPanels : public QObject {
         }
     }
 
-    // CORM's table 3, of the tokens that the bars are of.
+    // CORM's table 3, for the tokens of the bars.
     void dispatch_saysHowMuchComputingIsHidden() {
         Bench b(onDevice());
         b.load();

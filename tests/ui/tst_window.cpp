@@ -531,7 +531,7 @@ class TestWindow : public QObject {
         QVERIFY(SamplingPanel().sampling() == defaultSampling());
     }
 
-    // Where nothing is chosen answers are drawn as the model's publisher advises.
+    // Without a choice, answers are drawn as the model's publisher advises.
     void sampling_showsWhatTheModelAdvises() {
         test::Script script;
         script.advised.sampling = {{"temperature", 0.6}, {"top_k", 20}, {"max_tokens", 77}};
@@ -565,7 +565,7 @@ class TestWindow : public QObject {
         QCOMPARE(f.stage->requests().back().sampler.top_k, 20);
         QCOMPARE(f.stage->requests().back().max_tokens, 77);
 
-        // What is changed is changed from what is seen.
+        // A change starts from the shown values.
         auto* topK = panel.findChildren<QSpinBox*>().front();
         QCOMPARE(topK->accessibleName(), QStringLiteral("Top-k"));
         topK->setValue(21);
@@ -574,7 +574,7 @@ class TestWindow : public QObject {
         QVERIFY(!says("What this model's publisher advises"));
         topK->setValue(20);
         QVERIFY(panel.sampling() == defaultSampling());
-        // Another model, which advises nothing; what was chosen stays.
+        // Another model without advice; the user's choice stays.
         panel.setAdvised({});
         QCOMPARE(shown("Temperature"), before);
         topK->setValue(21);

@@ -419,7 +419,8 @@ void CachePanel::catchUp() {
     refreshControls();
 }
 
-// Anew from the log, whose steps come four times a second: nothing is kept or done while the panel is hidden.
+// Rebuilt from the log, whose steps come four times a second: while the panel is hidden,
+// nothing is kept or done.
 void CachePanel::refreshUses() {
     const auto& model = engine().model();
     if (!isVisible() || !model) {

@@ -42,7 +42,7 @@ class CachePanel : public Panel {
     LinePlot& prefetch() const { return *m_prefetch; }
     LinePlot& bytes() const { return *m_bytes; }
     LinePlot& exchanges() const { return *m_exchanges; }
-    // Experts over tokens, of this layer.
+    // Experts over tokens, for this layer.
     ExpertUsePlot& uses() const { return *m_uses; }
     void setUsesLayer(int layer);
     BarPlot& policies() const { return *m_policies; }

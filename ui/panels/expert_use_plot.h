@@ -10,8 +10,9 @@
 
 namespace offstage::ui {
 
-// Experts over tokens, of one layer: which experts each of the latest steps called, and where they ran
-// (Mixtral-Offloading, figure 1). One column for each step, the tokens of a prompt together. GUI thread only.
+// Experts over tokens, for one layer: the experts that each of the latest steps called,
+// and where they ran (Mixtral-Offloading, figure 1). One column for each step, the tokens
+// of a prompt together. GUI thread only.
 class ExpertUsePlot : public PlotWidget {
     Q_OBJECT
 
@@ -29,9 +30,10 @@ class ExpertUsePlot : public PlotWidget {
 
     explicit ExpertUsePlot(QWidget* parent = nullptr);
 
-    // The words of a step's token; asked for what is pointed at, and for files.
+    // Gives the text of a step's token, for the item at the pointer and for files.
     void setTextSource(std::function<QString(StepId)> textOf) { m_textOf = std::move(textOf); }
-    // Columns ascending in number. The latest are in sight until the view is moved or zoomed.
+    // Columns ascending in number. The latest are visible until the user moves or zooms
+    // the view.
     void setUses(const QString& model, int layer, int experts, std::vector<Column> columns);
     const std::vector<Column>& columns() const { return m_columns; }
 
@@ -39,7 +41,7 @@ class ExpertUsePlot : public PlotWidget {
     QRectF rectOf(qint64 number, int expert);
 
     QString csv() const override;
-    // As offstage-cli replay draws it.
+    // The same picture as from offstage-cli replay.
     QByteArray svg() const;
     bool saveSvg(const QString& path);
     QSize sizeHint() const override;

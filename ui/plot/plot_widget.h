@@ -109,7 +109,8 @@ class PlotWidget : public QWidget {
     }
     // As an arrow key does.
     void stepByKey(int right, int down);
-    // What the file dialogs suggest, without ending; and what became of a file that was to be written, by its failure.
+    // The name that file dialogs suggest, without ending; and a notice whether a file was
+    // written (`failure`: why not).
     QString suggestedName() const;
     bool sayWhetherSaved(const QString& path, const QString& failure);
     // A box with lines of text near a point, inside the widget.

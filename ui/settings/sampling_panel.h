@@ -36,8 +36,8 @@ class SamplingPanel : public QWidget {
     void setThinkingChoices(const QStringList& choices);
     const QStringList& thinkingChoices() const { return m_thinkingChoices; }
     void chooseThinking(const QString& choice);  // as if by the user
-    // What the open model's publisher advises: shown instead of the default's values,
-    // because answers are drawn so while the default is chosen.
+    // The advice of the open model's publisher: shown in place of the default's values,
+    // because it applies while the default is chosen.
     void setAdvised(const engine::ModelDefaults& advised);
     QComboBox& thinkingBox() const { return *m_thinking; }
     QString systemPrompt() const;
