@@ -1,5 +1,5 @@
 // Names private to a file must be unique within each floor: the release build compiles
-// several files as one, and their grouping changes with every added file.
+// several files as one, and their grouping changes with every added file. Names of settings are in one file.
 #include <algorithm>
 #include <filesystem>
 
@@ -61,6 +61,22 @@ QStringList shared(const QMap<QString, QString>& sources) {
     return out;
 }
 
+// Where a source reads or writes a setting itself, by a QSettings of any name.
+QStringList settingsUsedIn(const QString& source) {
+    static const QRegularExpression declared(QStringLiteral("\\bQSettings&? (\\w+)[;,)(=]"));
+    QStringList objects{QStringLiteral("QSettings\\(\\)")};
+    for (auto it = declared.globalMatch(source); it.hasNext();) {
+        objects << QStringLiteral("\\b") + it.next().captured(1);
+    }
+    const QRegularExpression used(
+        QStringLiteral("(?:%1)\\.(?:value|setValue|contains|remove|beginGroup)\\([^;]*").arg(objects.join(u'|')));
+    QStringList found;
+    for (auto it = used.globalMatch(source); it.hasNext();) {
+        found << it.next().captured().simplified();
+    }
+    return found;
+}
+
 }  // namespace
 
 class TestNames : public QObject {
@@ -92,6 +108,33 @@ class TestNames : public QObject {
         QVERIFY2(names > 20, qPrintable(QString::number(names)));
         const QStringList twice = shared(sources);
         QVERIFY2(twice.isEmpty(), qPrintable(QStringLiteral("rename one of each:\n") + twice.join(u'\n')));
+    }
+
+    void settings_areInOneTable() {
+        // The second one copies all, whatever they are called.
+        const QStringList own{QStringLiteral("ui/base/settings.h"), QStringLiteral("ui/settings/settings_format.cpp")};
+        const std::filesystem::path root(OFFSTAGE_SOURCE_DIR);
+        QStringList others;
+        for (const char* floor : {"ui", "app"}) {
+            for (const auto& entry : std::filesystem::recursive_directory_iterator(root / floor)) {
+                const QString name = QString::fromStdString(entry.path().lexically_relative(root).string());
+                QFile file(QString::fromStdString(entry.path().string()));
+                if (!entry.is_regular_file() || own.contains(name) || !file.open(QFile::ReadOnly)) {
+                    continue;
+                }
+                for (const QString& use : settingsUsedIn(QString::fromUtf8(file.readAll()))) {
+                    others << name + QStringLiteral(": ") + use;
+                }
+            }
+        }
+        QVERIFY2(others.isEmpty(), qPrintable(QStringLiteral("to ui/base/settings.h:\n") + others.join(u'\n')));
+    }
+
+    void reader_findsSettings() {
+        QCOMPARE(settingsUsedIn(QStringLiteral("int a = QSettings().value(\"a\").toInt();")).size(), 1);
+        QCOMPARE(settingsUsedIn(QStringLiteral("void f(QSettings& s) {\n    s.setValue(\"a\", 1);\n}")).size(), 1);
+        QCOMPARE(settingsUsedIn(QStringLiteral("const QSettings open;\nsettings::kA.value();")), QStringList());
+        QCOMPARE(settingsUsedIn(QStringLiteral("QSettings kept;\nkept.sync();")), QStringList());
     }
 
     void reader_findsWhatIsAFilesOwn_data() {

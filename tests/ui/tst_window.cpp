@@ -590,7 +590,7 @@ class TestWindow : public QObject {
         settings.setValue(QStringLiteral("sampling/temperature"), QStringLiteral("hot"));
         settings.setValue(QStringLiteral("sampling/topK"), -5);
         settings.setValue(QStringLiteral("sampling/topP"), 17);
-        QVERIFY(readSampling(settings) == defaultSampling());
+        QVERIFY(readSampling() == defaultSampling());
     }
 
     void start_beginsWithTheLastModel_notWithOneThatEndedTheProgram() {

@@ -5,8 +5,9 @@
 #include <QApplication>
 #include <QLibraryInfo>
 #include <QLocale>
-#include <QSettings>
 #include <QTranslator>
+
+#include "ui/base/settings.h"
 
 // The linker drops resources of a static library unless they are named; the macro must be
 // outside of namespaces.
@@ -30,8 +31,7 @@ QString chosenLanguage(const QString& named) {
                    ? code
                    : QString();
     };
-    for (const QString& wanted :
-         {named, QSettings().value(QStringLiteral("language")).toString(), QLocale::system().name()}) {
+    for (const QString& wanted : {named, settings::kLanguage.value(), QLocale::system().name()}) {
         if (wanted.isEmpty()) {
             continue;
         }

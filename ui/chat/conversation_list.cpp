@@ -9,12 +9,12 @@
 #include <QListView>
 #include <QMenu>
 #include <QRegularExpression>
-#include <QSettings>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/base/save_file.h"
+#include "ui/base/settings.h"
 #include "ui/history/conversation_delegate.h"
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
@@ -290,9 +290,9 @@ void ConversationList::chooseExport(ConversationId id) {
         id != 0 ? QStringList{tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")}
                 : QStringList{tr("JSON: whole conversations (*.json)")};
     openSaveDialog(this, id != 0 ? tr("Export the conversation") : tr("Export all conversations"), filters,
-                   QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString(),
+                   settings::folderOf(settings::kLastExportFolder),
                    title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed(), [this, id](const QString& file) {
-                       QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
+                       settings::kLastExportFolder.set(QFileInfo(file).path());
                        exportTo(file, id);
                    });
 }
@@ -301,7 +301,7 @@ void ConversationList::chooseImport() {
     auto* dialog = new QFileDialog(this, tr("Import conversations"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setNameFilter(tr("Conversations (*.json)"));
-    dialog->setDirectory(QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString());
+    dialog->setDirectory(settings::folderOf(settings::kLastExportFolder));
     connect(dialog, &QFileDialog::fileSelected, this, &ConversationList::importFrom);
     dialog->open();
 }

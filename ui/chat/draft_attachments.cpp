@@ -7,9 +7,9 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QLocale>
-#include <QSettings>
 
 #include "ui/base/prompt_text.h"
+#include "ui/base/settings.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
 #include "ui/chat/context_counter.h"
@@ -139,10 +139,10 @@ void DraftAttachments::chooseFiles() {
     auto* dialog = new QFileDialog(&m_input, tr("Attach files"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
-    dialog->setDirectory(QSettings().value(QStringLiteral("lastAttachFolder"), QDir::homePath()).toString());
+    dialog->setDirectory(settings::folderOf(settings::kLastAttachFolder));
     connect(dialog, &QFileDialog::filesSelected, this, [this](const QStringList& files) {
         if (!files.isEmpty()) {
-            QSettings().setValue(QStringLiteral("lastAttachFolder"), QFileInfo(files.first()).path());
+            settings::kLastAttachFolder.set(QFileInfo(files.first()).path());
         }
         attach(files);
     });

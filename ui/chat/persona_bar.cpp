@@ -10,9 +10,9 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QSettings>
 #include <QToolButton>
 
+#include "ui/base/settings.h"
 #include "ui/chat/chat_controller.h"
 #include "ui/history/conversation_files.h"
 #include "ui/settings/preset_bar.h"
@@ -22,7 +22,6 @@ namespace offstage::ui {
 
 namespace {
 
-const QString kLastKey = QStringLiteral("sampling/persona");
 constexpr int kPersonaMargin = 24;  // as the conversation's
 constexpr int kNameLength = 22;
 constexpr qint64 kLargestFile = 4 << 20;
@@ -68,7 +67,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     row->addWidget(m_bar);
     row->addStretch(1);
 
-    m_chat.setPersona(QSettings().value(kLastKey).toString());
+    m_chat.setPersona(settings::kPersona.value());
     connect(m_bar, &PresetBar::chosen, this, &PersonaBar::choose);
     connect(m_bar, &PresetBar::saved, this, &PersonaBar::save);
     connect(m_bar, &PresetBar::renamed, this,
@@ -161,7 +160,7 @@ void PersonaBar::restore() {
 // Also for the first conversation of the next start, as prompt and sampling are.
 void PersonaBar::setPersona(const QString& id) {
     m_chat.setPersona(id);
-    QSettings().setValue(kLastKey, id);
+    settings::kPersona.set(id);
 }
 
 void PersonaBar::refresh() {

@@ -3,64 +3,52 @@
 #include <exception>
 
 #include <QCryptographicHash>
-#include <QSettings>
+
+#include "ui/base/settings.h"
 
 namespace offstage::ui {
 
 namespace {
-
-const QString kVram = QStringLiteral("vram");
-const QString kRam = QStringLiteral("ram");
-const QString kContext = QStringLiteral("context");
-const QString kKv = QStringLiteral("kv");
-const QString kBits = QStringLiteral("minMeanBits");
-const QString kLoss = QStringLiteral("maxLoss");
-const QString kKl = QStringLiteral("maxKl");
-const QString kExperts = QStringLiteral("experts");
-const QString kCache = QStringLiteral("cache");
-const QString kNeuronCache = QStringLiteral("neuronCache");
 
 // A path may contain characters that a key of the settings must not.
 QString hashOf(const QString& text) {
     return QString::fromLatin1(QCryptographicHash::hash(text.toUtf8(), QCryptographicHash::Sha256).toHex().left(24));
 }
 
-QString groupOf(const QString& model, const QString& device) {
-    return QStringLiteral("budgets/") + hashOf(model + u'\n' + device);
-}
-
-QString templateKey(const QString& model) {
-    return QStringLiteral("chatTemplates/") + hashOf(model);
+// Of a model on a device, in the settings' keys.
+QString idOf(const QString& model, const QString& device) {
+    return hashOf(model + u'\n' + device);
 }
 
 }  // namespace
 
 void KeptBudget::keep(const QString& model, const QString& device, const engine::ReplanRequest& change) {
-    QSettings settings;
-    settings.beginGroup(groupOf(model, device));
+    const QSettings open;
+    const QString id = idOf(model, device);
     if (change.vram_bytes) {
-        settings.setValue(kVram, quint64{*change.vram_bytes});
+        settings::kBudgetVram[id].set(quint64{*change.vram_bytes});
     }
     if (change.ram_bytes) {
-        settings.setValue(kRam, quint64{*change.ram_bytes});
+        settings::kBudgetRam[id].set(quint64{*change.ram_bytes});
     }
     if (change.context) {
-        settings.setValue(kContext, qint64{*change.context});
+        settings::kBudgetContext[id].set(qint64{*change.context});
     }
     if (change.kv) {
-        settings.setValue(kKv, QString::fromUtf8(engine::name_of(*change.kv).data()));
+        settings::kBudgetKv[id].set(QString::fromUtf8(engine::name_of(*change.kv).data()));
     }
     if (change.quality) {
-        settings.setValue(kBits, change.quality->min_mean_bits);
-        settings.setValue(kLoss, change.quality->max_loss);
-        settings.setValue(kKl, change.quality->max_kl);
-        settings.remove(kExperts);
+        settings::kBudgetBits[id].set(change.quality->min_mean_bits);
+        settings::kBudgetLoss[id].set(change.quality->max_loss);
+        settings::kBudgetKl[id].set(change.quality->max_kl);
+        settings::kBudgetExperts[id].remove();
     }
     if (change.experts) {
-        settings.setValue(kExperts, QString::fromStdString(std::string(engine::format_row(*change.experts).option)));
-        settings.remove(kBits);
-        settings.remove(kLoss);
-        settings.remove(kKl);
+        settings::kBudgetExperts[id].set(
+            QString::fromStdString(std::string(engine::format_row(*change.experts).option)));
+        settings::kBudgetBits[id].remove();
+        settings::kBudgetLoss[id].remove();
+        settings::kBudgetKl[id].remove();
     }
 }
 
@@ -75,68 +63,52 @@ void KeptBudget::keep(const engine::LoadRequest& chosen) {
     all.experts = chosen.quant.experts;
     all.quality = chosen.quant.experts ? std::nullopt : std::optional(chosen.quality);
     keep(model, device, all);
-    QSettings settings;
-    settings.beginGroup(groupOf(model, device));
-    settings.setValue(kCache, QString::fromUtf8(engine::name_of(chosen.cache).data()));
-    settings.setValue(kNeuronCache, quint64{chosen.neuron_cache_bytes});
-    settings.endGroup();
+    const QString id = idOf(model, device);
+    settings::kBudgetCache[id].set(QString::fromUtf8(engine::name_of(chosen.cache).data()));
+    settings::kBudgetNeuronCache[id].set(quint64{chosen.neuron_cache_bytes});
     if (chosen.chat_template.empty()) {
-        settings.remove(templateKey(model));
+        settings::kChatTemplate[hashOf(model)].remove();
     } else {
-        settings.setValue(templateKey(model), QString::fromStdString(chosen.chat_template));
+        settings::kChatTemplate[hashOf(model)].set(QString::fromStdString(chosen.chat_template));
     }
 }
 
 QString KeptBudget::chatTemplate(const QString& model) {
-    return QSettings().value(templateKey(model)).toString();
+    return settings::kChatTemplate[hashOf(model)].value();
 }
 
 void KeptBudget::forget(const QString& model, const QString& device) {
-    QSettings().remove(groupOf(model, device));
+    settings::kBudget[idOf(model, device)].remove();
 }
 
 void KeptBudget::applyTo(engine::LoadRequest& request) {
-    QSettings settings;
-    settings.beginGroup(groupOf(QString::fromStdString(request.model), QString::fromStdString(request.device)));
-    if (settings.contains(kVram)) {
-        request.vram_bytes = settings.value(kVram).toULongLong();
-    }
-    if (settings.contains(kRam)) {
-        request.ram_bytes = settings.value(kRam).toULongLong();
-    }
-    if (settings.contains(kContext)) {
-        request.context = settings.value(kContext).toLongLong();
-    }
+    const QString id = idOf(QString::fromStdString(request.model), QString::fromStdString(request.device));
     // A format or policy of another version is ignored.
-    if (settings.contains(kKv)) {
+    const auto read = [&](const SettingOf<QString>& setting, const auto& apply) {
+        const std::optional<QString> kept = setting[id].kept();
         try {
-            request.kv = engine::parse_kv_type(settings.value(kKv).toString().toStdString());
+            if (kept) {
+                apply(kept->toStdString());
+            }
         } catch (const std::exception&) {
         }
-    }
-    if (settings.contains(kCache)) {
-        try {
-            request.cache = engine::parse_cache_kind(settings.value(kCache).toString().toStdString());
-        } catch (const std::exception&) {
-        }
-    }
-    if (settings.contains(kNeuronCache)) {
-        request.neuron_cache_bytes = settings.value(kNeuronCache).toULongLong();
-    }
-    if (settings.contains(kBits)) {
-        request.quality.min_mean_bits = settings.value(kBits).toDouble();
-        request.quality.max_loss = settings.value(kLoss).toDouble();
-        request.quality.max_kl = settings.value(kKl).toDouble();
+    };
+    request.vram_bytes = settings::kBudgetVram[id].kept().value_or(request.vram_bytes);
+    request.ram_bytes = settings::kBudgetRam[id].kept().value_or(request.ram_bytes);
+    request.context = settings::kBudgetContext[id].kept().value_or(request.context);
+    read(settings::kBudgetKv, [&](const std::string& name) { request.kv = engine::parse_kv_type(name); });
+    read(settings::kBudgetCache, [&](const std::string& name) { request.cache = engine::parse_cache_kind(name); });
+    request.neuron_cache_bytes = settings::kBudgetNeuronCache[id].kept().value_or(request.neuron_cache_bytes);
+    if (const std::optional<double> bits = settings::kBudgetBits[id].kept()) {
+        request.quality.min_mean_bits = *bits;
+        request.quality.max_loss = settings::kBudgetLoss[id].value();
+        request.quality.max_kl = settings::kBudgetKl[id].value();
         request.quant.experts.reset();
     }
-    if (settings.contains(kExperts)) {
-        try {
-            const auto kept = engine::parse_quant("experts=" + settings.value(kExperts).toString().toStdString());
-            request.quant.experts = kept.experts;
-            request.quality = {};
-        } catch (const std::exception&) {
-        }
-    }
+    read(settings::kBudgetExperts, [&](const std::string& name) {
+        request.quant.experts = engine::parse_quant("experts=" + name).experts;
+        request.quality = {};
+    });
 }
 
 }  // namespace offstage::ui

@@ -2,22 +2,16 @@
 
 #include <algorithm>
 
-#include <QSettings>
+#include "ui/base/settings.h"
 
 namespace offstage::ui {
 
-namespace {
-
-const QString kKeptContextKey = QStringLiteral("keptContext");
-
-}  // namespace
-
 qint64 KeptContext::tokens() {
-    return std::clamp<qint64>(QSettings().value(kKeptContextKey, 0).toLongLong(), 0, kMost);
+    return std::clamp<qint64>(settings::kKeptContext.value(), 0, kMost);
 }
 
 void KeptContext::setTokens(qint64 tokens) {
-    QSettings().setValue(kKeptContextKey, std::clamp<qint64>(tokens, 0, kMost));
+    settings::kKeptContext.set(std::clamp<qint64>(tokens, 0, kMost));
 }
 
 }  // namespace offstage::ui

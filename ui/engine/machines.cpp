@@ -9,10 +9,10 @@
 
 #include <QFileInfo>
 #include <QLocale>
-#include <QSettings>
 
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
+#include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
@@ -21,10 +21,6 @@ namespace offstage::ui {
 
 namespace {
 
-const QString kUsedKey = QStringLiteral("machines/used");
-const QString kAlwaysKey = QStringLiteral("machines/always");
-const QString kHalvesKey = QStringLiteral("machines/halvesActivations");
-const QString kShapeKey = QStringLiteral("machines/shape");
 constexpr int kNotesMs = 250;
 constexpr int kListMs = 100;
 // A machine reads once a second whom it is paired with.
@@ -79,10 +75,9 @@ Machines::Machines(std::shared_ptr<engine::MachineNetwork> network, EngineContro
     if (!m_network) {
         return;
     }
-    const QSettings settings;
-    m_use.always = settings.value(kAlwaysKey, false).toBool();
-    m_use.halves_activations = settings.value(kHalvesKey, false).toBool();
-    m_use.shape = shapeOf(settings.value(kShapeKey).toString());
+    m_use.always = settings::kMachinesAlways.value();
+    m_use.halves_activations = settings::kMachinesHalve.value();
+    m_use.shape = shapeOf(settings::kMachinesShape.value());
     read();
     m_there = new QObject;
     m_there->moveToThread(&m_thread);
@@ -131,7 +126,7 @@ const Machines::Machine* Machines::find(const QString& name) const {
 }
 
 void Machines::read() {
-    const QStringList used = QSettings().value(kUsedKey).toStringList();
+    const QStringList used = settings::kMachinesUsed.value();
     m_machines.clear();
     m_problem.clear();
     try {
@@ -214,11 +209,11 @@ void Machines::keep() const {
             used << machine.name;
         }
     }
-    QSettings settings;
-    settings.setValue(kUsedKey, used);
-    settings.setValue(kAlwaysKey, m_use.always);
-    settings.setValue(kHalvesKey, m_use.halves_activations);
-    settings.setValue(kShapeKey, nameOf(m_use.shape));
+    const QSettings open;
+    settings::kMachinesUsed.set(used);
+    settings::kMachinesAlways.set(m_use.always);
+    settings::kMachinesHalve.set(m_use.halves_activations);
+    settings::kMachinesShape.set(nameOf(m_use.shape));
 }
 
 void Machines::join() {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include <QCoreApplication>
-#include <QSettings>
 
 #include "engine/run/session.h"
+#include "ui/base/settings.h"
 
 namespace offstage::ui {
 
@@ -16,9 +16,9 @@ struct SamplingText {
 };
 
 template <typename T>
-T bounded(const QVariant& stored, T fallback, T low, T high) {
+T bounded(const Setting<T>& setting, T fallback, T low, T high) {
     bool ok = false;
-    const double value = stored.toDouble(&ok);
+    const double value = setting.raw().toDouble(&ok);
     return ok && value >= static_cast<double>(low) && value <= static_cast<double>(high) ? static_cast<T>(value)
                                                                                          : fallback;
 }
@@ -64,41 +64,34 @@ QList<SamplingPreset> samplingPresets() {
     };
 }
 
-Sampling readSampling(QSettings& settings) {
+Sampling readSampling() {
     const Sampling fallback = defaultSampling();
     Sampling s;
-    settings.beginGroup(QStringLiteral("sampling"));
-    s.sampler.temperature =
-        bounded(settings.value(QStringLiteral("temperature")), fallback.sampler.temperature, 0.0f, 2.0f);
-    s.sampler.top_k = bounded(settings.value(QStringLiteral("topK")), fallback.sampler.top_k, 0, 1000);
-    s.sampler.top_p = bounded(settings.value(QStringLiteral("topP")), fallback.sampler.top_p, 0.0f, 1.0f);
-    s.sampler.min_p = bounded(settings.value(QStringLiteral("minP")), fallback.sampler.min_p, 0.0f, 1.0f);
-    s.sampler.repeat_penalty =
-        bounded(settings.value(QStringLiteral("repeatPenalty")), fallback.sampler.repeat_penalty, 1.0f, 2.0f);
-    s.sampler.repeat_window =
-        bounded(settings.value(QStringLiteral("repeatWindow")), fallback.sampler.repeat_window, 0, 4096);
-    s.sampler.seed = settings.value(QStringLiteral("seed"), 0).toULongLong();
-    s.maxTokens = bounded(settings.value(QStringLiteral("maxTokens")), fallback.maxTokens, 0, 1'000'000);
-    s.beamWidth =
-        bounded(settings.value(QStringLiteral("beamWidth")), fallback.beamWidth, 1, engine::kLargestBeamWidth);
-    s.thinking = settings.value(QStringLiteral("thinking")).toString().left(64);
-    settings.endGroup();
+    s.sampler.temperature = bounded(settings::kTemperature, fallback.sampler.temperature, 0.0f, 2.0f);
+    s.sampler.top_k = bounded(settings::kTopK, fallback.sampler.top_k, 0, 1000);
+    s.sampler.top_p = bounded(settings::kTopP, fallback.sampler.top_p, 0.0f, 1.0f);
+    s.sampler.min_p = bounded(settings::kMinP, fallback.sampler.min_p, 0.0f, 1.0f);
+    s.sampler.repeat_penalty = bounded(settings::kRepeatPenalty, fallback.sampler.repeat_penalty, 1.0f, 2.0f);
+    s.sampler.repeat_window = bounded(settings::kRepeatWindow, fallback.sampler.repeat_window, 0, 4096);
+    s.sampler.seed = settings::kSeed.value();
+    s.maxTokens = bounded(settings::kMaxTokens, fallback.maxTokens, 0, 1'000'000);
+    s.beamWidth = bounded(settings::kBeamWidth, fallback.beamWidth, 1, engine::kLargestBeamWidth);
+    s.thinking = settings::kThinking.value().left(64);
     return s;
 }
 
-void writeSampling(QSettings& settings, const Sampling& s) {
-    settings.beginGroup(QStringLiteral("sampling"));
-    settings.setValue(QStringLiteral("temperature"), static_cast<double>(s.sampler.temperature));
-    settings.setValue(QStringLiteral("topK"), s.sampler.top_k);
-    settings.setValue(QStringLiteral("topP"), static_cast<double>(s.sampler.top_p));
-    settings.setValue(QStringLiteral("minP"), static_cast<double>(s.sampler.min_p));
-    settings.setValue(QStringLiteral("repeatPenalty"), static_cast<double>(s.sampler.repeat_penalty));
-    settings.setValue(QStringLiteral("repeatWindow"), s.sampler.repeat_window);
-    settings.setValue(QStringLiteral("seed"), static_cast<qulonglong>(s.sampler.seed));
-    settings.setValue(QStringLiteral("maxTokens"), s.maxTokens);
-    settings.setValue(QStringLiteral("beamWidth"), s.beamWidth);
-    settings.setValue(QStringLiteral("thinking"), s.thinking);
-    settings.endGroup();
+void writeSampling(const Sampling& s) {
+    const QSettings open;
+    settings::kTemperature.set(s.sampler.temperature);
+    settings::kTopK.set(s.sampler.top_k);
+    settings::kTopP.set(s.sampler.top_p);
+    settings::kMinP.set(s.sampler.min_p);
+    settings::kRepeatPenalty.set(s.sampler.repeat_penalty);
+    settings::kRepeatWindow.set(s.sampler.repeat_window);
+    settings::kSeed.set(s.sampler.seed);
+    settings::kMaxTokens.set(s.maxTokens);
+    settings::kBeamWidth.set(s.beamWidth);
+    settings::kThinking.set(s.thinking);
 }
 
 }  // namespace offstage::ui

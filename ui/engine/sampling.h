@@ -6,8 +6,6 @@
 
 #include "engine/run/sampler_settings.h"
 
-class QSettings;
-
 namespace offstage::ui {
 
 struct Sampling {
@@ -35,7 +33,7 @@ Sampling defaultSampling();
 QString thinkingText(const QString& choice);
 
 // Values out of range, e.g. from an edited file, become the default's.
-Sampling readSampling(QSettings& settings);
-void writeSampling(QSettings& settings, const Sampling& sampling);
+Sampling readSampling();
+void writeSampling(const Sampling& sampling);
 
 }  // namespace offstage::ui

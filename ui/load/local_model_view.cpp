@@ -11,13 +11,13 @@
 #include <QListView>
 #include <QPainter>
 #include <QPushButton>
-#include <QSettings>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTextLayout>
 #include <QTextOption>
 #include <QVBoxLayout>
 
+#include "ui/base/settings.h"
 #include "ui/base/theme.h"
 #include "ui/load/local_models.h"
 #include "ui/widgets/labels.h"
@@ -257,7 +257,7 @@ void LocalModelView::chooseFolder() {
     auto* dialog = new QFileDialog(this, tr("Look for models in a folder"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::Directory);
-    dialog->setDirectory(QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString());
+    dialog->setDirectory(settings::folderOf(settings::kLastFolder));
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& folder) { m_models.addFolder(folder); });
     dialog->open();
 }

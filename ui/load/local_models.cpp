@@ -5,17 +5,15 @@
 
 #include <QDir>
 #include <QLocale>
-#include <QSettings>
 
 #include "engine/error.h"
+#include "ui/base/settings.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
 
 namespace {
-
-const QString kFoldersKey = QStringLiteral("modelFolders");
 
 QString pathText(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
@@ -303,14 +301,14 @@ QString LocalModels::summary() const {
 }
 
 QStringList LocalModels::addedFolders() {
-    return QSettings().value(kFoldersKey).toStringList();
+    return settings::kModelFolders.value();
 }
 
 void LocalModels::addFolder(const QString& folder) {
     QStringList folders = addedFolders();
     if (!folders.contains(folder)) {
         folders << folder;
-        QSettings().setValue(kFoldersKey, folders);
+        settings::kModelFolders.set(folders);
         Q_EMIT foldersChanged();
     }
     search();
@@ -319,7 +317,7 @@ void LocalModels::addFolder(const QString& folder) {
 void LocalModels::removeFolder(const QString& folder) {
     QStringList folders = addedFolders();
     if (folders.removeAll(folder) > 0) {
-        QSettings().setValue(kFoldersKey, folders);
+        settings::kModelFolders.set(folders);
         Q_EMIT foldersChanged();
         search();
     }

@@ -11,11 +11,11 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScreen>
-#include <QSettings>
 #include <QSplitter>
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/kept_context.h"
 #include "ui/load/fit_view.h"
@@ -178,12 +178,12 @@ void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>&
     dialog->setNameFilters(
         {OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf *.GGUF *.bin config.json *.safetensors")),
          OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))});
-    dialog->setDirectory(QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString());
+    dialog->setDirectory(settings::folderOf(settings::kLastFolder));
     QObject::connect(dialog, &QFileDialog::fileSelected, parent, [chosen](const QString& path) {
         const QFileInfo file(path);
         const bool isOfFolder =
             file.fileName() == QStringLiteral("config.json") || file.suffix() == QStringLiteral("safetensors");
-        QSettings().setValue(QStringLiteral("lastFolder"), file.path());
+        settings::kLastFolder.set(file.path());
         chosen(isOfFolder ? file.path() : path);
     });
     dialog->open();

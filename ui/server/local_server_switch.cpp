@@ -14,6 +14,7 @@
 #include "engine/error.h"
 #include "engine/serve/local_server.h"
 #include "engine/serve/serve_messages.h"
+#include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
 
@@ -21,22 +22,17 @@ namespace offstage::ui {
 
 namespace {
 
-const QString kAddressKey = QStringLiteral("server/address");
-const QString kPortKey = QStringLiteral("server/port");
-const QString kOriginsKey = QStringLiteral("server/origins");
-const QString kStartsWithProgramKey = QStringLiteral("server/startsWithProgram");
 constexpr int kCountsMs = 500;  // interval for updating the shown numbers: clients come and go by themselves
 
 LocalServerChoices readServerChoices() {
-    const QSettings settings;
     LocalServerChoices choices;
-    choices.address = settings.value(kAddressKey, choices.address).toString();
-    choices.port = settings.value(kPortKey, choices.port).toInt();
+    choices.address = settings::kServerAddress.value();
+    choices.port = settings::kServerPort.value();
     if (choices.port < 0 || choices.port > LocalServerChoices::kLargestPort) {
         choices.port = LocalServerChoices().port;
     }
-    choices.origins = settings.value(kOriginsKey).toStringList();
-    choices.startsWithProgram = settings.value(kStartsWithProgramKey, false).toBool();
+    choices.origins = settings::kServerOrigins.value();
+    choices.startsWithProgram = settings::kServerStarts.value();
     return choices;
 }
 
@@ -92,11 +88,11 @@ void LocalServerSwitch::setChoices(const LocalServerChoices& choices) {
         return;
     }
     m_choices = choices;
-    QSettings settings;
-    settings.setValue(kAddressKey, choices.address);
-    settings.setValue(kPortKey, choices.port);
-    settings.setValue(kOriginsKey, choices.origins);
-    settings.setValue(kStartsWithProgramKey, choices.startsWithProgram);
+    const QSettings open;
+    settings::kServerAddress.set(choices.address);
+    settings::kServerPort.set(choices.port);
+    settings::kServerOrigins.set(choices.origins);
+    settings::kServerStarts.set(choices.startsWithProgram);
     Q_EMIT changed();
 }
 

@@ -5,6 +5,8 @@
 #include <QObject>
 #include <QStringList>
 
+#include "ui/base/settings.h"
+
 namespace offstage::engine {
 class LocalServer;
 }
@@ -17,9 +19,9 @@ class EngineController;
 struct LocalServerChoices {
     static constexpr int kLargestPort = 65535;
 
-    QString address = QStringLiteral("127.0.0.1");  // numeric, IPv6 without brackets, or "localhost"
-    int port = 8080;                                // 0: a free one
-    QStringList origins;                            // of web pages that may use it: "http://localhost:3000"
+    QString address = settings::kServerAddress.fallback;  // numeric, IPv6 without brackets, or "localhost"
+    int port = settings::kServerPort.fallback;            // 0: a free one
+    QStringList origins;                                  // of web pages that may use it: "http://localhost:3000"
     bool startsWithProgram = false;
 
     bool operator==(const LocalServerChoices&) const = default;

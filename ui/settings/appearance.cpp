@@ -3,23 +3,15 @@
 #include <algorithm>
 
 #include <QApplication>
-#include <QSettings>
+
+#include "ui/base/settings.h"
 
 namespace offstage::ui {
 
-namespace {
-
-const QString kThemeKey = QStringLiteral("theme");
-const QString kTextSizeKey = QStringLiteral("textSize");
-const QString kLanguageKey = QStringLiteral("language");
-
-}  // namespace
-
 Appearance::Appearance(std::optional<Theme> theme, QObject* parent) : QObject(parent) {
-    const QSettings settings;
-    m_theme = theme.value_or(themeFromName(settings.value(kThemeKey).toString()));
-    m_textSize = std::clamp(settings.value(kTextSizeKey, 0).toInt(), kTextSmallest, kTextLargest);
-    m_language = settings.value(kLanguageKey).toString();
+    m_theme = theme.value_or(themeFromName(settings::kTheme.value()));
+    m_textSize = std::clamp(settings::kTextSize.value(), kTextSmallest, kTextLargest);
+    m_language = settings::kLanguage.value();
 }
 
 void Appearance::apply() {
@@ -29,14 +21,14 @@ void Appearance::apply() {
 
 void Appearance::setTheme(Theme theme) {
     m_theme = theme;
-    QSettings().setValue(kThemeKey, nameOf(theme));
+    settings::kTheme.set(nameOf(theme));
     applyTheme(*qApp, m_theme);
     Q_EMIT changed();
 }
 
 void Appearance::setTextSize(int steps) {
     m_textSize = std::clamp(steps, kTextSmallest, kTextLargest);
-    QSettings().setValue(kTextSizeKey, m_textSize);
+    settings::kTextSize.set(m_textSize);
     applyTextSize(*qApp, m_textSize);
     Q_EMIT changed();
 }
@@ -46,7 +38,7 @@ void Appearance::setLanguage(const QString& code) {
         return;
     }
     m_language = code;
-    QSettings().setValue(kLanguageKey, code);
+    settings::kLanguage.set(code);
     Q_EMIT changed();
     Q_EMIT languageChanged();
 }

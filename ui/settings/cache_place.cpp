@@ -3,16 +3,15 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFile>
-#include <QSettings>
 #include <QTemporaryFile>
 
 #include "engine/plan/cache_folders.h"
+#include "ui/base/settings.h"
 
 namespace offstage::ui {
 
 namespace {
 
-const QString kCacheFolderKey = QStringLiteral("cacheFolder");
 constexpr char kCacheVariable[] = "OFFSTAGE_CACHE";
 // Set while the variable is what apply() made of the settings.
 constexpr char kCacheIsChosen[] = "offstageCacheIsChosen";
@@ -32,13 +31,13 @@ bool isChosenCache() {
 }  // namespace
 
 QString CachePlace::chosen() {
-    const QString folder = QSettings().value(kCacheFolderKey).toString();
+    const QString folder = settings::kCacheFolder.value();
     return QDir::isAbsolutePath(folder) ? folder : QString();
 }
 
 QString CachePlace::choose(const QString& folder) {
     if (folder.isEmpty()) {
-        QSettings().remove(kCacheFolderKey);
+        settings::kCacheFolder.remove();
         return {};
     }
     const QString place = QDir(folder).filePath(QStringLiteral("offstage"));
@@ -48,7 +47,7 @@ QString CachePlace::choose(const QString& folder) {
         return PlaceText::tr("Nothing can be written to %1. Choose another folder.")
             .arg(QDir::toNativeSeparators(place));
     }
-    QSettings().setValue(kCacheFolderKey, place);
+    settings::kCacheFolder.set(place);
     return {};
 }
 

@@ -3,17 +3,13 @@
 #include <algorithm>
 
 #include <QAction>
-#include <QSettings>
 
+#include "ui/base/settings.h"
 #include "ui/widgets/menu_commands.h"
 
 namespace offstage::ui {
 
 namespace {
-
-QString keyOf(const QString& id) {
-    return QStringLiteral("keys/") + id;
-}
 
 // Keys that text fields handle themselves.
 bool belongsToTextFields(const QKeySequence& keys) {
@@ -31,10 +27,9 @@ KeyBindings::KeyBindings(const QMenuBar& menus, QObject* parent) : QObject(paren
             m_commands.append({id, command.path, command.action, command.action->shortcut()});
         }
     }
-    const QSettings settings;
     QList<const Command*> chosen;
     for (const Command& command : m_commands) {
-        const QVariant kept = settings.value(keyOf(command.id));
+        const QVariant kept = settings::kShortcut[command.id].raw();
         const QKeySequence keys = QKeySequence::fromString(kept.toString(), QKeySequence::PortableText);
         if (kept.isValid() && (keys.isEmpty() || refusal(keys).isEmpty())) {
             command.action->setShortcut(keys);
@@ -91,16 +86,15 @@ QString KeyBindings::refusal(const QKeySequence& keys) {
 }
 
 void KeyBindings::give(const Command& command, const QKeySequence& keys) {
-    QSettings settings;
     if (const Command* owner = ownerOf(keys); owner != nullptr && owner != &command) {
         owner->action->setShortcut(QKeySequence());
-        settings.setValue(keyOf(owner->id), QString());
+        settings::kShortcut[owner->id].set(QString());
     }
     command.action->setShortcut(keys);
     if (keys == command.standard) {
-        settings.remove(keyOf(command.id));
+        settings::kShortcut[command.id].remove();
     } else {
-        settings.setValue(keyOf(command.id), keys.toString(QKeySequence::PortableText));
+        settings::kShortcut[command.id].set(keys.toString(QKeySequence::PortableText));
     }
 }
 
@@ -120,8 +114,7 @@ void KeyBindings::reset(const QString& id) {
 }
 
 void KeyBindings::resetAll() {
-    QSettings settings;
-    settings.remove(QStringLiteral("keys"));
+    settings::kShortcut.removeAll();
     for (const Command& command : m_commands) {
         command.action->setShortcut(command.standard);
     }

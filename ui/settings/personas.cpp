@@ -6,17 +6,15 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QSettings>
 #include <QUuid>
 
+#include "ui/base/settings.h"
 #include "ui/history/history_json.h"
 
 namespace offstage::ui {
 
 namespace {
 
-const QString kKey = QStringLiteral("personas");
-const QString kEarlierKey = QStringLiteral("presets/systemPrompts");
 const QString kPersonasFormat = QStringLiteral("offstage.personas");
 constexpr int kPersonasVersion = 1;
 constexpr qsizetype kLongestName = 60;
@@ -56,16 +54,15 @@ std::optional<Persona> personaFrom(const QJsonObject& json) {
 }  // namespace
 
 Personas::Personas(QObject* parent) : QObject(parent) {
-    QSettings settings;
-    const auto listAt = [&settings](const QString& key) {
-        return QJsonDocument::fromJson(settings.value(key).toByteArray()).array();
+    const auto listAt = [](const Setting<QByteArray>& setting) {
+        return QJsonDocument::fromJson(setting.value()).array();
     };
-    for (const QJsonValue& value : listAt(kKey)) {
+    for (const QJsonValue& value : listAt(settings::kPersonas)) {
         if (const auto persona = personaFrom(value.toObject()); persona && !persona->id.isEmpty()) {
             m_own.append(*persona);
         }
     }
-    const QJsonArray earlier = listAt(kEarlierKey);
+    const QJsonArray earlier = listAt(settings::kEarlierPersonas);
     for (const QJsonValue& value : earlier) {
         const QString name = value[QLatin1String("name")].toString().simplified().left(kLongestName);
         if (!name.isEmpty()) {
@@ -73,7 +70,7 @@ Personas::Personas(QObject* parent) : QObject(parent) {
         }
     }
     if (!earlier.isEmpty()) {
-        settings.remove(kEarlierKey);
+        settings::kEarlierPersonas.remove();
         keep();
     }
 }
@@ -146,7 +143,7 @@ void Personas::keep() {
     for (const Persona& each : m_own) {
         list.append(jsonOf(each));
     }
-    QSettings().setValue(kKey, QJsonDocument(list).toJson(QJsonDocument::Compact));
+    settings::kPersonas.set(QJsonDocument(list).toJson(QJsonDocument::Compact));
 }
 
 QByteArray Personas::toJson(const QList<Persona>& personas) {

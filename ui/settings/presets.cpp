@@ -3,29 +3,15 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QSettings>
 
+#include "ui/base/settings.h"
 #include "ui/history/history_json.h"
 
 namespace offstage::ui {
 
-namespace {
-
-const QString kSampling = QStringLiteral("presets/sampling");
-
-QJsonArray readList(QSettings& settings, const QString& key) {
-    return QJsonDocument::fromJson(settings.value(key).toByteArray()).array();
-}
-
-void writeList(QSettings& settings, const QString& key, const QJsonArray& list) {
-    settings.setValue(key, QJsonDocument(list).toJson(QJsonDocument::Compact));
-}
-
-}  // namespace
-
-QList<SamplingPreset> readOwnSamplingPresets(QSettings& settings) {
+QList<SamplingPreset> readOwnSamplingPresets() {
     QList<SamplingPreset> out;
-    for (const QJsonValue& value : readList(settings, kSampling)) {
+    for (const QJsonValue& value : QJsonDocument::fromJson(settings::kSamplingPresets.value()).array()) {
         const QString name = value[QLatin1String("name")].toString().simplified();
         if (!name.isEmpty()) {
             out.append({name, {}, samplingFrom(value[QLatin1String("sampling")].toObject())});
@@ -34,13 +20,13 @@ QList<SamplingPreset> readOwnSamplingPresets(QSettings& settings) {
     return out;
 }
 
-void writeOwnSamplingPresets(QSettings& settings, const QList<SamplingPreset>& presets) {
+void writeOwnSamplingPresets(const QList<SamplingPreset>& presets) {
     QJsonArray list;
     for (const SamplingPreset& preset : presets) {
         list.append(
             QJsonObject{{QStringLiteral("name"), preset.name}, {QStringLiteral("sampling"), toJson(preset.sampling)}});
     }
-    writeList(settings, kSampling, list);
+    settings::kSamplingPresets.set(QJsonDocument(list).toJson(QJsonDocument::Compact));
 }
 
 }  // namespace offstage::ui

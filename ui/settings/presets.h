@@ -7,12 +7,10 @@
 
 #include "ui/engine/sampling.h"
 
-class QSettings;
-
 namespace offstage::ui {
 
 // In the order they were saved. Entries that cannot be read are left out.
-QList<SamplingPreset> readOwnSamplingPresets(QSettings& settings);
-void writeOwnSamplingPresets(QSettings& settings, const QList<SamplingPreset>& presets);
+QList<SamplingPreset> readOwnSamplingPresets();
+void writeOwnSamplingPresets(const QList<SamplingPreset>& presets);
 
 }  // namespace offstage::ui

@@ -10,10 +10,10 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpressionValidator>
-#include <QSettings>
 #include <QSpinBox>
 #include <QVBoxLayout>
 
+#include "ui/base/settings.h"
 #include "ui/settings/preset_bar.h"
 
 namespace offstage::ui {
@@ -117,8 +117,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
     column->addWidget(resetButton, 0, Qt::AlignLeft);
     column->addStretch();
 
-    QSettings settings;
-    setSampling(readSampling(settings));
+    setSampling(readSampling());
     setThinkingChoices({});
 
     connect(resetButton, &QPushButton::clicked, this, &SamplingPanel::reset);
@@ -136,10 +135,9 @@ SamplingPanel::SamplingPanel(QWidget* parent)
 }
 
 void SamplingPanel::connectPresets() {
-    QSettings settings;
-    m_ownPresets = readOwnSamplingPresets(settings);
+    m_ownPresets = readOwnSamplingPresets();
     refreshPreset();
-    setSystemPrompt(settings.value(QStringLiteral("sampling/systemPrompt")).toString());
+    setSystemPrompt(settings::kSystemPrompt.value());
 
     connect(m_preset, &PresetBar::chosen, this, [this](qsizetype index) {
         const QList<SamplingPreset> presets = allPresets();
@@ -156,8 +154,7 @@ void SamplingPanel::connectPresets() {
         }
     });
     const auto keep = [this] {
-        QSettings kept;
-        writeOwnSamplingPresets(kept, m_ownPresets);
+        writeOwnSamplingPresets(m_ownPresets);
         refreshPreset();
     };
     connect(m_preset, &PresetBar::saved, this, [this, keep](const QString& name) {
@@ -203,7 +200,7 @@ void SamplingPanel::promptEdited() {
     if (m_filling) {
         return;
     }
-    QSettings().setValue(QStringLiteral("sampling/systemPrompt"), systemPrompt());
+    settings::kSystemPrompt.set(systemPrompt());
     Q_EMIT systemPromptChanged(systemPrompt());
 }
 
@@ -295,8 +292,7 @@ void SamplingPanel::edited() {
         return;
     }
     const Sampling s = sampling();
-    QSettings settings;
-    writeSampling(settings, s);
+    writeSampling(s);
     refreshPreset();
     Q_EMIT samplingChanged(s);
 }

@@ -18,6 +18,7 @@
 #include <QVBoxLayout>
 
 #include "engine/plan/cache_folders.h"
+#include "ui/base/settings.h"
 #include "ui/engine/format.h"
 #include "ui/settings/cache_place.h"
 #include "ui/settings/disk_use.h"
@@ -287,7 +288,7 @@ void StoragePage::chooseFolder(const QString& title, const std::function<void(co
     auto* dialog = new QFileDialog(this, title);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::Directory);
-    dialog->setDirectory(QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString());
+    dialog->setDirectory(settings::folderOf(settings::kLastFolder));
     connect(dialog, &QFileDialog::fileSelected, this, chosen);
     dialog->open();
 }

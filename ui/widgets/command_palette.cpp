@@ -9,10 +9,10 @@
 #include <QListWidget>
 #include <QMenuBar>
 #include <QPainter>
-#include <QSettings>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
+#include "ui/base/settings.h"
 #include "ui/widgets/panel_action.h"
 
 namespace offstage::ui {
@@ -22,7 +22,6 @@ constexpr int kWidest = 560;
 constexpr int kRows = 9;
 constexpr int kCommandMarginX = 10, kCommandMarginY = 6;
 constexpr int kShortcutRole = Qt::UserRole + 1;
-constexpr char kRecentKey[] = "palette/recent";
 
 // The command at the left, its shortcut at the right.
 class CommandDelegate : public QStyledItemDelegate {
@@ -110,7 +109,7 @@ CommandPalette::CommandPalette(QMenuBar& menus, QWidget* window)
 
 void CommandPalette::open() {
     m_focusBefore = QApplication::focusWidget();
-    m_recent = QSettings().value(QLatin1String(kRecentKey)).toStringList();
+    m_recent = settings::kRecentCommands.value();
     m_commands = menuCommands(m_menus);
     m_commands.removeIf([](const MenuCommand& command) { return !command.action->isEnabled(); });
     m_input->clear();
@@ -178,7 +177,7 @@ void CommandPalette::choose() {
     m_recent.removeAll(m_commands[m_shown[row]].path);
     m_recent.prepend(m_commands[m_shown[row]].path);
     m_recent = m_recent.first(std::min<qsizetype>(m_recent.size(), kMostRecent));
-    QSettings().setValue(QLatin1String(kRecentKey), m_recent);
+    settings::kRecentCommands.set(m_recent);
     hide();  // first: a command may move the focus
     if (auto* panel = qobject_cast<PanelAction*>(action.data())) {
         panel->triggerByKeys();

@@ -6,9 +6,9 @@
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
-#include <QSettings>
 #include <QToolButton>
 
+#include "ui/base/settings.h"
 #include "ui/base/theme.h"
 #include "ui/widgets/labels.h"
 
@@ -16,11 +16,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr char kSetups[] = "conversationSetups";
-constexpr char kOrder[] = "conversationSetups/order";  // ids, the latest last
-
-QString keyOf(ConversationId id) {
-    return QStringLiteral("%1/%2").arg(QLatin1String(kSetups)).arg(id);
+Setting<QVariantMap> settingOf(ConversationId id) {
+    return settings::kConversationSetup[QString::number(id)];
 }
 
 }  // namespace
@@ -49,19 +46,19 @@ void ConversationSetups::keep(ConversationId id, const ConversationSetup& setup)
         map.insert(QStringLiteral("experts"),
                    QString::fromStdString(std::string(engine::format_row(*setup.budget.experts).option)));
     }
-    QSettings settings;
-    QStringList order = settings.value(QLatin1String(kOrder)).toStringList();
+    const QSettings open;
+    QStringList order = settings::kConversationSetupOrder.value();
     order.removeAll(QString::number(id));
     order.append(QString::number(id));
     while (order.size() > kMostKept) {
-        settings.remove(keyOf(order.takeFirst().toULongLong()));
+        settings::kConversationSetup[order.takeFirst()].remove();
     }
-    settings.setValue(QLatin1String(kOrder), order);
-    settings.setValue(keyOf(id), map);
+    settings::kConversationSetupOrder.set(order);
+    settingOf(id).set(map);
 }
 
 std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
-    const QVariantMap map = QSettings().value(keyOf(id)).toMap();
+    const QVariantMap map = settingOf(id).value();
     if (map.isEmpty()) {
         return std::nullopt;
     }

@@ -18,7 +18,6 @@
 #include <QPlainTextEdit>
 #include <QRegularExpression>
 #include <QScreen>
-#include <QSettings>
 #include <QStatusBar>
 #include <QStyle>
 #include <QTimer>
@@ -26,6 +25,7 @@
 #include <QVBoxLayout>
 
 #include "ui/base/icons.h"
+#include "ui/base/settings.h"
 #include "ui/chat/attachment_file.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/context_counter.h"
@@ -53,11 +53,7 @@
 
 namespace offstage::ui {
 
-namespace {
-
-const QString kOpening = QStringLiteral("model/opening");
-
-}  // namespace
+namespace {}  // namespace
 
 MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* parent)
     : QMainWindow(parent),
@@ -105,7 +101,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         if (m_openedModel != m_options.demoModel) {
             m_recent.add(m_openedModel);
         }
-        QSettings().setValue(QStringLiteral("model/last"), m_openedModel);
+        settings::kLastModel.set(m_openedModel);
         refreshState();
     });
     connect(&m_recent, &RecentModels::changed, this, &MainWindow::refreshRecent);
@@ -119,12 +115,11 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     connectTokenChoices();
     offerModels();
 
-    QSettings settings;
     m_appearance.apply();
     refreshIcons();
     resize(1280, 800);
-    restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
-    m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray(), kLayoutVersion);
+    restoreGeometry(settings::kWindowGeometry.value());
+    m_hasLayout = restoreState(settings::kWindowState.value(), kLayoutVersion);
     m_columns->fit(width());
     refreshRoom();
     refreshRecent();
@@ -157,19 +152,18 @@ void MainWindow::connectTokenChoices() {
     m_choicesView = new TokenChoicesView(m_choices, m_page->view());
     connect(&m_chat, &ChatController::answerExtended, &m_choices, &TokenChoices::add);
     connect(m_choicesView, &TokenChoicesView::rivalChosen, this, &MainWindow::goOnWith);
-    const QSettings settings;
-    const std::pair<QAction*, QString> switches[] = {
-        {m_actions.tokenProbabilities, QStringLiteral("view/tokenProbabilities")},
-        {m_actions.surprise, QStringLiteral("view/surprise")}};
+    const std::pair<QAction*, const Setting<bool>*> switches[] = {
+        {m_actions.tokenProbabilities, &settings::kShowsProbabilities},
+        {m_actions.surprise, &settings::kShowsSurprise}};
     const auto apply = [this] {
         m_choicesView->setShowsProbabilities(m_actions.tokenProbabilities->isChecked());
         m_choicesView->setShowsSurprise(m_actions.surprise->isChecked());
         m_chat.setWantsChoices(m_actions.tokenProbabilities->isChecked() || m_actions.surprise->isChecked());
     };
-    for (const auto& [action, key] : switches) {
-        action->setChecked(settings.value(key, false).toBool());
-        connect(action, &QAction::toggled, this, [apply, key = key](bool on) {
-            QSettings().setValue(key, on);
+    for (const auto& [action, setting] : switches) {
+        action->setChecked(setting->value());
+        connect(action, &QAction::toggled, this, [apply, setting = setting](bool on) {
+            setting->set(on);
             apply();
         });
     }
@@ -399,18 +393,17 @@ void MainWindow::refreshOpening() {
         return;
     }
     m_notedOpening = opening;
-    QSettings().setValue(kOpening, opening);
+    settings::kOpeningModel.set(opening);
 }
 
 QString MainWindow::modelToBeginWith() const {
-    const QSettings settings;
-    const QString last = settings.value(QStringLiteral("model/last")).toString();
-    const bool endedTheProgram = !last.isEmpty() && settings.value(kOpening).toString() == last;
+    const QString last = settings::kLastModel.value();
+    const bool endedTheProgram = !last.isEmpty() && settings::kOpeningModel.value() == last;
     return last.isEmpty() || endedTheProgram || RecentModels::isMissing(last) ? m_options.demoModel : last;
 }
 
 void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure) {
-    QSettings().remove(kOpening);
+    settings::kOpeningModel.remove();
     if (failure.kind == engine::ErrorKind::kOutOfMemory || failure.kind == engine::ErrorKind::kInvalidInput) {
         KeptBudget::forget(model, m_device);  // it fitted once
     }

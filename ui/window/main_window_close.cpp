@@ -10,6 +10,7 @@
 #include <QTimer>
 
 #include "ui/base/save_file.h"
+#include "ui/base/settings.h"
 #include "ui/history/conversation_files.h"
 #include "ui/server/local_server_switch.h"
 #include "ui/window/main_window.h"
@@ -98,13 +99,13 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         askAboutUnsaved();
         return;
     }
-    QSettings settings;
-    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    QSettings kept;
+    settings::kWindowGeometry.set(saveGeometry());
     m_columns->bringBack();
-    settings.setValue(QStringLiteral("window/state"), saveState(kLayoutVersion));
-    settings.sync();
-    if (settings.status() == QSettings::AccessError) {
-        qWarning("offstage: the settings cannot be saved as %s", qPrintable(settings.fileName()));
+    settings::kWindowState.set(saveState(kLayoutVersion));
+    kept.sync();
+    if (kept.status() == QSettings::AccessError) {
+        qWarning("offstage: the settings cannot be saved as %s", qPrintable(kept.fileName()));
     }
     // Hidden at once; the engine obeys the stop within a layer's time.
     hide();
@@ -137,9 +138,8 @@ void MainWindow::endSession() {
 
 void MainWindow::chooseFileForUnsaved() {
     openSaveDialog(this, tr("Save the conversations that are not saved"), {tr("Conversations (*.json)")},
-                   QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString(), {},
-                   [this](const QString& file) {
-                       QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
+                   settings::folderOf(settings::kLastExportFolder), {}, [this](const QString& file) {
+                       settings::kLastExportFolder.set(QFileInfo(file).path());
                        saveUnsavedTo(file);
                    });
 }

@@ -2,11 +2,11 @@
 #include <QActionGroup>
 #include <QLabel>
 #include <QMenu>
-#include <QSettings>
 #include <QStatusBar>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
@@ -28,14 +28,10 @@
 namespace offstage::ui {
 namespace {
 
-const QString kDeviceKey = QStringLiteral("device");
-const QString kVramKey = QStringLiteral("vram");
-
-// Stores it for the next start.
+// For the next start.
 void keepDevice(const QString& device, quint64 vramBytes) {
-    QSettings settings;
-    settings.setValue(kDeviceKey, device);
-    settings.setValue(kVramKey, vramBytes);
+    settings::kDevice.set(device);
+    settings::kDeviceVram.set(vramBytes);
 }
 
 }  // namespace
@@ -169,16 +165,15 @@ void MainWindow::tryEmulatedGpu() {
 }
 
 void MainWindow::createHardwareMenu() {
-    QSettings settings;
     m_device = m_options.device;
     m_vramBytes = m_options.vramBytes;
     if (m_device.isEmpty()) {
-        m_device = settings.value(kDeviceKey, QStringLiteral("cpu")).toString();
-        m_vramBytes = m_device == QStringLiteral("cpu") ? 0 : settings.value(kVramKey).toULongLong();
+        m_device = settings::kDevice.value();
+        m_vramBytes = m_device == QStringLiteral("cpu") ? 0 : settings::kDeviceVram.value();
     }
     connect(&m_devices, &DeviceChoices::changed, this, [this] {
         // The first start on a machine with a GPU uses the GPU without a question.
-        if (m_options.device.isEmpty() && !QSettings().contains(kDeviceKey) && m_devices.hasGpu()) {
+        if (m_options.device.isEmpty() && !settings::kDevice.kept() && m_devices.hasGpu()) {
             useDevice(QStringLiteral("cuda:0"));
         }
         refreshHardwareMenu();

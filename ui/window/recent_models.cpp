@@ -1,20 +1,13 @@
 #include "ui/window/recent_models.h"
 
 #include <QFileInfo>
-#include <QSettings>
+
+#include "ui/base/settings.h"
 
 namespace offstage::ui {
 
-namespace {
-
-QString key() {
-    return QStringLiteral("recentModels");
-}
-
-}  // namespace
-
 RecentModels::RecentModels(QObject* parent) : QObject(parent) {
-    m_models = QSettings().value(key()).toStringList().mid(0, kMost);
+    m_models = settings::kRecentModels.value().mid(0, kMost);
 }
 
 bool RecentModels::isMissing(const QString& model) {
@@ -34,7 +27,7 @@ void RecentModels::clear() {
 }
 
 void RecentModels::save() {
-    QSettings().setValue(key(), m_models);
+    settings::kRecentModels.set(m_models);
     Q_EMIT changed();
 }
 

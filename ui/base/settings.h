@@ -1,0 +1,131 @@
+#pragma once
+// All keys of the settings' file, with their types and defaults. tests/house/tst_names
+// fails if another file has a key. The meaning and range of a value are with its user.
+
+#include <optional>
+#include <type_traits>
+
+#include <QByteArray>
+#include <QDir>
+#include <QSettings>
+#include <QString>
+#include <QStringList>
+#include <QVariantMap>
+
+namespace offstage::ui {
+
+// One setting. Each function opens the settings; for several calls in a row, a QSettings
+// that stays open meanwhile saves writes of the file.
+template <typename T>
+struct Setting {
+    QString key;
+    T fallback = {};
+
+    QVariant raw() const { return QSettings().value(key); }  // invalid: nothing is kept
+    // Nothing if none is stored, or if it cannot be read as a T.
+    std::optional<T> kept() const {
+        const QVariant value = raw();
+        return value.canConvert<T>() ? std::optional<T>(value.value<T>()) : std::nullopt;
+    }
+    T value() const { return kept().value_or(fallback); }
+    void set(const T& value) const {
+        if constexpr (std::is_same_v<T, float>) {
+            QSettings().setValue(key, static_cast<double>(value));
+        } else {
+            QSettings().setValue(key, QVariant::fromValue(value));
+        }
+    }
+    void remove() const { QSettings().remove(key); }
+};
+
+// A setting of each of several things: "keys/palette".
+template <typename T>
+struct SettingOf {
+    const char* group;
+    const char* name = nullptr;  // within a thing's own group: "budgets/ID/vram"
+
+    Setting<T> operator[](const QString& id) const {
+        const QString key = QLatin1String(group) + u'/' + id;
+        return {name == nullptr ? key : key + u'/' + QLatin1String(name)};
+    }
+    void removeAll() const { QSettings().remove(QLatin1String(group)); }
+};
+
+namespace settings {
+
+// --- the window
+inline const Setting<QString> kTheme{QStringLiteral("theme")};  // a name of Theme
+inline const Setting<int> kTextSize{QStringLiteral("textSize")};
+inline const Setting<QString> kLanguage{QStringLiteral("language")};  // empty: the system's
+inline const Setting<QByteArray> kWindowGeometry{QStringLiteral("window/geometry")};
+inline const Setting<QByteArray> kWindowState{QStringLiteral("window/state")};
+inline const Setting<bool> kShowsProbabilities{QStringLiteral("view/tokenProbabilities")};
+inline const Setting<bool> kShowsSurprise{QStringLiteral("view/surprise")};
+inline const Setting<QStringList> kRecentCommands{QStringLiteral("palette/recent")};
+inline constexpr SettingOf<QString> kShortcut{"keys"};  // of a command; empty: none
+
+// --- folders of file dialogs, which folderOf() reads
+inline const Setting<QString> kLastFolder{QStringLiteral("lastFolder")};  // of models
+inline const Setting<QString> kLastExportFolder{QStringLiteral("lastExportFolder")};
+inline const Setting<QString> kLastAttachFolder{QStringLiteral("lastAttachFolder")};
+
+// --- models and where they run
+inline const Setting<QString> kLastModel{QStringLiteral("model/last")};
+inline const Setting<QString> kOpeningModel{QStringLiteral("model/opening")};  // while it is being loaded
+inline const Setting<QStringList> kRecentModels{QStringLiteral("recentModels")};
+inline const Setting<QStringList> kModelFolders{QStringLiteral("modelFolders")};
+inline const Setting<QString> kDevice{QStringLiteral("device"), QStringLiteral("cpu")};
+inline const Setting<quint64> kDeviceVram{QStringLiteral("vram")};         // bytes; 0: all
+inline const Setting<qint64> kKeptContext{QStringLiteral("keptContext")};  // tokens
+inline const Setting<QString> kCacheFolder{QStringLiteral("cacheFolder")};
+
+// --- budgets of a model on a device, as KeptBudget names the two
+inline constexpr SettingOf<QVariantMap> kBudget{"budgets"};  // all of the following, to remove them
+inline constexpr SettingOf<quint64> kBudgetVram{"budgets", "vram"};
+inline constexpr SettingOf<quint64> kBudgetRam{"budgets", "ram"};
+inline constexpr SettingOf<qint64> kBudgetContext{"budgets", "context"};
+inline constexpr SettingOf<QString> kBudgetKv{"budgets", "kv"};
+inline constexpr SettingOf<double> kBudgetBits{"budgets", "minMeanBits"};
+inline constexpr SettingOf<double> kBudgetLoss{"budgets", "maxLoss"};
+inline constexpr SettingOf<double> kBudgetKl{"budgets", "maxKl"};
+inline constexpr SettingOf<QString> kBudgetExperts{"budgets", "experts"};
+inline constexpr SettingOf<QString> kBudgetCache{"budgets", "cache"};
+inline constexpr SettingOf<quint64> kBudgetNeuronCache{"budgets", "neuronCache"};
+inline constexpr SettingOf<QString> kChatTemplate{"chatTemplates"};  // of a model
+
+// --- conversations
+inline constexpr SettingOf<QVariantMap> kConversationSetup{"conversationSetups"};  // of a conversation's id
+inline const Setting<QStringList> kConversationSetupOrder{QStringLiteral("conversationSetups/order")};
+inline const Setting<QString> kPersona{QStringLiteral("sampling/persona")};
+inline const Setting<QString> kSystemPrompt{QStringLiteral("sampling/systemPrompt")};
+inline const Setting<float> kTemperature{QStringLiteral("sampling/temperature")};
+inline const Setting<int> kTopK{QStringLiteral("sampling/topK")};
+inline const Setting<float> kTopP{QStringLiteral("sampling/topP")};
+inline const Setting<float> kMinP{QStringLiteral("sampling/minP")};
+inline const Setting<float> kRepeatPenalty{QStringLiteral("sampling/repeatPenalty")};
+inline const Setting<int> kRepeatWindow{QStringLiteral("sampling/repeatWindow")};
+inline const Setting<quint64> kSeed{QStringLiteral("sampling/seed")};
+inline const Setting<int> kMaxTokens{QStringLiteral("sampling/maxTokens")};
+inline const Setting<int> kBeamWidth{QStringLiteral("sampling/beamWidth")};
+inline const Setting<QString> kThinking{QStringLiteral("sampling/thinking")};
+inline const Setting<QByteArray> kSamplingPresets{QStringLiteral("presets/sampling")};  // JSON lists, as all three
+inline const Setting<QByteArray> kPersonas{QStringLiteral("personas")};
+inline const Setting<QByteArray> kEarlierPersonas{QStringLiteral("presets/systemPrompts")};  // of earlier versions
+
+// --- other machines, and other programs
+inline const Setting<QStringList> kMachinesUsed{QStringLiteral("machines/used")};
+inline const Setting<bool> kMachinesAlways{QStringLiteral("machines/always")};
+inline const Setting<bool> kMachinesHalve{QStringLiteral("machines/halvesActivations")};
+inline const Setting<QString> kMachinesShape{QStringLiteral("machines/shape")};
+inline const Setting<QString> kServerAddress{QStringLiteral("server/address"), QStringLiteral("127.0.0.1")};
+inline const Setting<int> kServerPort{QStringLiteral("server/port"), 8080};
+inline const Setting<QStringList> kServerOrigins{QStringLiteral("server/origins")};
+inline const Setting<bool> kServerStarts{QStringLiteral("server/startsWithProgram")};
+
+// The home folder where none is kept.
+inline QString folderOf(const Setting<QString>& folder) {
+    return folder.kept().value_or(QDir::homePath());
+}
+
+}  // namespace settings
+}  // namespace offstage::ui
