@@ -234,7 +234,7 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                               << "#include <grpcpp/support/callback_common.h>";
     QTest::newRow("the helper program") << "app/node/main.cpp"
                                         << "#include \"engine/nodes/node_server.h\"";
-    QTest::newRow("the command of machines") << "app/cli/command_nodes.cpp"
+    QTest::newRow("the command of machines") << "app/cli/nodes_paired.cpp"
                                              << "#include \"engine/nodes/pairing.h\"";
     QTest::newRow("the window program's machines") << "app/machine_network.cpp"
                                                    << "#include \"engine/nodes/paired_network.h\"";
