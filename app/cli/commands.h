@@ -30,5 +30,6 @@ void add_ablation(Commands& commands);
 void add_sensitivity(Commands& commands);
 void add_cluster(Commands& commands);
 void add_replay(Commands& commands);
+void add_help(Commands& commands);
 
 }  // namespace offstage::cli

@@ -15,6 +15,12 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
     return text;
 }
 
+// Signs that would mean something in Markdown, here those that help texts have, do not.
+std::string literal(std::string text) {
+    for (const std::string_view sign : {"|", "*", "<"}) text = replaced(text, sign, "\\" + std::string(sign));
+    return text;
+}
+
 // CLI11's "INT:INT in [1 - 16]" becomes "1 to 16", "TEXT:{a,b}" becomes "a, b".
 std::string value_text(const std::string& type) {
     const std::size_t colon = type.find(':');
@@ -25,18 +31,20 @@ std::string value_text(const std::string& type) {
     if (rule.starts_with('{')) return replaced(rule.substr(1, rule.find('}') - 1), ",", ", ");
     const std::string kind = type.substr(0, colon);
     if (kind == "TEXT") return "text";
-    if (kind != "INT" && kind != "UINT" && kind != "FLOAT") return replaced(type, "|", "\\|");
+    if (kind != "INT" && kind != "UINT" && kind != "FLOAT") return literal(type);
     const std::string number = kind == "FLOAT" ? "number" : "whole number";
     if (rule == "POSITIVE") return number + " above 0";
     return rule == "NONNEGATIVE" ? number + " from 0 on" : number;
 }
 
+constexpr char kTableHead[] = "\n| option | unless given | what it does |\n|---|---|---|\n";
+
 std::string cells(const OptionRow& option) {
-    const std::string value = option.value.empty() ? "" : value_text(option.value);
+    const std::string value = option.value.empty() ? "" : " " + value_text(option.value);
     const std::string fallback = option.required                ? "required"
                                  : option.default_value.empty() ? ""
                                                                 : "`" + option.default_value + "`";
-    return "| `" + option.name + "` | " + value + " | " + fallback + " | " + replaced(option.help, "|", "\\|") + " |";
+    return "| `" + option.name + "`" + value + " | " + fallback + " | " + literal(option.help) + " |\n";
 }
 
 }  // namespace
@@ -53,20 +61,25 @@ std::string options_page(const CLI::App& app) {
         }
     }
     const auto is_shared = [&](const std::string& row) { return users[row].find(' ') != std::string::npos; };
+    std::map<std::string, std::string> tables;  // by the commands that share their options
+    std::vector<std::string> groups;
+    for (const std::string& row : shared) {
+        const auto [table, is_new] = tables.try_emplace(users[row]);
+        if (is_new) groups.push_back(users[row]);
+        table->second += row;
+    }
     std::string page =
         "# Options\n\nThe tables have the options of all commands of `offstage-cli`, as the program declares them.\n"
         "`offstage-cli COMMAND --help` shows those of one command, and [Command line](command-line.md) has\n"
-        "examples.\n\n## Of several commands\n\n| option | value | unless given | what it does | commands |\n"
-        "|---|---|---|---|---|\n";
-    for (const std::string& row : shared) page += row + " " + users[row] + " |\n";
+        "examples.\n\n## Of several commands\n";
+    for (const std::string& group : groups) page += "\n**" + group + "**\n" + kTableHead + tables[group];
     for (const CommandRow& command : commands) {
-        page += "\n## " + command.name + "\n\n" + replaced(command.help, "|", "\\|") + ".\n";
+        page += "\n## " + command.name + "\n\n" + literal(command.help) + ".\n";
         std::string table;
         for (const OptionRow& option : command.options) {
-            if (const std::string row = cells(option); !is_shared(row)) table += row + "\n";
+            if (const std::string row = cells(option); !is_shared(row)) table += row;
         }
-        if (table.empty()) continue;
-        page += "\n| option | value | unless given | what it does |\n|---|---|---|---|\n" + table;
+        if (!table.empty()) page += kTableHead + table;
     }
     return page;
 }

@@ -75,6 +75,34 @@ class TestCli : public QObject {
         QCOMPARE(run({QStringLiteral("--options-page")}).out, page.readAll());
     }
 
+    void help_listsTheManual_printsItsPages_andNamesTheNearest() {
+        const Outcome list = run({QStringLiteral("help")});
+        QCOMPARE(list.status, 0);
+        QStringList pages = QDir(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/help/en"))
+                                .entryList({QStringLiteral("*.md")}, QDir::Files);
+        QVERIFY(pages.removeOne(QStringLiteral("README.md")) && pages.size() > 20);
+        for (const QString& page : pages) {
+            const QString name = page.chopped(3);
+            QVERIFY2(list.out.contains("\n  " + name.toUtf8() + " "), qPrintable(name));
+            const Outcome printed = run({QStringLiteral("help"), page.size() % 2 == 0 ? page : name});
+            QCOMPARE(printed.status, 0);
+            QVERIFY2(printed.out.startsWith("# ") && printed.out.size() > 150, printed.out.constData());
+            QVERIFY2(!printed.out.contains("](") && !printed.out.contains("<!--"), qPrintable(name));
+        }
+        QVERIFY(run({QStringLiteral("help"), QStringLiteral("budget")}).out.contains("Neurons left out [neurons]"));
+        const Outcome near = run({QStringLiteral("help"), QStringLiteral("modles")});
+        QCOMPARE(near.status, 2);
+        QCOMPARE(near.out, QByteArray());
+        QCOMPARE(near.err, QByteArray("offstage-cli: \"modles\" is no subject of the manual; is models meant?\n"));
+        QCOMPARE(run({QStringLiteral("help"), QStringLiteral("xyzzy")}).err,
+                 QByteArray("offstage-cli: \"xyzzy\" is no subject of the manual; offstage-cli help lists them\n"));
+        qputenv("OFFSTAGE_RESOURCES", "/nowhere");
+        const Outcome missing = run({QStringLiteral("help")});
+        qunsetenv("OFFSTAGE_RESOURCES");
+        QCOMPARE(missing.status, 1);
+        QVERIFY2(missing.err.contains("/nowhere/help/en/README.md"), missing.err.constData());
+    }
+
     void unknownCommand_isNamed_withThoseNearIt_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<QByteArray>("says");
