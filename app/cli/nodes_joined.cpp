@@ -126,7 +126,8 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
     std::vector<engine::NodeAddress> addresses = addresses_of(options);
     engine::NodeMesh mesh(addresses);
     std::vector<std::shared_ptr<engine::NodeClient>> clients;
-    const auto lists = engine::share_out_experts(addresses.size(), grid, report.plan, formats, report.popularity);
+    const auto lists =
+        engine::share_out_experts(addresses.size(), grid, report.plan, formats, report.inputs.popularity);
     std::vector<PlannedNode> nodes;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         nodes.push_back({std::make_shared<engine::NodeClient>(std::move(addresses[i]), hello, grid,
@@ -147,8 +148,8 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
             std::cerr << "note: " << note.english() << std::endl;
         }
         const std::uint64_t room = client.welcome().ram_bytes;
-        const std::uint64_t beside =
-            engine::room_beside_steps(room, report.demand.dense_bytes, report.demand.kv_bytes(report.plan.context));
+        const std::uint64_t beside = engine::room_beside_steps(room, report.inputs.demand.dense_bytes,
+                                                               report.inputs.demand.kv_bytes(report.plan.context));
         nodes[i].as_helper = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, room));
         nodes[i].as_peer = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, beside));
     }
@@ -231,13 +232,14 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
     if (options.nodes.empty()) return;
     const engine::ExpertGrid& grid = report.shape.spec.experts;
     const engine::JoinSettings settings = settings_of(options);
-    engine::ForecastDesktop here{grid, report.popularity, report.cost, report.plan.places, report.plan.formats};
+    engine::ForecastDesktop here{grid, report.inputs.popularity, report.inputs.cost, report.plan.places,
+                                 report.plan.formats};
     for (std::size_t i = here.formats.size(); i < here.places.size(); ++i) {
-        here.formats.push_back(grid.stored(report.cost.master(), static_cast<std::int64_t>(i) / grid.n_experts));
+        here.formats.push_back(grid.stored(report.inputs.cost.master(), static_cast<std::int64_t>(i) / grid.n_experts));
     }
     here.staging_slots = report.plan.staging_slots;
-    here.policy = report.dispatch.decode;
-    here.dense_bytes = static_cast<double>(report.demand.dense_read_bytes);
+    here.policy = report.inputs.decode;
+    here.dense_bytes = static_cast<double>(report.inputs.demand.dense_read_bytes);
     here.head_share = engine::head_share_of(report.shape.spec);
     here.on_processor = report.device.kind == engine::DeviceKind::kCpu;
     here.activations = settings.activations;

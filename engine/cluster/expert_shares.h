@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/cluster/node_protocol.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/popularity.h"
 
 namespace offstage::engine {

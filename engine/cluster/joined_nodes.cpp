@@ -8,10 +8,8 @@
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
-#include "engine/plan/format_costs.h"
-#include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
-#include "engine/run/model_costs.h"
+#include "engine/run/measurements.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -338,48 +336,22 @@ void JoinedNodes::announce(std::size_t i) {
 // other machines there is.
 void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
     CostModel& cost = model_.cost();
-    const LoadRequest& request = model_.request();
-    const CalibrationCache cache(calibration_directory(request.cache_directory));
+    Measurements measurements = model_.measurements();
     if (cost.table().cpu_expert.empty()) {
-        FormatCalibration wanted;
-        wanted.grid = model_.spec().experts;
-        wanted.checks = request.checks_costs;
-        wanted.largest = kMeasuredTokens;
-        wanted.budget_s = kMeasuringSeconds;
-        const kernels::WeightType master = model_.basis().master;
-        const auto measure = [&](kernels::WeightType format) {
-            wanted.format = format;
-            wanted.pack = [layout = wanted.grid.layout(format)](std::int64_t, std::byte* block) {
-                fill_random_expert(layout, block);
-            };
-            return format_costs(model_.device(), model_.host(), wanted, cache, {}, stop).table;
-        };
-        CostTable table = measure(master);
-        if (forecasts) {
-            table.dense = dense_costs({model_.spec(), master, request.quant.dense, request.kv}, model_.device(),
-                                      model_.host(), cache, stop, false, request.checks_costs);
-        }
-        CostModel measured(std::move(table));
-        measured.set_master(master);
-        for (const FormatDemand& row : model_.demand().formats) {
-            measured.set_expert_bytes(row.format, model_.source().expert_bytes(row.format));
-        }
         std::vector<kernels::WeightType> formats = model_.experts().formats();
         std::sort(formats.begin(), formats.end());
         formats.erase(std::unique(formats.begin(), formats.end()), formats.end());
-        for (const kernels::WeightType format : formats) {
-            if (format != master) measured.set_table(format, measure(format));
+        CostModel measured = measurements.costs(
+            {model_.device(), model_.host(), {}, stop}, formats,
+            {.largest = kMeasuredTokens, .budget_s = kMeasuringSeconds, .reserved = true, .dense = forecasts});
+        for (const FormatDemand& row : model_.demand().formats) {
+            measured.set_expert_bytes(row.format, model_.source().expert_bytes(row.format));
         }
         cost = std::move(measured);
     }
-    const CostedModel costed{request,
-                             model_.spec(),
-                             model_.basis().master,
-                             {},
-                             expert_reads(request, model_.spec().experts, model_.basis().master, model_.memory())};
-    if (lacks_disk_cost(costed, model_.device().info(), cost, model_.plan())) {
-        cost.set_disk(disk_read(costed, model_.directory(), model_.source().master(), model_.host(), cache, stop),
-                      disk_reads_beside(costed, model_.device().info()));
+    if (lacks_disk_cost(model_.request(), model_.device().info(), cost, model_.plan())) {
+        cost.set_disk(measurements.disk(model_.source().master(), model_.host(), stop),
+                      disk_reads_beside(measurements.reads(), model_.device().info()));
     }
 }
 
@@ -394,7 +366,7 @@ void JoinedNodes::measure_pauses(const std::stop_token& stop) {
     const std::vector<NodeExpert> experts = (*node)->experts_to_probe();
     if (experts.empty()) return;
     const LoadRequest& request = model_.request();
-    const DenseProbeModel layers{model_.spec(), model_.basis().master, request.quant.dense, request.kv};
+    const DenseProbeModel layers{model_.spec(), model_.plan_inputs().master, request.quant.dense, request.kv};
     const LinkCosts& link = (*node)->costs();
     const LinkCosts::Measured measured = link.measured();
     std::size_t n_sent = 0, n_lost = 0;

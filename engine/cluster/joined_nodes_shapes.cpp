@@ -7,7 +7,6 @@
 #include "engine/cluster/joined_nodes.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
-#include "engine/plan/format_costs.h"
 
 namespace offstage::engine {
 

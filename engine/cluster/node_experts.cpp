@@ -114,7 +114,7 @@ NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Messag
                 // wait for no turn.
                 kernels::ThreadPool pool(host_.pool().n_threads());
                 CpuOperations operations(pool, host_.form());
-                return measure_paused_layers({host_.spec(), host_.basis().master}, operations, pause, stop);
+                return measure_paused_layers({host_.spec(), host_.plan_inputs().master}, operations, pause, stop);
             },
             settings_.note);
     }

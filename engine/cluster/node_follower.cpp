@@ -31,11 +31,11 @@ std::unique_ptr<ModelRuntime> open_runtime(ExpertHost& host, const NodeFollow& f
     WeightSource& master = host.source().master();
     LoadPlanner planner(
         request,
-        LoadInputs{host.spec(), host.basis().master, master.dense_bytes(), host.device().info(),
+        LoadInputs{host.spec(), host.plan_inputs().master, master.dense_bytes(), host.device().info(),
                    [&](const Backend::StepShape& shape) { return host.device().scratch_bytes(shape); }, host.memory(),
                    host.device().memory().usage().budget_bytes, host.ram().usage().budget_bytes});
-    host.basis().demand = planner.demand();
-    Plan plan = planner.plan(host.popularity());
+    host.plan_inputs().demand = planner.demand();
+    Plan plan = planner.plan(host.plan_inputs());
     plan.max_step = follow.max_step;
     DenseWeights dense = master.load_dense(host.ram());
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, host.ram(), host.pool());
@@ -45,7 +45,7 @@ std::unique_ptr<ModelRuntime> open_runtime(ExpertHost& host, const NodeFollow& f
     const ExpertGrid& grid = host.spec().experts;
     std::uint64_t largest = 0;
     for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
-        largest = std::max(largest, grid.expert_bytes(grid.stored(host.basis().master, layer)));
+        largest = std::max(largest, grid.expert_bytes(grid.stored(host.plan_inputs().master, layer)));
     }
     host.experts().disk_slots().resize(grid.n_active, largest, false);
     return std::make_unique<ModelRuntime>(host, std::move(weights), read_bytes, std::move(plan));

@@ -6,9 +6,9 @@
 #include "engine/cluster/cluster_forecast.h"
 #include "engine/cluster/cluster_messages.h"
 #include "engine/error.h"
-#include "engine/plan/format_costs.h"
 #include "engine/plan/measured_forecast.h"
 #include "engine/run/dense_probe.h"
+#include "engine/run/measurements.h"
 
 namespace offstage::engine {
 namespace {
@@ -57,20 +57,20 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     row.total = grid.n_layers * grid.n_experts;
 
     CostTable table = costs_of(profile, type_, grid);
-    if (!profile.host) table.cpu_expert = base_.costs.cpu_expert;
+    if (!profile.host) table.cpu_expert = base_.inputs.cost.table().cpu_expert;
     table.dense = account_dense({base_.shape.spec, type_, request_.quant.dense, request_.kv}, profile);
     CostModel cost(table);
     cost.set_master(type_);
 
-    Budget budget = base_.budget;
+    Budget budget = base_.plan.budget;
     budget.vram_bytes = row.vram_bytes;
-    const DispatchSettings& dispatch = base_.dispatch;
     try {
-        const ClusterPlan plan = make_cluster_plan(base_.demand, budget, base_.popularity,
-                                                   placement_for(dispatch.decode), cluster.n_machines);
+        const ClusterPlan plan = make_cluster_plan(base_.inputs.demand, budget, base_.inputs.popularity,
+                                                   placement_for(base_.inputs.decode), cluster.n_machines);
         const double exchange_bytes = static_cast<double>(grid.n_active * grid.hidden_dim) * sizeof(float);
-        ClusterForecast told = forecast_cluster(plan, base_.demand, base_.popularity, cost, cluster.network,
-                                                exchange_bytes, dispatch.prefill, dispatch.decode, kPromptTokens);
+        ClusterForecast told =
+            forecast_cluster(plan, base_.inputs.demand, base_.inputs.popularity, cost, cluster.network, exchange_bytes,
+                             base_.inputs.prefill, base_.inputs.decode, kPromptTokens);
         add_overhead(told.whole, overhead_us_);
         row.resident = plan.n_resident();
         row.tokens_per_s = told.whole.decode_tokens_per_s;
@@ -90,7 +90,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
 }
 
 std::uint64_t WhatIf::enough_vram_bytes(std::int64_t n_machines) const {
-    const ModelDemand& demand = base_.demand;
+    const ModelDemand& demand = base_.inputs.demand;
     const std::int64_t context = base_.plan.context;
     const std::int64_t n = std::max<std::int64_t>(1, n_machines);
     const std::int64_t n_experts = (demand.n_experts + n - 1) / n;  // of a layer, on one machine
@@ -103,7 +103,7 @@ std::uint64_t WhatIf::enough_vram_bytes(std::int64_t n_machines) const {
 std::vector<WhatIfRow> WhatIf::curve(const HardwareProfile& profile, int n, const Cluster& cluster,
                                      const std::stop_token& stop) const {
     const std::uint64_t most = enough_vram_bytes(cluster.n_machines);
-    const std::uint64_t least = base_.demand.dense_bytes;
+    const std::uint64_t least = base_.inputs.demand.dense_bytes;
     std::vector<WhatIfRow> rows;
     for (int i = 0; i < n && !stop.stop_requested(); ++i) {
         const double share = n > 1 ? static_cast<double>(i) / (n - 1) : 1;

@@ -18,7 +18,7 @@
 #include "engine/plan/repeated_time.h"
 #include "engine/print.h"
 #include "engine/run/load_planner.h"
-#include "engine/run/model_costs.h"
+#include "engine/run/measurements.h"
 #include "engine/statistics.h"
 #include "kernels/byte_experts.h"
 #include "kernels/machine_limits.h"
@@ -207,7 +207,7 @@ class Bench {
         if (forecast.decode_tokens_per_s <= 0 || model_.request().dry) return {};
         const double forecast_us = 1e6 / forecast.decode_tokens_per_s;
         if (!is_unlike(measured, forecast_us)) return {};
-        if (!doubt_costs(model_)) return {};
+        if (!model_.measurements().doubt(model_.device(), model_.host(), model_.plan())) return {};
         return run_unlike_forecast(measured.typical_us(), forecast_us);
     }
 

@@ -16,10 +16,10 @@ std::int64_t count(const Plan& plan, Place place) {
 }
 
 std::vector<std::int64_t> resident_per_layer(const PlanReport& report) {
-    std::vector<std::int64_t> resident(static_cast<std::size_t>(report.demand.n_layers), 0);
-    for (std::int64_t layer = 0; layer < report.demand.n_layers; ++layer) {
-        for (std::int64_t expert = 0; expert < report.demand.n_experts; ++expert) {
-            if (report.plan.place(layer, report.demand.n_experts, expert) == Place::kDevice) {
+    std::vector<std::int64_t> resident(static_cast<std::size_t>(report.inputs.demand.n_layers), 0);
+    for (std::int64_t layer = 0; layer < report.inputs.demand.n_layers; ++layer) {
+        for (std::int64_t expert = 0; expert < report.inputs.demand.n_experts; ++expert) {
+            if (report.plan.place(layer, report.inputs.demand.n_experts, expert) == Place::kDevice) {
                 ++resident[static_cast<std::size_t>(layer)];
             }
         }
@@ -119,6 +119,11 @@ double gbps(const CostTable& table) {
     return table.weight_copy_us > 0 ? static_cast<double>(table.expert_bytes) / (table.weight_copy_us * 1e3) : 0;
 }
 
+bool copies_sparse(const PlanReport& report) {
+    const CostModel& cost = report.inputs.cost;
+    return cost.copies_sparse(-1, 1, cost.master());
+}
+
 std::string device_line(const PlanReport& report) {
     if (!report.device.emulated) return report.device.name;
     return report.device.name + ": accounted time, not a measurement";
@@ -133,16 +138,16 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"device", r.device.id},
             {"device_name", r.device.name},
             {"emulated", r.device.emulated},
-            {"policy", {{"prefill", name_of(r.dispatch.prefill)}, {"decode", name_of(r.dispatch.decode)}}},
+            {"policy", {{"prefill", name_of(r.inputs.prefill)}, {"decode", name_of(r.inputs.decode)}}},
             {"context", plan.context},
-            {"vram_budget_bytes", r.demand.shares_host_memory ? 0 : r.budget.vram_bytes},
+            {"vram_budget_bytes", r.inputs.demand.shares_host_memory ? 0 : plan.budget.vram_bytes},
             {"vram_bytes", plan.vram_bytes()},
             {"dense_bytes", plan.dense_bytes},
             {"kv_bytes", plan.kv_bytes},
             {"expert_bytes", plan.expert_bytes},
             {"staging_bytes", plan.staging_bytes},
             {"workspace_bytes", plan.workspace_bytes},
-            {"ram_budget_bytes", r.budget.ram_bytes},
+            {"ram_budget_bytes", plan.budget.ram_bytes},
             {"ram_bytes", plan.ram_bytes},
             {"ram_available_bytes", r.memory.available_bytes},
             {"ram_limit", r.memory.limit},
@@ -150,32 +155,32 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"max_step", plan.max_step},
             {"staging_slots", plan.staging_slots},
             {"host_staging_slots", plan.host_staging_slots},
-            {"bytes_per_expert", r.demand.expert_bytes},
+            {"bytes_per_expert", r.inputs.demand.expert_bytes},
             {"resident_experts", plan.n_resident()},
             {"ram_experts", count(plan, Place::kRam)},
             {"disk_experts", count(plan, Place::kDisk)},
-            {"total_experts", r.demand.n_layers * r.demand.n_experts},
+            {"total_experts", r.inputs.demand.n_layers * r.inputs.demand.n_experts},
             {"resident_per_layer", resident_per_layer(r)},
             {"expected_hit_rate", plan.expected_hit_rate},
-            {"popularity", r.popularity.n_tokens > 0 ? r.popularity.source : std::string()},
+            {"popularity", r.inputs.popularity.n_tokens > 0 ? r.inputs.popularity.source : std::string()},
             {"cost_source", r.cost_source},
-            {"costs", report_json(r.costs)},
+            {"costs", report_json(r.inputs.cost.table())},
             {"formats", formats_json(plan, r)},
             {"mean_bits", plan.mean_bits},
             {"predicted_loss", plan.predicted_loss},
-            {"sensitivity", r.sensitivity_source},
+            {"sensitivity", r.inputs.sensitivity.source},
             {"format_kl", plan.theta ? nlohmann::ordered_json(plan.format_kl) : nlohmann::ordered_json()},
             {"neuron_kl", plan.theta ? nlohmann::ordered_json(plan.neuron_kl) : nlohmann::ordered_json()},
             {"kv_host_bytes", plan.kv_host_bytes},
             {"active_weight_bytes_per_token", r.reads.total()},
-            {"theta", r.theta},
-            {"theta_loss", r.theta_loss},
-            {"active_share", r.active_share},
-            {"active_share_is", r.theta == 0 && r.theta_loss == 0 ? "of all neurons"
-                                : r.share_is_given                ? "given"
-                                : r.share_is_measured             ? "measured"
-                                                                  : "assumed"},
-            {"copies_sparse", r.copies_sparse},
+            {"theta", r.theta.theta},
+            {"theta_loss", r.theta.loss},
+            {"active_share", r.inputs.cost.active_share(-1, 1)},
+            {"active_share_is", !r.theta.leaves_out() ? "of all neurons"
+                                : r.share_is_given    ? "given"
+                                : r.share_is_measured ? "measured"
+                                                      : "assumed"},
+            {"copies_sparse", copies_sparse(r)},
             {"forecast", forecast_json(r.forecast)},
             {"compared", compared_json(r)},
             {"note", plan.note.english()},
@@ -186,9 +191,9 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
 std::string to_text(const PlanReport& r) {
     const Plan& plan = r.plan;
     std::string text = r.shape.name + " on " + device_line(r) + "\n";
-    if (!r.demand.shares_host_memory) {
-        text += "  VRAM       " + format_bytes(plan.vram_bytes()) + " of " + format_bytes(r.budget.vram_bytes) + "\n" +
-                "    dense    " + format_bytes(plan.dense_bytes) + "\n" + "    KV cache " +
+    if (!r.inputs.demand.shares_host_memory) {
+        text += "  VRAM       " + format_bytes(plan.vram_bytes()) + " of " + format_bytes(plan.budget.vram_bytes) +
+                "\n" + "    dense    " + format_bytes(plan.dense_bytes) + "\n" + "    KV cache " +
                 format_bytes(plan.kv_bytes) + print(", %lld tokens\n", static_cast<long long>(plan.context)) +
                 "    workspace " + format_bytes(plan.workspace_bytes) +
                 print(", steps of %lld tokens\n", static_cast<long long>(plan.max_step)) + "    staging  " +
@@ -196,7 +201,7 @@ std::string to_text(const PlanReport& r) {
                 print(", %lld experts\n", static_cast<long long>(plan.staging_slots)) + "    experts  " +
                 format_bytes(plan.expert_bytes) + "\n";
     }
-    text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(r.budget.ram_bytes) + "\n";
+    text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(plan.budget.ram_bytes) + "\n";
     if (!r.memory.limit.empty()) text += "  free RAM   " + free_memory_text(r.memory).english() + "\n";
     text += print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each at most\n",
                   static_cast<long long>(plan.n_resident()), static_cast<long long>(r.plan.places.size()),
@@ -207,30 +212,31 @@ std::string to_text(const PlanReport& r) {
                       static_cast<long long>(f.device), static_cast<long long>(f.ram), static_cast<long long>(f.disk));
     }
     text += print("  quality    %.2f bits per weight, predicted loss %.5f (%s)\n", plan.mean_bits, plan.predicted_loss,
-                  r.sensitivity_source.c_str());
+                  r.inputs.sensitivity.source.c_str());
     if (plan.theta) {
         text += print("             %.3g nats per token counted for the formats, %.3g for the neurons\n",
                       plan.format_kl, plan.neuron_kl);
     }
     text += "  per layer ";
     for (const std::int64_t n : resident_per_layer(r)) text += print(" %lld", static_cast<long long>(n));
-    text += print("\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,
-                  r.popularity.n_tokens > 0 ? r.popularity.source.c_str() : "no profile: all experts count alike");
+    text += print(
+        "\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,
+        r.inputs.popularity.n_tokens > 0 ? r.inputs.popularity.source.c_str() : "no profile: all experts count alike");
     text += print("  forecast   decode %.2f tokens/s (%s), %s read and %s copied per token\n",
-                  r.forecast.decode_tokens_per_s, std::string(name_of(r.dispatch.decode)).c_str(),
+                  r.forecast.decode_tokens_per_s, std::string(name_of(r.inputs.decode)).c_str(),
                   format_bytes(r.reads.total()).c_str(),
                   format_bytes(static_cast<std::uint64_t>(r.forecast.bytes_per_token)).c_str());
     text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
-                  r.forecast.prefill_tokens_per_s, std::string(name_of(r.dispatch.prefill)).c_str(),
+                  r.forecast.prefill_tokens_per_s, std::string(name_of(r.inputs.prefill)).c_str(),
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
-    if (r.theta > 0 || r.theta_loss > 0) {
-        const std::string theta = r.theta_loss > 0 ? print("auto:%g", r.theta_loss) : print("%g", r.theta);
+    if (r.theta.leaves_out()) {
+        const std::string theta = r.theta.loss > 0 ? print("auto:%g", r.theta.loss) : print("%g", r.theta.theta);
         text += print("  theta      %s leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
-                      theta.c_str(), 100 * r.active_share,
+                      theta.c_str(), 100 * r.inputs.cost.active_share(-1, 1),
                       r.share_is_given      ? "as given"
                       : r.share_is_measured ? "as measured of this model"
                                             : "assumed, nobody has counted them: --active-share says how many are",
-                      r.copies_sparse ? "go without the others" : "go whole");
+                      copies_sparse(r) ? "go without the others" : "go whole");
     }
     text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";

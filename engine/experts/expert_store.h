@@ -18,7 +18,7 @@
 #include "engine/experts/prepared_copies.h"
 #include "engine/experts/staging.h"
 #include "engine/message.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
 #include "engine/quant/expert_source.h"
 #include "kernels/thread_pool.h"
 

@@ -9,7 +9,7 @@
 #include "engine/experts/expert_packer.h"
 #include "engine/experts/expert_store.h"
 #include "engine/message.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/transition.h"
 
 namespace offstage::engine {

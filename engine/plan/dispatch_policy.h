@@ -6,7 +6,7 @@
 
 #include "engine/plan/cost_model.h"
 #include "engine/plan/executor_cost.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/policy_kind.h"
 
 namespace offstage::engine {

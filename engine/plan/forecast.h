@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/model_demand.h"
 #include "engine/plan/popularity.h"
 
 namespace offstage::engine {
@@ -28,9 +28,6 @@ struct Forecast {
     std::int64_t prompt_steps = 0;  // to read the prompt
     double mean_bits = 16;          // of the plan
     double predicted_loss = 0;      // of the plan
-    // From the present plan, by add_transition(); 0: nothing to do, or not computed.
-    std::uint64_t bytes_to_move = 0;
-    double seconds_to_get_there = 0;
 };
 
 // Microseconds of a decoded token beside its experts, after `context` others. Includes
@@ -132,8 +129,8 @@ Place place_with_hits(Place place, double hit_rate, std::mt19937& random);
 // Forecasts a plan: draws routings from the popularity (experts of a token without
 // repetition, by share), lets the policy decide each layer with the cost model, and
 // averages. Deterministic (`seed`). An estimate: dense work counts only if the table has
-// it, and experts on disk cost CostTable::disk more than those in RAM. bytes_to_move
-// stays 0. `popularity` has the demand's shape.
+// it, and experts on disk cost CostTable::disk more than those in RAM. `popularity` has
+// the demand's shape.
 Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
                   PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed = 1);
 

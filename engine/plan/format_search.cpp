@@ -77,19 +77,18 @@ double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Po
     return sum;
 }
 
-FormatSearch::FormatSearch(const ModelDemand& demand, const Budget& budget, const Popularity& popularity,
-                           PlacementKind kind, const PlanCosts& costs)
-    : demand_(demand),
+FormatSearch::FormatSearch(const PlanInputs& inputs, const Budget& budget, PlacementKind kind)
+    : inputs_(inputs),
+      demand_(inputs.demand),
       budget_(budget),
-      popularity_(popularity),
+      popularity_(inputs.popularity),
       kind_(kind),
-      costs_(costs),
-      formats_(formats_of(demand)),
-      n_experts_(static_cast<std::size_t>(demand.n_layers * demand.n_experts)),
+      formats_(formats_of(demand_)),
+      n_experts_(static_cast<std::size_t>(demand_.n_layers * demand_.n_experts)),
       // Rejects invalid input before anything is computed from it.
-      sample_((check_demand(demand, budget, popularity), demand), popularity),
-      decode_costs_(demand, *costs.cost, costs.decode) {
-    check_shape(*costs.sensitivity, popularity);
+      sample_((check_demand(demand_, budget, popularity_), demand_), popularity_),
+      decode_costs_(demand_, inputs.cost, inputs.decode) {
+    check_shape(inputs.sensitivity, popularity_);
     measure_ways();
     weigh_experts();
     find_floor();
@@ -111,7 +110,7 @@ void FormatSearch::weigh_experts() {
     use_ = uses(popularity_);
     std::vector<WeightType> formats;
     for (const FormatDemand& f : formats_) formats.push_back(f.format);
-    loss_ = losses(*costs_.sensitivity, formats, use_, demand_.n_layers, demand_.n_active);
+    loss_ = losses(inputs_.sensitivity, formats, use_, demand_.n_layers, demand_.n_active);
     by_use_.resize(n_experts_);
     std::iota(by_use_.begin(), by_use_.end(), 0u);
     // Equal experts are ordered in turn through the layers, so that without counts each
@@ -371,7 +370,7 @@ bool FormatSearch::is_better(const Best& a, const Best& b) const {
     const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
     // If the cost of reading is unknown, the forecast treats a disk as RAM: so fewer
     // calls come first.
-    if (costs_.cost->table().disk.us <= 0) {
+    if (inputs_.cost.table().disk.us <= 0) {
         if (is_less(a.disk_calls, b.disk_calls)) return true;
         if (is_less(b.disk_calls, a.disk_calls)) return false;
     }

@@ -5,7 +5,7 @@
 
 #include "engine/plan/forecast.h"
 #include "engine/plan/placer.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan_inputs.h"
 
 namespace offstage::engine {
 
@@ -29,8 +29,8 @@ double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Po
 //   more; so the best of the family never gets slower with it.
 class FormatSearch {
   public:
-    FormatSearch(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-                 const PlanCosts& costs);
+    // The referents must outlive this object.
+    FormatSearch(const PlanInputs& inputs, const Budget& budget, PlacementKind kind);
     // Throws Error as make_plan().
     Plan choose();
     // For the chosen plan: the forecast microseconds of a token's experts, and the calls
@@ -58,11 +58,11 @@ class FormatSearch {
 
     std::size_t at(std::size_t expert, std::size_t format) const { return expert * formats_.size() + format; }
 
+    const PlanInputs& inputs_;
     const ModelDemand& demand_;
     const Budget& budget_;
     const Popularity& popularity_;
     const PlacementKind kind_;
-    const PlanCosts& costs_;
     const std::vector<FormatDemand> formats_;
     const std::size_t n_experts_;  // in all layers
 

@@ -10,6 +10,7 @@
 #include "engine/files/file_writer.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
+#include "engine/plan/cost_model.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/print.h"
 #include "engine/shape_limits.h"
@@ -163,6 +164,16 @@ ActiveShares expected_shares(const NeuronThresholds& measured, double theta, dou
     }
     const ThresholdLoss expected = expected_loss(measured, theta);
     return {theta > 0 && expected.known ? expected.active_share : 0, {}};
+}
+
+void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading) {
+    const ActiveShares prior = expected_shares(measured, choice.theta, choice.loss);
+    // The theta as the kernels get it; with thetas by expert, the dispatcher's, or, before
+    // any were chosen, one above 0.
+    const ChosenThresholds* const chosen = choice.loss > 0 ? thresholds_for(measured, choice.loss) : nullptr;
+    const float theta = chosen != nullptr ? chosen->of_experts().mean()
+                                          : static_cast<float>(choice.loss > 0 ? choice.loss : choice.theta);
+    cost.set_theta(static_cast<double>(theta), loading, prior.of_model, prior.of_layers);
 }
 
 NeuronThresholds parse_neuron_thresholds(std::string_view text, const std::string& source) {

@@ -8,9 +8,12 @@
 
 #include "engine/formats.h"
 #include "engine/plan/expert_thetas.h"
+#include "engine/plan/prefetch_settings.h"
 #include "engine/plan/theta_choice.h"
 
 namespace offstage::engine {
+
+class CostModel;
 
 // The measured savings and costs of leaving out neurons (LoadRequest::theta), over some
 // text (CORM, figure 4).
@@ -96,6 +99,9 @@ struct ActiveShares {
 };
 // For one theta for all experts, or (loss above 0) for the thresholds of this loss.
 ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss);
+
+// Makes a cost model's forecasts account for this choice, by its measured shares.
+void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading);
 
 // JSON: {"format": "offstage-neuron-thresholds", "version": 1, "model": "...", "text":
 // "...", "weight_type": "BF16", "n_tokens": N, "perplexity": P, "rows": [{"theta": T,

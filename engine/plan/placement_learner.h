@@ -5,9 +5,14 @@
 #include <span>
 #include <vector>
 
-#include "engine/plan/planner.h"
-
 namespace offstage::engine {
+
+// Exchanges one expert's copy for another's: (layer, expert) of the admitted one and of
+// the evicted one, in any layers.
+struct Exchange {
+    std::int64_t admit_layer = 0, admit_expert = 0;
+    std::int64_t evict_layer = 0, evict_expert = 0;
+};
 
 // Learns from live routing which experts should be on the device: counts that halve every
 // `half_life` tokens, and one exchange at a time if the counts clearly favour it. One

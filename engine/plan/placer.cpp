@@ -437,6 +437,10 @@ void check_demand(const ModelDemand& demand, const Budget& budget, const Popular
     }
 }
 
+std::int64_t Plan::n_resident() const {
+    return std::count(places.begin(), places.end(), Place::kDevice);
+}
+
 std::vector<FormatDemand> formats_of(const ModelDemand& demand) {
     if (!demand.formats.empty()) return demand.formats;
     return {{kernels::WeightType::kBf16, demand.expert_bytes, 16}};

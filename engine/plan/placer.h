@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/plan/planner.h"
+#include "engine/plan/plan_inputs.h"
 
 namespace offstage::engine {
 

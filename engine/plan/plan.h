@@ -1,6 +1,5 @@
 #pragma once
-// The places and formats of all parts of a model, and the quality that a user gives up
-// for speed, as plain values.
+// The places and formats of all parts of a model, as plain values.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,7 @@
 
 #include "engine/formats.h"
 #include "engine/message.h"
+#include "engine/plan/budget.h"
 #include "engine/plan/kv_type.h"
 #include "engine/plan/theta_choice.h"
 
@@ -17,26 +17,16 @@ namespace offstage::engine {
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };
 
-// How much quality a user gives up for speed. Nothing unless one of these is set: then
-// every expert stays in its master's format.
-struct QualityFloor {
-    // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one
-    // of quality as well: a plan then has no larger predicted loss than the plain mixture
-    // of that mean (the two formats next to it, the least used experts in fewer bits), so
-    // that no bits are moved from the popular experts to the others.
-    double min_mean_bits = 0;
-    double max_loss = 0;  // Sensitivity's predicted loss of the whole plan; 0: not set
-    // Nats per token (mean KL divergence from the model as stored in its files), as
-    // measured over a text: the sum for the formats and for the neurons that are left
-    // out. Lets the planner choose both; it uses nothing without a measured loss
-    // (engine/plan/quality_trade.h). 0: not set.
-    double max_kl = 0;
-    bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0 || max_kl > 0; }
-    bool operator==(const QualityFloor&) const = default;
-};
+// A prompt of at most this many tokens is read in one step under any budget.
+inline constexpr std::int64_t kSmallestStep = 64;
+
+// A plan's staging slots for copies on demand: one is filled while the other is computed.
+// Others are for guesses.
+inline constexpr std::int64_t kDemandSlots = 2;
 
 // The places and formats of all parts.
 struct Plan {
+    Budget budget;              // as requested: its context may be 0
     std::vector<Place> places;  // (n_layers, n_experts): the fastest place that holds a copy
     // (n_layers, n_experts): the format of each expert, for all its copies; empty: all in
     // the master's.

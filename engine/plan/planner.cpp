@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/error.h"
 #include "engine/plan/format_search.h"
@@ -52,110 +51,12 @@ Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sens
     return messages::quantized_twice(n, demand.file_blocks, names, two_digits(squared / static_cast<double>(n)));
 }
 
-}  // namespace
-
-std::int64_t Plan::n_resident() const {
-    return std::count(places.begin(), places.end(), Place::kDevice);
-}
-
-ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
-    ModelDemand changed = *this;
-    if (type == kv) return changed;
-    changed.kv = type;
-    changed.workspace_fixed_bytes += changed.kv_workspace_bytes(0) - kv_workspace_bytes(0);
-    changed.workspace_bytes_per_token += changed.kv_workspace_bytes(1) - changed.kv_workspace_bytes(0);
-    changed.workspace_bytes_per_token -= kv_workspace_bytes(1) - kv_workspace_bytes(0);
-    return changed;
-}
-
-const FormatDemand* ModelDemand::find(kernels::WeightType format) const {
-    for (const std::vector<FormatDemand>* list : {&file_formats, &formats}) {
-        for (const FormatDemand& known : *list) {
-            if (known.format == format) return &known;
-        }
-    }
-    return nullptr;
-}
-
-std::uint64_t ModelDemand::kv_bytes(std::int64_t context) const {
-    std::uint64_t bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        bytes +=
-            static_cast<std::uint64_t>(group.n_blocks(context) * kernels::kKvBlockTokens) * group.bytes_per_token(kv);
-    }
-    return bytes;
-}
-
-std::uint64_t ModelDemand::kept_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        bytes += static_cast<std::uint64_t>(group.n_kept_blocks(kept_context) * kernels::kKvBlockTokens) *
-                 group.bytes_per_token(kv);
-    }
-    return bytes;
-}
-
-std::uint64_t ModelDemand::sequences_bytes(std::int64_t context, std::int64_t n) const {
-    __extension__ typedef unsigned __int128 Wide;
-    Wide bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        const auto blocks = static_cast<Wide>(group.n_other_sequences_blocks(context, n));
-        bytes += blocks * kernels::kKvBlockTokens * group.bytes_per_token(kv);
-    }
-    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
-    return bytes > kMost ? kMost : static_cast<std::uint64_t>(bytes);
-}
-
-std::int64_t ModelDemand::sequences_in(std::int64_t context, std::uint64_t bytes) const {
-    if (sequences_bytes(context, 1) == 0) return 0;
-    std::int64_t n = kMostOtherSequences;
-    while (n > 0 && sequences_bytes(context, n) > bytes) --n;
-    return n;
-}
-
-std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
-    std::uint64_t bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        if (group.is_state) continue;
-        // A step need not fill its last block.
-        const std::int64_t of_step = group.window > 0 ? kernels::kKvBlockTokens + max_step : 0;
-        const std::int64_t spare = kSpareKvBlocks * kernels::kKvBlockTokens;
-        bytes += static_cast<std::uint64_t>(spare + of_step) * group.bytes_per_token(kv);
-    }
-    return bytes;
-}
-
-std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
-    std::vector<KvRoom> rooms;
-    ModelDemand asked = with_kv(plan.kv);
-    asked.kept_context = plan.kept_context;
-    const std::uint64_t asked_bytes = std::min(plan.kept_bytes, asked.kept_bytes());
-    const std::int64_t n_sequences = asked.sequences_in(plan.context, plan.kept_bytes - asked_bytes);
-    for (const KvGroupDemand& group : kv_groups) {
-        const std::int64_t n = group.n_blocks(plan.context);
-        const std::int64_t on_device = std::min(n, plan.kv_device_blocks);
-        KvRoom room{on_device + group.n_other_blocks(plan.max_step), n - on_device};
-        (shares_host_memory ? room.device_blocks : room.host_blocks) +=
-            group.n_kept_blocks(plan.kept_context) + group.n_other_sequences_blocks(plan.context, n_sequences);
-        rooms.push_back(room);
-    }
-    return rooms;
-}
-
-namespace {
-
-Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-                  const PlanCosts& costs) {
-    const bool has_costs = costs.cost != nullptr && costs.sensitivity != nullptr;
-    if (budget.quality.allows_fewer_bits()) {
-        if (budget.uniform.has_value()) {
-            throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_plan);
-        }
-        if (has_costs && budget.quality.max_kl > 0) return trade_quality(demand, budget, popularity, kind, costs);
-        if (has_costs) return FormatSearch(demand, budget, popularity, kind, costs).choose();
-    }
+Plan placed(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind) {
     FormatChoice choice;
     if (budget.uniform.has_value()) {
+        if (budget.quality.allows_fewer_bits()) {
+            throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_plan);
+        }
         const std::vector<FormatDemand> formats = formats_of(demand);
         const auto found = std::find_if(formats.begin(), formats.end(),
                                         [&](const FormatDemand& f) { return f.format == *budget.uniform; });
@@ -172,18 +73,32 @@ Plan plan_formats(const ModelDemand& demand, const Budget& budget, const Popular
         }
         choice.uniform = static_cast<std::uint8_t>(found - formats.begin());
     }
-    Plan plan = place_experts(demand, budget, popularity, kind, choice);
-    if (costs.sensitivity != nullptr) plan.predicted_loss = predicted_loss(plan, *costs.sensitivity, popularity);
+    return place_experts(demand, budget, popularity, kind, choice);
+}
+
+Plan finished(Plan plan, const ModelDemand& demand, const Budget& budget, const Sensitivity* sensitivity) {
+    plan.budget = budget;
+    plan.note = joined(std::move(plan.note), requantized_note(plan, demand, sensitivity));
     return plan;
 }
 
 }  // namespace
 
-Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-               const PlanCosts& costs) {
-    Plan plan = plan_formats(demand, budget, popularity, kind, costs);
-    plan.note = joined(std::move(plan.note), requantized_note(plan, demand, costs.sensitivity));
-    return plan;
+Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind) {
+    return finished(placed(demand, budget, popularity, kind), demand, budget, nullptr);
+}
+
+Plan make_plan(const PlanInputs& inputs, const Budget& budget, PlacementKind kind) {
+    Plan plan;
+    if (!budget.quality.allows_fewer_bits() || budget.uniform.has_value() || !inputs.has_costs()) {
+        plan = placed(inputs.demand, budget, inputs.popularity, kind);
+        plan.predicted_loss = predicted_loss(plan, inputs.sensitivity, inputs.popularity);
+    } else if (budget.quality.max_kl > 0) {
+        plan = trade_quality(inputs, budget, kind);
+    } else {
+        plan = FormatSearch(inputs, budget, kind).choose();
+    }
+    return finished(std::move(plan), inputs.demand, budget, &inputs.sensitivity);
 }
 
 }  // namespace offstage::engine

@@ -5,8 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/plan/cost_model.h"
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/model_demand.h"
 
 namespace offstage::engine {
 

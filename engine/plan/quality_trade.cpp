@@ -79,14 +79,6 @@ Message trade_note(const Plan& plan, const NeuronThresholds& measured, double fl
 
 }  // namespace
 
-void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading) {
-    const ActiveShares prior = expected_shares(measured, choice.theta, choice.loss);
-    // The theta as the kernels get it; with thetas by expert, the dispatcher's.
-    const ChosenThresholds* const chosen = choice.loss > 0 ? thresholds_for(measured, choice.loss) : nullptr;
-    const float theta = chosen != nullptr ? chosen->of_experts().mean() : static_cast<float>(choice.theta);
-    cost.set_theta(static_cast<double>(theta), loading, prior.of_model, prior.of_layers);
-}
-
 Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThresholds& measured,
                                 const Popularity& popularity) {
     Sensitivity nats{errors.n_layers, errors.n_experts, {}, errors.source};
@@ -111,24 +103,23 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
     return nats;
 }
 
-Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-                   const PlanCosts& costs) {
-    static const NeuronThresholds kNothing;
-    const NeuronThresholds& measured = costs.thresholds != nullptr ? *costs.thresholds : kNothing;
+Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind kind) {
+    const NeuronThresholds& measured = inputs.thresholds;
     const double floor = budget.quality.max_kl;
-    const std::vector<TradeCandidate> candidates =
-        costs.theta ? std::vector{asked_candidate(*costs.theta, measured, floor)} : offered_candidates(measured, floor);
+    const std::vector<TradeCandidate> candidates = budget.theta
+                                                       ? std::vector{asked_candidate(*budget.theta, measured, floor)}
+                                                       : offered_candidates(measured, floor);
 
-    check_demand(demand, budget, popularity);
-    const Sensitivity nats = sensitivity_in_nats(*costs.sensitivity, measured, popularity);
-    ModelDemand offered = demand;
-    offered.formats = formats_of(demand);
+    check_demand(inputs.demand, budget, inputs.popularity);
+    PlanInputs traded = inputs;
+    traded.sensitivity = sensitivity_in_nats(inputs.sensitivity, measured, inputs.popularity);
+    std::vector<FormatDemand>& offered = traded.demand.formats;
+    offered = formats_of(inputs.demand);
     const auto unmeasured = [&](const FormatDemand& f) {
         return std::none_of(measured.formats.begin(), measured.formats.end(),
                             [&](const FormatLoss& known) { return known.format == f.format; });
     };
-    offered.formats.erase(std::remove_if(offered.formats.begin() + 1, offered.formats.end(), unmeasured),
-                          offered.formats.end());
+    offered.erase(std::remove_if(offered.begin() + 1, offered.end(), unmeasured), offered.end());
 
     struct Best {
         Plan plan;
@@ -137,16 +128,13 @@ Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popula
     std::optional<Best> best, best_whole;
     std::optional<Error> failure;
     for (const TradeCandidate& candidate : candidates) {
-        CostModel cost = *costs.cost;
-        leave_out(cost, candidate.theta, measured, costs.sparse_loading);
+        traded.cost = inputs.cost;
+        leave_out(traded.cost, candidate.theta, measured, inputs.sparse_loading);
         Budget rest = budget;
         rest.quality = {.max_loss = std::max((floor - candidate.kl) * kBelowFloor, 1e-300)};
-        PlanCosts of_candidate = costs;
-        of_candidate.cost = &cost;
-        of_candidate.sensitivity = &nats;
         Best one;
         try {
-            FormatSearch search(offered, rest, popularity, kind, of_candidate);
+            FormatSearch search(traded, rest, kind);
             one.plan = search.choose();
             one.us = search.decode_us();
             one.disk_calls = search.disk_calls();
@@ -161,7 +149,7 @@ Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popula
         one.plan.format_kl = one.plan.predicted_loss;
         const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
         // If the cost of reading is unknown, fewer calls of experts on disk come first.
-        const bool counts_calls = cost.table().disk.us <= 0;
+        const bool counts_calls = inputs.cost.table().disk.us <= 0;
         const auto is_better = [&](const Best& a, const Best& b) {
             if (counts_calls && is_less(a.disk_calls, b.disk_calls)) return true;
             if (counts_calls && is_less(b.disk_calls, a.disk_calls)) return false;
@@ -174,10 +162,10 @@ Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popula
     }
     if (!best) throw *failure;
     const bool fewer_calls =
-        best_whole && costs.cost->table().disk.us <= 0 && best->disk_calls < best_whole->disk_calls * (1 - 1e-9);
+        best_whole && inputs.cost.table().disk.us <= 0 && best->disk_calls < best_whole->disk_calls * (1 - 1e-9);
     if (best_whole && !fewer_calls && best->us * kLeastGain > best_whole->us) best = std::move(best_whole);
     Plan plan = std::move(best->plan);
-    plan.predicted_loss = predicted_loss(plan, *costs.sensitivity, popularity);
+    plan.predicted_loss = predicted_loss(plan, inputs.sensitivity, inputs.popularity);
     plan.note = joined(std::move(plan.note), trade_note(plan, measured, floor));
     return plan;
 }

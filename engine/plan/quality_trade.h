@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/plan/planner.h"
+#include "engine/plan/plan_inputs.h"
 
 namespace offstage::engine {
 
@@ -17,9 +17,6 @@ namespace offstage::engine {
 // Both. Each was measured alone, on the otherwise unchanged model. Their sum is the
 // estimated loss of both, as for two small independent changes. It is no bound.
 
-// Makes a cost model's forecasts account for this choice, by its measured shares.
-void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading);
-
 // Sensitivities whose loss is in nats: Sensitivity::loss of all experts in one format is
 // its measured loss. Contains only measured formats.
 Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThresholds& measured,
@@ -30,9 +27,8 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
 // (FormatSearch), and takes the fastest decode by forecast; of equals the one with less
 // loss. Neurons are left out only if that decodes faster by more than the error of such
 // forecasts. Sets Plan::theta, neuron_kl, format_kl and the note about them. Throws Error
-// as make_plan(), and kInvalidInput if PlanCosts::theta was not measured or costs more
+// as make_plan(), and kInvalidInput if Budget::theta was not measured or costs more
 // than the floor.
-Plan trade_quality(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-                   const PlanCosts& costs);
+Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind kind);
 
 }  // namespace offstage::engine

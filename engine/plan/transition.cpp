@@ -62,8 +62,7 @@ double us_of(const MigrationWork& work, const MigrationRates& measured, const Mi
     return us;
 }
 
-Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost,
-                      const QuantizingSpeeds* speeds) {
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand) {
     assert(from.places.size() == to.places.size());
     const WeightType master = demand.formats.empty() ? WeightType::kBf16 : demand.formats.front().format;
     const auto has_ram_copy = [&](const Plan& plan, std::size_t i) {
@@ -80,11 +79,9 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
         const bool gets = to.places[i] == Place::kDevice;
         const ExpertMove move = move_of({has_ram_copy(from, i), had, old_format}, {has_ram_copy(to, i), gets, format});
         sum.work.add(move, format);
-        const bool anew = move.uploads;
-        if (anew) {
+        if (move.uploads) {
             ++sum.to_device;
             sum.bus_bytes += bytes;
-            if (cost != nullptr) sum.bus_us += cost->weight_copy_us(format);
         }
         if (had && !(gets && stays)) ++sum.from_device;
         // A copy that leaves the device for RAM comes over the bus or from the master;
@@ -95,28 +92,9 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
             sum.ram_bytes += bytes;
         }
         // Experts on disk are packed when they are called.
-        if (!stays && to.places[i] != Place::kDisk && kernels::is_packed(format) && size != nullptr) {
-            ++sum.quantized;
-            const double n_weights = static_cast<double>(bytes) * 8 / size->bits_per_weight;
-            sum.quantized_weights += n_weights;
-            const double weights_per_s = speeds != nullptr ? (*speeds)[static_cast<std::size_t>(format)] : 0;
-            if (weights_per_s > 0) sum.quantizing_us += n_weights / weights_per_s * 1e6;
-        }
-        // Another format is made from the master, which only the disk holds for certain.
-        if (cost != nullptr && move.packs) {
-            sum.disk_us += cost->disk_read(stays ? format : master).us;
-        }
+        if (!stays && to.places[i] != Place::kDisk && kernels::is_packed(format) && size != nullptr) ++sum.quantized;
     }
     return sum;
-}
-
-double seconds_of(const Transition& transition) {
-    return (transition.disk_us + transition.quantizing_us + transition.bus_us) / 1e6;
-}
-
-void add_transition(const Transition& transition, Forecast& forecast) {
-    forecast.bytes_to_move = transition.bytes_to_move();
-    forecast.seconds_to_get_there = seconds_of(transition);
 }
 
 }  // namespace offstage::engine

@@ -3,10 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "engine/plan/calibrate_host.h"
-#include "engine/plan/cost_model.h"
-#include "engine/plan/forecast.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/model_demand.h"
 
 namespace offstage::engine {
 
@@ -63,25 +60,11 @@ struct Transition {
     std::int64_t quantized = 0;    // experts that change to a packed format, from the master
     std::uint64_t bus_bytes = 0;   // of the copies to the device
     std::uint64_t ram_bytes = 0;   // of the copies in RAM
-    double quantized_weights = 0;
-    double bus_us = 0;         // of the copies to the device, one after the other
-    double disk_us = 0;        // of reading experts that no memory holds: the checkpoint, or copies quantized before
-    double quantizing_us = 0;  // of quantizing, by one thread
 
     std::uint64_t bytes_to_move() const { return bus_bytes + ram_bytes; }
 };
 
-// Both plans are of the demand's model. `cost` prices copies and reading, `speeds`
-// quantizing (both may be nullptr); unknown prices count as 0. Assumes the slower case
-// throughout: nothing of the checkpoint is in the system's cache, and nothing has been
-// quantized before.
-Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost = nullptr,
-                      const QuantizingSpeeds* speeds = nullptr);
-
-// The time if reading, quantizing and copying follow each other, as in a background
-// migration.
-double seconds_of(const Transition& transition);
-
-void add_transition(const Transition& transition, Forecast& forecast);
+// Both plans are of the demand's model.
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand);
 
 }  // namespace offstage::engine

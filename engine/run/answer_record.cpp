@@ -70,7 +70,7 @@ void AnswerRecord::report(DeviceReport& report) const {
     }
     Plan now = model_->plan();
     now.formats = model_->experts().formats();
-    model_->basis().describe_formats(now);
+    model_->plan_inputs().describe_formats(now);
     report.mean_bits = now.mean_bits;
 }
 

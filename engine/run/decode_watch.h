@@ -5,7 +5,6 @@
 
 #include "engine/message.h"
 #include "engine/plan/forecast.h"
-#include "engine/run/plan_basis.h"
 #include "engine/run/replanner.h"
 #include "engine/telemetry/decode_meter.h"
 
@@ -19,7 +18,8 @@ class DecodeWatch {
     void pass(const DispatchTotals& totals) { meter_.pass(totals); }  // skips a step that is not typical
     void clear();                                                     // the plan changes
     void reset() { *this = {}; }                                      // the model does
-    PlanDraft draft(const Replanner& replanner, LoadedModel& model) const;
+    // With the plan in force.
+    MeasuredDecode measured(LoadedModel& model) const { return meter_.figures(!model.device().shares_host_memory()); }
     // See Snapshot::decode_overhead_us. Once per answer, and for decode only: a whole
     // forecast takes longer.
     void measure(const Replanner& replanner, LoadedModel& model);

@@ -15,7 +15,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/routing_draw.h"
 #include "engine/plan/sensitivity_measurement.h"
-#include "engine/run/load_planner.h"
+#include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "kernels/short_turns.h"
@@ -36,13 +36,10 @@ ExpertHost::ExpertHost(const LoadRequest& request, const LoadProgressFn& progres
     expert_source_->set_method(request_.quant.method);
     compute_ = choose_compute(request_, source_->expert_type());
     host_ = std::make_unique<CpuOperations>(*pool_, compute_.form);
-    basis_.master = source_->expert_type();
-    basis_.hidden_dim = spec_.hidden_dim;
-    basis_.decode = request_.dispatch.decode;
-    basis_.dry = request_.dry;
-    basis_.calibrations = calibration_directory(request_.cache_directory).string();
-    basis_.popularity = popularity_of(name_, directory_, spec_.experts, request_.popularity_file,
-                                      CalibrationCache(basis_.calibrations));
+    plan_inputs_.master = source_->expert_type();
+    plan_inputs_.calibrations = calibration_directory(request_.cache_directory).string();
+    plan_inputs_.popularity = popularity_of(name_, directory_, spec_.experts, request_.popularity_file,
+                                            CalibrationCache(plan_inputs_.calibrations));
     load_sensitivity(progress, stop);
     open_devices();
 }
@@ -76,19 +73,19 @@ void ExpertHost::open_source() {
 // The loss of quality in fewer bits: this model's own errors if they are known or
 // requested, otherwise those of HQQ on normally distributed weights.
 void ExpertHost::load_sensitivity(const LoadProgressFn& progress, const std::stop_token& stop) {
-    basis_.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
+    plan_inputs_.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
     if (request_.dry) return;
     const auto fingerprint = source_->model_fingerprint();
     const SensitivityCache cache(request_.cache_directory.empty() ? cache_directory()
                                                                   : fs::path(request_.cache_directory));
     if (fingerprint) {
         if (auto kept = cache.load(*fingerprint, spec_.experts)) {
-            basis_.sensitivity = std::move(*kept);
+            plan_inputs_.sensitivity = std::move(*kept);
             return;
         }
     }
     if (!request_.quality.allows_fewer_bits()) return;
-    basis_.sensitivity = measure_sensitivity(
+    plan_inputs_.sensitivity = measure_sensitivity(
         spec_.experts, *source_, *pool_,
         [&](std::int64_t done, std::int64_t all) {
             if (!progress) return;
@@ -97,15 +94,15 @@ void ExpertHost::load_sensitivity(const LoadProgressFn& progress, const std::sto
         },
         stop);
     if (!fingerprint) return;
-    if (const std::string why = cache.store(*fingerprint, name_, basis_.sensitivity); !why.empty())
+    if (const std::string why = cache.store(*fingerprint, name_, plan_inputs_.sensitivity); !why.empty())
         notes_.push_back(measurements_not_kept(cache.directory(), why));
 }
 
 void ExpertHost::open_devices() {
     if (request_.dry) {
-        device_ =
-            open_dry_device(request_.device, request_.vram_bytes, *host_,
-                            PositionRouting(basis_.popularity, 1, {request_.dry_repeat, request_.dry_guess_recall}));
+        device_ = open_dry_device(
+            request_.device, request_.vram_bytes, *host_,
+            PositionRouting(plan_inputs_.popularity, 1, {request_.dry_repeat, request_.dry_guess_recall}));
         own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram_budget(request_, memory_));
         ram_ = own_ram_.get();
         return;
@@ -147,7 +144,7 @@ void ExpertHost::fill(const Plan& plan) {
     options.interleaves = host_->wants_interleaved();
     options.n_speculative = request_.prefetch == PrefetchMode::kOff ? 0 : ExpertMover::kMostGuessedCopies;
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan, *device_, *ram_, *pool_, options);
-    dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request_.dispatch);
+    dispatcher_ = std::make_unique<Dispatcher>(plan_inputs_.cost, request_.dispatch);
 }
 
 std::uint64_t ExpertHost::largest_expert_of(const Plan& plan) const {
@@ -207,12 +204,17 @@ void ExpertHost::make_disk_slots(const Plan& plan) {
     }
 }
 
-void ExpertHost::grow_for(const Plan& plan, const Budget& budget) {
+Measurements ExpertHost::measurements() const {
+    return {request_, spec_, plan_inputs_.master, directory_,
+            expert_reads(request_, spec_.experts, plan_inputs_.master, memory_)};
+}
+
+void ExpertHost::grow_for(const Plan& plan) {
     const auto grow = [](Arena& arena, std::uint64_t bytes) {
         if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
     };
-    if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
-    grow(*ram_, budget.ram_bytes);
+    if (!device_->shares_host_memory()) grow(device_->memory(), plan.budget.vram_bytes);
+    grow(*ram_, plan.budget.ram_bytes);
     if (plan.host_staging_slots > 0 || experts_->disk_slots().size() > 0) make_disk_slots(plan);
     // Shrinks staging at once, to make room for experts; enlarges it when everything else
     // is in its place. Until then, experts in a larger format than the slots run on the
@@ -225,7 +227,7 @@ void ExpertHost::grow_for(const Plan& plan, const Budget& budget) {
     }
 }
 
-void ExpertHost::shrink_to(const Plan& plan, const Budget& budget) {
+void ExpertHost::shrink_to(const Plan& plan) {
     experts_->settle();
     const bool shared = device_->shares_host_memory();
     if (!shared) experts_->set_staging(plan.staging_slots, largest_expert_of(plan));
@@ -236,13 +238,13 @@ void ExpertHost::shrink_to(const Plan& plan, const Budget& budget) {
         if (bytes == 0 || used <= bytes) return;
         throw Error(ErrorKind::kOutOfMemory, messages::budget_kept(place, ByteSize{used}, ByteSize{bytes}));
     };
-    if (!shared) check(device_->memory(), budget.vram_bytes, device_->info().name);
-    check(*ram_, budget.ram_bytes, "RAM");
+    if (!shared) check(device_->memory(), plan.budget.vram_bytes, device_->info().name);
+    check(*ram_, plan.budget.ram_bytes, "RAM");
     const auto shrink = [](Arena& arena, std::uint64_t bytes) {
         if (bytes > 0 && bytes < arena.usage().budget_bytes) arena.set_budget(bytes);
     };
-    if (!shared) shrink(device_->memory(), budget.vram_bytes);
-    shrink(*ram_, budget.ram_bytes);
+    if (!shared) shrink(device_->memory(), plan.budget.vram_bytes);
+    shrink(*ram_, plan.budget.ram_bytes);
 }
 
 }  // namespace offstage::engine

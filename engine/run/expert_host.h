@@ -20,15 +20,16 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/device_products.h"
 #include "engine/plan/load_request.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan_inputs.h"
 #include "engine/plan/popularity.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quant_cache.h"
-#include "engine/run/plan_basis.h"
 #include "kernels/gemm.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
+
+class Measurements;
 
 // A model's routed experts on this machine, with everything for computing them: their
 // master and its quantized copies on disk, the device, both memories, the store, and the
@@ -73,11 +74,12 @@ class ExpertHost {
     ExpertSource& source() { return *expert_source_; }
     // Popularity and sensitivity are there; costs, and the demand where plans are made,
     // are for the owner to fill in.
-    PlanBasis& basis() { return basis_; }
-    const PlanBasis& basis() const { return basis_; }
-    const ModelDemand& demand() const { return basis_.demand; }
-    const Popularity& popularity() const { return basis_.popularity; }
-    CostModel& cost() { return basis_.cost; }
+    PlanInputs& plan_inputs() { return plan_inputs_; }
+    const PlanInputs& plan_inputs() const { return plan_inputs_; }
+    const ModelDemand& demand() const { return plan_inputs_.demand; }
+    const Popularity& popularity() const { return plan_inputs_.popularity; }
+    CostModel& cost() { return plan_inputs_.cost; }
+    Measurements measurements() const;  // of this model
 
     // ---- after fill()
     ExpertStore& experts() { return *experts_; }
@@ -86,11 +88,11 @@ class ExpertHost {
     // ---- for re-plans
     // Before experts are moved towards a plan: budgets and slots that must be larger
     // meanwhile are. Throws Error; then no expert has lost its last copy.
-    void grow_for(const Plan& plan, const Budget& budget);
+    void grow_for(const Plan& plan);
     // Call it when the experts are as planned: sets the slots as planned and lowers
     // budgets. Throws Error, also kOutOfMemory if more memory is in use than the budget
     // allows.
-    void shrink_to(const Plan& plan, const Budget& budget);
+    void shrink_to(const Plan& plan);
 
   private:
     void open_source();
@@ -117,7 +119,7 @@ class ExpertHost {
     std::unique_ptr<Backend> device_;
     std::unique_ptr<Arena> own_ram_;  // if the device has a separate memory
     Arena* ram_ = nullptr;
-    PlanBasis basis_;
+    PlanInputs plan_inputs_;
     std::unique_ptr<ExpertStore> experts_;
     std::unique_ptr<Dispatcher> dispatcher_;
 };

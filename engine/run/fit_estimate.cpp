@@ -1,7 +1,6 @@
 #include "engine/run/fit_estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 #include "engine/device/cpu_backend.h"
@@ -19,12 +18,10 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/device_products.h"
 #include "engine/plan/placer.h"
-#include "engine/plan/plan_messages.h"
-#include "engine/plan/sensitivity.h"
+#include "engine/plan/planner.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
-#include "engine/run/load_planner.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/template_choice.h"
@@ -34,31 +31,6 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
-
-// The smallest format that the floor allows for all experts; nothing: there is none.
-std::optional<kernels::WeightType> smallest_allowed(const ModelDemand& demand, const QualityFloor& floor,
-                                                    const Popularity& popularity, const NeuronThresholds& measured) {
-    const auto keeps_kl = [&](const FormatDemand& f) {
-        return &f == &demand.formats.front() ||
-               std::any_of(measured.formats.begin(), measured.formats.end(), [&](const FormatLoss& known) {
-                   return known.format == f.format && known.mean_kl <= floor.max_kl;
-               });
-    };
-    const Sensitivity typical = Sensitivity::typical(demand.n_layers, demand.n_experts);
-    const FormatDemand* best = nullptr;
-    for (const FormatDemand& f : demand.formats) {
-        if (f.bits_per_weight < floor.min_mean_bits) continue;
-        if (floor.max_kl > 0 && !keeps_kl(f)) continue;
-        double loss = 0;
-        for (std::int64_t i = 0; floor.max_loss > 0 && i < demand.n_layers * demand.n_experts; ++i) {
-            loss += typical.loss(f.format, i / demand.n_experts, i % demand.n_experts, popularity);
-        }
-        if (floor.max_loss > 0 && loss > floor.max_loss) continue;
-        if (best == nullptr || f.expert_bytes < best->expert_bytes) best = &f;
-    }
-    if (best == nullptr) return std::nullopt;
-    return best->format;
-}
 
 // The least value in (lo, hi] for which `fits`, found by halving. Precondition: fits(hi),
 // and a larger value fits if a smaller one does.
@@ -214,20 +186,22 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
 
 // The key contains everything that a request's costs depend on. Unknown costs are looked
 // up again each time.
-const ModelCosts* FitEstimator::costs_for(const CostedModel& model, const DeviceInfo& device) {
-    const LoadRequest& request = model.request;
+std::optional<CostModel> FitEstimator::kept_costs(const Measurements& measurements, const LoadRequest& request,
+                                                  const DeviceInfo& device,
+                                                  const std::vector<kernels::WeightType>& formats) {
     std::string key = request.device + " " + std::to_string(request.n_threads) + " " +
                       std::to_string(static_cast<int>(request.compute)) + " " +
                       std::to_string(static_cast<int>(request.kv));
     if (request.quant.dense) key += std::string(" dense ") + kernels::name_of(*request.quant.dense);
-    for (const kernels::WeightType format : model.formats) key += std::string(" ") + kernels::name_of(format);
+    for (const kernels::WeightType format : formats) key += std::string(" ") + kernels::name_of(format);
     const auto found = costs_.find(key);
-    if (found != costs_.end()) return &found->second;
-    std::optional<ModelCosts> known = known_costs(model, device);
-    return known ? &costs_.emplace(key, std::move(*known)).first->second : nullptr;
+    if (found != costs_.end()) return found->second;
+    std::optional<CostModel> known = measurements.kept_costs(device, formats);
+    if (known) costs_.emplace(key, *known);
+    return known;
 }
 
-FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held, bool forecasts) {
+FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held, const Costs& costs) {
     check_request(request);
     const WeightSource& source = source_for(request);
     auto counted = popularity_.find(request.popularity_file);
@@ -239,7 +213,11 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
                                              CalibrationCache(calibration_directory(request.cache_directory))))
                       .first;
     }
-    const Popularity& popularity = counted->second;
+    PlanInputs inputs;
+    inputs.popularity = counted->second;
+    inputs.thresholds = kept_thresholds(directory_);
+    inputs.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
+    const Popularity& popularity = inputs.popularity;
     const Room room = room_for(request, held);
     const DeviceInfo& device = room.facts->info;
     const bool shared = room.facts->shares_host_memory;
@@ -269,56 +247,40 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     ram.budget = room.ram_arena;
     ram.others = ram.total - std::min(ram.total, room.ram_available);
 
-    // Until costs are measured, a floor of quality alone changes nothing.
-    Budget budget = planner.budget();
-    budget.quality = {};
-    const auto plan_in = [&](Budget within) { return planner.plan_within(within, popularity); };
     const std::uint64_t peak = planner.dense_peak_bytes();
     estimate.peak_ram_bytes = peak;
-
-    const Message limit = named_limit(request, room.memory);
-
-    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, demand), planner.reads()};
-    const ModelCosts* const known = forecasts ? costs_for(costed, device) : nullptr;
-    CostModel cost = known != nullptr ? known->cost : CostModel();
-    const NeuronThresholds thresholds = kept_thresholds(directory_);
-    set_theta(cost, request, device, thresholds);
-    const Sensitivity sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
-    bool foretells = known != nullptr;
-
+    Measurements measurements(request, spec_, source.expert_type(), directory_, planner.reads());
+    const std::vector<kernels::WeightType> formats = formats_of(request, demand);
+    bool measuring = false;  // a lack of memory is not the plan's then
+    std::optional<DiskReadCost> read;
+    const auto measured_disk = [&] {
+        measuring = true;
+        if (!read) read = measurements.disk(*source_, costs.machine->host, costs.machine->stop, costs.anew);
+        measuring = false;
+        return *read;
+    };
+    CostSource from;
+    from.costs = [&](const Plan&) -> std::optional<CostModel> {
+        if (costs.machine == nullptr) {
+            return costs.kept ? kept_costs(measurements, request, device, formats) : std::nullopt;
+        }
+        measuring = true;
+        CostModel found = measurements.costs(*costs.machine, formats, {.anew = costs.anew});
+        // For other plans, which read experts from the disk.
+        if (!directory_.empty() && measurements.kept_disk()) measured_disk();
+        measuring = false;
+        return found;
+    };
+    from.disk = [&] {
+        if (costs.machine != nullptr && !directory_.empty()) return measured_disk();
+        return measurements.kept_disk().value_or(DiskReadCost{});
+    };
     Plan plan;
     try {
-        plan = plan_in(budget);
-        if (request.quality.allows_fewer_bits()) {
-            budget.uniform =
-                smallest_allowed(demand, request.quality, popularity, thresholds).value_or(source.expert_type());
-            if (request.quality.min_mean_bits > demand.formats.front().bits_per_weight) {
-                throw Error(ErrorKind::kInvalidInput,
-                            messages::no_format_of_so_many_bits(request.quality.min_mean_bits,
-                                                                demand.formats.front().bits_per_weight));
-            }
-            plan = plan_in(budget);
-            estimate.formats_assumed = known == nullptr;
-        }
-        if (foretells) {
-            const auto plan_by_costs = [&] {
-                Budget within = planner.budget();
-                PlanCosts by{&cost, &sensitivity, request.dispatch.decode, &thresholds,
-                             demand.shares_host_memory ? SparseLoading::kOff : request.sparse_loading};
-                if (request.leaves_out()) by.theta = request.theta_choice();
-                return planner.plan_within(within, popularity, by);
-            };
-            plan = plan_by_costs();
-            if (lacks_disk_cost(costed, device, cost, plan)) {
-                const std::optional<DiskReadCost> read = known_disk_read(costed, directory_);
-                foretells = read.has_value();
-                cost.set_disk(read.value_or(DiskReadCost{}), disk_reads_beside(costed, device));
-                if (foretells) plan = plan_by_costs();
-            }
-        }
+        plan = planner.plan(inputs, from);
     } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        estimate.problem = joined(error.message(), limit);
+        if (error.kind() != ErrorKind::kOutOfMemory || measuring) throw;
+        estimate.problem = error.message();
         const auto fits_in = [&](const Budget& other) {
             try {
                 static_cast<void>(make_plan(demand, other, popularity, placement_for(request.dispatch.decode)));
@@ -328,6 +290,12 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
                 return false;
             }
         };
+        Budget budget = planner.budget();
+        budget.quality = {};
+        if (peak > room.ram_arena && fits_in(budget)) {
+            estimate.short_by = peak - room.ram_arena;
+            return estimate;
+        }
         constexpr std::uint64_t kPlenty = std::uint64_t{1} << 50;
         Budget roomy = budget;
         roomy.vram_bytes = kPlenty;
@@ -347,21 +315,14 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         }
         return estimate;
     }
-    if (peak > room.ram_arena) {
-        estimate.short_by = peak - room.ram_arena;
-        estimate.problem = joined(dense_peak_problem(peak, room.ram_arena), limit);
-        return estimate;
-    }
-
     // ---- the plan's memory, in the form of Snapshot's ledgers
     estimate.fits = true;
-    if (foretells) {
-        estimate.forecast = forecast(plan, demand, popularity, cost, request.dispatch.prefill, request.dispatch.decode,
-                                     kForecastPrompt);
-    }
+    const bool has_costs = inputs.cost.table().expert_bytes > 0;
+    estimate.formats_assumed = request.quality.allows_fewer_bits() && !has_costs;
+    if (has_costs && !lacks_disk_cost(request, device, inputs.cost, plan)) estimate.forecast = inputs.forecast(plan);
     estimate.context = plan.context;
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
-    for (const Message& note : {planner.memory_note(plan), planner.dense_note()}) {
+    for (const Message& note : {planner.memory_note(plan), planner.note()}) {
         if (!note.empty()) estimate.notes.push_back(note);
     }
     estimate.notes.insert(estimate.notes.end(), notes_.begin(), notes_.end());
@@ -399,7 +360,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
 void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held) {
     const auto offer = [&](FitChange::Kind kind, const LoadRequest& changed) {
         try {
-            if (!try_out(changed, held).fits) return false;
+            if (!try_out(changed, held, {}).fits) return false;
         } catch (const Error&) {
             return false;
         }
@@ -437,7 +398,7 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
     };
     const auto fits = [&](std::int64_t tokens) {
         try {
-            return try_out(with_context(tokens), held).fits;
+            return try_out(with_context(tokens), held, {}).fits;
         } catch (const Error&) {
             return false;
         }
@@ -462,16 +423,20 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
 }
 
 FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& held) {
+    return estimate_by({.kept = true}, request, held);
+}
+
+FitEstimate FitEstimator::estimate_by(const Costs& costs, const LoadRequest& request, const FitHeld& held) {
     if (tokenizer_ != nullptr && !has_template_.contains(request.chat_template)) {
         has_template_[request.chat_template] =
             choose_chat_template(directory_, request.chat_template, *tokenizer_).chat != nullptr;
     }
     FitEstimate estimate;
     try {
-        estimate = try_out(request, held, true);
+        estimate = try_out(request, held, costs);
     } catch (const Error& error) {
         // A GPU that has the memory, but not free.
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        if (error.kind() != ErrorKind::kOutOfMemory || costs.machine != nullptr) throw;
         estimate.problem = error.message();
         estimate.vram_is_short = true;
         estimate.device = facts_of(request).info;
@@ -492,23 +457,9 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
     if (const auto known = devices_.find(key_of_device(request)); known != devices_.end() && known->second != nullptr) {
         known->second->info.fingerprint = device->info().fingerprint;
     }
-    const LoadPlanner planner(
-        request,
-        {spec_, source.expert_type(), source.dense_bytes(), device->info(), {}, room_for(request, held).memory});
-    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, planner.demand()),
-                             planner.reads()};
-    static_cast<void>(measured_costs(costed, *device, host, progress, stop, anew));
-    if (anew) costs_.clear();
-    FitEstimate estimate = this->estimate(request, held);
-    // Also measures reads from the disk if the plan needs their cost, or a stored cost
-    // exists.
-    const bool has_read = known_disk_read(costed, directory_).has_value();
-    if (estimate.fits && (has_read || !estimate.forecast) && !directory_.empty()) {
-        const CalibrationCache cache(calibration_directory(request.cache_directory));
-        static_cast<void>(disk_read(costed, directory_, *source_, host, cache, stop, anew));
-        estimate = this->estimate(request, held);
-    }
-    return estimate;
+    costs_.clear();
+    const Measurements::Machine machine{*device, host, progress, stop};
+    return estimate_by({.machine = &machine, .anew = anew}, request, held);
 }
 
 std::string FitEstimator::fingerprint() {

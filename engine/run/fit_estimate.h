@@ -18,9 +18,8 @@
 #include "engine/model/weights.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
-#include "engine/plan/planner.h"
 #include "engine/plan/popularity.h"
-#include "engine/run/model_costs.h"
+#include "engine/run/measurements.h"
 #include "engine/telemetry/snapshot.h"
 #include "engine/text/tokenizer.h"
 #include "kernels/thread_pool.h"
@@ -84,10 +83,10 @@ struct FitEstimate {
 
 // Reads the headers of one model once, then makes any number of estimates, in a few
 // milliseconds each. Uses a load's planner: a model that fits here fits in a load, unless
-// the machine's memory changes in between. Forecasts with the known costs of this machine
-// (known_costs()). No weight is read. Emulated devices and the CPU are not opened; a CUDA
-// device is opened for a moment the first time (about a second), and its free memory is
-// as of then.
+// the machine's memory changes in between. Forecasts with the stored costs of this machine
+// (Measurements::kept_costs()). No weight is read. Emulated devices and the CPU are not
+// opened; a CUDA device is opened for a moment the first time (about a second), and its
+// free memory is as of then.
 //
 // One thread at a time. Not for the GUI thread if the device is a CUDA device.
 class FitEstimator {
@@ -121,8 +120,17 @@ class FitEstimator {
     static std::string key_of_device(const LoadRequest& request);
     const DeviceFacts& facts_of(const LoadRequest& request);
     Room room_for(const LoadRequest& request, const FitHeld& held);
-    FitEstimate try_out(const LoadRequest& request, const FitHeld& held, bool forecasts = false);
-    const ModelCosts* costs_for(const CostedModel& model, const DeviceInfo& device);
+    // The costs that the forecast may use. With a machine: costs that are not stored, or
+    // (anew) all, are measured there.
+    struct Costs {
+        bool kept = false;
+        const Measurements::Machine* machine = nullptr;
+        bool anew = false;
+    };
+    FitEstimate estimate_by(const Costs& costs, const LoadRequest& request, const FitHeld& held);
+    FitEstimate try_out(const LoadRequest& request, const FitHeld& held, const Costs& costs);
+    std::optional<CostModel> kept_costs(const Measurements& measurements, const LoadRequest& request,
+                                        const DeviceInfo& device, const std::vector<kernels::WeightType>& formats);
     void suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held);
 
     std::string model_;
@@ -138,7 +146,7 @@ class FitEstimator {
     std::string dense_types_;
     std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
     std::map<std::string, Popularity> popularity_;  // by file
-    std::map<std::string, ModelCosts> costs_;       // known costs, by everything that they depend on
+    std::map<std::string, CostModel> costs_;        // stored costs, by everything that they depend on
 };
 
 // One estimate of one request.

@@ -8,7 +8,7 @@
 
 #include "engine/as_size.h"
 #include "engine/error.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {

@@ -11,6 +11,8 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/plan_messages.h"
+#include "engine/plan/planner.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
@@ -128,6 +130,30 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope +
                                        demand.kv_workspace_bytes(1) - demand.kv_workspace_bytes(0);
     return demand;
+}
+
+// The smallest format that the floor allows for all experts; the master's if there is none.
+kernels::WeightType smallest_allowed(const PlanInputs& inputs, const QualityFloor& floor) {
+    const ModelDemand& demand = inputs.demand;
+    const std::vector<FormatLoss>& measured = inputs.thresholds.formats;
+    const auto keeps_kl = [&](const FormatDemand& f) {
+        return &f == &demand.formats.front() ||
+               std::any_of(measured.begin(), measured.end(), [&](const FormatLoss& known) {
+                   return known.format == f.format && known.mean_kl <= floor.max_kl;
+               });
+    };
+    const FormatDemand* best = nullptr;
+    for (const FormatDemand& f : demand.formats) {
+        if (f.bits_per_weight < floor.min_mean_bits) continue;
+        if (floor.max_kl > 0 && !keeps_kl(f)) continue;
+        double loss = 0;
+        for (std::int64_t i = 0; floor.max_loss > 0 && i < demand.n_layers * demand.n_experts; ++i) {
+            loss += inputs.sensitivity.loss(f.format, i / demand.n_experts, i % demand.n_experts, inputs.popularity);
+        }
+        if (floor.max_loss > 0 && loss > floor.max_loss) continue;
+        if (best == nullptr || f.expert_bytes < best->expert_bytes) best = &f;
+    }
+    return best != nullptr ? best->format : inputs.master;
 }
 
 }  // namespace
@@ -253,16 +279,32 @@ Message dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes) {
                                             ByteSize{peak_bytes - ram_bytes, ByteSize::Style::kExact});
 }
 
+bool reads_disk(const Plan& plan) {
+    return std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
+}
+
+bool lacks_disk_cost(const LoadRequest& request, const DeviceInfo& device, const CostModel& cost, const Plan& plan) {
+    // A synthetic model on an emulated device has no file: the time to draw its weights
+    // is not that of a disk.
+    if (device.emulated && (device.emulated_host || is_synthetic(request.model))) return false;
+    return cost.table().disk.us == 0 && reads_disk(plan);
+}
+
+bool disk_reads_beside(const ExpertReads& reads, const DeviceInfo& device) {
+    return !device.emulated && reads.directly;
+}
+
 LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     : request_(request),
+      type_(inputs.type),
+      grid_(inputs.spec.experts),
       reads_(expert_reads(request, inputs.spec.experts, inputs.type, inputs.memory)),
       demand_(demand_of(request, inputs)),
       memory_(inputs.memory),
       device_(inputs.device),
       dense_bytes_(inputs.dense_bytes) {
-    const ExpertGrid& grid = inputs.spec.experts;
     expert_formats_ = {
-        stored_formats_of(grid, inputs.type), !grid.file_layouts.empty(), demand_.formats.front().bits_per_weight, {}};
+        stored_formats_of(grid_, type_), !grid_.file_layouts.empty(), demand_.formats.front().bits_per_weight, {}};
     for (std::size_t i = 1; i < demand_.formats.size(); ++i) {
         expert_formats_.smaller.push_back(demand_.formats[i].format);
     }
@@ -270,9 +312,9 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     asked_.kv = request.kv;
     asked_.quality = request.quality;
     asked_.uniform = request.quant.experts;
+    if (request.leaves_out()) asked_.theta = request.theta_choice();
     asked_.vram_bytes = inputs.vram_bytes;
     asked_.ram_bytes = inputs.ram_bytes;
-    budget_ = asked_;
     std::uint64_t n_matrices = 0;
     for (const DenseTensor& tensor : dense_tensors(inputs.spec)) {
         n_matrices += tensor.kind == DenseTensor::Kind::kVector ? 0 : 1;
@@ -282,23 +324,78 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     if (request.quant.dense) dense_note_ = engine::dense_note(inputs.spec, inputs.type, *request.quant.dense);
 }
 
-Plan LoadPlanner::plan(const Popularity& popularity, const PlanCosts& costs) {
-    return plan_under_limit(request_, memory_, [&] {
-        Budget lowered = asked_;
-        Plan made = plan_within(lowered, popularity, costs);
-        if (asked_.ram_bytes > 0 && dense_peak_bytes_ > asked_.ram_bytes) {
-            throw Error(ErrorKind::kOutOfMemory, dense_peak_problem(dense_peak_bytes_, asked_.ram_bytes));
+Plan LoadPlanner::plan(PlanInputs& inputs, const CostSource& source) {
+    inputs.demand = demand_;
+    inputs.master = type_;
+    inputs.prefill = request_.dispatch.prefill;
+    inputs.decode = request_.dispatch.decode;
+    inputs.dry = request_.dry;
+    inputs.sparse_loading = demand_.shares_host_memory ? SparseLoading::kOff : request_.sparse_loading;
+    inputs.active_share = request_.active_share;
+    inputs.calibrations = calibration_directory(request_.cache_directory).string();
+    const bool by_costs = request_.quality.allows_fewer_bits();
+
+    Plan made = plan(inputs);
+    std::optional<CostModel> cost = source.costs(made);
+    if (!cost) return by_costs ? plan_assumed(inputs) : made;
+    inputs.cost = *std::move(cost);
+    for (const std::vector<FormatDemand>* const list : {&demand_.formats, &demand_.file_formats}) {
+        for (const FormatDemand& row : *list) inputs.cost.set_expert_bytes(row.format, grid_.expert_bytes(row.format));
+    }
+    inputs.set_theta(inputs.cost, request_.theta_choice());
+    bool lacks_disk = lacks_disk_cost(request_, device_, inputs.cost, made);
+    const auto plan_by_costs = [&] {
+        if (by_costs) made = plan(inputs);
+    };
+    plan_by_costs();
+    lacks_disk |= lacks_disk_cost(request_, device_, inputs.cost, made);
+    if (lacks_disk) {
+        inputs.cost.set_disk(source.disk(), disk_reads_beside(reads_, device_));
+        plan_by_costs();
+    }
+    if (made.theta) inputs.set_theta(inputs.cost, *made.theta);
+    return made;
+}
+
+Plan LoadPlanner::plan_assumed(const PlanInputs& inputs) const {
+    const QualityFloor& floor = asked_.quality;
+    const double most_bits = demand_.formats.front().bits_per_weight;
+    if (floor.min_mean_bits > most_bits) {
+        throw Error(ErrorKind::kInvalidInput, messages::no_format_of_so_many_bits(floor.min_mean_bits, most_bits));
+    }
+    Budget assumed = asked_;
+    assumed.quality = {};
+    assumed.uniform = smallest_allowed(inputs, floor);
+    return plan_here(inputs, assumed);
+}
+
+Plan LoadPlanner::plan(const PlanInputs& inputs) {
+    if (may_be_elsewhere_ && !is_elsewhere_ && device_.kind == DeviceKind::kEmulated) {
+        try {
+            Plan made = plan_here(inputs, asked_);
+            // RAM that the person names and this computer has not is another computer's.
+            if (request_.ram_bytes == 0 || made.budget.ram_bytes >= asked_.ram_bytes) return made;
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kOutOfMemory) throw;
         }
-        budget_ = lowered;
+        is_elsewhere_ = true;
+    }
+    return plan_here(inputs, asked_);
+}
+
+Plan LoadPlanner::plan_here(const PlanInputs& inputs, const Budget& asked) const {
+    return plan_under_limit(request_, memory_, [&] {
+        Plan made = plan_within(inputs, asked);
+        if (asked.ram_bytes > 0 && dense_peak_bytes_ > asked.ram_bytes) {
+            throw Error(ErrorKind::kOutOfMemory, dense_peak_problem(dense_peak_bytes_, asked.ram_bytes));
+        }
         return made;
     });
 }
 
-Plan LoadPlanner::plan_within(Budget& budget, const Popularity& popularity, const PlanCosts& costs) const {
-    const auto made = [&] {
-        return make_plan(demand_, budget, popularity, placement_for(request_.dispatch.decode), costs);
-    };
-    if (device_.kind != DeviceKind::kEmulated || request_.dry || device_memory_apart_) return made();
+Plan LoadPlanner::plan_within(const PlanInputs& inputs, Budget budget) const {
+    const auto made = [&] { return make_plan(inputs, budget, placement_for(request_.dispatch.decode)); };
+    if (device_.kind != DeviceKind::kEmulated || request_.dry || is_elsewhere_) return made();
     const std::uint64_t available = with_headroom(free_bytes(memory_));
     budget.vram_bytes = std::min(budget.vram_bytes, available);
     Plan plan = made();
@@ -312,8 +409,8 @@ Message LoadPlanner::memory_note(const Plan& plan) const {
     return request_.dry ? Message() : engine::memory_note(ram_demand(plan, device_, dense_bytes_), memory_);
 }
 
-Message LoadPlanner::dense_note() const {
-    return dense_note_;
+Message LoadPlanner::note() const {
+    return is_elsewhere_ ? joined(dense_note_, messages::emulation_counted_apart) : dense_note_;
 }
 
 }  // namespace offstage::engine

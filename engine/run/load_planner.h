@@ -12,7 +12,7 @@
 #include "engine/model/model_spec.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/load_request.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan_inputs.h"
 
 namespace offstage::engine {
 
@@ -94,6 +94,24 @@ struct LoadInputs {
     std::int64_t advised_context = 0;  // ModelDefaults::context
 };
 
+bool reads_disk(const Plan& plan);  // whether it leaves experts on disk
+// Whether the plan leaves experts on disk, and the costs lack the time of reading one.
+bool lacks_disk_cost(const LoadRequest& request, const DeviceInfo& device, const CostModel& cost, const Plan& plan);
+// Whether those reads run beside the CPU's work (ExpertStore::reads_ahead()).
+bool disk_reads_beside(const ExpertReads& reads, const DeviceInfo& device);
+
+// Where a plan's costs come from. It is the only difference between a load, its estimate
+// and its report: a cost that is not stored on this computer is measured, or it stays
+// unknown.
+struct CostSource {
+    // The costs of the model's steps; nothing: they stay unknown. Called with the plan
+    // without costs, after that plan fits.
+    std::function<std::optional<CostModel>(const Plan& plan)> costs;
+    // The cost of reading an expert from the disk; a time of 0: unknown. Called if a plan
+    // needs it.
+    std::function<DiskReadCost()> disk;
+};
+
 // The only planner of loads: a load, its estimate, its report and forecasts for other
 // machines all use it, so that they agree with the load. A value; any thread.
 class LoadPlanner {
@@ -103,43 +121,52 @@ class LoadPlanner {
     const ModelDemand& demand() const { return demand_; }
     const ExpertReads& reads() const { return reads_; }
     const ExpertFormats& expert_formats() const { return expert_formats_; }
-    // The requested budget; after plan() the reduced one: an emulated device's memory is
-    // part of the machine's, so the host cannot use it.
-    const Budget& budget() const { return budget_; }
+    const Budget& budget() const { return asked_; }  // as requested
 
-    // plan() lowered a RAM budget that the request names.
-    bool lowered_asked_ram() const { return request_.ram_bytes > 0 && budget_.ram_bytes < asked_.ram_bytes; }
-
-    // From now on an emulated device's memory counts as its own, as that of the device
-    // itself would: for reports of what this machine could not even emulate.
-    void count_device_memory_apart() { device_memory_apart_ = true; }
+    // For reports: if this machine cannot emulate the device beside the RAM that the
+    // request names, the plan is for a machine that has both memories.
+    void may_plan_for_another_machine() { may_be_elsewhere_ = true; }
 
     // RAM that the dense weights take at once, in the checkpoint's format, before the
     // device has its copy.
     std::uint64_t dense_peak_bytes() const { return dense_peak_bytes_; }
 
-    // Throws Error as make_plan() does, the limit named; kOutOfMemory too where the dense
-    // weights do not pass through the RAM budget.
-    Plan plan(const Popularity& popularity, const PlanCosts& costs = {});
-    // The same for another budget, the limit not named.
-    Plan plan_within(Budget& budget, const Popularity& popularity, const PlanCosts& costs = {}) const;
+    // Makes a plan, always in this order: a plan without costs, which fails before
+    // anything is measured if it does not fit; the costs; what the request leaves out; with
+    // a floor of quality the plan by costs; the disk's cost, and the plan by that; and what
+    // the plan leaves out. `inputs` holds popularity, sensitivity and thresholds; this
+    // function fills in everything else. If costs stay unknown, all experts get the
+    // smallest format that the floor of quality allows. Throws Error as make_plan() does,
+    // with the limit named; kOutOfMemory also if the dense weights exceed the RAM budget
+    // while they are loaded. An emulated device's memory is part of the machine's, so the
+    // host cannot use it: Plan::budget is reduced by it.
+    Plan plan(PlanInputs& inputs, const CostSource& source);
+    // One plan by these inputs, whose demand is demand(). Throws Error as above.
+    Plan plan(const PlanInputs& inputs);
 
     // See above, for a plan of this load; empty for a dry run.
     Message memory_note(const Plan& plan) const;
-    // Names the matrices that keep their format although fewer bits were requested.
-    Message dense_note() const;
+    // Names the matrices that keep their format although fewer bits were requested, and
+    // says whether the plan is for another machine.
+    Message note() const;
 
   private:
+    Plan plan_assumed(const PlanInputs& inputs) const;
+    Plan plan_here(const PlanInputs& inputs, const Budget& asked) const;
+    Plan plan_within(const PlanInputs& inputs, Budget budget) const;
+
     LoadRequest request_;
+    kernels::WeightType type_;
+    ExpertGrid grid_;
     ExpertReads reads_;
     ModelDemand demand_;
     ExpertFormats expert_formats_;
-    Budget asked_, budget_;
+    Budget asked_;
     MemorySize memory_;
     DeviceInfo device_;
     std::uint64_t dense_bytes_ = 0;
     std::uint64_t dense_peak_bytes_ = 0;
-    bool device_memory_apart_ = false;
+    bool may_be_elsewhere_ = false, is_elsewhere_ = false;
     Message dense_note_;
 };
 

@@ -5,20 +5,16 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/device/emulated_accelerator.h"
 #include "engine/device/hardware.h"
 #include "engine/error.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
-#include "engine/plan/format_costs.h"
 #include "engine/plan/neuron_thresholds.h"
 #include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
-#include "engine/quant/random_rows.h"
-#include "engine/run/dense_probe.h"
-#include "engine/run/model_costs.h"
+#include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
@@ -83,26 +79,29 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     read_thresholds();
     opened_theta_ = request.theta_choice();
     thetas_ = thetas_of(opened_theta_);  // refused before anything is measured
-    basis().thresholds = summary_.thresholds;
-    basis().sparse_loading = device().shares_host_memory() ? SparseLoading::kOff : request.sparse_loading;
-    basis().active_share = request.active_share;
+    plan_inputs().thresholds = summary_.thresholds;
     planner_.emplace(
-        request, LoadInputs{spec(), basis().master, source().master().dense_bytes(), device().info(),
+        request, LoadInputs{spec(), plan_inputs().master, source().master().dense_bytes(), device().info(),
                             [&](const Backend::StepShape& shape) { return device().scratch_bytes(shape); }, memory(),
                             device().memory().usage().budget_bytes, ram().usage().budget_bytes, defaults().context});
-    basis().demand = planner_->demand();
-    Plan plan = planner_->plan(popularity(), basis().costs());
-    note_memory(plan, progress);
-    device().memory().fail_allocation(request.drill.device_allocation);
-    if (request.drill.ram_allocation > 0) ram().fail_allocation(request.drill.ram_allocation);
-    device().fail_copy(request.drill.copy);
-
-    measure_costs(plan, progress, stop);
+    Measurements measurements = this->measurements();
+    CostSource from;
+    from.costs = [&](const Plan& first) {
+        note_memory(first, progress);
+        device().memory().fail_allocation(request.drill.device_allocation);
+        if (request.drill.ram_allocation > 0) ram().fail_allocation(request.drill.ram_allocation);
+        device().fail_copy(request.drill.copy);
+        return costs_for(first, measurements, progress, stop);
+    };
+    from.disk = [&] { return measurements.disk(source().master(), host(), stop); };
+    Plan plan = planner_->plan(plan_inputs(), from);
     if (plan.theta) {
         opened_theta_ = *plan.theta;
         thetas_ = thetas_of(opened_theta_);
-        basis().set_theta(basis().cost, opened_theta_);
     }
+    const CalibrationCache& kept = measurements.kept();
+    if (!kept.problem().empty()) summary_.notes.push_back(kept.problem());
+    summary_.notes.insert(summary_.notes.end(), kept.notes().begin(), kept.notes().end());
     WeightSource& master = source().master();
     master.watch(throttled(progress, directory().empty() ? messages::drawing_weights : messages::packing_weights),
                  stop);
@@ -130,86 +129,35 @@ void LoadedModel::note_memory(const Plan& plan, const LoadProgressFn& progress) 
     progress({.stage = {}, .note = std::move(note)});
 }
 
-void LoadedModel::set_expert_bytes(PlanBasis& basis) {
-    for (const std::vector<FormatDemand>* list : {&basis.demand.formats, &basis.demand.file_formats}) {
-        for (const FormatDemand& row : *list) {
-            basis.cost.set_expert_bytes(row.format, source().expert_bytes(row.format));
-        }
-    }
-}
-
-void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop) {
+// On the CPU alone costs decide only about formats: if the formats are given, nothing is
+// measured, and stored costs serve the forecast.
+std::optional<CostModel> LoadedModel::costs_for(const Plan& plan, Measurements& measurements,
+                                                const LoadProgressFn& progress, const std::stop_token& stop) {
     const LoadRequest& request = this->request();
-    PlanBasis& basis = this->basis();
-    const bool host_only = device().shares_host_memory();
-    const CostedModel costed{request, spec(), basis.master, formats_of(request, basis.demand), planner_->reads()};
-    const CalibrationCache cache(calibration_directory(request.cache_directory));
-    const auto read_cost = [&] { return disk_read(costed, directory(), source().master(), host(), cache, stop); };
-    const auto add_notes = [&](const std::vector<Message>& notes) {
-        summary_.notes.insert(summary_.notes.end(), notes.begin(), notes.end());
-    };
-    // On the CPU alone costs decide only about formats: if the formats are given, nothing
-    // is measured, and stored costs serve the forecast.
-    if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
-        if (!request.dry && known_costs(costed, device().info())) {
-            ModelCosts costs = measured_costs(costed, device(), host(), progress, stop);
-            basis.cost = std::move(costs.cost);
-            set_theta(basis.cost, request, device().info(), summary_.thresholds);
-            if (reads_disk(plan)) basis.cost.set_disk(read_cost(), disk_reads_beside(costed, device().info()));
-            add_notes(costs.notes);
-            add_notes(cache.notes());
-            set_expert_bytes(basis);
+    PlanInputs& inputs = plan_inputs();
+    const Measurements::Machine machine{device(), host(), progress, stop};
+    const std::vector<kernels::WeightType> formats = formats_of(request, inputs.demand);
+    Measurements::Effort effort{.reserved = true};
+    if (device().shares_host_memory()) {
+        if (request.dry) return {};
+        if (!request.quality.allows_fewer_bits()) {
+            if (!measurements.kept_costs(device().info(), formats)) return {};
+            return measurements.costs(machine, formats, {});
         }
-        return;
+        effort.largest = 2;  // the cost of one token's expert in each format
+        effort.budget_s = 0.2;
+    } else {
+        device().reserve(Forward::step_shape(spec(), inputs.master, plan.max_step, plan.context));
+        effort.largest = std::min<std::int64_t>(
+            kFullCalibration, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan.max_step))));
     }
-    if (!host_only) device().reserve(Forward::step_shape(spec(), basis.master, plan.max_step, plan.context));
-    const auto told = [&](double done) {
-        if (progress)
-            progress({messages::measuring_this_machine, static_cast<std::uint64_t>(done * 1000), 1000, false});
-    };
-    FormatCalibration wanted;
-    wanted.grid = spec().experts;
-    wanted.checks = request.checks_costs;
-    wanted.largest = std::min<std::int64_t>(
-        1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan.max_step))));
-    if (host_only) {  // the cost of one token's expert in each format
-        wanted.largest = 2;
-        wanted.budget_s = 0.2;
-    }
-    const auto measure = [&](kernels::WeightType format) {
-        wanted.format = format;
-        wanted.pack = [layout = wanted.grid.layout(format)](std::int64_t, std::byte* block) {
-            fill_random_expert(layout, block);
-        };
-        return format_costs(device(), host(), wanted, cache, told, stop).table;
-    };
-    CostTable table = measure(basis.master);
-    if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device());
-        emulated != nullptr && emulated->profile().host) {
-        table.disk.us = emulated->profile().host->disk_us(static_cast<double>(table.expert_bytes));
-    } else if (reads_disk(plan)) {
-        table.disk = read_cost();
-        table.disk_beside = disk_reads_beside(costed, device().info());
-    }
-    table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop,
-                              false, request.checks_costs);
-    basis.cost = CostModel(table);
-    basis.cost.set_master(basis.master);
-    set_theta(basis.cost, request, device().info(), summary_.thresholds);
+    CostModel cost = measurements.costs(machine, formats, effort);
     // For forecasts of a re-plan's duration. A dry run never quantizes.
     if (!request.dry) {
-        basis.quantizing_speeds =
-            quantizing_speeds(basis.hidden_dim, cache, stop, device().row_quantizer(), device().info().fingerprint);
+        inputs.quantizing_speeds = quantizing_speeds(inputs.demand.hidden_dim, measurements.kept(), stop,
+                                                     device().row_quantizer(), device().info().fingerprint);
     }
-    set_expert_bytes(basis);
-    for (const kernels::WeightType format : costed.formats) basis.cost.set_table(format, measure(format));
-    if (request.quality.allows_fewer_bits()) {
-        PlanCosts costs = basis.costs();
-        if (request.leaves_out()) costs.theta = request.theta_choice();
-        plan = planner_->plan(basis.popularity, costs);
-    }
-    if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
-    add_notes(cache.notes());
+    return cost;
 }
 
 void LoadedModel::describe(std::uint64_t dense_bytes) {
@@ -238,8 +186,8 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.weight_bytes = dense_bytes;
     for (std::size_t i = 0; i < store.size(); ++i) summary_.weight_bytes += store.expert_bytes(store.format(i));
     summary_.active_bytes = reads().total();
-    summary_.weight_type = stored_formats_of(spec.experts, basis().master);
-    summary_.expert_format = basis().master;
+    summary_.weight_type = stored_formats_of(spec.experts, plan_inputs().master);
+    summary_.expert_format = plan_inputs().master;
     summary_.expert_formats = planner_->expert_formats();
     summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
@@ -284,7 +232,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     }
     if (!device().info().note.empty()) summary_.notes.push_back(device().info().note);
     if (!plan().note.empty()) summary_.notes.push_back(plan().note);
-    if (Message note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));
+    if (Message note = planner_->note(); !note.empty()) summary_.notes.push_back(std::move(note));
     for (const Message& note : store.notes()) summary_.notes.push_back(note);
     if (Message note = source().take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }
@@ -329,9 +277,9 @@ ExpertThetas LoadedModel::thetas_of(const ThetaChoice& choice) const {
 void LoadedModel::keep_habits() {
     HabitCounter& counter = forward().moe().habits();
     if (request().dry || counter.n_tokens() < kHabitTokens) return;
-    RoutingHabits& known = basis().popularity.habits;
+    RoutingHabits& known = plan_inputs().popularity.habits;
     known.add(counter.take());
-    CalibrationCache(basis().calibrations).store(routing_habits_key(name(), spec().experts), known);
+    CalibrationCache(plan_inputs().calibrations).store(routing_habits_key(name(), spec().experts), known);
 }
 
 }  // namespace offstage::engine

@@ -33,7 +33,6 @@ class LoadedModel : public ExpertHost {
     const std::vector<ThinkingChoice>& thinking_choices() const { return text_->thinking_choices; }
     TextOfModel& text() { return *text_; }
     const TextOfModel& text() const { return *text_; }
-    Budget budget() const { return planner_->budget(); }  // as loaded
 
     ModelRuntime& runtime() { return *runtime_; }
     const Plan& plan() const { return runtime_->plan(); }
@@ -61,9 +60,8 @@ class LoadedModel : public ExpertHost {
     LoadedModel(std::chrono::steady_clock::time_point start, std::shared_ptr<TextOfModel> text,
                 const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void note_memory(const Plan& plan, const LoadProgressFn& progress);
-    // Also plans again if the costs decide formats.
-    void set_expert_bytes(PlanBasis& basis);
-    void measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop);
+    std::optional<CostModel> costs_for(const Plan& plan, Measurements& measurements, const LoadProgressFn& progress,
+                                       const std::stop_token& stop);
     void describe(std::uint64_t dense_bytes);
     void read_thresholds();
 

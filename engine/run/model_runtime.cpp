@@ -29,8 +29,8 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
 }
 
 WeightReads ModelRuntime::reads() const {
-    return expected_reads(experts_.spec().experts, dense_read_bytes_, experts_.popularity(), experts_.basis().master,
-                          experts_.experts().formats());
+    return expected_reads(experts_.spec().experts, dense_read_bytes_, experts_.popularity(),
+                          experts_.plan_inputs().master, experts_.experts().formats());
 }
 
 bool ModelRuntime::frees_device_of_kv(const Plan& plan) const {
@@ -50,7 +50,7 @@ void ModelRuntime::shorten_steps(const Plan& plan) {
 }
 
 bool ModelRuntime::resize_kv(const Plan& plan) {
-    const std::uint64_t expert_bytes = experts_.source().expert_bytes(experts_.basis().master);
+    const std::uint64_t expert_bytes = experts_.source().expert_bytes(experts_.plan_inputs().master);
     const std::vector<KvRoom> rooms = experts_.demand().kv_rooms(plan);
     if (plan.kv != kv_.type()) {
         if (!kv_.prepare_retype(plan.kv, rooms)) return false;
@@ -78,12 +78,12 @@ bool ModelRuntime::resize_kv(const Plan& plan) {
     return kv_.approach(rooms, expert_bytes);
 }
 
-void ModelRuntime::put_in_force(const Plan& plan, const Budget& budget) {
+void ModelRuntime::put_in_force(const Plan& plan) {
     assert(plan.kv == kv_.type());
     experts_.experts().settle();
     forward_.set_context(plan.context);
     forward_.set_max_step(plan.max_step);
-    experts_.shrink_to(plan, budget);
+    experts_.shrink_to(plan);
     plan_ = plan;
 }
 

@@ -7,7 +7,7 @@
 
 #include "engine/experts/cache_policy.h"
 #include "engine/plan/placement_learner.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/weight_reads.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/expert_host.h"
@@ -48,7 +48,7 @@ class ModelRuntime {
     // Called when experts and KV cache are as planned: sets staging and steps as planned,
     // and shrinks what may be smaller. Throws Error, also kOutOfMemory if more memory is
     // in use than the budget allows: a plan that does not fit is never in force.
-    void put_in_force(const Plan& plan, const Budget& budget);
+    void put_in_force(const Plan& plan);
 
     // ---- experts that change places by live counts
     // Switches this on (LoadRequest::learn_placement).

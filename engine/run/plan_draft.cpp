@@ -8,59 +8,81 @@
 #include "engine/device/memory_size.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
-#include "engine/plan/forecast.h"
+#include "engine/plan/calibration.h"
 #include "engine/plan/measured_forecast.h"
+#include "engine/plan/planner.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {
-PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
+Plan PlanDraft::plan(const ReplanRequest& request) const {
     if (request.quality.has_value() && request.experts.has_value()) {
         throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_replan);
     }
-    PlanTarget target = base;
+    Budget budget = base.budget;
     if (request.vram_bytes.has_value()) {
-        if (basis.demand.shares_host_memory) {
+        if (inputs.demand.shares_host_memory) {
             throw Error(ErrorKind::kInvalidInput, messages::vram_budget_without_gpu_now);
         }
-        target.budget.vram_bytes = *request.vram_bytes;
+        budget.vram_bytes = *request.vram_bytes;
     }
-    if (request.ram_bytes.has_value()) target.budget.ram_bytes = *request.ram_bytes;
+    if (request.ram_bytes.has_value()) budget.ram_bytes = *request.ram_bytes;
     if (request.context.has_value()) {
         if (*request.context < tokens_in_use || *request.context > kLargestContext || *request.context < 1) {
             throw Error(ErrorKind::kInvalidInput,
                         messages::context_impossible(*request.context, tokens_in_use, kLargestContext));
         }
-        const std::int64_t limit = basis.demand.short_context;
+        const std::int64_t limit = inputs.demand.short_context;
         if (limit > 0 && (*request.context > limit) != (in_force.context > limit)) {
             throw Error(ErrorKind::kUnsupported, messages::positions_change_beyond(limit, *request.context));
         }
-        target.budget.context = *request.context;
+        budget.context = *request.context;
     }
     if (request.kept_context.has_value()) {
         check_kept_context(*request.kept_context);
-        target.budget.kept_context = *request.kept_context;
+        budget.kept_context = *request.kept_context;
     }
-    if (request.kv.has_value()) target.budget.kv = *request.kv;
+    if (request.kv.has_value()) budget.kv = *request.kv;
     if (request.quality.has_value()) {
-        target.budget.quality = *request.quality;
-        target.uniform.reset();
+        budget.quality = *request.quality;
+        budget.uniform.reset();
     }
     if (request.experts.has_value()) {
-        target.budget.quality = {};
-        target.uniform = request.experts;
+        budget.quality = {};
+        budget.uniform = request.experts;
     }
-    check(target.budget);
-    const std::optional<ThetaChoice> kept = request.theta.has_value() ? *request.theta : theta;
-    target.plan = basis.replan_for(in_force, target.budget, tokens_in_use, target.uniform,
-                                   request.chooses_theta ? std::nullopt : kept);
-    honour_pins(basis, pinned, target.plan);
+    check(budget);
+    PlanInputs asked = inputs;
+    ModelDemand& model = asked.demand;
+    model = model.with_kv(budget.kv);
+    model.kept_context = budget.kept_context.value_or(model.kept_context);
+    Budget wanted = budget;
+    wanted.theta.reset();
+    if (!request.chooses_theta) wanted.theta = request.theta.value_or(theta);
+    // On a device the present context, whose last blocks may be in RAM; on the CPU the
+    // context that a load would choose, with room for the tokens in use. Steps are as in a
+    // request without a context.
+    if (wanted.context == 0) {
+        wanted.largest_step = kShortestContext;
+        if (!model.shares_host_memory) {
+            wanted.context = in_force.context;
+        } else if (in_force.context > model.short_context) {
+            wanted.least_context = std::max(tokens_in_use, model.short_context + 1);
+        } else {  // positions stay what they are
+            model.max_context = std::min(model.max_context, model.short_context);
+            wanted.least_context = tokens_in_use;
+        }
+    }
+    model.max_context = std::max(model.max_context, wanted.context);
+    Plan target = make_plan(asked, wanted, placement_for(inputs.decode));
+    target.budget = budget;
+    honour_pins(inputs, pinned, target);
     return target;
 }
 
 void PlanDraft::check(const Budget& budget) const {
-    if (!basis.demand.shares_host_memory) check_vram_budget(device, budget.vram_bytes, device_bytes);
-    if (budget.ram_bytes > 0 && !basis.dry) {
+    if (!inputs.demand.shares_host_memory) check_vram_budget(device, budget.vram_bytes, device_bytes);
+    if (budget.ram_bytes > 0 && !inputs.dry) {
         MemorySize memory = memory_size();
         memory.available_bytes += static_cast<std::int64_t>(ram_used_bytes);
         const auto most = static_cast<std::uint64_t>(memory.available_bytes);
@@ -73,18 +95,15 @@ void PlanDraft::check(const Budget& budget) const {
 
 ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     ReplanPreview preview;
-    preview.plan = plan(request).plan;
-    const auto forecast_of = [&](const Plan& which, const CostModel& cost) {
-        return forecast(which, basis.demand, basis.popularity, cost, prefill, decode, kForecastPrompt);
-    };
-    CostModel cost_after = basis.cost;
+    preview.plan = plan(request);
+    CostModel cost_after = inputs.cost;
     if (request.chooses_theta && preview.plan.theta.has_value()) {
-        basis.set_theta(cost_after, *preview.plan.theta);
+        inputs.set_theta(cost_after, *preview.plan.theta);
     } else if (request.theta.has_value()) {
-        basis.set_theta(cost_after, *request.theta);
+        inputs.set_theta(cost_after, *request.theta);
     }
-    Forecast before = forecast_of(now, basis.cost);
-    Forecast after = forecast_of(preview.plan, cost_after);
+    Forecast before = inputs.forecast(now);
+    Forecast after = inputs.forecast_with(cost_after, preview.plan);
     correct(before, after, measured);
     preview.measured_steps = measured.n_steps;
     preview.tokens_per_s_before = before.decode_tokens_per_s;
@@ -97,17 +116,31 @@ ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     preview.mean_bits_after = preview.plan.mean_bits;
     preview.predicted_loss_before = now.predicted_loss;
     preview.predicted_loss_after = preview.plan.predicted_loss;
-    basis.estimate_transition(now, preview.plan, migrations, preview);
+    add_transition(preview);
     return preview;
 }
 
-void honour_pins(const PlanBasis& basis, const std::vector<std::uint8_t>& pinned, Plan& plan) {
-    const auto bytes = [&](std::size_t i) { return basis.expert_bytes(plan.format(i, basis.master)); };
+void PlanDraft::add_transition(ReplanPreview& preview) const {
+    const Transition change = transition(now, preview.plan, inputs.demand);
+    std::optional<QuantizingSpeeds> speeds;
+    if (change.quantized > 0 && !inputs.dry) {
+        const CalibrationCache cache(inputs.calibrations);
+        speeds = inputs.quantizing_speeds;
+        if (!speeds) speeds = quantizing_speeds(inputs.demand.hidden_dim, cache, {});
+        if (preview.plan.note.empty()) preview.plan.note = cache.problem();
+    }
+    preview.bytes_to_move = change.bytes_to_move();
+    preview.seconds = us_of(change.work, migrations, inputs.migration_rates(speeds ? &*speeds : nullptr)) / 1e6;
+    preview.quantized = change.quantized;
+}
+
+void honour_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan) {
+    const auto bytes = [&](std::size_t i) { return inputs.expert_bytes(plan.format(i, inputs.master)); };
     const auto least = [&](std::uint64_t least_bytes) {
         std::optional<std::size_t> found;
         for (std::size_t j = 0; j < plan.places.size(); ++j) {
             if (plan.places[j] != Place::kDevice || pinned[j] != 0 || bytes(j) < least_bytes) continue;
-            if (!found.has_value() || basis.share(j) < basis.share(*found)) found = j;
+            if (!found.has_value() || inputs.share(j) < inputs.share(*found)) found = j;
         }
         return found;
     };
@@ -125,7 +158,7 @@ void honour_pins(const PlanBasis& basis, const std::vector<std::uint8_t>& pinned
         }
         std::swap(plan.places[i], plan.places[*other]);
     }
-    if (formats_changed) basis.describe_formats(plan);
+    if (formats_changed) inputs.describe_formats(plan);
 }
 
 }  // namespace offstage::engine

@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "engine/device/backend.h"
-#include "engine/device/hardware_profile.h"
 #include "engine/device/memory_size.h"
 #include "engine/message.h"
-#include "engine/plan/calibration.h"
-#include "engine/plan/cost_model.h"
-#include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan_inputs.h"
 #include "engine/plan/weight_reads.h"
 #include "engine/run/model_shape.h"
 
@@ -25,24 +21,14 @@ struct PlanReport {
     DeviceInfo device;
     MemorySize memory;    // as it was when the device was opened, with the checkpoint mapped
     Message memory_note;  // set if the model takes nearly all memory; otherwise empty
-    Budget budget;
-    ModelDemand demand;
+    PlanInputs inputs;    // the costs as the forecast used them
     Plan plan;
-    Popularity popularity;
-    DispatchSettings dispatch;
-    CostTable costs;
-    CostModel cost;           // used for the forecast: `costs`, those of other formats, and the thresholds
     std::string cost_source;  // for the user: "kept calibration", "measured now", "hardware profile rtx-3060"
-    std::string sensitivity_source;
     Forecast forecast;
-    WeightReads reads;  // of a decoded token
-    // The forecast's threshold of neurons (LoadRequest::theta).
-    double theta = 0;
-    double theta_loss = 0;           // LoadRequest::theta_loss
-    double active_share = 1;         // of a token's neurons
-    bool share_is_given = true;      // by the request
+    WeightReads reads;               // of a decoded token
+    ThetaChoice theta;               // the forecast's threshold of neurons
+    bool share_is_given = true;      // of active neurons: by the request
     bool share_is_measured = false;  // for this model; otherwise it is the assumed kUnknownActiveShare
-    bool copies_sparse = false;      // experts are forecast to be copied without the others
 
     // Plans that the same budgets allow, this one last: whole layers and popular experts
     // in each format that the floor of quality allows. Empty unless requested.
@@ -58,13 +44,12 @@ struct PlanReport {
 
 // Opens the device, plans, and forecasts a prompt of prompt_tokens and the decode after
 // it. Costs are those of an emulated device's profile, or else a stored calibration, or
-// else measured now with random weights of the model's shape (and stored):
-// measured_costs(). With a floor of quality, or to compare, each format is costed so; its
-// sensitivity is typical of the format, because weights are not read. An emulated
-// device's memory is part of this computer's, as for a load; if that leaves less RAM than
-// the request names, the plan is for another computer that has both, and a note reports
-// it. Throws Error as a load does: kOutOfMemory, with the missing amount, when the budget
-// is too small.
+// else measured now with random weights of the model's shape (and stored): Measurements.
+// With a floor of quality, or to compare, each format is costed so; its sensitivity is
+// typical of the format, because weights are not read. An emulated device's memory is
+// part of this computer's, as for a load; if that leaves less RAM than the request names,
+// the plan is for another computer that has both, and a note reports it. Throws Error as
+// a load does: kOutOfMemory, with the missing amount, when the budget is too small.
 PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
                       const std::stop_token& stop, bool compare = false);
 

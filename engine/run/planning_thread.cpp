@@ -27,7 +27,7 @@ PlanningThread::Result result_of(PlanningThread::Job job) {
         if (job.preview) {
             result.previewed = job.draft.preview(job.request);
         } else {
-            result.target = job.draft.plan(job.request);
+            result.plan = job.draft.plan(job.request);
         }
     } catch (const std::exception& error) {
         result.problem = message_of(error);

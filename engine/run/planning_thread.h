@@ -34,7 +34,7 @@ class PlanningThread {
     struct Result {
         std::uint64_t id = 0;
         PreviewFn preview;
-        std::optional<PlanTarget> target;        // of a re-plan
+        std::optional<Plan> plan;                // of a re-plan
         std::optional<ReplanPreview> previewed;  // of a preview
         Message problem;                         // a sentence, where neither is there
     };

@@ -38,7 +38,7 @@ std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& ma
     return id;
 }
 
-void ReplanQueue::plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview) {
+void ReplanQueue::start_planning(std::uint64_t id, const ReplanRequest& request, PreviewFn preview) {
     plan_awaited_ |= !preview;
     planning_->start({id, std::move(preview), request, draft()});
 }
@@ -52,8 +52,8 @@ bool ReplanQueue::take_plans() {
             continue;
         }
         plan_awaited_ = false;
-        if (result->target.has_value()) {
-            replanner_->begin(result->id, std::move(*result->target), tokens_made_);
+        if (result->plan.has_value()) {
+            replanner_->begin(result->id, std::move(*result->plan), tokens_made_);
         } else {
             replanner_->refuse(result->id, result->problem, tokens_made_);
         }
@@ -71,7 +71,7 @@ bool ReplanQueue::between_steps() {
             next = std::move(orders_.front());
             orders_.pop_front();
         }
-        next(*replanner_);
+        next();
         any = true;
     }
     if (replanner_->moving()) {
@@ -97,25 +97,24 @@ std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const
 }
 
 void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) {
-    post([&](std::uint64_t) {
-        return [this, request, done = std::move(done)](Replanner&) { plan_elsewhere(0, request, done); };
-    });
+    post([&](std::uint64_t) { return [this, request, done = std::move(done)] { start_planning(0, request, done); }; });
 }
 
 std::uint64_t ReplanQueue::replan(const ReplanRequest& request) {
-    return post([&](std::uint64_t id) { return [this, id, request](Replanner&) { plan_elsewhere(id, request, {}); }; });
+    return post([&](std::uint64_t id) { return [this, id, request] { start_planning(id, request, {}); }; });
 }
 
 void ReplanQueue::cancel() {
-    post([](std::uint64_t) { return [](Replanner& replanner) { replanner.cancel(); }; });
+    post([this](std::uint64_t) { return [this] { replanner_->cancel(); }; });
 }
 
 std::uint64_t ReplanQueue::change_experts(const ExpertChange& change) {
     std::vector<std::size_t> experts;
     for (const ExpertChange::Expert& one : change.experts) experts.push_back(index_of(one.layer, one.expert));
     return post([&](std::uint64_t id) {
-        return [this, id, experts = std::move(experts), kind = change.kind, format = change.format](
-                   Replanner& replanner) { replanner.change(id, kind, experts, format, tokens_made_); };
+        return [this, id, experts = std::move(experts), kind = change.kind, format = change.format] {
+            replanner_->change(id, kind, experts, format, tokens_made_);
+        };
     });
 }
 

@@ -50,10 +50,10 @@ class ReplanQueue {
     std::vector<ReplanReport> since(const Mark& mark) const;
 
   private:
-    using Order = std::function<void(Replanner&)>;
+    using Order = std::function<void()>;
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
-    PlanDraft draft() const { return watch_->draft(*replanner_, *model_); }
-    void plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview);
+    PlanDraft draft() const { return replanner_->draft(watch_->measured(*model_)); }
+    void start_planning(std::uint64_t id, const ReplanRequest& request, PreviewFn preview);
     bool take_plans();  // finished ones; returns whether there were any
     void copy_reports();
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;

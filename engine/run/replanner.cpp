@@ -44,13 +44,11 @@ std::string_view name_of(ReplanState state) {
 Replanner::Replanner(LoadedModel& model)
     : model_(model),
       migrator_(model.experts(), model.source(), model.device(), model.request().dry),
-      in_force_(model.plan()),
-      budget_(model.budget()),
-      uniform_(model.request().quant.experts) {}
+      in_force_(model.plan()) {}
 
 // A later request adds to the migration under way.
-PlanTarget Replanner::base(Plan else_from) const {
-    return moving_ && !going_back_.has_value() ? target_ : PlanTarget{std::move(else_from), budget_, uniform_};
+Plan Replanner::base(Plan else_from) const {
+    return moving_ && !going_back_.has_value() ? target_ : else_from;
 }
 
 std::vector<std::uint8_t> Replanner::pinned() const {
@@ -60,18 +58,16 @@ std::vector<std::uint8_t> Replanner::pinned() const {
     return pinned;
 }
 
-PlanDraft Replanner::draft() const {
-    const DispatchSettings& dispatch = model_.dispatcher().settings();
+PlanDraft Replanner::draft(const MeasuredDecode& measured) const {
     const ArenaUsage ram = model_.ram().usage();
     PlanDraft draft;
-    draft.basis = model_.basis();
+    draft.inputs = model_.plan_inputs();
     draft.base = base(in_force_);
     draft.in_force = in_force_;
-    draft.now = plan_as_it_is();
+    draft.now = now();
     draft.pinned = pinned();
-    draft.prefill = dispatch.prefill;
-    draft.decode = dispatch.decode;
     draft.migrations = migrator_.rates(idle_);
+    draft.measured = measured;
     draft.theta = model_.theta();
     draft.tokens_in_use = tokens_in_use_ ? tokens_in_use_() : 0;
     draft.device = model_.device().info().name;
@@ -95,9 +91,9 @@ std::optional<std::size_t> Replanner::least_popular(const std::function<bool(std
 
 // Larger formats of experts need room on the device, and so do staging slots for them:
 // the least popular experts leave, the requested ones last, and then slots.
-void Replanner::make_fit(Plan& plan, const Budget& budget, std::span<const std::size_t> wanted) const {
+void Replanner::make_fit(Plan& plan, std::span<const std::size_t> wanted) const {
     const ExpertStore& store = model_.experts();
-    if (model_.device().shares_host_memory() || budget.vram_bytes == 0) return;
+    if (model_.device().shares_host_memory() || plan.budget.vram_bytes == 0) return;
     std::vector<std::uint8_t> is_wanted(store.size());
     for (const std::size_t i : wanted) is_wanted[i] = 1;
     for (;;) {
@@ -108,7 +104,7 @@ void Replanner::make_fit(Plan& plan, const Budget& budget, std::span<const std::
             if (plan.places[i] == Place::kDevice) plan.expert_bytes += bytes;
         }
         plan.staging_bytes = static_cast<std::uint64_t>(plan.staging_slots) * plan.slot_bytes;
-        if (plan.vram_bytes() <= budget.vram_bytes) return;
+        if (plan.vram_bytes() <= plan.budget.vram_bytes) return;
         const auto may_go = [&](std::size_t i) { return plan.places[i] == Place::kDevice && !store.is_pinned(i); };
         auto least = least_popular([&](std::size_t i) { return is_wanted[i] == 0 && may_go(i); });
         if (!least.has_value()) least = least_popular(may_go);
@@ -122,8 +118,7 @@ void Replanner::make_fit(Plan& plan, const Budget& budget, std::span<const std::
     }
 }
 
-// The plan with the places and formats that are in force this moment.
-Plan Replanner::plan_as_it_is() const {
+Plan Replanner::now() const {
     Plan plan = in_force_;
     const ExpertStore& store = model_.experts();
     const bool shared = model_.device().shares_host_memory();
@@ -133,12 +128,12 @@ Plan Replanner::plan_as_it_is() const {
                                                                : Place::kDisk;
     }
     plan.formats = store.formats();
-    model_.basis().describe_formats(plan);
+    model_.plan_inputs().describe_formats(plan);
     return plan;
 }
 
 void Replanner::begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token) {
-    PlanTarget target;
+    Plan target;
     try {
         target = draft().plan(request);
     } catch (const Error& error) {
@@ -147,11 +142,11 @@ void Replanner::begin(std::uint64_t id, const ReplanRequest& request, std::int64
     begin(id, std::move(target), at_token);
 }
 
-void Replanner::begin(std::uint64_t id, PlanTarget target, std::int64_t at_token) {
+void Replanner::begin(std::uint64_t id, Plan target, std::int64_t at_token) {
     // The conversation went on while the plan was made.
     const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
-    if (target.plan.context < used) {
-        return refuse(id, messages::conversation_outgrew_context(target.plan.context, used), at_token);
+    if (target.context < used) {
+        return refuse(id, messages::conversation_outgrew_context(target.context, used), at_token);
     }
     start(id, std::move(target), at_token);
 }
@@ -172,11 +167,10 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
     for (const std::size_t expert : experts) {
         if (kind != Kind::kFormat) model_.experts().set_pinned(expert, kind == Kind::kPin);
     }
-    PlanTarget target = base(plan_as_it_is());
-    Plan& plan = target.plan;
+    Plan plan = base(now());
     switch (kind) {
         case Kind::kPin:
-            honour_pins(model_.basis(), pinned(), plan);
+            honour_pins(model_.plan_inputs(), pinned(), plan);
             break;
         case Kind::kUnpin:
             break;
@@ -194,23 +188,23 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
                 plan.formats[expert] =
                     kernels::traits_of(format).is_of_file() ? model_.experts().stored(expert) : format;
             }
-            make_fit(plan, target.budget, experts);
-            model_.basis().describe_formats(plan);
+            make_fit(plan, experts);
+            model_.plan_inputs().describe_formats(plan);
             break;
     }
-    start(id, std::move(target), at_token);
+    start(id, std::move(plan), at_token);
 }
 
-void Replanner::start(std::uint64_t id, PlanTarget target, std::int64_t at_token) {
+void Replanner::start(std::uint64_t id, Plan target, std::int64_t at_token) {
     if (moving_) end(going_back_.value_or(ReplanState::kSuperseded), problem_);
     target_ = std::move(target);
     ReplanReport fresh;
     fresh.id = id;
     fresh.state = ReplanState::kMoving;
     fresh.at_token = at_token;
-    fresh.resident_experts = target_.plan.n_resident();
-    fresh.mean_bits = target_.plan.mean_bits;
-    fresh.context = target_.plan.context;
+    fresh.resident_experts = target_.n_resident();
+    fresh.mean_bits = target_.mean_bits;
+    fresh.context = target_.context;
     fresh.vram_bytes = target_.budget.vram_bytes;
     fresh.ram_bytes = target_.budget.ram_bytes;
     reports_.push_back(std::move(fresh));
@@ -231,16 +225,15 @@ void Replanner::start_moving() {
     model_.runtime().set_resting(true);
     model_.kv().drop_prepared();  // of the plan before
     try {
-        model_.grow_for(target_.plan, target_.budget);
-        model_.runtime().shorten_steps(target_.plan);
-        migrator_.begin(target_.plan);
-        const PlanBasis& basis = model_.basis();
-        expected_ =
-            merged(migrator_.rates(idle_),
-                   basis.migration_rates(basis.quantizing_speeds.has_value() ? &*basis.quantizing_speeds : nullptr));
+        model_.grow_for(target_);
+        model_.runtime().shorten_steps(target_);
+        migrator_.begin(target_);
+        const PlanInputs& inputs = model_.plan_inputs();
+        const QuantizingSpeeds* const speeds = inputs.quantizing_speeds ? &*inputs.quantizing_speeds : nullptr;
+        expected_ = merged(migrator_.rates(idle_), inputs.migration_rates(speeds));
         const MigrationWork& work = migrator_.progress().work;
         pace_.begin(us_of(work, expected_, {}) / static_cast<double>(std::max<std::int64_t>(1, work.copies)));
-        phase_ = model_.runtime().frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
+        phase_ = model_.runtime().frees_device_of_kv(target_) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
         go_back(going_back_.value_or(ReplanState::kFailed), error.message());
     }
@@ -261,7 +254,7 @@ void Replanner::go_back(ReplanState because, const Message& problem) {
         stay_as_it_is(problem);
         return;
     }
-    target_ = {in_force_, budget_, uniform_};
+    target_ = in_force_;
     start_moving();
 }
 
@@ -270,13 +263,13 @@ void Replanner::go_back(ReplanState because, const Message& problem) {
 void Replanner::stay_as_it_is(const Message& problem) {
     problem_ = joined(std::move(problem_), messages::going_back_failed(problem));
     migrator_.stop();
-    in_force_ = plan_as_it_is();
+    in_force_ = now();
     try {
         while (!model_.runtime().resize_kv(in_force_)) model_.kv().wait_for_memory();
     } catch (const Error&) {  // answers end where its blocks do
     }
     shed();
-    in_force_ = plan_as_it_is();
+    in_force_ = now();
     in_force_.max_step = model_.forward().reserved_step();
     end(*going_back_, problem_);
 }
@@ -298,8 +291,9 @@ void Replanner::shed() {
         budget_bytes = std::max(budget_bytes, arena.usage().used_bytes);
         if (budget_bytes < arena.usage().budget_bytes) arena.set_budget(budget_bytes);
     };
-    if (!shared) trim(model_.device().memory(), budget_.vram_bytes, [&](std::size_t i) { experts.drop_device(i); });
-    trim(model_.ram(), budget_.ram_bytes, [&](std::size_t i) { experts.drop_ram(i); });
+    if (!shared)
+        trim(model_.device().memory(), in_force_.budget.vram_bytes, [&](std::size_t i) { experts.drop_device(i); });
+    trim(model_.ram(), in_force_.budget.ram_bytes, [&](std::size_t i) { experts.drop_ram(i); });
 }
 
 void Replanner::between_layers() {
@@ -352,7 +346,7 @@ void Replanner::report_progress() {
 
 void Replanner::resize_kv() {
     try {
-        if (!model_.runtime().resize_kv(target_.plan)) return;
+        if (!model_.runtime().resize_kv(target_)) return;
     } catch (const Error& error) {
         // Its blocks may find room in RAM when experts have left that.
         if (phase_ != Phase::kFreeing || error.kind() != ErrorKind::kOutOfMemory) {
@@ -369,19 +363,17 @@ void Replanner::resize_kv() {
 
 void Replanner::settle() {
     const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
-    if (target_.plan.context < used && !going_back_.has_value()) {
-        go_back(ReplanState::kFailed, messages::conversation_outgrew_context(target_.plan.context, used));
+    if (target_.context < used && !going_back_.has_value()) {
+        go_back(ReplanState::kFailed, messages::conversation_outgrew_context(target_.context, used));
         return;
     }
     try {
-        model_.runtime().put_in_force(target_.plan, target_.budget);
+        model_.runtime().put_in_force(target_);
     } catch (const Error& error) {
         go_back(ReplanState::kFailed, error.message());
         return;
     }
-    in_force_ = target_.plan;
-    budget_ = target_.budget;
-    uniform_ = target_.uniform;
+    in_force_ = target_;
     end(going_back_.value_or(ReplanState::kDone), problem_);
 }
 

@@ -33,14 +33,14 @@ class Replanner {
     void set_tokens_in_use(std::function<std::int64_t()> tokens) { tokens_in_use_ = std::move(tokens); }
 
     // All inputs of plans as of now, for planning on another thread.
-    PlanDraft draft() const;
+    PlanDraft draft(const MeasuredDecode& measured = {}) const;
     // The outcome of the request. Throws Error where no plan can be made.
     ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
 
     // Between two steps. Requests that cannot be planned end as kFailed at once.
     void begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token);
     // The same, planned already.
-    void begin(std::uint64_t id, PlanTarget target, std::int64_t at_token);
+    void begin(std::uint64_t id, Plan target, std::int64_t at_token);
     void refuse(std::uint64_t id, const Message& problem, std::int64_t at_token);
     void change(std::uint64_t id, ExpertChange::Kind kind, std::span<const std::size_t> experts,
                 kernels::WeightType format, std::int64_t at_token);
@@ -58,13 +58,14 @@ class Replanner {
     const std::deque<ReplanReport>& reports() const { return reports_; }
     // The plan that is in force, or was the last to be so as a whole.
     const Plan& in_force() const { return in_force_; }
+    Plan now() const;  // with the places and formats that are in force at this moment
 
   private:
-    PlanTarget base(Plan else_from) const;  // that a request changes: the migration's, else this one
-    void start(std::uint64_t id, PlanTarget target, std::int64_t at_token);
+    Plan base(Plan else_from) const;  // that a request changes: the migration's, else this one
+    void start(std::uint64_t id, Plan target, std::int64_t at_token);
     void start_moving();
     std::vector<std::uint8_t> pinned() const;
-    void make_fit(Plan& plan, const Budget& budget, std::span<const std::size_t> wanted) const;
+    void make_fit(Plan& plan, std::span<const std::size_t> wanted) const;
     std::optional<std::size_t> least_popular(const std::function<bool(std::size_t)>& among) const;
     void advance(Migrator::When when);
     void report_progress();
@@ -75,14 +76,11 @@ class Replanner {
     void go_back(ReplanState because, const Message& problem);
     void end(ReplanState state, const Message& problem);
     ReplanReport& report() { return reports_.back(); }
-    Plan plan_as_it_is() const;
 
     LoadedModel& model_;
     Migrator migrator_;
     Plan in_force_;
-    Budget budget_;  // in force
-    std::optional<kernels::WeightType> uniform_;
-    PlanTarget target_;
+    Plan target_;
     std::function<std::int64_t()> tokens_in_use_;
     // The phases of a move: blocks of the KV cache leave the device to make room, experts
     // move, the KV cache becomes the plan's.

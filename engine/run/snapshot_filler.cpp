@@ -83,7 +83,7 @@ void SnapshotFiller::fill(LoadedModel& model, Snapshot& snapshot) {
     Plan formats;
     formats.formats = experts.formats();
     formats.places.resize(experts.size());
-    model.basis().describe_formats(formats);
+    model.plan_inputs().describe_formats(formats);
     snapshot.mean_bits = formats.mean_bits;
     snapshot.formats = format_rows_of(model.spec().experts);
     fill_memories(model, snapshot);

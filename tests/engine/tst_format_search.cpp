@@ -138,7 +138,30 @@ std::uint64_t bytesOf(const ModelDemand& d, WeightType format) {
     return 0;
 }
 
-std::string failure(const ModelDemand& d, const Budget& budget, const PlanCosts& costs = {}) {
+// For plans by costs; those without a cost model are placed.
+struct Costs {
+    const CostModel* cost = nullptr;
+    const Sensitivity* sensitivity = nullptr;
+    PolicyKind decode = PolicyKind::kBalanced;
+    const NeuronThresholds* thresholds = nullptr;
+    SparseLoading sparse_loading = SparseLoading::kOff;
+    std::optional<ThetaChoice> theta{};
+};
+
+Plan make_plan(const ModelDemand& d, Budget budget, const Popularity& p, PlacementKind kind, const Costs& costs) {
+    PlanInputs inputs;
+    inputs.demand = d;
+    inputs.popularity = p;
+    inputs.decode = costs.decode;
+    inputs.sparse_loading = costs.sparse_loading;
+    if (costs.cost != nullptr) inputs.cost = *costs.cost;
+    if (costs.sensitivity != nullptr) inputs.sensitivity = *costs.sensitivity;
+    if (costs.thresholds != nullptr) inputs.thresholds = *costs.thresholds;
+    budget.theta = costs.theta;
+    return offstage::engine::make_plan(inputs, budget, kind);
+}
+
+std::string failure(const ModelDemand& d, const Budget& budget, const Costs& costs = {}) {
     try {
         make_plan(d, budget, popularity(d, 1, 0), PlacementKind::kPopular, costs);
     } catch (const Error& error) {
@@ -622,7 +645,7 @@ class TestFormatSearch : public QObject {
         // A theta that the user has chosen stays, and the formats get the rest.
         NeuronThresholds measured = HandMade{0.004, 0.005}.measured(d);
         measured.rows = {{0.1, 0.9, 1, 0.008, 1}};
-        PlanCosts by{&cost, &s, PolicyKind::kBalanced, &measured, SparseLoading::kAuto, ThetaChoice(0.1)};
+        Costs by{&cost, &s, PolicyKind::kBalanced, &measured, SparseLoading::kAuto, ThetaChoice(0.1)};
         const Plan kept = make_plan(d, budget, p, PlacementKind::kPopular, by);
         QVERIFY(kept.theta == ThetaChoice(0.1) && !allIn(kept, WeightType::kHqq4));
         QCOMPARE(kept.neuron_kl, 0.008);

@@ -14,7 +14,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/run/dense_probe.h"
-#include "engine/run/model_costs.h"
+#include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/plan_report.h"
 #include "engine/run/run_messages.h"
@@ -199,7 +199,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         const auto us_of_load = [&](std::vector<Message>* notes = nullptr) {
             const LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
             if (notes != nullptr) *notes = model.summary().notes;
-            return model.basis().cost.table().cpu_expert.front().us;
+            return model.plan_inputs().cost.table().cpu_expert.front().us;
         };
         const double first_us = us_of_load();
         scale_kept(request, 1000);
@@ -273,7 +273,12 @@ class TestLoadCosts : public QObject, ReplanSetup {
         {
             LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
             QVERIFY(reads_disk(model.plan()) && model.cost().table().disk.us > 0);
-            if (doubted) QVERIFY(doubt_costs(model) && !doubt_costs(model));
+            if (doubted) {
+                const auto doubt = [&] {
+                    return model.measurements().doubt(model.device(), model.host(), model.plan());
+                };
+                QVERIFY(doubt() && !doubt());
+            }
         }
         const DiskFile file(kept.path());
         QVERIFY(!file.disk.isEmpty());

@@ -29,6 +29,15 @@ std::string refusalOf(const std::function<void()>& call) {
     return {};
 }
 
+Plan planOf(const LoadRequest& request, const LoadInputs& load, const Popularity& popularity) {
+    LoadPlanner planner(request, load);
+    PlanInputs inputs;
+    inputs.demand = planner.demand();
+    inputs.popularity = popularity;
+    inputs.sensitivity = Sensitivity::typical(popularity.n_layers, popularity.n_experts);
+    return planner.plan(inputs);
+}
+
 }  // namespace
 
 class TestLoadPlan : public QObject {
@@ -75,7 +84,7 @@ class TestLoadPlan : public QObject {
                                                 {},         MemorySize{}, vram_mib << 20, ram_mib << 20};
                         Plan plan;
                         try {
-                            plan = LoadPlanner(request, inputs).plan(popularity);
+                            plan = planOf(request, inputs, popularity);
                         } catch (const Error& error) {
                             QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
                             continue;
@@ -95,16 +104,75 @@ class TestLoadPlan : public QObject {
 
         request.quant.experts = kernels::WeightType::kHqq3;
         const LoadInputs inputs{shape.spec, shape.type, dense_bytes, {}, {}, MemorySize{}, 0, 64 << 20};
-        const std::string note = LoadPlanner(request, inputs).plan(popularity).note.english();
+        const std::string note = planOf(request, inputs, popularity).note.english();
         QVERIFY2(
             note.find("Quantized a second time: 18 experts go from the file's Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0 "
                       "to HQQ3, with a relative squared error of 0.034 against the file.") != std::string::npos,
             note.c_str());
         request.quant.experts = kernels::WeightType::kInt8;
-        const std::string refusal = refusalOf([&] { LoadPlanner(request, inputs).plan(popularity); });
+        const std::string refusal = refusalOf([&] { planOf(request, inputs, popularity); });
         QVERIFY2(refusal.find("cannot be kept in INT8; expected one of Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0 (as in the "
                               "file), HQQ4, HQQ3, HQQ2.") != std::string::npos,
                  refusal.c_str());
+    }
+
+    // A load, an estimate and a report differ in the source of their costs alone.
+    void costs_areAskedForInOneOrder() {
+        const ModelSpec spec = parse_synthetic("synthetic:mixtral-mini").spec;
+        constexpr auto kType = kernels::WeightType::kBf16;
+        DeviceInfo device;
+        device.kind = DeviceKind::kCpu;
+        LoadRequest request;
+        request.model = "a file";
+        request.context = 2048;
+        QStringList asked;
+        bool knows = true;
+        CostSource source;
+        source.costs = [&](const Plan& first) -> std::optional<CostModel> {
+            asked << QStringLiteral("costs for %1 bits").arg(first.mean_bits);
+            if (!knows) return {};
+            CostTable table;
+            table.expert_bytes = spec.experts.expert_bytes(kType);
+            table.cpu_expert = {{1, 100}, {2, 200}};
+            return CostModel(table);
+        };
+        source.disk = [&] {
+            asked << QStringLiteral("disk");
+            return DiskReadCost{5000};
+        };
+        PlanInputs inputs;
+        const auto planned = [&](std::uint64_t ram_bytes) {
+            inputs = {};
+            inputs.popularity =
+                Popularity::uniform(spec.experts.n_layers, spec.experts.n_experts, spec.experts.n_active);
+            inputs.sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
+            asked.clear();
+            const LoadInputs load{spec, kType, dense_bytes_in(spec, kType), device, {}, MemorySize{}, 0, ram_bytes};
+            return LoadPlanner(request, load).plan(inputs, source);
+        };
+        const QString costs = QStringLiteral("costs for 16 bits"), disk = QStringLiteral("disk");
+        const Plan whole = planned(0);
+        QCOMPARE(asked, QStringList{costs});
+        QVERIFY(inputs.has_costs() && inputs.demand.n_experts == spec.experts.n_experts);
+        const std::uint64_t less = whole.ram_bytes - whole.ram_bytes / 4;
+        QVERIFY(reads_disk(planned(less)));
+        QCOMPARE(asked, (QStringList{costs, disk}));
+        QCOMPARE(inputs.cost.table().disk.us, 5000.0);
+        request.quality.min_mean_bits = 5;
+        const Plan chosen = planned(less);
+        QCOMPARE(asked, (QStringList{costs, disk}));
+        QVERIFY(chosen.mean_bits >= 5 && chosen.mean_bits < 16 && chosen.predicted_loss > 0);
+        QVERIFY(chosen.budget.ram_bytes == less && chosen.budget.quality == request.quality);
+
+        // Unknown ones stay so; the floor is taken for one format.
+        knows = false;
+        const Plan assumed = planned(less);
+        QCOMPARE(asked, QStringList{costs});
+        QVERIFY(!inputs.has_costs() && assumed.mean_bits >= 5 && assumed.mean_bits < 16);
+        QVERIFY(std::count(assumed.formats.begin(), assumed.formats.end(), assumed.formats.front()) ==
+                static_cast<std::ptrdiff_t>(assumed.formats.size()));
+        request.quality.min_mean_bits = 17;
+        QVERIFY(refusalOf([&] { planned(less); }).find("at most 16") != std::string::npos);
     }
 
     void aLoadNearTheLimit_isNoted() {

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 // Sets equal costs of experts on each machine, for the division into shares: measurements
 // on a busy machine may give all to one side.
 void makeAlikeInCost(LoadedModel& model, JoinedNodes& joined) {
-    const offstage::kernels::WeightType format = model.basis().master;
+    const offstage::kernels::WeightType format = model.plan_inputs().master;
     CostTable table;
     table.cpu_expert = {{1, 100.0}};
     model.cost() = CostModel(table);

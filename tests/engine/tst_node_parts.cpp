@@ -297,7 +297,7 @@ class TestNodeParts : public QObject {
         model_request.device = device.toStdString();
         if (device != QStringLiteral("cpu")) model_request.vram_bytes = 12 << 20;
         const auto model = openModel(model_request);
-        const std::uint64_t bytes = model->source().expert_bytes(model->basis().master);
+        const std::uint64_t bytes = model->source().expert_bytes(model->plan_inputs().master);
         node_request.ram_bytes = static_cast<std::uint64_t>(room) * (bytes + 256) + 4096;
         std::vector<std::unique_ptr<OneNode>> machines;
         std::vector<NodeAddress> addresses;
@@ -392,7 +392,7 @@ class TestNodeParts : public QObject {
         LoadRequest small = request();
         {
             const auto whole = openModel(request());
-            const std::uint64_t bytes = whole->source().expert_bytes(whole->basis().master);
+            const std::uint64_t bytes = whole->source().expert_bytes(whole->plan_inputs().master);
             small.ram_bytes = whole->ram().usage().used_bytes - 20 * bytes;
         }
         small.disk_reads = DiskReads::kCached;
@@ -419,7 +419,7 @@ class TestNodeParts : public QObject {
         {
             const auto whole = openModel(request());
             small.ram_bytes =
-                whole->ram().usage().used_bytes - 20 * whole->source().expert_bytes(whole->basis().master);
+                whole->ram().usage().used_bytes - 20 * whole->source().expert_bytes(whole->plan_inputs().master);
         }
         small.disk_reads = DiskReads::kCached;
         const auto model = openModel(small);
@@ -517,7 +517,7 @@ class TestNodeParts : public QObject {
         OneNode machine(request());
         const auto model = openModel(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, insisting(), {}, {});
-        const kernels::WeightType format = model->basis().master;
+        const kernels::WeightType format = model->plan_inputs().master;
         const auto listOf = [&](int remainder) {
             std::vector<NodeExpert> list;
             for (std::int32_t i = 0; i < 64; ++i) {
@@ -548,7 +548,7 @@ class TestNodeParts : public QObject {
     void machineThatStaysAway_leavesItsExpertsToTheOthers() {
         LoadRequest node_request = request();
         const auto model = openModel(request());
-        const std::uint64_t bytes = model->source().expert_bytes(model->basis().master);
+        const std::uint64_t bytes = model->source().expert_bytes(model->plan_inputs().master);
         node_request.ram_bytes = 34 * (bytes + 256) + 4096;
         std::vector<std::unique_ptr<OneNode>> machines;
         std::vector<NodeAddress> addresses;
@@ -563,7 +563,7 @@ class TestNodeParts : public QObject {
         const auto missing = [&] {
             int n = 0;
             for (std::size_t i = 0; i < 64; ++i) {
-                const kernels::WeightType format = model->basis().master;
+                const kernels::WeightType format = model->plan_inputs().master;
                 n += joined.node(1).holds(i, format) || joined.node(2).holds(i, format) ? 0 : 1;
             }
             return n;
@@ -729,7 +729,7 @@ class TestNodeParts : public QObject {
         };
         const auto one = open(1), two = open(2);
         constexpr auto kFormat = kernels::WeightType::kBf16;
-        const kernels::WeightType format = machine.host.basis().master;
+        const kernels::WeightType format = machine.host.plan_inputs().master;
         QCOMPARE(format, kFormat);
         QVERIFY(experts.want(one, {{{0, 1, format}, {0, 2, format}}}).empty());
         QVERIFY(experts.want(two, {{{0, 2, format}, {1, 3, format}}}).empty());
@@ -764,12 +764,12 @@ class TestNodeParts : public QObject {
         std::uint64_t bytes = 0;
         {
             const auto model = openModel(request());
-            bytes = model->source().expert_bytes(model->basis().master);
+            bytes = model->source().expert_bytes(model->plan_inputs().master);
         }
         node_request.ram_bytes = 20 * (bytes + 256) + 4096;
         OneNode machine(node_request, {"cupboard", 2, 1000});
         NodeExperts& experts = machine.node.experts();
-        const kernels::WeightType format = machine.host.basis().master;
+        const kernels::WeightType format = machine.host.plan_inputs().master;
         std::mutex mutex;
         std::vector<std::vector<NodeExpert>> held(2);
         std::vector<bool> complete(2);
@@ -838,7 +838,7 @@ class TestNodeParts : public QObject {
             });
         };
         const auto one = open(1), two = open(2);
-        const kernels::WeightType format = machine.host.basis().master;
+        const kernels::WeightType format = machine.host.plan_inputs().master;
         constexpr auto kInt8 = kernels::WeightType::kInt8;
         QVERIFY(experts.want(one, {{{0, 1, format}, {0, 2, format}}}).empty());
         QVERIFY(experts.want(two, {{{0, 2, format}}}).empty());
@@ -872,7 +872,7 @@ class TestNodeParts : public QObject {
         const auto desktop = experts.open(
             hello_of(machine.host, "desk"), [](FromNode) {}, refusal);
         QVERIFY(desktop != 0);
-        const kernels::WeightType format = machine.host.basis().master;
+        const kernels::WeightType format = machine.host.plan_inputs().master;
         QVERIFY(experts.want(desktop, {{{0, 1, format}, {3, 2, format}}}).empty());
         QVERIFY(becomesTrue([&] { return experts.n_warmed() >= 6; }));
         QCOMPARE(experts.state().n_held, std::uint64_t{2});
@@ -910,7 +910,7 @@ class TestNodeParts : public QObject {
     void desktops_areServedInTurn() {
         OneNode machine(request());
         NodeExperts& experts = machine.node.experts();
-        const kernels::WeightType format = machine.host.basis().master;
+        const kernels::WeightType format = machine.host.plan_inputs().master;
         const auto open = [&] {
             Message refusal;
             return experts.open(

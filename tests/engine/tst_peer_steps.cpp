@@ -131,7 +131,7 @@ class TestPeerSteps : public QObject {
         const auto model = openModel(request());
         PeerNode machine(request());
         const JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
-        PeerNode::expert_us = model->cost().cpu_us(1, model->basis().master);  // others read it from the cache
+        PeerNode::expert_us = model->cost().cpu_us(1, model->plan_inputs().master);  // others read it from the cache
         QVERIFY(PeerNode::expert_us > 0);
         QVERIFY(!m_expected.empty());
     }
@@ -506,7 +506,7 @@ class TestPeerSteps : public QObject {
         const auto model = openModel(model_request);
         LoadRequest node_request = request();
         if (room >= 0) {
-            const std::uint64_t bytes = model->source().expert_bytes(model->basis().master);
+            const std::uint64_t bytes = model->source().expert_bytes(model->plan_inputs().master);
             const std::uint64_t all = model->ram().usage().used_bytes;
             node_request.ram_bytes = all - static_cast<std::uint64_t>(64 - room) * (bytes + 256);
         }
@@ -599,7 +599,7 @@ class TestPeerSteps : public QObject {
         std::vector<float> expected;
         {
             const auto whole = openModel(model_request);
-            bytes = whole->source().expert_bytes(whole->basis().master) + 256;
+            bytes = whole->source().expert_bytes(whole->plan_inputs().master) + 256;
             beside = whole->ram().usage().used_bytes - 64 * bytes;
             expected = nodeLogits(*whole, 3 * kPhase);
         }
@@ -1415,7 +1415,7 @@ class TestPeerSteps : public QObject {
         LoadRequest small = request();
         {
             const auto whole = openModel(request());
-            const std::uint64_t bytes = whole->source().expert_bytes(whole->basis().master);
+            const std::uint64_t bytes = whole->source().expert_bytes(whole->plan_inputs().master);
             small.ram_bytes = whole->ram().usage().used_bytes - 50 * bytes;
         }
         small.disk_reads = DiskReads::kCached;

@@ -254,7 +254,7 @@ class TestPlacement : public QObject {
             QVERIFY2(few > 0.2 && few < 0.9, qPrintable(QString::number(few)));
         }
         QCOMPARE(Placement::open(request)->popularity().habits.guess_recall(), counted.guess_recall());
-        QCOMPARE(plan_model(request, 64, {}, {}).popularity.habits.reused, counted.reused);
+        QCOMPARE(plan_model(request, 64, {}, {}).inputs.popularity.habits.reused, counted.reused);
     }
 
     // Several conversations in one step need more experts of a layer than there are slots

@@ -8,14 +8,14 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/plan/format_costs.h"
 #include "engine/plan/calibration.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/measurements.h"
 #include "engine/run/plan_report.h"
 #include "engine/run/run_messages.h"
-#include "test_models.h"
 #include "engine/text/tokenizer.h"
+#include "test_models.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/mixed_gguf.h"
 
@@ -58,12 +58,12 @@ class TestPlanReport : public QObject {
         LoadRequest load = request("cpu");
         load.vram_bytes = 0;
         const PlanReport whole = plan_model(load, 64, {}, {});
-        QVERIFY(whole.costs.dense.known() && whole.costs.dense.step.front().us > 0);
-        QCOMPARE(whole.costs.disk.us, 0.0);  // nothing lies there
+        QVERIFY(whole.inputs.cost.table().dense.known() && whole.inputs.cost.table().dense.step.front().us > 0);
+        QCOMPARE(whole.inputs.cost.table().disk.us, 0.0);  // nothing lies there
         load.ram_bytes = whole.plan.ram_bytes - whole.plan.ram_bytes / 4;
         const PlanReport less = plan_model(load, 64, {}, {});
         QVERIFY(std::count(less.plan.places.begin(), less.plan.places.end(), Place::kDisk) > 0);
-        QVERIFY(less.costs.disk.us > 0);
+        QVERIFY(less.inputs.cost.table().disk.us > 0);
     }
     // A plan that a load could not carry out: the dense weights do not pass through the
     // RAM budget.
@@ -127,7 +127,7 @@ class TestPlanReport : public QObject {
     void plan_fitsItsBudget_andForecastsBySpeedOfTheDevice() {
         const PlanReport slow = plan_model(request("emulated:t4"), 128, {}, {});
         const PlanReport fast = plan_model(request("emulated:h200"), 128, {}, {});
-        QVERIFY(slow.plan.vram_bytes() <= slow.budget.vram_bytes);
+        QVERIFY(slow.plan.vram_bytes() <= slow.plan.budget.vram_bytes);
         QCOMPARE(slow.plan.n_resident(), fast.plan.n_resident());
         QVERIFY(slow.plan.n_resident() > 0 && slow.plan.n_resident() < 64);
         QVERIFY(slow.forecast.ttft_s > fast.forecast.ttft_s);
@@ -145,7 +145,7 @@ class TestPlanReport : public QObject {
         QVERIFY(report.plan.mean_bits >= 4 && report.plan.mean_bits < 16);
         QVERIFY(report.plan.predicted_loss > 0);
         // Short rows have many scales: at 192 columns HQQ3 keeps this floor as well.
-        const auto allowed = std::count_if(report.demand.formats.begin(), report.demand.formats.end(),
+        const auto allowed = std::count_if(report.inputs.demand.formats.begin(), report.inputs.demand.formats.end(),
                                            [](const FormatDemand& f) { return f.bits_per_weight >= 4; });
         QVERIFY(allowed >= 3);
         QCOMPARE(report.compared.size(), static_cast<std::size_t>(2 * allowed + 1));
@@ -172,14 +172,14 @@ class TestPlanReport : public QObject {
             return std::count(report.plan.places.begin(), report.plan.places.end(), Place::kDisk);
         };
         const PlanReport roomy = plan_model(load, 64, {}, {});
-        QCOMPARE(roomy.budget.ram_bytes, load.ram_bytes);
-        QCOMPARE(roomy.budget.vram_bytes, load.vram_bytes);
+        QCOMPARE(roomy.plan.budget.ram_bytes, load.ram_bytes);
+        QCOMPARE(roomy.plan.budget.vram_bytes, load.vram_bytes);
         QCOMPARE(n_on_disk(roomy), 0);
         QVERIFY2(roomy.plan.note.english().find("This computer has not enough memory") != std::string::npos,
                  roomy.plan.note.english().c_str());
         load.ram_bytes = std::uint64_t{1} << 40;  // more than this computer's as well
         const PlanReport less = plan_model(load, 64, {}, {});
-        QCOMPARE(less.budget.ram_bytes, load.ram_bytes);
+        QCOMPARE(less.plan.budget.ram_bytes, load.ram_bytes);
         QVERIFY(n_on_disk(less) > 0);
         QVERIFY(less.forecast.decode_tokens_per_s < roomy.forecast.decode_tokens_per_s);
 
@@ -187,7 +187,7 @@ class TestPlanReport : public QObject {
         LoadRequest small = request();
         small.ram_bytes = std::uint64_t{256} << 20;
         const PlanReport here = plan_model(small, 64, {}, {});
-        QCOMPARE(here.budget.ram_bytes, small.ram_bytes);
+        QCOMPARE(here.plan.budget.ram_bytes, small.ram_bytes);
         QVERIFY2(here.plan.note.english().find("This computer") == std::string::npos, here.plan.note.english().c_str());
     }
 
@@ -241,8 +241,7 @@ class TestPlanReport : public QObject {
         other.counts = {1, 1, 0, 0, 0, 0, 1, 1};
         write_popularity(other, "other", file.toStdString());
         try {
-            popularity_of(demo.name, demo.directory, demo.spec.experts, file.toStdString(),
-                          CalibrationCache({}));
+            popularity_of(demo.name, demo.directory, demo.spec.experts, file.toStdString(), CalibrationCache({}));
             QFAIL("no error");
         } catch (const Error& error) {
             QVERIFY2(QString::fromUtf8(error.what()).contains(QLatin1String("2 layers of 4 experts")), error.what());

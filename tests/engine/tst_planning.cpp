@@ -55,7 +55,7 @@ class TestPlanning : public QObject {
         play.replanner.finish({});
         PlanDraft draft;
         std::vector<double> taking, planning;
-        PlanTarget target;
+        Plan target;
         ReplanRequest request = vram(3000);
         request.quality = QualityFloor{.min_mean_bits = 5};
         for (int i = 0; i < 5; ++i) {
@@ -76,8 +76,8 @@ class TestPlanning : public QObject {
         QVERIFY(elsewhere.plan.places == before.plan.places && elsewhere.plan.formats == before.plan.formats);
         QCOMPARE(elsewhere.bytes_to_move, before.bytes_to_move);
         QCOMPARE(elsewhere.tokens_per_s_before, before.tokens_per_s_before);
-        QVERIFY(target.plan.places == before.plan.places);
-        QVERIFY(target.plan.places[700] == Place::kDevice);  // pinned
+        QVERIFY(target.places == before.plan.places);
+        QVERIFY(target.places[700] == Place::kDevice);  // pinned
         QVERIFY(play.replanner.preview(request).tokens_per_s_before != before.tokens_per_s_before);
     }
 
@@ -104,10 +104,10 @@ class TestPlanning : public QObject {
             results.push_back(std::move(planning.poll().value()));
         }
         QCOMPARE(results.size(), std::size_t{4});
-        QVERIFY(results[0].id == 1 && results[0].target.has_value() && results[0].problem.empty());
-        QVERIFY(results[0].target->plan.places == draft.plan(vram(3000)).plan.places);
+        QVERIFY(results[0].id == 1 && results[0].plan.has_value() && results[0].problem.empty());
+        QVERIFY(results[0].plan->places == draft.plan(vram(3000)).places);
         QVERIFY(results[1].previewed.has_value() && results[1].preview);
-        QVERIFY(results[2].id == 2 && !results[2].target.has_value());
+        QVERIFY(results[2].id == 2 && !results[2].plan.has_value());
         QVERIFY(results[2].problem.english().find("VRAM") != std::string::npos);
         QVERIFY(!results[3].previewed.has_value());
         for (const auto& result : results) {

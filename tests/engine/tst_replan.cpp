@@ -422,8 +422,8 @@ class TestReplan : public QObject, ReplanSetup {
         std::uint64_t id = 0;
         for (const ReplanRequest& one : {more, fewer, bits, more, mixed}) {
             const PlanDraft draft = play.replanner.draft();
-            const PlanTarget target = draft.plan(one);
-            const Transition told = transition(draft.now, target.plan, draft.basis.demand);
+            const Plan target = draft.plan(one);
+            const Transition told = transition(draft.now, target, draft.inputs.demand);
             QElapsedTimer watch;
             watch.start();
             play.replanner.begin(++id, target, 0);

@@ -167,7 +167,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         Play reference(request);
         std::vector<TokenId> next = prompt_;
         const auto places = placesOf(play);
-        const std::uint64_t before = play.model.budget().ram_bytes;
+        const std::uint64_t before = play.model.plan().budget.ram_bytes;
         DeviceBlock stranger = play.model.ram().allocate(static_cast<std::size_t>(30 * expert_bytes_),
                                                          MemoryUse::kWorkspace, "what no plan knows of");
         ReplanRequest replan;
@@ -278,7 +278,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
             for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
             ReplanRequest back;
             (on_cpu ? back.ram_bytes : back.vram_bytes) =
-                on_cpu ? reference.model.budget().ram_bytes : roomy.vram_bytes;
+                on_cpu ? reference.model.plan().budget.ram_bytes : roomy.vram_bytes;
             play.replanner.begin(++id, back, 0);
             for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
             if (round == 1) play.replanner.finish({});
@@ -331,17 +331,17 @@ class TestReplanBounds : public QObject, ReplanSetup {
         PlanDraft draft = play.replanner.draft();
         draft.tokens_in_use = 3000;
         low.ram_bytes = least + demand.kv_bytes(3000) - demand.kv_bytes(kShortestContext) + 65536;
-        const std::int64_t longer = draft.plan(low).plan.context;
+        const std::int64_t longer = draft.plan(low).context;
         QVERIFY(longer >= 3000 && longer < 8192);
-        draft.basis.demand.short_context = 4096;
-        low.ram_bytes = reference.model.budget().ram_bytes;
-        QCOMPARE(draft.plan(low).plan.context, std::int64_t{4096});
+        draft.inputs.demand.short_context = 4096;
+        low.ram_bytes = reference.model.plan().budget.ram_bytes;
+        QCOMPARE(draft.plan(low).context, std::int64_t{4096});
         draft.in_force.context = 8192;
         low.ram_bytes = least + demand.kv_bytes(4097) - demand.kv_bytes(kShortestContext) + 65536;
-        QVERIFY(draft.plan(low).plan.context > 4096);
+        QVERIFY(draft.plan(low).context > 4096);
 
         ReplanRequest back;
-        back.ram_bytes = reference.model.budget().ram_bytes;
+        back.ram_bytes = reference.model.plan().budget.ram_bytes;
         play.replanner.begin(2, back, 0);
         play.replanner.finish({});
         QCOMPARE(play.replanner.in_force().context, whole.context);

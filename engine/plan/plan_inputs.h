@@ -6,29 +6,41 @@
 
 #include "engine/plan/calibrate_host.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/forecast.h"
+#include "engine/plan/model_demand.h"
 #include "engine/plan/neuron_thresholds.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/prefetch_settings.h"
 #include "engine/plan/sensitivity.h"
 #include "engine/plan/transition.h"
-#include "engine/run/replan.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
 
-// All inputs of a loaded model's plans: a value, so that any thread may plan with a copy
-// while tokens are generated (tens of kilobytes to some megabytes). A plan takes
-// milliseconds to tenths of a second.
-struct PlanBasis {
+enum class PlacementKind : std::uint8_t {
+    kPopular,  // the most popular experts of all layers
+    kLayers,   // whole layers, the last ones first
+};
+
+// The placement that a policy decodes with.
+inline PlacementKind placement_for(PolicyKind decode) {
+    return decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+}
+
+// All inputs of a model's plans and of their forecasts, without the budgets. A load, its
+// estimate, its report and re-plans use the same one (LoadPlanner). A value, so that any
+// thread may plan with a copy while tokens are generated (tens of kilobytes to some
+// megabytes). A plan takes milliseconds to tenths of a second.
+struct PlanInputs {
     ModelDemand demand;
     Popularity popularity;
     Sensitivity sensitivity;
     CostModel cost;                                     // without a table: not measured
     std::optional<QuantizingSpeeds> quantizing_speeds;  // measured at load
     kernels::WeightType master = kernels::WeightType::kBf16;
-    std::int64_t hidden_dim = 0;
+    PolicyKind prefill = PolicyKind::kBalanced;
     PolicyKind decode = PolicyKind::kBalanced;
     bool dry = false;
     NeuronThresholds thresholds;  // measured of the model
@@ -36,25 +48,17 @@ struct PlanBasis {
     double active_share = 0;   // LoadRequest::active_share
     std::string calibrations;  // folder where measured speeds are kept; empty: nowhere
 
-    PlanCosts costs() const;  // pointers into this object
+    bool has_costs() const { return cost.table().expert_bytes > 0; }
+    // Of a prompt of prompt_tokens and the decode after it.
+    Forecast forecast(const Plan& plan, std::int64_t prompt_tokens = kForecastPrompt) const {
+        return forecast_with(cost, plan, prompt_tokens);
+    }
+    Forecast forecast_with(const CostModel& costs, const Plan& plan,
+                           std::int64_t prompt_tokens = kForecastPrompt) const;
     // Makes the costs account for neurons that are left out.
     void set_theta(CostModel& costs, const ThetaChoice& choice) const;
-    // A plan for these budgets. `uniform`: all experts in this format; otherwise
-    // Budget::quality decides. theta: a fixed choice of thresholds for every plan
-    // (PlanCosts::theta). Throws Error.
-    Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform,
-                  const std::optional<ThetaChoice>& theta = {}) const;
-    // A plan that replaces the one in force, with room for the tokens in use. context 0
-    // in the budget: on a device the present context, whose last blocks may be in RAM; on
-    // the CPU the context that a load would choose. Steps are as in a request without a
-    // context.
-    Plan replan_for(const Plan& in_force, const Budget& budget, std::int64_t tokens_in_use,
-                    std::optional<kernels::WeightType> uniform, const std::optional<ThetaChoice>& theta = {}) const;
     // Mean bits and predicted loss of the plan's formats.
     void describe_formats(Plan& plan) const;
-    // measured: the times of migrations so far.
-    void estimate_transition(const Plan& from, const Plan& to, const MigrationRates& measured,
-                             ReplanPreview& preview) const;
     // The expected time of each expert of a migration, before any was observed: from the
     // measured speeds of the disk, the bus and quantizing. speeds may be nullptr.
     MigrationRates migration_rates(const QuantizingSpeeds* speeds) const;

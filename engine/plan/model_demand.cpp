@@ -1,0 +1,92 @@
+#include "engine/plan/model_demand.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace offstage::engine {
+
+ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
+    ModelDemand changed = *this;
+    if (type == kv) return changed;
+    changed.kv = type;
+    changed.workspace_fixed_bytes += changed.kv_workspace_bytes(0) - kv_workspace_bytes(0);
+    changed.workspace_bytes_per_token += changed.kv_workspace_bytes(1) - changed.kv_workspace_bytes(0);
+    changed.workspace_bytes_per_token -= kv_workspace_bytes(1) - kv_workspace_bytes(0);
+    return changed;
+}
+
+const FormatDemand* ModelDemand::find(kernels::WeightType format) const {
+    for (const std::vector<FormatDemand>* list : {&file_formats, &formats}) {
+        for (const FormatDemand& known : *list) {
+            if (known.format == format) return &known;
+        }
+    }
+    return nullptr;
+}
+
+std::uint64_t ModelDemand::kv_bytes(std::int64_t context) const {
+    std::uint64_t bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        bytes +=
+            static_cast<std::uint64_t>(group.n_blocks(context) * kernels::kKvBlockTokens) * group.bytes_per_token(kv);
+    }
+    return bytes;
+}
+
+std::uint64_t ModelDemand::kept_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        bytes += static_cast<std::uint64_t>(group.n_kept_blocks(kept_context) * kernels::kKvBlockTokens) *
+                 group.bytes_per_token(kv);
+    }
+    return bytes;
+}
+
+std::uint64_t ModelDemand::sequences_bytes(std::int64_t context, std::int64_t n) const {
+    __extension__ typedef unsigned __int128 Wide;
+    Wide bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        const auto blocks = static_cast<Wide>(group.n_other_sequences_blocks(context, n));
+        bytes += blocks * kernels::kKvBlockTokens * group.bytes_per_token(kv);
+    }
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    return bytes > kMost ? kMost : static_cast<std::uint64_t>(bytes);
+}
+
+std::int64_t ModelDemand::sequences_in(std::int64_t context, std::uint64_t bytes) const {
+    if (sequences_bytes(context, 1) == 0) return 0;
+    std::int64_t n = kMostOtherSequences;
+    while (n > 0 && sequences_bytes(context, n) > bytes) --n;
+    return n;
+}
+
+std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
+    std::uint64_t bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        if (group.is_state) continue;
+        // A step need not fill its last block.
+        const std::int64_t of_step = group.window > 0 ? kernels::kKvBlockTokens + max_step : 0;
+        const std::int64_t spare = kSpareKvBlocks * kernels::kKvBlockTokens;
+        bytes += static_cast<std::uint64_t>(spare + of_step) * group.bytes_per_token(kv);
+    }
+    return bytes;
+}
+
+std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
+    std::vector<KvRoom> rooms;
+    ModelDemand asked = with_kv(plan.kv);
+    asked.kept_context = plan.kept_context;
+    const std::uint64_t asked_bytes = std::min(plan.kept_bytes, asked.kept_bytes());
+    const std::int64_t n_sequences = asked.sequences_in(plan.context, plan.kept_bytes - asked_bytes);
+    for (const KvGroupDemand& group : kv_groups) {
+        const std::int64_t n = group.n_blocks(plan.context);
+        const std::int64_t on_device = std::min(n, plan.kv_device_blocks);
+        KvRoom room{on_device + group.n_other_blocks(plan.max_step), n - on_device};
+        (shares_host_memory ? room.device_blocks : room.host_blocks) +=
+            group.n_kept_blocks(plan.kept_context) + group.n_other_sequences_blocks(plan.context, n_sequences);
+        rooms.push_back(room);
+    }
+    return rooms;
+}
+
+}  // namespace offstage::engine

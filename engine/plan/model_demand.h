@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/plan/kv_demand.h"
+#include "engine/plan/plan.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// One format that experts may be kept in.
+struct FormatDemand {
+    kernels::WeightType format = kernels::WeightType::kBf16;
+    std::uint64_t expert_bytes = 0;  // rounded up as arenas do
+    double bits_per_weight = 16;
+};
+
+// A model's needs on one device, in bytes. Filled by code that knows both.
+struct ModelDemand {
+    std::int64_t n_layers = 0;
+    std::int64_t n_experts = 0;
+    std::int64_t n_active = 0;
+    std::int64_t hidden_dim = 0;        // 0: not known
+    std::uint64_t expert_bytes = 0;     // in the master's format
+    std::vector<FormatDemand> formats;  // allowed formats of experts, the master's first; empty: only that
+    // If the file has experts in several formats: those, and each layer's index into them
+    // (n_layers). formats.front() then has the largest one's bytes and the mean bits.
+    // Otherwise empty.
+    std::vector<FormatDemand> file_formats;
+    std::vector<std::uint8_t> layer_format;
+    // The block formats of the file's experts, "Q4_K, Q6_K": another format is a second
+    // quantization of the same values, and the note of a plan with such experts says so.
+    std::string file_blocks;
+    std::uint64_t dense_bytes = 0;         // on the device
+    std::uint64_t dense_read_bytes = 0;    // of these, the bytes that one decoded token reads
+    std::vector<KvGroupDemand> kv_groups;  // of the KV cache, in the order of KvLayout
+    kernels::KvType kv = kernels::KvType::kBf16;
+    std::uint64_t host_fixed_bytes = 0;  // RAM that is not experts: dense weights kept there, buffers
+    std::int64_t max_context = 0;        // of the model
+    std::int64_t short_context = 0;      // RopeSpec::original_context; 0: positions are the same in every context
+    // Workspace on the device for steps of up to n tokens: fixed + per_token * n. With
+    // the blocks that KV groups have beside the context's.
+    std::uint64_t workspace_fixed_bytes = 0;
+    std::uint64_t workspace_bytes_per_token = 0;
+    std::int64_t staging_slots = 2;  // wished for: one is filled while the other is computed with, more for guesses
+    // Experts on disk are in files that are read directly (ExpertReader). That needs
+    // buffers and, if possible, more slots than a token's experts, for guesses.
+    bool reads_directly = false;
+    std::int64_t disk_guess_slots = 0;
+    bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
+    bool residents_change = false;    // experts copied on demand may stay on the device, in others' place
+    bool ends_with_experts = false;   // only a prompt's last token passes the experts of the last layer
+    bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
+    bool kv_may_lie_in_ram = false;   // the runtime can keep blocks of the KV cache in RAM
+    std::int64_t kept_context = 0;    // LoadRequest::kept_context
+
+    // The format of an expert that is assigned formats[f].
+    const FormatDemand& format_of(std::size_t f, std::size_t expert) const {
+        if (f > 0 || layer_format.empty()) return formats[f];
+        return file_formats[layer_format[expert / static_cast<std::size_t>(n_experts)]];
+    }
+    // nullptr: not of this model.
+    const FormatDemand* find(kernels::WeightType format) const;
+    std::uint64_t kv_bytes(std::int64_t context) const;
+    // For kept_context: in RAM, or on the device if the two share their memory.
+    std::uint64_t kept_bytes() const;
+    // Bytes of the states and windows of n other conversations.
+    std::uint64_t sequences_bytes(std::int64_t context, std::int64_t n) const;
+    // The number of them that fit; 0 also if no layer has any.
+    std::int64_t sequences_in(std::int64_t context, std::uint64_t bytes) const;
+    // The KV groups' part of the workspace: a line over the tokens of a step.
+    std::uint64_t kv_workspace_bytes(std::int64_t max_step) const;
+    // The same with keys and values kept otherwise.
+    ModelDemand with_kv(kernels::KvType type) const;
+    // The pools of a plan, a group's each.
+    std::vector<KvRoom> kv_rooms(const Plan& plan) const;
+};
+
+}  // namespace offstage::engine

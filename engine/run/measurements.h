@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/device/hardware_profile.h"
+#include "engine/message.h"
+#include "engine/model/model_spec.h"
+#include "engine/model/weights.h"
+#include "engine/plan/calibration.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/load_request.h"
+#include "engine/run/load_planner.h"
+
+namespace offstage::engine {
+
+// The costs of a model's steps on this computer: stored by earlier measurements, or
+// measured now with random weights and stored. Only the model's sizes and formats count,
+// and the folder of its files. The request and the spec must outlive this object. One
+// thread.
+class Measurements {
+  public:
+    // Where costs are measured. The referents must outlive the calls.
+    struct Machine {
+        Backend& device;
+        CpuOperations& host;
+        LoadProgressFn progress;
+        std::stop_token stop;
+    };
+    // How thoroughly experts are measured.
+    struct Effort {
+        std::int64_t largest = kFullCalibration;  // tokens
+        double budget_s = 3.0;                    // per format
+        bool reserved = false;  // the device is reserve()d for steps of `largest` tokens; else as many as fit
+        bool dense = true;      // the rest of a step is measured as well
+        bool anew = false;      // stored costs do not count
+    };
+
+    // master: format of the checkpoint's experts, as they are read. folder: of the model;
+    // empty: synthetic.
+    Measurements(const LoadRequest& request, const ModelSpec& spec, kernels::WeightType master,
+                 std::filesystem::path folder, const ExpertReads& reads = {});
+
+    // The stored costs of experts in the master's format and in these, and of the rest of a
+    // step; nothing: some are missing. Those of an emulated device follow from its profile,
+    // except for the CPU's part if the profile has none.
+    std::optional<CostModel> kept_costs(const DeviceInfo& device,
+                                        const std::vector<kernels::WeightType>& formats) const;
+    // Measures the costs that are missing or do not hold any more
+    // (LoadRequest::checks_costs). Throws Error.
+    CostModel costs(const Machine& machine, const std::vector<kernels::WeightType>& formats, const Effort& effort);
+    bool measured() const { return measured_; }  // costs() measured the master's format
+
+    // The cost of reading an expert of the master from disk into RAM, if no profile has it.
+    std::optional<DiskReadCost> kept_disk() const;
+    // Measured with these weights if it is not stored, is old, in doubt or differs from a
+    // read or two now (LoadRequest::checks_costs), or always (`anew`). A time of 0: not
+    // known.
+    DiskReadCost disk(WeightSource& source, CpuOperations& host, const std::stop_token& stop, bool anew = false);
+
+    // Measures the costs of the master's experts again and stores them. An emulated device
+    // accounts them; only the CPU's part is stored then, if the profile does not have it.
+    CostTable remeasured(const Machine& machine);
+
+    // After a run that was far from its forecast: the next load measures these costs again,
+    // the disk's among them if the plan reads experts from there. Returns whether any of
+    // them was not in doubt yet.
+    bool doubt(const Backend& device, const CpuOperations& host, const Plan& plan);
+
+    // Its problem() and notes() are about costs that could not be stored or did not hold.
+    const CalibrationCache& kept() const { return kept_; }
+    const ExpertReads& reads() const { return reads_; }
+
+  private:
+    std::optional<kernels::ProductForm> known_form() const;
+    std::optional<CostTable> kept_table(const CostPlace& place, const HardwareProfile* emulated,
+                                        kernels::WeightType format) const;
+    FormatCalibration random_experts(const Machine& machine, const Effort& effort) const;
+    std::string disk_key(kernels::ProductForm form) const;
+
+    const LoadRequest& request_;
+    const ModelSpec& spec_;
+    const kernels::WeightType master_;
+    const std::filesystem::path folder_;
+    const ExpertReads reads_;
+    const CalibrationCache kept_;
+    bool measured_ = false;
+};
+
+// The costs of a hardware profile. Without a host in the profile, cpu_expert stays empty.
+CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid);
+
+// The formats beside the master's that a plan of this request may choose, or all that
+// there are; with those that the file has beside the first layer's.
+std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const ModelDemand& demand, bool all = false);
+
+}  // namespace offstage::engine
