@@ -63,6 +63,8 @@ QString styleOf(const QPalette& palette) {
 // lines of code that are never broken.
 void layOut(QTextDocument& document) {
     document.setIndentWidth(kHelpIndent);
+    QTextCursor edit(&document);
+    edit.beginEditBlock();  // laid out once, at its end
     for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
         QTextBlockFormat format = block.blockFormat();
         if (format.nonBreakableLines()) {  // code: where a line is broken, its rest stands further right
@@ -85,6 +87,7 @@ void layOut(QTextDocument& document) {
             table->setFormat(format);
         }
     }
+    edit.endEditBlock();
 }
 
 }  // namespace
@@ -171,7 +174,7 @@ bool HelpDialog::follow(const QUrl& link) {
     }
     go(id);
     if (m_search->text().isEmpty()) {
-        search();  // all pages are listed again
+        fillList();  // all pages are listed again
     }
     if (link.hasFragment()) {
         m_view->scrollToAnchor(link.fragment());
@@ -216,7 +219,7 @@ int HelpDialog::nMarks() const {
 
 // Lists the pages with all of the words; pages with one of them in the title come first.
 // Without words the shown page stays.
-void HelpDialog::search() {
+void HelpDialog::fillList() {
     const QStringList words = wordsOf(m_search->text());
     QList<const HelpPage*> found;
     for (const HelpPage& each : m_pages) {
@@ -244,7 +247,12 @@ void HelpDialog::search() {
     m_found->setText(words.isEmpty()   ? QString()
                      : found.isEmpty() ? tr("No page has these words.")
                                        : tr("%n page(s) found", nullptr, static_cast<int>(found.size())));
-    showNow(found.isEmpty() ? QString() : m_list->currentItem()->data(kPageRole).toString());
+}
+
+void HelpDialog::search() {
+    fillList();
+    const QListWidgetItem* item = m_list->currentItem();
+    showNow(item == nullptr ? QString() : item->data(kPageRole).toString());
 }
 
 void HelpDialog::go(const QString& id) {

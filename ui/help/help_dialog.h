@@ -52,6 +52,7 @@ class HelpDialog : public QDialog {
         int scrolled = 0;
     };
 
+    void fillList();  // with what is searched
     void search();
     void go(const QString& id);  // and remembers where one was
     void showNow(const QString& id);
