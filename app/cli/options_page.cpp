@@ -37,14 +37,14 @@ std::string value_text(const std::string& type) {
     return rule == "NONNEGATIVE" ? number + " from 0 on" : number;
 }
 
-constexpr char kTableHead[] = "\n| option | unless given | what it does |\n|---|---|---|\n";
+constexpr char kTableHead[] = "\n| option | what it does |\n|---|---|\n";
 
 std::string cells(const OptionRow& option) {
     const std::string value = option.value.empty() ? "" : " " + value_text(option.value);
-    const std::string fallback = option.required                ? "required"
+    const std::string fallback = option.required                ? ". Required"
                                  : option.default_value.empty() ? ""
-                                                                : "`" + option.default_value + "`";
-    return "| `" + option.name + "`" + value + " | " + fallback + " | " + literal(option.help) + " |\n";
+                                                                : ". Default: `" + option.default_value + "`";
+    return "| `" + option.name + "`" + value + " | " + literal(option.help) + fallback + " |\n";
 }
 
 }  // namespace
