@@ -15,7 +15,7 @@ void list_into(std::vector<CommandRow>& rows, const CLI::App& parent, const std:
         for (const CLI::Option* const option : command->get_options()) {
             if (option == command->get_help_ptr()) continue;
             const bool is_flag = option->get_items_expected_max() == 0;
-            row.options.push_back({option->get_name(), is_flag ? std::string() : option->get_type_name(),
+            row.options.push_back({option->get_name(false, true), is_flag ? std::string() : option->get_type_name(),
                                    option->get_default_str(), option->get_description(), option->get_required()});
         }
         rows.push_back(std::move(row));

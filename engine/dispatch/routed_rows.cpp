@@ -10,10 +10,7 @@
 namespace offstage::engine {
 
 RoutedRows::RoutedRows(const ExpertGrid& grid, Backend& device, std::int64_t max_step)
-    : grid_(grid),
-      device_(device),
-      token_counts_(as_size(grid.n_experts)),
-      next_row_(as_size(grid.n_experts)) {
+    : grid_(grid), device_(device), token_counts_(as_size(grid.n_experts)), next_row_(as_size(grid.n_experts)) {
     set_max_step(max_step);
 }
 

@@ -156,7 +156,6 @@ std::string LocalSession::text_of(std::span<const TokenId> tokens) const {
     return ModelText(require_model()).decode(tokens, false);
 }
 
-
 void LocalSession::begin_step() {
     // A step is a user's wait for a token, so a re-plan's work before it counts.
     step_began_us_ = model_->device().now_us();

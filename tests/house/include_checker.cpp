@@ -249,7 +249,8 @@ constexpr const char* kMayListen =
 // policies, percentiles), the networks of forecasts, the models on this computer, writing
 // of files, chat templates of families, and the server that its switch starts.
 constexpr const char* kEngineForUi =
-    "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/(chat|family)_templates?\\.h"
+    "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/"
+    "(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/cache_folders\\.h"
     "|eval/cache_(picture|replay)\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"

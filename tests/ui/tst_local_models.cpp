@@ -134,8 +134,9 @@ class TestLocalModels : public QObject {
                                              QStringLiteral("alpha")}));
         QCOMPARE(models.rowOf(delta), 1);
         const QString facts = models.index(0).data(LocalModels::FactsRole).toString();
-        QVERIFY2(facts.endsWith(QStringLiteral("LM Studio (ann) · Qwen3Moe · no chat template · 16 experts × 3 layers")),
-                 qPrintable(facts));
+        QVERIFY2(
+            facts.endsWith(QStringLiteral("LM Studio (ann) · Qwen3Moe · no chat template · 16 experts × 3 layers")),
+            qPrintable(facts));
         QVERIFY2(facts.contains(QStringLiteral(" · 16.3 bits · ")), qPrintable(facts));
         // The reason, without the path that has no room, and whole in the tip.
         QVERIFY2(verdict(models, 3).startsWith(

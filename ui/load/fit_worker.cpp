@@ -56,8 +56,10 @@ void FitWorker::begin(const engine::LoadRequest& request, const engine::FitHeld&
             } catch (const engine::Error& error) {
                 failure = {error.kind(), {}, QString::fromStdString(error.detail()), error.message()};
             } catch (const std::exception& error) {
-                failure = {engine::ErrorKind::kInternal, tr("The model could not be looked at."),
-                           QString::fromUtf8(error.what()), {}};
+                failure = {engine::ErrorKind::kInternal,
+                           tr("The model could not be looked at."),
+                           QString::fromUtf8(error.what()),
+                           {}};
             }
         }
         // The destructor joins this thread: `this` is there while the thread runs.
