@@ -150,7 +150,7 @@ Message from_outside(std::string text);
 }  // namespace offstage::engine
 
 // A line of a catalogue.
-#define OFFSTAGE_MESSAGE(code, english) inline constexpr MessageCode<count_places(english)> code{{#code, english}};
+#define OFFSTAGE_MESSAGE(code, english) inline constexpr MessageCode<count_places(english)> code{{#code, (english)}};
 // The same for texts that only the command line and files of results show: they have no
 // translation.
 #define OFFSTAGE_COMMAND_MESSAGE(code, english) OFFSTAGE_MESSAGE(code, english)

@@ -29,7 +29,7 @@ struct PromptBound {
     // of the calls.
     double compute_s = 0;
     double latency_s = 0, transfer_s = 0;  // of one exchange per layer, with all tokens' outputs
-    double expected_s = 0;                 // with the measured time beyond the bound (expect_prompts()); 0: not measured
+    double expected_s = 0;  // with the measured time beyond the bound (expect_prompts()); 0: not measured
     double time_s() const { return (load_s > compute_s ? load_s : compute_s) + latency_s + transfer_s; }
 };
 

@@ -70,7 +70,7 @@ struct Snapshot {
     // within kLookedAt) and whenever the engine becomes idle.
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean
     ExpertStates experts;
-    DispatchTotals totals;       // since the model was loaded
+    DispatchTotals totals;  // since the model was loaded
     // With a theta, (n_layers): the share of neurons that were not left out, among those
     // counted in each layer's last steps; below 0: none were counted. Empty: no layer has
     // a theta.

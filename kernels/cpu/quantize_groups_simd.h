@@ -144,9 +144,7 @@ struct GroupBatch {
         }
     }
 
-    static float shrunk_below(float beta) {
-        return kShrunkBelow * (1.0f + (beta - kFirstBeta) * kShrunkBelowGrowth);
-    }
+    static float shrunk_below(float beta) { return kShrunkBelow * (1.0f + (beta - kFirstBeta) * kShrunkBelowGrowth); }
 
     // sums[l] += sum of E / s.
     void add_errors(float largest_code, const float* scale, const float* z, float beta, float* sums) const {

@@ -61,7 +61,8 @@ class WhatIfWorker : public QObject {
     int measurements() const { return m_measurements; }  // measurements of this computer reported so far
 
   Q_SIGNALS:
-    void progressed(const offstage::engine::Message& stage, int done, int total);  // stage: of measuring; empty for forecasts
+    void progressed(const offstage::engine::Message& stage, int done,
+                    int total);  // stage: of measuring; empty for forecasts
     void answered(const WhatIfResult& result);
 
   private:
