@@ -22,3 +22,7 @@ if(TARGET offstage-node)
   configure_file("${CMAKE_SOURCE_DIR}/installer/offstage-node.service" "${CMAKE_BINARY_DIR}/offstage-node.service" @ONLY)
   install(FILES "${CMAKE_BINARY_DIR}/offstage-node.service" DESTINATION "lib/systemd/system")
 endif()
+if(NOT OFFSTAGE_INSTRUCTION_SETS STREQUAL "all")
+  install(CODE "message(STATUS \"Offstage was compiled for this processor (OFFSTAGE_INSTRUCTION_SETS=\
+${OFFSTAGE_INSTRUCTION_SETS}). Packages for other computers need a build by cmake --preset release.\")")
+endif()
