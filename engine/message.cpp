@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <iterator>
 
 #include "engine/base_messages.h"
 
@@ -47,6 +48,34 @@ std::string format_bytes(std::uint64_t bytes) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
     return text.data();
+}
+
+MessageArgument::MessageArgument(std::string text) : value_(std::move(text)) {}
+MessageArgument::MessageArgument(std::string_view text) : value_(std::string(text)) {}
+MessageArgument::MessageArgument(const char* text) : value_(std::string(text)) {}
+MessageArgument::MessageArgument(Message message) : value_(std::make_shared<const Message>(std::move(message))) {}
+MessageArgument::MessageArgument(const MessageCode<0>& message) : MessageArgument(Message(message)) {}
+MessageArgument::MessageArgument(const MessageArgument& other) = default;
+MessageArgument::MessageArgument(MessageArgument&& other) noexcept = default;
+MessageArgument& MessageArgument::operator=(const MessageArgument& other) = default;
+MessageArgument& MessageArgument::operator=(MessageArgument&& other) noexcept = default;
+MessageArgument::~MessageArgument() = default;
+
+Message::Message() = default;
+Message::Message(const MessageCode<0>& message) : template_(&message) {}
+Message::Message(const MessageTemplate& of, std::vector<MessageArgument> arguments)
+    : template_(&of), arguments_(std::move(arguments)) {}
+Message::Message(const MessageTemplate& of, std::span<MessageArgument> arguments)
+    : template_(&of),
+      arguments_(std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end())) {}
+Message::Message(const Message& other) = default;
+Message::Message(Message&& other) noexcept = default;
+Message& Message::operator=(const Message& other) = default;
+Message& Message::operator=(Message&& other) noexcept = default;
+Message::~Message() = default;
+
+bool Message::operator==(const Message& other) const {
+    return template_ == other.template_ && arguments_ == other.arguments_;
 }
 
 std::string MessageArgument::english() const {

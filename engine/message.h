@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,9 +61,9 @@ class MessageArgument {
     using Value =
         std::variant<std::string, std::int64_t, std::uint64_t, Decimal, ByteSize, std::shared_ptr<const Message>>;
 
-    MessageArgument(std::string text) : value_(std::move(text)) {}
-    MessageArgument(std::string_view text) : value_(std::string(text)) {}
-    MessageArgument(const char* text) : value_(std::string(text)) {}
+    MessageArgument(std::string text);
+    MessageArgument(std::string_view text);
+    MessageArgument(const char* text);
     template <std::signed_integral T>
     requires(!std::same_as<T, char>) MessageArgument(T count) : value_(static_cast<std::int64_t>(count)) {}
     template <std::unsigned_integral T>
@@ -72,6 +73,13 @@ class MessageArgument {
     MessageArgument(ByteSize size) : value_(size) {}
     MessageArgument(Message message);  // a part of a sentence, or a sentence in a sentence
     MessageArgument(const MessageCode<0>& message);
+    // These and those of Message are defined in message.cpp: inline, in every line that
+    // uses a message, they took 10 to 20 % of the engine's compile time.
+    MessageArgument(const MessageArgument& other);
+    MessageArgument(MessageArgument&& other) noexcept;
+    MessageArgument& operator=(const MessageArgument& other);
+    MessageArgument& operator=(MessageArgument&& other) noexcept;
+    ~MessageArgument();
 
     const Value& value() const { return value_; }
     std::string english() const;
@@ -84,10 +92,15 @@ class MessageArgument {
 // A sentence, or a part of one. Empty if there is nothing to report.
 class Message {
   public:
-    Message() = default;
+    Message();
     Message(const MessageCode<0>& message);
-    Message(const MessageTemplate& of, std::vector<MessageArgument> arguments)
-        : template_(&of), arguments_(std::move(arguments)) {}
+    Message(const MessageTemplate& of, std::vector<MessageArgument> arguments);
+    Message(const MessageTemplate& of, std::span<MessageArgument> arguments);  // which it takes
+    Message(const Message& other);
+    Message(Message&& other) noexcept;
+    Message& operator=(const Message& other);
+    Message& operator=(Message&& other) noexcept;
+    ~Message();
 
     bool empty() const { return template_ == nullptr; }
     std::string_view code() const { return empty() ? "" : template_->code; }  // "ram_budget_not_free"
@@ -96,9 +109,7 @@ class Message {
     // With its arguments in their places; empty where the message is.
     std::string english() const;
     bool is(const MessageTemplate& code) const { return template_ == &code; }
-    bool operator==(const Message& other) const {
-        return template_ == other.template_ && arguments_ == other.arguments_;
-    }
+    bool operator==(const Message& other) const;
 
   private:
     const MessageTemplate* template_ = nullptr;  // of a catalogue, which lives as long as the program
@@ -125,18 +136,11 @@ consteval std::size_t count_places(std::string_view english) {
 template <std::size_t kArguments>
 struct MessageCode : MessageTemplate {
     template <typename... A>
-    requires(sizeof...(A) == kArguments) Message operator()(A&&... arguments) const {
-        std::vector<MessageArgument> list;
-        list.reserve(kArguments);
-        (list.emplace_back(std::forward<A>(arguments)), ...);
-        return Message(*this, std::move(list));
+    requires(sizeof...(A) == kArguments && kArguments > 0) Message operator()(A&&... arguments) const {
+        MessageArgument list[] = {MessageArgument(std::forward<A>(arguments))...};
+        return Message(*this, std::span<MessageArgument>(list));
     }
 };
-
-inline Message::Message(const MessageCode<0>& message) : template_(&message) {}
-inline MessageArgument::MessageArgument(Message message)
-    : value_(std::make_shared<const Message>(std::move(message))) {}
-inline MessageArgument::MessageArgument(const MessageCode<0>& message) : MessageArgument(Message(message)) {}
 
 // Each in English.
 std::vector<std::string> english(const std::vector<Message>& messages);
