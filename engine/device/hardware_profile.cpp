@@ -70,9 +70,9 @@ HardwareProfile parse(std::string_view text, const std::string& source) {
     JsonLimits limits;
     limits.max_depth = 4;
     limits.max_values = 1000;
-    const nlohmann::json json = parse_json(text, source, limits);
-    const JsonFields fields(json, source);
-    require_known_keys(json, kKeys, source, "");
+    const nlohmann::json root = parse_json(text, source, limits);
+    const JsonFields fields(root, source);
+    require_known_keys(root, kKeys, source, "");
     HardwareProfile profile;
     profile.id = std::filesystem::path(source).stem().string();
     profile.name = name_in(fields);

@@ -33,11 +33,11 @@ bool has_checkpoint(const fs::path& directory) {
 // "torch_dtype" in transformers 4, "dtype" in 5; bfloat16, the usual type, if neither is
 // given.
 kernels::WeightType named_type(const fs::path& directory) {
-    const auto json = read_json_object(directory / "config.json");
+    const auto config = read_json_object(directory / "config.json");
     for (const char* key : {"dtype", "torch_dtype"}) {
-        if (!json.has_value() || !json->contains(key)) continue;
-        if ((*json)[key] == "float32") return kernels::WeightType::kF32;
-        if ((*json)[key] == "float16") return kernels::WeightType::kF16;
+        if (!config.has_value() || !config->contains(key)) continue;
+        if ((*config)[key] == "float32") return kernels::WeightType::kF32;
+        if ((*config)[key] == "float16") return kernels::WeightType::kF16;
     }
     return kernels::WeightType::kBf16;
 }

@@ -40,29 +40,29 @@ Value of_data(std::string text) {
     return Value::string(PromptText::of_data(std::move(text)));
 }
 
-Value json_as_value(const nlohmann::ordered_json& json) {
-    switch (json.type()) {
+Value json_as_value(const nlohmann::ordered_json& from) {
+    switch (from.type()) {
         case nlohmann::json::value_t::object: {
             std::vector<std::pair<Value, Value>> items;
-            for (const auto& [key, value] : json.items()) items.emplace_back(of_data(key), json_as_value(value));
+            for (const auto& [key, value] : from.items()) items.emplace_back(of_data(key), json_as_value(value));
             return Value::dict(std::move(items));
         }
         case nlohmann::json::value_t::array: {
             std::vector<Value> items;
-            for (const auto& value : json) items.push_back(json_as_value(value));
+            for (const auto& value : from) items.push_back(json_as_value(value));
             return Value::list(std::move(items));
         }
         case nlohmann::json::value_t::string:
-            return of_data(json.get<std::string>());
+            return of_data(from.get<std::string>());
         case nlohmann::json::value_t::boolean:
-            return Value::boolean(json.get<bool>());
+            return Value::boolean(from.get<bool>());
         case nlohmann::json::value_t::number_integer:
-            return Value::integer(json.get<std::int64_t>());
+            return Value::integer(from.get<std::int64_t>());
         case nlohmann::json::value_t::number_unsigned:
-            if (json.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return Value::real(json.get<double>());
-            return Value::integer(json.get<std::int64_t>());
+            if (from.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return Value::real(from.get<double>());
+            return Value::integer(from.get<std::int64_t>());
         case nlohmann::json::value_t::number_float:
-            return Value::real(json.get<double>());
+            return Value::real(from.get<double>());
         default:
             return Value::none();
     }

@@ -36,10 +36,10 @@ std::optional<std::filesystem::path> find_tiktoken(const std::filesystem::path& 
 template <typename Use>
 bool use_json(const std::filesystem::path& directory, JsonExtent extent, const Use& use) {
     const std::filesystem::path path = directory / "tokenizer.json";
-    const auto json = read_small_file(path, kMaxModelBytes);
-    if (!json) return false;
+    const auto content = read_small_file(path, kMaxModelBytes);
+    if (!content) return false;
     const std::string source = shown_path(path);
-    const TokenizerJson file = parse_tokenizer_json(*json, source, extent);
+    const TokenizerJson file = parse_tokenizer_json(*content, source, extent);
     if (!is_bpe(file, source)) {
         const auto pieces = read_small_file(directory / kPieceFile, kMaxModelBytes);
         if (pieces && !is_tiktoken(*pieces)) return false;
