@@ -158,6 +158,19 @@ class TestOneForecast : public QObject {
         }
     }
 
+    // Neurons that the planner leaves out within a floor are left out of every forecast.
+    void neuronsLeftOut_areInEverybodysForecast() {
+        LoadRequest request = requestFor(demoModel(), QStringLiteral("emulated:fiddler-env1"), 12, 256);
+        request.context = 256;
+        request.quality.max_kl = 0.02;
+        const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
+        QVERIFY(report.plan.theta && report.plan.theta->leaves_out() && report.inputs.cost.leaves_out());
+        const FitEstimate estimate = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
+        QVERIFY(estimate.forecast && !estimate.formats_assumed);
+        const Figures fit = figures_of(*estimate.forecast), plan = figures_of(report.forecast);
+        QVERIFY2(same(fit, plan), qPrintable(text_of("plan", plan) + text_of("fit", fit)));
+    }
+
     void measuringAnew_replacesWhatIsKept() {
         const QTemporaryDir folder;
         LoadRequest request = requestFor(demoModel(), QStringLiteral("cpu"), 0, 256);
