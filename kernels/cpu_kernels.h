@@ -19,7 +19,7 @@
 
 #include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
-#include "kernels/routing.h"
+#include "kernels/router.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {

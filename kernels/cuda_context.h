@@ -12,7 +12,7 @@
 #include "kernels/cuda_failure.h"
 #include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
-#include "kernels/routing.h"
+#include "kernels/router.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {

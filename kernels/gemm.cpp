@@ -394,7 +394,7 @@ struct Gemm::State {
 
     // Independent of the number of tokens, so that the number changes no bit; not where
     // oneDNN may use tiles.
-    bool goes_by_pairs(GemmMode mode, const Call& call) const {
+    bool uses_rounded_rows(GemmMode mode, const Call& call) const {
         return mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
                pair_products.multiply != nullptr && !cpu_features().amx_bf16 && takes_pair_products(call.weight);
     }
@@ -412,7 +412,7 @@ struct Gemm::State {
     }
 
     void multiply(GemmMode mode, Call call, std::int64_t n_out) {
-        if (goes_by_pairs(mode, call)) {
+        if (uses_rounded_rows(mode, call)) {
             multiply_by_pairs(call);
             return;
         }

@@ -10,7 +10,7 @@
 #include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
-#include "engine/serve/local_server.h"
+#include "engine/serve/api_server.h"
 #include "engine/text/family_templates.h"
 
 namespace offstage::cli {
@@ -26,8 +26,8 @@ struct ServeOptions {
     std::int64_t queue = 16;           // requests that may wait
 };
 
-engine::LocalServerSettings settings_of(const ServeOptions& options) {
-    engine::LocalServerSettings settings;
+engine::ApiServerSettings settings_of(const ServeOptions& options) {
+    engine::ApiServerSettings settings;
     settings.listen = options.listen;
     settings.origins = options.origins;
     settings.most_waiting = static_cast<std::size_t>(options.queue);
@@ -68,8 +68,8 @@ void declare_serve(CLI::App& command, ServeOptions& options) {
 }
 
 int run_serve(const ServeOptions& options) {
-    const engine::LocalServerSettings settings = settings_of(options);
-    engine::LocalServer server(settings);  // fails for an address in use before the model is read
+    const engine::ApiServerSettings settings = settings_of(options);
+    engine::ApiServer server(settings);  // fails for an address in use before the model is read
     if (!settings.listen.is_loopback()) {
         std::cerr << "note: " << server.address().text()
                   << " can be reached from other computers. What is asked and answered, and the token, pass the "

@@ -49,8 +49,8 @@ std::vector<std::vector<std::int32_t>> holders_of(const ClusterPlan& plan) {
 
 }  // namespace
 
-std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Popularity& popularity,
-                                       std::int64_t n_machines) {
+std::vector<std::int32_t> partition_experts(const ModelDemand& demand, const Popularity& popularity,
+                                            std::int64_t n_machines) {
     if (n_machines < 1 || n_machines > demand.n_experts) {
         throw Error(ErrorKind::kInvalidInput,
                     messages::too_many_machines(n_machines, demand.n_experts, demand.n_experts));
@@ -116,7 +116,7 @@ ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, c
     check_demand(demand, budget, popularity);
     ClusterPlan plan;
     plan.n_experts = demand.n_experts;
-    plan.owners = deal_experts(demand, popularity, n_machines);
+    plan.owners = partition_experts(demand, popularity, n_machines);
     const std::vector<std::size_t> all = placement_order(demand, popularity, kind);
     // No token needs more of one machine's experts at a time than a layer has there.
     ModelDemand part = demand;

@@ -14,8 +14,8 @@ namespace offstage::engine {
 // even; no machine gets two experts more than another. A layer's remaining experts go to
 // the machines that have the fewest experts in all. Throws Error (kInvalidInput) when
 // there are more machines than experts in a layer, or none.
-std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Popularity& popularity,
-                                       std::int64_t n_machines);
+std::vector<std::int32_t> partition_experts(const ModelDemand& demand, const Popularity& popularity,
+                                            std::int64_t n_machines);
 
 // Expert parallelism as in "Towards Building Private LLMs" (RACS '24, sections 2.3, 4.3
 // and 5.3): each expert is on one machine; the dense part, router and KV cache are on all
@@ -23,7 +23,7 @@ std::vector<std::int32_t> deal_experts(const ModelDemand& demand, const Populari
 // copies of other machines' experts there (holding_order).
 struct ClusterPlan {
     std::int64_t n_experts = 0;        // per layer
-    std::vector<std::int32_t> owners;  // deal_experts()
+    std::vector<std::int32_t> owners;  // partition_experts()
     // (n_layers, n_experts): the machines that may compute each expert, the owner first.
     // The owner is missing if only other machines have the expert on an accelerator.
     std::vector<std::vector<std::int32_t>> holders;
@@ -43,7 +43,7 @@ struct ClusterPlan {
 
 // `budget` is each machine's; experts are in the master's format (budget.uniform and
 // budget.quality are unset). Without a VRAM budget the spare memory is unknown, and there
-// are no copies. One machine gets the plan of make_plan(). Throws as deal_experts(), and
+// are no copies. One machine gets the plan of make_plan(). Throws as partition_experts(), and
 // as make_plan() if one machine's part does not fit.
 ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity,
                               PlacementKind kind, std::int64_t n_machines);

@@ -99,7 +99,7 @@ void NodeMesh::introduce_locked(Pair& pair) {
 
 void NodeMesh::end_locked(Pair& pair, const Message& why) {
     pair.known.why = why;
-    pair.is_news = !pair.is_told || pair.state == State::kDirect;
+    pair.is_news = !pair.is_reported || pair.state == State::kDirect;
     set_locked(pair, State::kByWay);
 }
 
@@ -138,7 +138,7 @@ void NodeMesh::reported(std::size_t i, const NodePeerReport& report) {
                 if (report.between_layers_us > 0) {
                     pair.known.longer_us = report.between_layers_us - pair.known.message_us;
                 }
-                pair.is_told = false;
+                pair.is_reported = false;
                 set_locked(pair, State::kDirect);
                 notes_.push_back(messages::node_pair_is_direct(
                     nodes_[pair.a]->name(), nodes_[pair.b]->name(), Decimal{report.latency_us / 1e3, 2},
@@ -235,7 +235,7 @@ std::vector<Message> NodeMesh::take_notes() {
         pair.is_news = false;
         // If one of the two is gone, that is already reported.
         if (!nodes_[pair.a]->is_up() || !nodes_[pair.b]->is_up()) continue;
-        pair.is_told = true;
+        pair.is_reported = true;
         notes_.push_back(
             messages::node_pair_by_desktop(nodes_[pair.a]->name(), nodes_[pair.b]->name(), pair.known.why));
     }

@@ -83,8 +83,8 @@ class NodeMesh {
         std::uint64_t connection_a = 0, connection_b = 0;  // NodeClient::n_connections() at the request
         Clock::time_point since;                           // of the state
         Link known;
-        bool is_told = false;  // it was reported that messages go through the desktop, since it last was direct
-        bool is_news = false;  // the state is to be reported
+        bool is_reported = false;  // it was reported that messages go through the desktop, since it last was direct
+        bool is_news = false;      // the state is to be reported
     };
 
     bool can_meet(const Pair& pair) const;

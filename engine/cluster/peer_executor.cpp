@@ -78,7 +78,7 @@ void PeerExecutor::bring_to_host(LayerWork& work, std::span<const std::size_t> g
     const auto width = static_cast<std::size_t>(grid_.hidden_dim);
     bool any = false;
     for (const std::size_t g : groups) {
-        if (work.assignments[g].way == Way::kCpu) continue;  // computed on the host
+        if (work.assignments[g].target == ExecutionTarget::kCpu) continue;  // computed on the host
         const RowGroup& group = work.rows.groups()[g];
         work.rows.outputs().download(static_cast<std::size_t>(group.first_row) * width,
                                      static_cast<std::size_t>(group.n_rows) * width);

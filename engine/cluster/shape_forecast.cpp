@@ -77,12 +77,12 @@ class HelpedToken {
         std::vector<std::int64_t> rows(measured_.size());
         std::vector<double> there_us(measured_.size());
         for (const Assignment& assignment : schedule_.assignments) {
-            if (!is_elsewhere(assignment.way)) {
+            if (!is_elsewhere(assignment.target)) {
                 here_.push_back(assignment);
                 sum.calls[0] += 1;
                 continue;
             }
-            const std::size_t i = index_elsewhere(assignment.way);
+            const std::size_t i = index_elsewhere(assignment.target);
             rows[i] += assignment.n_tokens;
             there_us[i] += costs_[i].expert_us(assignment.format, assignment.n_tokens);
             sum.calls[1 + measured_[i]] += 1;

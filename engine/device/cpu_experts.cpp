@@ -57,8 +57,8 @@ void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inpu
     state_->by_pairs(calls, inputs, row_token, out);
     state_->by_bytes(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || state_->are_few(call.n_rows) || state_->goes_by_outputs(call) ||
-            state_->goes_by_pairs(call) || state_->goes_by_bytes(call)) {
+        if (call.n_rows == 0 || state_->are_few(call.n_rows) || state_->splits_by_outputs(call) ||
+            state_->uses_rounded_rows(call) || state_->uses_few_rounded_rows(call)) {
             continue;
         }
         state_->by_matrices(call, inputs, row_token, out);
@@ -99,7 +99,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     few.clear();
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0 || !are_few(call.n_rows) || call.weights.layout.down_rows_are_outputs) continue;
-        if (goes_by_pairs(call) || goes_by_bytes(call)) continue;
+        if (uses_rounded_rows(call) || uses_few_rounded_rows(call)) continue;
         few.emplace_back().call = &call;
     }
     if (few.empty()) return;

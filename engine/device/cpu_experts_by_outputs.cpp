@@ -1,5 +1,5 @@
 // Experts whose matrices are multiplied one by one, in two jobs for all experts: see
-// State::goes_by_outputs().
+// State::splits_by_outputs().
 
 #include <algorithm>
 
@@ -99,7 +99,7 @@ void CpuOperations::State::by_outputs(std::span<const ExpertCall> calls, const f
     few.clear();
     std::int64_t n_values = 0;
     for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || !goes_by_outputs(call)) continue;
+        if (call.n_rows == 0 || !splits_by_outputs(call)) continue;
         if (n_values > kJobFloats) {
             run_by_outputs(inputs, row_token, out);
             few.clear();

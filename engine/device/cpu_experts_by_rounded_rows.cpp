@@ -56,7 +56,7 @@ void CpuOperations::State::by_pairs(std::span<const ExpertCall> calls, const flo
     std::int32_t first_token = 0;
     std::int32_t last_token = -1;
     for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || !goes_by_pairs(call)) continue;
+        if (call.n_rows == 0 || !uses_rounded_rows(call)) continue;
         n_partials = divide(call, nullptr, n_partials);
         const auto [least, most] =
             std::minmax_element(row_token + call.first_row, row_token + call.first_row + call.n_rows);
@@ -96,7 +96,7 @@ void CpuOperations::State::by_bytes(std::span<const ExpertCall> calls, const flo
                                     const std::int32_t* row_token, float* out) {
     few.clear();
     for (const ExpertCall& call : calls) {
-        if (call.n_rows > 0 && goes_by_bytes(call)) few.emplace_back().call = &call;
+        if (call.n_rows > 0 && uses_few_rounded_rows(call)) few.emplace_back().call = &call;
     }
     if (few.empty()) return;
     round_for_first_job(inputs, row_token);

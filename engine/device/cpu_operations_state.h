@@ -172,7 +172,7 @@ struct CpuOperations::State {
     // Whether the expert's matrices are multiplied one by one in a job with those of
     // others: all experts of few rows whose w2 lies by outputs, and those of many rows if
     // all their inputs are rounded.
-    bool goes_by_outputs(const ExpertCall& call) const {
+    bool splits_by_outputs(const ExpertCall& call) const {
         const kernels::ExpertLayout& layout = call.weights.layout;
         const auto rounds = [&](kernels::WeightType type) { return rounds_inputs(type, call.n_rows); };
         return layout.down_rows_are_outputs &&
@@ -181,7 +181,7 @@ struct CpuOperations::State {
     // Whether expert_ffn_bf16() computes the expert: for several rows of a prompt, which
     // then need no sums for each chunk of neurons. A single row keeps its inputs in
     // float32, and the kernels for few rows do not read neurons that these leave out.
-    bool goes_by_pairs(const ExpertCall& call) const {
+    bool uses_rounded_rows(const ExpertCall& call) const {
         constexpr std::int64_t kFewestPaired = 2;
         const bool several =
             !are_few(call.n_rows) || (call.n_rows >= kFewestPaired && call.weights.layout.spec.theta == 0);
@@ -190,7 +190,7 @@ struct CpuOperations::State {
     }
     // Whether expert_ffn_bytes() computes all rows of the expert at once: for more than
     // few rows, all neurons.
-    bool goes_by_bytes(const ExpertCall& call) const {
+    bool uses_few_rounded_rows(const ExpertCall& call) const {
         const kernels::ExpertLayout& layout = call.weights.layout;
         const bool several = !are_few(call.n_rows) || call.n_rows > kernels::kFewByteExpertTokens;
         return rounds_neurons(layout) && rounds_inputs(layout.gate, call.n_rows) && several && layout.spec.theta == 0 &&

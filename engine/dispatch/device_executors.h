@@ -5,7 +5,7 @@
 
 namespace offstage::engine {
 
-// Way::kResident: experts whose weights are on the device.
+// ExecutionTarget::kResident: experts whose weights are on the device.
 class ResidentExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.
@@ -22,7 +22,7 @@ class ResidentExecutor final : public ExpertExecutor {
     std::vector<ExpertCall> calls_;
 };
 
-// Way::kCopy: experts that are copied to the device, each computed when its copy is
+// ExecutionTarget::kCopy: experts that are copied to the device, each computed when its copy is
 // whole.
 class CopiedExecutor final : public ExpertExecutor {
   public:

@@ -118,15 +118,16 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     int n_gpu = 0, n_cpu = 0, n_copies = 0;
     const bool chosen = cost_.table().has_accelerator();
     for (const Assignment& a : schedule.assignments) {
-        assignment_events_.push_back(
-            {static_cast<std::uint16_t>(a.expert), static_cast<std::uint8_t>(a.way), static_cast<std::uint8_t>(a.place),
-             static_cast<std::uint8_t>(a.format), static_cast<std::uint32_t>(a.n_tokens),
-             chosen ? static_cast<float>(a.cpu_us) : 0.0f, chosen ? static_cast<float>(a.gpu_us) : 0.0f,
-             chosen && a.place != Place::kDevice ? static_cast<float>(a.copy_us) : 0.0f});
-        if (is_elsewhere(a.way)) continue;
-        (a.way == Way::kCpu ? cpu_tokens : gpu_tokens) += a.n_tokens;
-        (a.way == Way::kCpu ? n_cpu : n_gpu) += 1;
-        n_copies += a.way == Way::kCopy;
+        assignment_events_.push_back({static_cast<std::uint16_t>(a.expert), static_cast<std::uint8_t>(a.target),
+                                      static_cast<std::uint8_t>(a.place), static_cast<std::uint8_t>(a.format),
+                                      static_cast<std::uint32_t>(a.n_tokens),
+                                      chosen ? static_cast<float>(a.cpu_us) : 0.0f,
+                                      chosen ? static_cast<float>(a.gpu_us) : 0.0f,
+                                      chosen && a.place != Place::kDevice ? static_cast<float>(a.copy_us) : 0.0f});
+        if (is_elsewhere(a.target)) continue;
+        (a.target == ExecutionTarget::kCpu ? cpu_tokens : gpu_tokens) += a.n_tokens;
+        (a.target == ExecutionTarget::kCpu ? n_cpu : n_gpu) += 1;
+        n_copies += a.target == ExecutionTarget::kCopy;
     }
     recorder_->record(event, assignment_events_.data(), assignment_events_.size());
     const kernels::NeuronCounts& looked_at = times.sparse.chosen;

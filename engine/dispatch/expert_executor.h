@@ -30,7 +30,7 @@ struct LayerWork {
     std::int64_t layer = 0;             // counts the layers with experts
     const float* normalised = nullptr;  // the same on the device
     std::span<Assignment> assignments;  // one for each group
-    std::vector<Groups> groups_of;      // each executor's, by Way
+    std::vector<Groups> groups_of;      // each executor's, by ExecutionTarget
     std::vector<Span> device_times;     // the device's experts
     double cpu_us = 0;                  // the CPU's
     // The CPU's by Backend::now_us(), where the device is another one.
@@ -55,12 +55,12 @@ struct LayerWork {
         return {weights, group.first_row, group.n_rows};
     }
 
-    Groups& groups(Way way) { return groups_of[static_cast<std::size_t>(way)]; }
+    Groups& groups(ExecutionTarget target) { return groups_of[static_cast<std::size_t>(target)]; }
     // Hands a group that an executor cannot compute to the CPU, which can compute
     // everything.
     void leave_to_cpu(std::size_t group) {
-        assignments[group].way = Way::kCpu;
-        groups(Way::kCpu).push_back(group);
+        assignments[group].target = ExecutionTarget::kCpu;
+        groups(ExecutionTarget::kCpu).push_back(group);
     }
 };
 

@@ -8,7 +8,7 @@
 
 namespace offstage::engine {
 
-// Way::kCpu: this machine's CPU, with experts in RAM, and with those from disk as they
+// ExecutionTarget::kCpu: this machine's CPU, with experts in RAM, and with those from disk as they
 // come. It computes in complete(), while the others work.
 class HostExecutor final : public ExpertExecutor {
   public:

@@ -77,17 +77,20 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
         const std::size_t expert = experts_.index(layer, a.expert);
         // Where RAM is short the device has the only copy; then the device computes the
         // expert against the policy.
-        if (a.way == Way::kCpu && experts_.on_device(expert) && !experts_.in_ram(expert)) a.way = Way::kResident;
+        if (a.target == ExecutionTarget::kCpu && experts_.on_device(expert) && !experts_.in_ram(expert))
+            a.target = ExecutionTarget::kResident;
         if (neurons_ && experts_.on_device(expert)) neurons_->drop(expert);
-        if (a.way != Way::kCopy && (a.way != Way::kResident || experts_.on_device(expert))) continue;
+        if (a.target != ExecutionTarget::kCopy &&
+            (a.target != ExecutionTarget::kResident || experts_.on_device(expert)))
+            continue;
         const auto slot = staging.find(expert);  // it is in staging already, or on its way there
         if (slot.has_value()) staging.slot(*slot).awaited = true;
-        if (a.way == Way::kResident) {
+        if (a.target == ExecutionTarget::kResident) {
             if (device_.has_happened(staging.slot(*slot).copied)) {
                 early_.push_back({expert, *slot});
                 continue;
             }
-            a.way = Way::kCopy;  // a prompt's copy that is still on its way
+            a.target = ExecutionTarget::kCopy;  // a prompt's copy that is still on its way
         }
         demanded_.push_back({expert, slot, {}, 0, {}, nullptr, false, nullptr, false});
         demanded_.back().held = slot.has_value() && !staging.slot(*slot).neurons.empty();
@@ -240,11 +243,11 @@ void ExpertMover::came_without(const Demanded& demanded, std::uint64_t bytes, st
 
 // The expert is computed with the copied neurons only, even if it needs others.
 DeviceEvent ExpertMover::accept_guess(Demanded& demanded, std::span<const std::int32_t> neurons,
-                                      std::uint64_t unasked_bytes, DeviceEvent copied) {
+                                      std::uint64_t speculative_bytes, DeviceEvent copied) {
     demanded.ffn_dim = static_cast<std::int64_t>(neurons.size());
     demanded.neurons = neurons;
     demanded.order = nullptr;
-    came_without(demanded, 0, unasked_bytes);
+    came_without(demanded, 0, speculative_bytes);
     ++n_completed_;
     return copied;
 }
@@ -269,9 +272,9 @@ bool ExpertMover::copy_to_cache(Demanded& demanded) {
     if (entry != nullptr && neurons_->is_guessed(*entry) && sparse_.accepts_guesses()) {
         neurons_->order_of(*entry, accepted_places_, accepted_order_);
         demanded.cached = entry;
-        demanded.whole = accept_guess(demanded, accepted_places_, entry->unasked_bytes, entry->copied);
+        demanded.whole = accept_guess(demanded, accepted_places_, entry->speculative_bytes, entry->copied);
         demanded.order = accepted_order_.data();
-        entry->unasked_bytes = 0;
+        entry->speculative_bytes = 0;
         return true;
     }
     const auto held =
@@ -311,12 +314,12 @@ bool ExpertMover::copy_to_cache(Demanded& demanded) {
     demanded.neurons = gathered->neurons;
     demanded.order = gathered->order;
     n_completed_ += neurons_->is_guessed(*entry);
-    came_without(demanded, layout.bytes(), entry->unasked_bytes);
-    entry->unasked_bytes = 0;
+    came_without(demanded, layout.bytes(), entry->speculative_bytes);
+    entry->speculative_bytes = 0;
     return true;
 }
 
-bool ExpertMover::copy_unasked_to_cache(std::size_t expert, const SparseCopies::Rows& rows) {
+bool ExpertMover::copy_speculatively_to_cache(std::size_t expert, const SparseCopies::Rows& rows) {
     const ExpertKey key = experts_.key(expert);
     const kernels::WeightType format = experts_.format(expert);
     NeuronCache::Entry* entry = neurons_->find(expert, format);
@@ -338,7 +341,7 @@ bool ExpertMover::copy_unasked_to_cache(std::size_t expert, const SparseCopies::
     sparse_.copied(gathered->buffer, *end);
     experts_.hold(key.layer, key.expert, *end);
     neurons_->add(*entry, sparse_.came(), *end);
-    entry->unasked_bytes += layout.bytes();
+    entry->speculative_bytes += layout.bytes();
     moves_.bytes_copied += layout.bytes();
     return true;
 }
@@ -362,14 +365,15 @@ std::optional<DeviceEvent> ExpertMover::copy(std::size_t expert, const std::byte
     return whole;
 }
 
-bool ExpertMover::may_copy_unasked(std::int64_t layer, std::int64_t expert) const {
+bool ExpertMover::may_copy_speculatively(std::int64_t layer, std::int64_t expert) const {
     const std::size_t index = experts_.index(layer, expert);
     return !experts_.on_device(index) && experts_.in_ram(index) && !experts_.staging().find(index).has_value() &&
-           !(left_alone_ && left_alone_(layer, expert));
+           !(excluded_ && excluded_(layer, expert));
 }
 
 // False: there is no slot, or the device refused the copy.
-bool ExpertMover::copy_unasked(std::size_t expert, std::optional<std::size_t> free, const SparseCopies::Rows& rows) {
+bool ExpertMover::copy_speculatively(std::size_t expert, std::optional<std::size_t> free,
+                                     const SparseCopies::Rows& rows) {
     if (!free.has_value()) return false;
     Staging::Slot& slot = experts_.staging().slot(*free);
     const kernels::WeightType format = experts_.format(expert);
@@ -409,7 +413,7 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
     if (!experts_.staging().guesses()) return;
     for (std::size_t i = 0; i < experts.size(); ++i) {
         if (moves_.guessed_copies == kMostGuessedCopies) return;
-        if (!may_copy_unasked(layer_ + 1, experts[i])) continue;
+        if (!may_copy_speculatively(layer_ + 1, experts[i])) continue;
         const std::size_t index = experts_.index(layer_ + 1, experts[i]);
         const kernels::WeightType format = experts_.format(index);
         const bool cached = inputs != nullptr && neurons_ && neurons_->on();
@@ -420,12 +424,13 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
         const auto token = static_cast<std::int32_t>(i / as_size(grid_.n_active));
         SparseCopies::Rows rows;
         if (sparse) rows = {inputs, &token, 0, 1, true};
-        if (cached && rows.n_rows > 0 && copy_unasked_to_cache(index, rows)) {
+        if (cached && rows.n_rows > 0 && copy_speculatively_to_cache(index, rows)) {
             ++moves_.guessed_copies;
             slack_us -= copy_us;
             continue;
         }
-        if (!copy_unasked(index, experts_.staging().next_speculative(experts_.expert_bytes(format)), rows)) return;
+        if (!copy_speculatively(index, experts_.staging().next_speculative(experts_.expert_bytes(format)), rows))
+            return;
         ++moves_.guessed_copies;
         slack_us -= copy_us;
     }
@@ -445,19 +450,19 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
         // If the CPU computes a part, it already fills the time of the copies; and
         // whether an expert is better left to the CPU is known only after copies ahead
         // are chosen.
-        if (a.way == Way::kCpu) return;
-        if (a.way != Way::kCopy && !came_early(a.expert)) continue;
+        if (a.target == ExecutionTarget::kCpu) return;
+        if (a.target != ExecutionTarget::kCopy && !came_early(a.expert)) continue;
         ++n_copied;
         largest = std::max(largest, experts_.expert_bytes(a.format));
     }
     if (n_copied == 0) return;  // the policy copies nothing, or nothing is worth it
     double idle_us = schedule.makespan_us - schedule.copy_us + prompt_attention_us_;
-    lend_places(schedule, n_copied, largest, idle_us);
+    borrow_slots(schedule, n_copied, largest, idle_us);
     for (std::int64_t expert = 0; expert < grid_.n_experts && n_copied > 0 && idle_us > 0; ++expert) {
-        if (!may_copy_unasked(layer_ + 1, expert)) continue;
+        if (!may_copy_speculatively(layer_ + 1, expert)) continue;
         const std::size_t index = experts_.index(layer_ + 1, expert);
         const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
-        if (!copy_unasked(index, experts_.staging().next(bytes))) return;
+        if (!copy_speculatively(index, experts_.staging().next(bytes))) return;
         ++prompt_copies_.ahead;
         --n_copied;
         idle_us -= cost_.weight_copy_us(experts_.format(index));
@@ -467,13 +472,13 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
 // A borrowed place lets one more copy run in what would be the copy engine's idle time,
 // at each layer that follows. It costs two copies: its owner for the owner's layer, and
 // the owner back into its place.
-void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us) {
+void ExpertMover::borrow_slots(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us) {
     if (prompt_loading_ != PromptLoading::kLend || cache_ == nullptr || cache_rests_) return;
     Staging& staging = experts_.staging();
     const double copy_us = cost_.weight_copy_us(schedule.assignments.front().format);
     double gpu_us = 0;
     for (const Assignment& a : schedule.assignments) {
-        if (a.way < Way::kCpu) gpu_us += cost_.gpu_us(a.n_tokens, a.format);
+        if (a.target < ExecutionTarget::kCpu) gpu_us += cost_.gpu_us(a.n_tokens, a.format);
     }
     // Where the GPU takes longest, earlier copies gain nothing.
     const double copies_us = static_cast<double>(n_copied) * copy_us;
@@ -510,7 +515,8 @@ void ExpertMover::add_calls(std::int64_t layer, std::span<const ExpertLoad> load
 void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments) {
     if (prefill_) {
         for (Assignment& a : assignments) {
-            if (a.way == Way::kResident && came_early(a.expert)) a.way = Way::kCopy;  // no hit
+            if (a.target == ExecutionTarget::kResident && came_early(a.expert))
+                a.target = ExecutionTarget::kCopy;  // no hit
         }
     } else {
         moves_.used_guesses = static_cast<std::uint16_t>(early_.size() + n_completed_);

@@ -49,8 +49,8 @@ class ExpertMover {
     // Must outlive this object or be replaced.
     void set_cache(CachePolicy* policy);
     // Experts that are never copied ahead of demand; empty: none.
-    void set_left_alone(std::function<bool(std::int64_t layer, std::int64_t expert)> left_alone) {
-        left_alone_ = std::move(left_alone);
+    void set_excluded(std::function<bool(std::int64_t layer, std::int64_t expert)> excluded) {
+        excluded_ = std::move(excluded);
     }
     // While a migration moves experts: no guesses, no borrowed places, and no copy stays.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
@@ -85,13 +85,13 @@ class ExpertMover {
     void begin_layer(std::int64_t layer, std::span<Assignment> assignments);
 
     // ---- for the executors of the device
-    // Weights that are there, of an expert with Way::kResident.
+    // Weights that are there, of an expert with ExecutionTarget::kResident.
     kernels::ExpertView weights(std::int64_t expert) const;
     // Whether the weights lie in a staging slot, which is needed for other copies.
     bool came_early(std::int64_t expert) const;
     // Computed with, by that time on the compute queue.
     void computed_early(std::int64_t expert, DeviceEvent end);
-    // The weights of the next expert with Way::kCopy, in their order, and the event of
+    // The weights of the next expert with ExecutionTarget::kCopy, in their order, and the event of
     // their arrival; nullopt: the device refused the copy. Call computed() before the
     // next one. neurons: see ExpertCall.
     struct Arrival {
@@ -171,18 +171,18 @@ class ExpertMover {
     std::optional<DeviceEvent> copy_on_demand(Demanded& demanded, const kernels::ExpertView& from, Staging::Slot& slot);
     bool comes_into_cache(std::size_t expert) const;
     bool copy_to_cache(Demanded& demanded);
-    bool copy_unasked_to_cache(std::size_t expert, const SparseCopies::Rows& rows);
-    DeviceEvent accept_guess(Demanded& demanded, std::span<const std::int32_t> neurons, std::uint64_t unasked_bytes,
+    bool copy_speculatively_to_cache(std::size_t expert, const SparseCopies::Rows& rows);
+    DeviceEvent accept_guess(Demanded& demanded, std::span<const std::int32_t> neurons, std::uint64_t speculative_bytes,
                              DeviceEvent copied);
     void came_without(const Demanded& demanded, std::uint64_t bytes, std::uint64_t held_bytes);
     bool would_stay(std::size_t expert) const;
     std::optional<ExpertKey> victim_for(std::size_t admitted) const;
-    bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot, const SparseCopies::Rows& rows = {});
-    bool may_copy_unasked(std::int64_t layer, std::int64_t expert) const;
+    bool copy_speculatively(std::size_t expert, std::optional<std::size_t> slot, const SparseCopies::Rows& rows = {});
+    bool may_copy_speculatively(std::int64_t layer, std::int64_t expert) const;
     void give_up_uncalled();
     void start_copies();
     bool start_copy(Demanded& demanded);
-    void lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us);
+    void borrow_slots(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us);
     void keep_copy(std::size_t admitted, std::size_t slot);
 
     const ExpertGrid& grid_;
@@ -190,7 +190,7 @@ class ExpertMover {
     Backend& device_;
     const CostModel& cost_;
     CachePolicy* cache_ = nullptr;
-    std::function<bool(std::int64_t layer, std::int64_t expert)> left_alone_;
+    std::function<bool(std::int64_t layer, std::int64_t expert)> excluded_;
     bool cache_rests_ = false;
     PromptLoading prompt_loading_ = PromptLoading::kOnDemand;
 

@@ -75,7 +75,7 @@ NeuronCache::Entry* NeuronCache::room(std::size_t expert, kernels::WeightType fo
     made.copied = entry->copied;
     made.uses = entry->uses;
     made.guessed_at = entry->guessed_at;
-    made.unasked_bytes = entry->unasked_bytes;
+    made.speculative_bytes = entry->speculative_bytes;
     made.hits = entry->hits;
     *entry = std::move(made);
     return entry;

@@ -28,13 +28,13 @@ class NeuronCache {
         std::byte* data = nullptr;
         std::uint64_t bytes = 0;  // of the stretch
         kernels::WeightType format = kernels::WeightType::kBf16;
-        std::vector<std::int32_t> neurons;  // as they lie, from data on
-        DeviceEvent copied;                 // when they are all there
-        DeviceEvent used;                   // the last computation that reads them
-        std::uint64_t guessed_at = 0;       // the layer that copied neurons ahead of demand; 0: none
-        std::uint64_t unasked_bytes = 0;    // copied for guesses since its last call
-        double hits = 0;                    // needed neurons that were present: older ones count less
-        double uses = 0;                    // needed neurons: older ones count less
+        std::vector<std::int32_t> neurons;    // as they lie, from data on
+        DeviceEvent copied;                   // when they are all there
+        DeviceEvent used;                     // the last computation that reads them
+        std::uint64_t guessed_at = 0;         // the layer that copied neurons ahead of demand; 0: none
+        std::uint64_t speculative_bytes = 0;  // copied for guesses since its last call
+        double hits = 0;                      // needed neurons that were present: older ones count less
+        double uses = 0;                      // needed neurons: older ones count less
         std::uint64_t last_step = 0;
         std::uint64_t awaited = 0;  // the layer at hand, or the next one, computes with it: not before that it goes
     };

@@ -15,7 +15,7 @@
 #include "engine/indices.h"
 #include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
-#include "kernels/routing.h"
+#include "kernels/router.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {

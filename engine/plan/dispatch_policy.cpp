@@ -56,8 +56,8 @@ class ElsewhereLists {
     void clear() {
         if (!costs_.empty()) lists_ = {};
     }
-    void add(Way way, kernels::WeightType format, std::int64_t n_rows) {
-        const auto i = index_elsewhere(way);
+    void add(ExecutionTarget target, kernels::WeightType format, std::int64_t n_rows) {
+        const auto i = index_elsewhere(target);
         lists_[i].us += costs_[i]->expert_us(format, n_rows);
         lists_[i].n_rows += n_rows;
     }
@@ -235,7 +235,7 @@ class Balancer {
             keep_if_best(evaluate());
         }
         if (elsewhere_.size() > 0) split_everywhere();
-        for (Candidate& candidate : candidates_) candidate.way = candidate.best;
+        for (Candidate& candidate : candidates_) candidate.target = candidate.best;
     }
 
   private:
@@ -243,7 +243,9 @@ class Balancer {
     static constexpr std::size_t kThorough = 24;
     static constexpr std::int64_t kMostSplits = 512;  // with executors elsewhere: of these all are tried
 
-    static void set_copied(Candidate& candidate, bool copied) { candidate.way = copied ? Way::kCopy : Way::kCpu; }
+    static void set_copied(Candidate& candidate, bool copied) {
+        candidate.target = copied ? ExecutionTarget::kCopy : ExecutionTarget::kCpu;
+    }
 
     void split_here() {
         // Experts of one load and format are interchangeable: only the number of copies
@@ -274,12 +276,12 @@ class Balancer {
             if (candidate.copied()) {
                 copied_disk_us += candidate.disk_us;
                 preparing_us += candidate.preparing_us;
-            } else if (candidate.way == Way::kCpu) {
+            } else if (candidate.target == ExecutionTarget::kCpu) {
                 list.add(candidate.cpu_us, candidate.one_us,
                          candidate.disk_us > 0 ? cost_.disk_read(candidate.format) : DiskReadCost{},
                          cost_.reads_beside(candidate.format), candidate.n_tokens);
-            } else if (is_elsewhere(candidate.way)) {
-                elsewhere_.add(candidate.way, candidate.format, candidate.n_tokens);
+            } else if (is_elsewhere(candidate.target)) {
+                elsewhere_.add(candidate.target, candidate.format, candidate.n_tokens);
             }
         }
         timeline_.begin(resident_us_, list, copied_disk_us, preparing_us);
@@ -297,11 +299,11 @@ class Balancer {
     void keep_if_best(double us) {
         if (!is_less(us, best_us_)) return;
         best_us_ = us;
-        for (Candidate& candidate : candidates_) candidate.best = candidate.way;
+        for (Candidate& candidate : candidates_) candidate.best = candidate.target;
     }
 
     void try_all() {
-        for (Candidate& candidate : candidates_) candidate.way = Way::kCpu;
+        for (Candidate& candidate : candidates_) candidate.target = ExecutionTarget::kCpu;
         for (unsigned split = 0; split < 1u << n_; ++split) {
             // Among equal experts the first ones are copied.
             bool repeated = false;
@@ -378,17 +380,17 @@ class Balancer {
 
     // Keeps the change when it helps.
     bool try_change(Candidate& a, Candidate& b) {
-        const Way a_before = a.way;
-        const Way b_before = b.way;
-        set_copied(a, a_before != Way::kCopy);
-        if (&a != &b) set_copied(b, b_before != Way::kCopy);
+        const ExecutionTarget a_before = a.target;
+        const ExecutionTarget b_before = b.target;
+        set_copied(a, a_before != ExecutionTarget::kCopy);
+        if (&a != &b) set_copied(b, b_before != ExecutionTarget::kCopy);
         const double us = evaluate();
         if (is_less(us, current_us_)) {
             current_us_ = us;
             return true;
         }
-        b.way = b_before;
-        a.way = a_before;
+        b.target = b_before;
+        a.target = a_before;
         return false;
     }
 
@@ -418,7 +420,7 @@ class Balancer {
     }
 
     bool is_repeated(std::size_t i) const {
-        return i > 0 && alike(candidates_[i - 1], candidates_[i]) && candidates_[i - 1].way == candidates_[i].way;
+        return i > 0 && alike(candidates_[i - 1], candidates_[i]) && candidates_[i - 1].target == candidates_[i].target;
     }
     static bool alike(const Candidate& a, const Candidate& b) {
         return a.n_tokens == b.n_tokens && a.format == b.format && a.disk_us == b.disk_us;
@@ -426,11 +428,11 @@ class Balancer {
 
     // Calls body(way) for each executor that can take the candidate.
     template <typename Body>
-    void for_each_way(const Candidate& candidate, const Body& body) const {
-        if (here_ != Here::kNothing) body(Way::kCpu);
-        if (here_ == Here::kCpuAndCopies) body(Way::kCopy);
+    void for_each_target(const Candidate& candidate, const Body& body) const {
+        if (here_ != Here::kNothing) body(ExecutionTarget::kCpu);
+        if (here_ == Here::kCpuAndCopies) body(ExecutionTarget::kCopy);
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
-            if ((candidate.elsewhere >> i & 1u) != 0) body(way_elsewhere(i));
+            if ((candidate.elsewhere >> i & 1u) != 0) body(target_elsewhere(i));
         }
     }
 
@@ -438,7 +440,7 @@ class Balancer {
         std::int64_t n_splits = 1;
         for (const Candidate& candidate : candidates_) {
             std::int64_t n_ways = 0;
-            for_each_way(candidate, [&](Way) { ++n_ways; });
+            for_each_target(candidate, [&](ExecutionTarget) { ++n_ways; });
             n_splits = std::min(n_splits * n_ways, kMostSplits + 1);
         }
         if (n_splits <= kMostSplits) {
@@ -446,16 +448,16 @@ class Balancer {
             return;
         }
         go_by_turns();
-        for (Candidate& candidate : candidates_) candidate.way = candidate.best;
+        for (Candidate& candidate : candidates_) candidate.target = candidate.best;
         for (bool better = true; better;) {
             better = false;
             for (Candidate& candidate : candidates_) {
                 const double before = best_us_;
-                for_each_way(candidate, [&](Way way) {
-                    candidate.way = way;
+                for_each_target(candidate, [&](ExecutionTarget target) {
+                    candidate.target = target;
                     keep_if_best(evaluate());
                 });
-                candidate.way = candidate.best;
+                candidate.target = candidate.best;
                 better |= best_us_ < before;
             }
             better = better || (n_ <= kThorough && try_passing_on());
@@ -469,30 +471,30 @@ class Balancer {
         const double before = best_us_;
         for (Candidate& first : candidates_) {
             if (!is_elsewhere(first.best)) continue;
-            for_each_way(first, [&](Way way) {
-                if (!is_elsewhere(way) || way == first.best || best_us_ < before) return;
-                first.way = way;
+            for_each_target(first, [&](ExecutionTarget target) {
+                if (!is_elsewhere(target) || target == first.best || best_us_ < before) return;
+                first.target = target;
                 for (Candidate& second : candidates_) {
-                    if (&second == &first || second.best != way) continue;
-                    for_each_way(second, [&](Way further) {
-                        second.way = further;
-                        if (further != way) keep_if_best(evaluate());
+                    if (&second == &first || second.best != target) continue;
+                    for_each_target(second, [&](ExecutionTarget further) {
+                        second.target = further;
+                        if (further != target) keep_if_best(evaluate());
                     });
-                    second.way = second.best;
+                    second.target = second.best;
                     if (best_us_ < before) return;
                 }
             });
-            first.way = first.best;
+            first.target = first.best;
             if (best_us_ < before) break;
         }
-        for (Candidate& candidate : candidates_) candidate.way = candidate.best;
+        for (Candidate& candidate : candidates_) candidate.target = candidate.best;
         return best_us_ < before;
     }
 
     void try_ways_from(std::size_t i) {
         if (i == n_) return keep_if_best(evaluate());
-        for_each_way(candidates_[i], [&](Way way) {
-            candidates_[i].way = way;
+        for_each_target(candidates_[i], [&](ExecutionTarget target) {
+            candidates_[i].target = target;
             try_ways_from(i + 1);
         });
     }
@@ -507,30 +509,30 @@ class Balancer {
         std::array<std::int64_t, kMostElsewhere> n_rows{};
         for (Candidate& candidate : candidates_) {
             double first = std::numeric_limits<double>::infinity();
-            const auto end_us = [&](Way way) {
-                if (way == Way::kCpu) return cpu_end + candidate.disk_us + candidate.cpu_us;
-                if (way == Way::kCopy)
+            const auto end_us = [&](ExecutionTarget target) {
+                if (target == ExecutionTarget::kCpu) return cpu_end + candidate.disk_us + candidate.cpu_us;
+                if (target == ExecutionTarget::kCopy)
                     return std::max(gpu_end,
                                     copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us) +
                            candidate.gpu_us;
-                const std::size_t i = index_elsewhere(way);
+                const std::size_t i = index_elsewhere(target);
                 const ExecutorCost& cost = elsewhere_.cost(i);
                 return ends[i] + cost.expert_us(candidate.format, candidate.n_tokens) +
                        cost.transfer_us(n_rows[i] + candidate.n_tokens);
             };
-            for_each_way(candidate, [&](Way way) {
-                const double end = end_us(way);
+            for_each_target(candidate, [&](ExecutionTarget target) {
+                const double end = end_us(target);
                 if (end >= first) return;
                 first = end;
-                candidate.way = way;
+                candidate.target = target;
             });
-            if (candidate.way == Way::kCpu) {
+            if (candidate.target == ExecutionTarget::kCpu) {
                 cpu_end = first;
             } else if (candidate.copied()) {
                 copies_end += candidate.disk_us + candidate.preparing_us + candidate.copy_us;
                 gpu_end = first;
             } else {
-                const std::size_t i = index_elsewhere(candidate.way);
+                const std::size_t i = index_elsewhere(candidate.target);
                 ends[i] += elsewhere_.cost(i).expert_us(candidate.format, candidate.n_tokens);
                 n_rows[i] += candidate.n_tokens;
             }
@@ -582,11 +584,11 @@ void sort_for_copying(std::vector<Candidate>& candidates) {
     });
 }
 
-void add_assignments(Way way, const std::vector<Candidate>& candidates, Schedule& out) {
+void add_assignments(ExecutionTarget target, const std::vector<Candidate>& candidates, Schedule& out) {
     for (const Candidate& miss : candidates) {
-        if (miss.way != way) continue;
-        out.assignments.push_back({miss.expert, miss.n_tokens, way, miss.format, miss.place, miss.cpu_us, miss.gpu_us,
-                                   miss.copy_us, miss.preparing_us, miss.copied_share});
+        if (miss.target != target) continue;
+        out.assignments.push_back({miss.expert, miss.n_tokens, target, miss.format, miss.place, miss.cpu_us,
+                                   miss.gpu_us, miss.copy_us, miss.preparing_us, miss.copied_share});
     }
 }
 
@@ -598,21 +600,21 @@ std::uint32_t preferred_of(ElsewhereCosts elsewhere) {
 }
 
 // The kind of execution that is shortest by itself.
-Way shortest_way(const Candidate& miss, bool can_copy, ElsewhereCosts elsewhere) {
+ExecutionTarget fastest_target(const Candidate& miss, bool can_copy, ElsewhereCosts elsewhere) {
     double shortest = miss.cpu_us;
-    Way way = Way::kCpu;
-    const auto consider = [&](Way other, double us) {
+    ExecutionTarget target = ExecutionTarget::kCpu;
+    const auto consider = [&](ExecutionTarget other, double us) {
         if (us >= shortest) return;
         shortest = us;
-        way = other;
+        target = other;
     };
-    if (can_copy) consider(Way::kCopy, miss.gpu_us + miss.copy_us + miss.preparing_us);
+    if (can_copy) consider(ExecutionTarget::kCopy, miss.gpu_us + miss.copy_us + miss.preparing_us);
     for (std::size_t i = 0; i < elsewhere.size(); ++i) {
         if ((miss.elsewhere >> i & 1u) == 0) continue;
         const ExecutorCost& cost = *elsewhere[i];
-        consider(way_elsewhere(i), cost.expert_us(miss.format, miss.n_tokens) + cost.transfer_us(miss.n_tokens));
+        consider(target_elsewhere(i), cost.expert_us(miss.format, miss.n_tokens) + cost.transfer_us(miss.n_tokens));
     }
-    return way;
+    return target;
 }
 
 DiskReadCost disk_read(Place place, kernels::WeightType format, const CostModel& cost) {
@@ -631,13 +633,13 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
     ElsewhereLists lists(elsewhere);
     for (const Assignment& a : assignments) {
         n_rows += a.n_tokens;
-        if (a.way == Way::kResident) resident_us += a.gpu_us;
-        if (is_elsewhere(a.way)) lists.add(a.way, a.format, a.n_tokens);
-        if (a.way == Way::kCopy) {
+        if (a.target == ExecutionTarget::kResident) resident_us += a.gpu_us;
+        if (is_elsewhere(a.target)) lists.add(a.target, a.format, a.n_tokens);
+        if (a.target == ExecutionTarget::kCopy) {
             copied_disk_us += disk_read(a.place, a.format, cost).us;
             preparing_us += a.preparing_us;
         }
-        if (a.way == Way::kCpu) {
+        if (a.target == ExecutionTarget::kCpu) {
             const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.expert_costs(layer, 1, a.format).cpu_us;
             const DiskReadCost read = disk_read(a.place, a.format, cost);
             const bool beside = cost.reads_beside(a.format);
@@ -648,7 +650,7 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
     Timeline timeline(cost, staging_slots, n_rows);
     timeline.begin(resident_us, list, copied_disk_us, preparing_us);
     for (const Assignment& a : assignments) {
-        if (a.way != Way::kCopy) continue;
+        if (a.target != ExecutionTarget::kCopy) continue;
         copied_us += a.gpu_us;
         timeline.copy(a.copy_us, disk_read(a.place, a.format, cost).us + a.preparing_us, a.gpu_us);
     }
@@ -715,8 +717,8 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
         const CostModel::ExpertCosts costs = cost.expert_costs(layer, load.n_tokens, load.format, load.held);
         if (load.place == Place::kDevice && use_residents) {
             const double gpu_us = cost.gpu_us(load.n_tokens, load.format);
-            out.assignments.push_back(
-                {load.expert, load.n_tokens, Way::kResident, load.format, load.place, costs.cpu_us, gpu_us, 0});
+            out.assignments.push_back({load.expert, load.n_tokens, ExecutionTarget::kResident, load.format, load.place,
+                                       costs.cpu_us, gpu_us, 0});
             resident_us += gpu_us;
         } else {
             const bool there = goes_there(load);
@@ -734,10 +736,11 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     if (can_copy || !elsewhere.empty()) {
         switch (policy) {
             case PolicyKind::kThreshold:
-                for (Candidate& miss : out.candidates) miss.way = shortest_way(miss, can_copy, elsewhere);
+                for (Candidate& miss : out.candidates) miss.target = fastest_target(miss, can_copy, elsewhere);
                 break;
             case PolicyKind::kTransfer:
-                for (Candidate& miss : out.candidates) miss.way = can_copy ? Way::kCopy : Way::kCpu;
+                for (Candidate& miss : out.candidates)
+                    miss.target = can_copy ? ExecutionTarget::kCopy : ExecutionTarget::kCpu;
                 break;
             case PolicyKind::kBalanced:
                 Balancer(out.candidates, resident_us, cost, staging_slots, n_rows,
@@ -749,11 +752,11 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
                 break;
         }
     }
-    add_assignments(Way::kCopy, out.candidates, out);
-    add_assignments(Way::kCpu, out.candidates, out);
+    add_assignments(ExecutionTarget::kCopy, out.candidates, out);
+    add_assignments(ExecutionTarget::kCpu, out.candidates, out);
     for (std::size_t i = 0; i < elsewhere.size(); ++i) {
-        add_assignments(way_elsewhere(i), out.preferred, out);
-        add_assignments(way_elsewhere(i), out.candidates, out);
+        add_assignments(target_elsewhere(i), out.preferred, out);
+        add_assignments(target_elsewhere(i), out.candidates, out);
     }
     predict(out.assignments, cost, staging_slots, elsewhere, layer, out);
 }
@@ -765,7 +768,7 @@ double makespan_us(std::span<const Assignment> assignments, const CostModel& cos
     for (Assignment& a : figures.assignments) {
         const CostModel::ExpertCosts costs = cost.expert_costs(layer, a.n_tokens, a.format);
         a.cpu_us = costs.cpu_us;
-        a.gpu_us = a.way == Way::kCopy ? costs.gpu_us : cost.gpu_us(a.n_tokens, a.format);
+        a.gpu_us = a.target == ExecutionTarget::kCopy ? costs.gpu_us : cost.gpu_us(a.n_tokens, a.format);
         a.copy_us = costs.copy_us;
         a.preparing_us = costs.preparing_us;
         a.copied_share = costs.copied_share;

@@ -22,20 +22,20 @@ struct ExpertLoad {
 };
 
 // Kinds of execution beyond the three of this machine: executors elsewhere.
-constexpr Way way_elsewhere(std::size_t i) {
-    return static_cast<Way>(static_cast<std::size_t>(Way::kCpu) + 1 + i);
+constexpr ExecutionTarget target_elsewhere(std::size_t i) {
+    return static_cast<ExecutionTarget>(static_cast<std::size_t>(ExecutionTarget::kCpu) + 1 + i);
 }
-constexpr bool is_elsewhere(Way way) {
-    return way > Way::kCpu;
+constexpr bool is_elsewhere(ExecutionTarget target) {
+    return target > ExecutionTarget::kCpu;
 }
-constexpr std::size_t index_elsewhere(Way way) {
-    return static_cast<std::size_t>(way) - static_cast<std::size_t>(way_elsewhere(0));
+constexpr std::size_t index_elsewhere(ExecutionTarget target) {
+    return static_cast<std::size_t>(target) - static_cast<std::size_t>(target_elsewhere(0));
 }
 
 struct Assignment {
     std::int32_t expert = 0;
     std::int32_t n_tokens = 0;
-    Way way = Way::kCpu;
+    ExecutionTarget target = ExecutionTarget::kCpu;
     kernels::WeightType format = kernels::WeightType::kBf16;
     Place place = Place::kRam;
     // The costs that were compared, each alone: computing on the CPU, computing on the
@@ -74,9 +74,9 @@ struct Schedule {
         double preparing_us = 0, copied_share = 1;  // as in Assignment
         Place place = Place::kRam;
         std::uint32_t elsewhere = 0;  // as in ExpertLoad
-        Way way = Way::kCpu;
-        Way best = Way::kCpu;  // in the best split so far
-        bool copied() const { return way == Way::kCopy; }
+        ExecutionTarget target = ExecutionTarget::kCpu;
+        ExecutionTarget best = ExecutionTarget::kCpu;  // in the best split so far
+        bool copied() const { return target == ExecutionTarget::kCopy; }
     };
     std::vector<Candidate> candidates;
     std::vector<Candidate> preferred;  // experts that ExecutorCost::is_preferred() takes out of the policy's decision

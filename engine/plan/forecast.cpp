@@ -82,7 +82,8 @@ DecodeCosts::Figures DecodeCosts::of(const std::string& codes, std::int64_t stag
     figures.cpu_us = schedule_.cpu_us;
     figures.disk_us = schedule_.disk_us;
     for (const Assignment& a : schedule_.assignments) {
-        if (a.way == Way::kCopy) figures.copied_bytes += a.copied_share * bytes_[static_cast<int>(a.format)];
+        if (a.target == ExecutionTarget::kCopy)
+            figures.copied_bytes += a.copied_share * bytes_[static_cast<int>(a.format)];
     }
     known_.emplace(codes, figures);
     return figures;

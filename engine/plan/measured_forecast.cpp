@@ -38,11 +38,12 @@ void add_overhead(Forecast& forecast, double us) {
 void correct(Forecast& now, Forecast& then, const MeasuredDecode& measured) {
     if (measured.n_steps == 0 || measured.step_us <= 0) return;
     const double measured_per_s = 1e6 / measured.step_us;
-    const double told_per_s = now.decode_tokens_per_s;
+    const double forecast_per_s = now.decode_tokens_per_s;
     const double us = overhead_us(now, measured);
     add_overhead(now, us);
     add_overhead(then, us);
-    if (told_per_s > 0 && measured_per_s > told_per_s) then.decode_tokens_per_s *= measured_per_s / told_per_s;
+    if (forecast_per_s > 0 && measured_per_s > forecast_per_s)
+        then.decode_tokens_per_s *= measured_per_s / forecast_per_s;
     now.decode_tokens_per_s = measured_per_s;
     if (measured.hit_rate.has_value()) {
         then.hit_rate = hits_then(*measured.hit_rate, now.hit_rate, then.hit_rate);

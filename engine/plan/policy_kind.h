@@ -18,6 +18,6 @@ PolicyKind parse_policy(std::string_view name);  // throws Error (kInvalidInput)
 
 // Where an expert of a layer and step runs: on the device, which holds it; on the device
 // after a copy; on the CPU.
-enum class Way : std::uint8_t { kResident, kCopy, kCpu };
+enum class ExecutionTarget : std::uint8_t { kResident, kCopy, kCpu };
 
 }  // namespace offstage::engine

@@ -39,8 +39,9 @@ std::vector<std::size_t> PolicyOutlook::challengers() const {
 }
 
 bool same_ways(const Schedule& a, const Schedule& b) {
-    return std::equal(a.assignments.begin(), a.assignments.end(), b.assignments.begin(), b.assignments.end(),
-                      [](const Assignment& x, const Assignment& y) { return x.expert == y.expert && x.way == y.way; });
+    return std::equal(
+        a.assignments.begin(), a.assignments.end(), b.assignments.begin(), b.assignments.end(),
+        [](const Assignment& x, const Assignment& y) { return x.expert == y.expert && x.target == y.target; });
 }
 
 }  // namespace offstage::engine

@@ -35,7 +35,7 @@ double StepCosts::of(const Plan& plan, std::int64_t layer, std::span<const std::
     const double us = std::max(schedule_.makespan_us - ahead_us, std::min(schedule_.makespan_us, schedule_.gpu_us));
     const double copy_us = schedule_.copy_us - ahead_us;
     const bool shares = std::any_of(schedule_.assignments.begin(), schedule_.assignments.end(),
-                                    [](const Assignment& a) { return a.way == Way::kCpu; });
+                                    [](const Assignment& a) { return a.target == ExecutionTarget::kCpu; });
     ahead_us_ = shares || copy_us <= 0
                     ? 0
                     : std::min(std::max(0.0, us - copy_us + dense_us_),

@@ -51,11 +51,11 @@ Message DecodeWatch::doubt_costs(const Replanner& replanner, LoadedModel& model,
     MeasuredDecode measured = meter_.figures(false);
     if (measured.n_steps == 0) return {};
     if (disturbed) measured.n_undisturbed = 0;
-    const double told_us = forecast_us(replanner, model, context);
-    if (!is_unlike(measured, told_us)) return {};
+    const double forecast_us_now = forecast_us(replanner, model, context);
+    if (!is_unlike(measured, forecast_us_now)) return {};
     doubted_ = true;
     if (!model.measurements().doubt(model.device(), model.host(), model.plan())) return {};
-    return run_unlike_forecast(measured.typical_us(), told_us);
+    return run_unlike_forecast(measured.typical_us(), forecast_us_now);
 }
 
 }  // namespace offstage::engine

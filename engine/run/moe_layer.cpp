@@ -53,7 +53,7 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
       habits_(grid.n_layers, grid.n_experts),
       operations_(host) {
     work_.groups_of.resize(executors_.size());
-    mover_.set_left_alone([this](std::int64_t layer, std::int64_t expert) { return is_preferred(layer, expert); });
+    mover_.set_excluded([this](std::int64_t layer, std::int64_t expert) { return is_preferred(layer, expert); });
     const std::size_t n = as_size(ExpertMover::kGuessingTokens * grid.n_active);
     if (device.shares_host_memory()) {
         own_guesses_.resize(n);
@@ -112,7 +112,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     if (n_tokens_ == 1) habits_.follow(layer, rows_.loads(), expected_);
     rows_.copy_choice(routing, routing_stride);
     Schedule& schedule = dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), elsewhere_costs_, layer);
-    heed_insisting(layer, schedule.assignments);
+    apply_machine_choice(layer, schedule.assignments);
     dispatcher_.add_deciding(microseconds(recorded, Clock::now()));
     rows_.group(schedule.assignments, find_looked_up(layer, schedule.assignments));
     if (!device_.ok()) return;
@@ -159,7 +159,7 @@ void MoeLayer::clear_wanted(const StepContext& step, float* sum) {
 }
 
 // Whether the device computes its experts of a token before the dispatcher decides.
-bool MoeLayer::computes_unasked() const {
+bool MoeLayer::computes_speculatively() const {
     return residents_ != nullptr && repeats() && !prefill_ && !thetas_.leaves_out() &&
            dispatcher_.cost().table().has_accelerator();
 }
@@ -167,7 +167,7 @@ bool MoeLayer::computes_unasked() const {
 // Whether the choice is not needed before the step's end: the device has every expert
 // that may be chosen.
 bool MoeLayer::chooses_on_device(std::int64_t layer, const RouterWeights* next) {
-    if (!computes_unasked() || !elsewhere_.empty()) return false;
+    if (!computes_speculatively() || !elsewhere_.empty()) return false;
     if (next != nullptr && wants_guesses(1)) return false;
     return residents_->holds(layer);
 }
@@ -175,7 +175,7 @@ bool MoeLayer::chooses_on_device(std::int64_t layer, const RouterWeights* next) 
 // While the router's choice is copied to the host.
 void MoeLayer::compute_ahead(std::int64_t layer, const NetworkModule& shared, const StepContext& step, float* sum) {
     const auto insists = [](const auto& executor) { return executor->insists(); };
-    looks_up_ = computes_unasked() && rows_.room_behind() && dispatcher_.uses_residents() &&
+    looks_up_ = computes_speculatively() && rows_.room_behind() && dispatcher_.uses_residents() &&
                 std::none_of(elsewhere_.begin(), elsewhere_.end(), insists) && residents_->holds_some(layer);
     if (looks_up_) residents_->upload(layer);
     if (repeats()) device_.begin_repeated(place_ahead(layer));
@@ -195,7 +195,8 @@ std::span<const std::uint8_t> MoeLayer::find_looked_up(std::int64_t layer, std::
     looked_up_.clear();
     for (std::size_t i = 0; looks_up_ && i < assignments.size(); ++i) {
         const Assignment& a = assignments[i];
-        const bool is_resident = a.way == Way::kResident && experts_.place(layer, a.expert) == Place::kDevice;
+        const bool is_resident =
+            a.target == ExecutionTarget::kResident && experts_.place(layer, a.expert) == Place::kDevice;
         looked_up_.push_back(is_resident && residents_->looked_up(layer, a.expert) ? 1 : 0);
     }
     return looked_up_;
@@ -335,11 +336,11 @@ bool MoeLayer::is_preferred(std::int64_t layer, std::int64_t expert) const {
 }
 
 // Before anything is begun with the experts.
-void MoeLayer::heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const {
+void MoeLayer::apply_machine_choice(std::int64_t layer, std::span<Assignment> assignments) const {
     for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
         if (!elsewhere_[i]->insists()) continue;
         for (Assignment& a : assignments) {
-            if (elsewhere_[i]->takes(layer, a.expert)) a.way = way_elsewhere(i);
+            if (elsewhere_[i]->takes(layer, a.expert)) a.target = target_elsewhere(i);
         }
     }
 }
@@ -361,8 +362,9 @@ void MoeLayer::begin_disk_reads(const Schedule& schedule) {
     likely_.clear();
     for (const Assignment& a : schedule.assignments) {
         const std::size_t expert = experts_.index(work_.layer, a.expert);
-        const bool staged = a.way == Way::kCopy && experts_.staging().find(expert).has_value();
-        if ((a.way == Way::kCopy && !staged) || a.way == Way::kCpu) needed_.push_back(expert);
+        const bool staged = a.target == ExecutionTarget::kCopy && experts_.staging().find(expert).has_value();
+        if ((a.target == ExecutionTarget::kCopy && !staged) || a.target == ExecutionTarget::kCpu)
+            needed_.push_back(expert);
     }
     if (work_.layer + 1 < grid_.n_layers && dispatcher_.prefetch() != PrefetchMode::kOff) {
         const std::size_t next = experts_.index(work_.layer + 1, 0);
@@ -388,7 +390,7 @@ void MoeLayer::execute(Schedule& schedule) {
     for (LayerWork::Groups& groups : work_.groups_of) groups.clear();
     if (looks_up_) work_.device_times.push_back(looking_up_);
     for (std::size_t g = 0; g < schedule.assignments.size(); ++g) {
-        if (!rows_.groups()[g].looked_up) work_.groups(schedule.assignments[g].way).push_back(g);
+        if (!rows_.groups()[g].looked_up) work_.groups(schedule.assignments[g].target).push_back(g);
     }
     for (std::size_t i = 0; i < executors_.size(); ++i) {
         if (!work_.groups_of[i].empty() && executors_[i]->needs_host_inputs()) inputs_.fetch();
@@ -397,27 +399,27 @@ void MoeLayer::execute(Schedule& schedule) {
     if (prefill_) {
         mover_.copy_ahead(schedule);
     } else {
-        const double slack_us = mover_.slack_us(schedule, !work_.groups(Way::kCpu).empty());
+        const double slack_us = mover_.slack_us(schedule, !work_.groups(ExecutionTarget::kCpu).empty());
         const auto copied = dispatcher_.prefetches() ? guesses() : std::span<const std::int32_t>();
         const float* const inputs = mover_.copies_sparse() && !copied.empty() ? work_.inputs.get() : nullptr;
         mover_.copy_guesses(copied, slack_us, dispatcher_.prefetches_regardless(), inputs);
     }
-    const LayerWork::Groups& on_cpu = work_.groups(Way::kCpu);
+    const LayerWork::Groups& on_cpu = work_.groups(ExecutionTarget::kCpu);
     std::size_t n_computed = 0;
     for (std::size_t i = 0; i < executors_.size(); ++i) {
         executors_[i]->complete(work_, work_.groups_of[i]);
         if (executors_[i] == &host_) n_computed = on_cpu.size();
     }
     // Groups that a machine elsewhere did not deliver.
-    if (on_cpu.size() > n_computed) take_over(n_computed);
+    if (on_cpu.size() > n_computed) redirect_to_machines(n_computed);
     if (on_cpu.size() > n_computed) host_.complete(work_, std::span(on_cpu).subspan(n_computed));
 }
 
 // Moves groups of the CPU, from `first` on, to another machine that also has the expert,
 // if it would compute it sooner or must compute it. Each group is moved once: if that
 // machine does not deliver it either, it stays on the CPU.
-void MoeLayer::take_over(std::size_t first) {
-    LayerWork::Groups& on_cpu = work_.groups(Way::kCpu);
+void MoeLayer::redirect_to_machines(std::size_t first) {
+    LayerWork::Groups& on_cpu = work_.groups(ExecutionTarget::kCpu);
     std::vector<LayerWork::Groups> taken(elsewhere_.size());
     LayerWork::Groups kept(on_cpu.begin() + static_cast<std::ptrdiff_t>(first), on_cpu.end());
     on_cpu.resize(first);
@@ -438,7 +440,7 @@ void MoeLayer::take_over(std::size_t first) {
             to = i;
         }
         if (to == elsewhere_.size()) return false;
-        a.way = way_elsewhere(to);
+        a.target = target_elsewhere(to);
         taken[to].push_back(g);
         return true;
     });
@@ -509,8 +511,9 @@ void MoeLayer::record_layer() {
     times.copy_bytes_saved = moves.copy_bytes_saved;
     times.sparse = pending_.sparse;
     for (const Assignment& a : pending_.schedule.assignments) {
-        if (is_elsewhere(a.way)) continue;
-        (a.way == Way::kCpu ? times.host_read_bytes : times.device_read_bytes) += experts_.expert_bytes(a.format);
+        if (is_elsewhere(a.target)) continue;
+        (a.target == ExecutionTarget::kCpu ? times.host_read_bytes : times.device_read_bytes) +=
+            experts_.expert_bytes(a.format);
     }
     times.device_read_bytes -= std::min(times.device_read_bytes, moves.unread_bytes);
     times.host_read_bytes -= std::min(times.host_read_bytes, pending_.neurons.skipped_bytes);

@@ -127,7 +127,7 @@ class MoeLayer {
     };
 
     bool repeats() const { return n_tokens_ == 1 && !choice_awaited_; }
-    bool computes_unasked() const;
+    bool computes_speculatively() const;
     bool chooses_on_device(std::int64_t layer, const RouterWeights* next);
     void compute_ahead(std::int64_t layer, const NetworkModule& shared, const StepContext& step, float* sum);
     std::span<const std::uint8_t> find_looked_up(std::int64_t layer, std::span<const Assignment> assignments);
@@ -142,12 +142,12 @@ class MoeLayer {
     void clear_wanted(const StepContext& step, float* sum);
     void find_experts(std::int64_t layer);
     bool is_preferred(std::int64_t layer, std::int64_t expert) const;
-    void heed_insisting(std::int64_t layer, std::span<Assignment> assignments) const;
+    void apply_machine_choice(std::int64_t layer, std::span<Assignment> assignments) const;
     std::span<const std::int32_t> guesses();
     bool guesses_for_disk(std::int64_t n_tokens) const;
     void begin_disk_reads(const Schedule& schedule);
     void execute(Schedule& schedule);
-    void take_over(std::size_t first);
+    void redirect_to_machines(std::size_t first);
     void record_layer();
     LayerTimes measure(const Events& events, std::span<const LayerWork::Span> device,
                        std::span<const LoadingOverlap::Span> host);
@@ -164,7 +164,7 @@ class MoeLayer {
     ResidentExecutor resident_;
     CopiedExecutor copied_;
     HostExecutor host_;
-    std::vector<ExpertExecutor*> executors_;  // by Way
+    std::vector<ExpertExecutor*> executors_;  // by ExecutionTarget
     std::vector<std::unique_ptr<ElsewhereExecutor>> elsewhere_;
     std::vector<const ExecutorCost*> elsewhere_costs_;
 

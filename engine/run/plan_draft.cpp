@@ -76,7 +76,7 @@ Plan PlanDraft::plan(const ReplanRequest& request) const {
     model.max_context = std::max(model.max_context, wanted.context);
     Plan target = make_plan(asked, wanted, placement_for(inputs.decode));
     target.budget = budget;
-    honour_pins(inputs, pinned, target);
+    apply_pins(inputs, pinned, target);
     return target;
 }
 
@@ -134,7 +134,7 @@ void PlanDraft::add_transition(ReplanPreview& preview) const {
     preview.quantized = change.quantized;
 }
 
-void honour_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan) {
+void apply_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan) {
     const auto bytes = [&](std::size_t i) { return inputs.expert_bytes(plan.format(i, inputs.master)); };
     const auto least = [&](std::uint64_t least_bytes) {
         std::optional<std::size_t> found;

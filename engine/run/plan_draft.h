@@ -40,6 +40,6 @@ struct PlanDraft {
 
 // An expert that a user pins to the device takes the place of the least popular one that
 // is no smaller; if there is none, it takes that one's format as well.
-void honour_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan);
+void apply_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan);
 
 }  // namespace offstage::engine

@@ -170,7 +170,7 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
     Plan plan = base(now());
     switch (kind) {
         case Kind::kPin:
-            honour_pins(model_.plan_inputs(), pinned(), plan);
+            apply_pins(model_.plan_inputs(), pinned(), plan);
             break;
         case Kind::kUnpin:
             break;
@@ -251,7 +251,7 @@ void Replanner::go_back(ReplanState because, const Message& problem) {
         report().visible = migrator_.progress().visible;
         report().bytes_moved = migrator_.progress().bytes_moved;
     } else {
-        stay_as_it_is(problem);
+        keep_current_plan(problem);
         return;
     }
     target_ = in_force_;
@@ -260,7 +260,7 @@ void Replanner::go_back(ReplanState because, const Message& problem) {
 
 // The way back failed as well: every expert has a whole copy somewhere, and that state is
 // the plan from now on. Copies on the device that do not fit the old budgets are dropped.
-void Replanner::stay_as_it_is(const Message& problem) {
+void Replanner::keep_current_plan(const Message& problem) {
     problem_ = joined(std::move(problem_), messages::going_back_failed(problem));
     migrator_.stop();
     in_force_ = now();
@@ -268,14 +268,14 @@ void Replanner::stay_as_it_is(const Message& problem) {
         while (!model_.runtime().resize_kv(in_force_)) model_.kv().wait_for_memory();
     } catch (const Error&) {  // answers end where its blocks do
     }
-    shed();
+    release_to_budget();
     in_force_ = now();
     in_force_.max_step = model_.forward().reserved_step();
     end(*going_back_, problem_);
 }
 
 // Back to the budgets in force by giving up copies of experts that have another.
-void Replanner::shed() {
+void Replanner::release_to_budget() {
     ExpertStore& experts = model_.experts();
     const bool shared = model_.device().shares_host_memory();
     experts.settle();

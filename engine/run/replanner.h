@@ -71,8 +71,8 @@ class Replanner {
     void report_progress();
     void resize_kv();
     void settle();  // the migration is done: does the rest, budgets among it
-    void stay_as_it_is(const Message& problem);
-    void shed();
+    void keep_current_plan(const Message& problem);
+    void release_to_budget();
     void go_back(ReplanState because, const Message& problem);
     void end(ReplanState state, const Message& problem);
     ReplanReport& report() { return reports_.back(); }

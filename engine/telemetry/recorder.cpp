@@ -67,11 +67,11 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
             const std::size_t place = n_assignments_++ % kAssignments;
             if (place == assignments_.size()) assignments_.emplace_back();
             assignments_[place] = a;
-            const bool resident = a.way == 0;  // Way::kResident
+            const bool resident = a.target == 0;  // ExecutionTarget::kResident
             ++sums.expert_calls;
             sums.resident_calls += resident;
-            sums.copied_calls += a.way == 1;
-            sums.cpu_calls += a.way == 2;
+            sums.copied_calls += a.target == 1;
+            sums.cpu_calls += a.target == 2;
             sums.routed_tokens += a.n_tokens;
             sums.resident_tokens += resident ? a.n_tokens : 0;
             const auto use = static_cast<std::size_t>(event.layer * n_experts_ + a.expert);

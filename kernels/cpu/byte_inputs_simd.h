@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 
-#include "kernels/cpu/code_groups_simd.h"
-#include "kernels/cpu/packed_code_groups_simd.h"
+#include "kernels/cpu/block_decoder_simd.h"
+#include "kernels/cpu/packed_decoder_simd.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::kernels {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/cuda_graphs.cuh"
 #include "kernels/cuda/device_memory.cuh"
 #include "kernels/cuda/event_ring.cuh"
 #include "kernels/cuda/handles.cuh"
 #include "kernels/cuda/operations.cuh"
-#include "kernels/cuda/replay.cuh"
 #include "kernels/cuda/staged_keys.cuh"
 #include "kernels/cuda_context.h"
 

@@ -110,7 +110,7 @@ double executed_us(Fixture& f, const Schedule& schedule) {
     std::int64_t n_cpu_rows = 0;
     for (const Assignment& a : schedule.assignments) {
         n_rows += a.n_tokens;
-        if (a.way == Way::kCpu) n_cpu_rows += a.n_tokens;
+        if (a.target == ExecutionTarget::kCpu) n_cpu_rows += a.n_tokens;
     }
     const auto bytes = static_cast<std::size_t>(n_rows * kHidden) * 4;
     const auto cpu_bytes = static_cast<std::size_t>(n_cpu_rows * kHidden) * 4;
@@ -147,10 +147,10 @@ double executed_us(Fixture& f, const Schedule& schedule) {
     std::vector<Assignment> copies;
     std::vector<ExpertCall> cpu_calls;
     std::copy_if(schedule.assignments.begin(), schedule.assignments.end(), std::back_inserter(copies),
-                 [](const Assignment& a) { return a.way == Way::kCopy; });
+                 [](const Assignment& a) { return a.target == ExecutionTarget::kCopy; });
     for (std::size_t i = 0; i < std::min(kSlots, copies.size()); ++i) copy(i);
     for (const Assignment& a : schedule.assignments) {
-        if (a.way == Way::kResident) call(kSlots, a);
+        if (a.target == ExecutionTarget::kResident) call(kSlots, a);
     }
     for (std::size_t i = 0; i < copies.size(); ++i) {
         f.device.wait(copied[i]);
@@ -160,7 +160,7 @@ double executed_us(Fixture& f, const Schedule& schedule) {
     }
     HostWork work;
     for (const Assignment& a : schedule.assignments) {
-        if (a.way != Way::kCpu) continue;
+        if (a.target != ExecutionTarget::kCpu) continue;
         // By the roofline of each expert, from the host's profile: times add up, not
         // bytes.
         cpu_calls.push_back({f.experts[static_cast<std::size_t>(a.expert) % kExperts], row, a.n_tokens});

@@ -338,7 +338,7 @@ class TestClusterForecast : public QObject {
         QFETCH(int, machines);
         const ModelDemand d = demandOf(12, 16, 4);
         const Popularity p = skewed(d);
-        const std::vector<std::int32_t> owners = deal_experts(d, p, machines);
+        const std::vector<std::int32_t> owners = partition_experts(d, p, machines);
         QCOMPARE(owners.size(), std::size_t{12 * 16});
         std::vector<std::int64_t> all(static_cast<std::size_t>(machines), 0);
         for (std::int64_t layer = 0; layer < d.n_layers; ++layer) {
@@ -368,7 +368,7 @@ class TestClusterForecast : public QObject {
         const ModelDemand d = demandOf(2, 4, 1);
         Popularity p = Popularity::uniform(2, 4, 1);
         p.counts = {5, 4, 3, 2, 2, 3, 4, 5};
-        const std::vector<std::int32_t> owners = deal_experts(d, p, 2);
+        const std::vector<std::int32_t> owners = partition_experts(d, p, 2);
         QCOMPARE(owners, (std::vector<std::int32_t>{0, 1, 1, 0, 0, 1, 1, 0}));
     }
 

@@ -708,8 +708,9 @@ class TestCudaModelOnHost : public QObject {
                                      event.used_guesses, event.admissions, event.neurons});
             for (std::size_t n = 0; n < event.n_assignments; ++n) {
                 const AssignmentEvent& a = recorder.assignment(i, n);
-                for (const std::uint64_t value : {std::uint64_t{a.expert}, std::uint64_t{a.way}, std::uint64_t{a.place},
-                                                  std::uint64_t{a.format}, std::uint64_t{a.n_tokens}}) {
+                for (const std::uint64_t value :
+                     {std::uint64_t{a.expert}, std::uint64_t{a.target}, std::uint64_t{a.place}, std::uint64_t{a.format},
+                      std::uint64_t{a.n_tokens}}) {
                     answer.events.back().push_back(value);
                 }
             }

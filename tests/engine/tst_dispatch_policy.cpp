@@ -71,7 +71,10 @@ std::string ways(const Schedule& schedule) {
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.expert < b.expert; });
     std::string text;
     for (const Assignment& a : sorted)
-        text += a.way == Way::kResident ? 'R' : a.way == Way::kCopy ? 'G' : is_elsewhere(a.way) ? 'E' : 'C';
+        text += a.target == ExecutionTarget::kResident ? 'R'
+                : a.target == ExecutionTarget::kCopy   ? 'G'
+                : is_elsewhere(a.target)               ? 'E'
+                                                       : 'C';
     return text;
 }
 
@@ -84,9 +87,9 @@ bool isWhole(const Schedule& schedule, const std::vector<ExpertLoad>& loads) {
         const auto load =
             std::find_if(loads.begin(), loads.end(), [&](const ExpertLoad& l) { return l.expert == a.expert; });
         if (load == loads.end() || load->n_tokens != a.n_tokens) return false;
-        if (a.way == Way::kResident && load->place != Place::kDevice) return false;
-        if (static_cast<int>(a.way) < last) return false;
-        last = static_cast<int>(a.way);
+        if (a.target == ExecutionTarget::kResident && load->place != Place::kDevice) return false;
+        if (static_cast<int>(a.target) < last) return false;
+        last = static_cast<int>(a.target);
     }
     std::vector<std::int32_t> experts;
     for (const Assignment& a : schedule.assignments) experts.push_back(a.expert);
@@ -136,7 +139,7 @@ double bruteForce(const std::vector<ExpertLoad>& loads, const CostModel& cost, s
     std::vector<ExpertLoad> missing;
     for (const ExpertLoad& load : loads) {
         if (load.place == Place::kDevice)
-            residents.push_back({load.expert, load.n_tokens, Way::kResident});
+            residents.push_back({load.expert, load.n_tokens, ExecutionTarget::kResident});
         else
             missing.push_back(load);
     }
@@ -147,8 +150,8 @@ double bruteForce(const std::vector<ExpertLoad>& loads, const CostModel& cost, s
         for (int copied = 1; copied >= 0; --copied) {
             for (std::size_t i = 0; i < missing.size(); ++i) {
                 if (((mask >> i) & 1u) == static_cast<unsigned>(copied)) {
-                    assignments.push_back(
-                        {missing[i].expert, missing[i].n_tokens, copied != 0 ? Way::kCopy : Way::kCpu});
+                    assignments.push_back({missing[i].expert, missing[i].n_tokens,
+                                           copied != 0 ? ExecutionTarget::kCopy : ExecutionTarget::kCpu});
                 }
             }
         }
@@ -173,11 +176,12 @@ class TestDispatchPolicy : public QObject {
     // ---- makespan, by hand
     void makespan_ofEachSideAlone() {
         const CostModel cost(plainTable());
-        const std::vector<Assignment> resident = {{0, 1, Way::kResident}, {1, 5, Way::kResident}};
+        const std::vector<Assignment> resident = {{0, 1, ExecutionTarget::kResident},
+                                                  {1, 5, ExecutionTarget::kResident}};
         QCOMPARE(makespan_us(resident, cost, 2), 40.0);
-        const std::vector<Assignment> cpu = {{0, 1, Way::kCpu}, {1, 5, Way::kCpu}};
+        const std::vector<Assignment> cpu = {{0, 1, ExecutionTarget::kCpu}, {1, 5, ExecutionTarget::kCpu}};
         QCOMPARE(makespan_us(cpu, cost, 2), 260.0);
-        const std::vector<Assignment> copies = {{0, 1, Way::kCopy}, {1, 5, Way::kCopy}};
+        const std::vector<Assignment> copies = {{0, 1, ExecutionTarget::kCopy}, {1, 5, ExecutionTarget::kCopy}};
         QCOMPARE(makespan_us(copies, cost, 2), 620.0);
         QCOMPARE(makespan_us({}, cost, 2), 0.0);
     }
@@ -188,8 +192,11 @@ class TestDispatchPolicy : public QObject {
         const CostModel cost(t);
         // GPU: residents until 400, first copy (there at 300) until 600, second (at 600)
         // until 800. CPU: 110.
-        const std::vector<Assignment> all = {
-            {0, 1, Way::kResident}, {1, 1, Way::kResident}, {2, 1, Way::kCopy}, {3, 1, Way::kCopy}, {4, 1, Way::kCpu}};
+        const std::vector<Assignment> all = {{0, 1, ExecutionTarget::kResident},
+                                             {1, 1, ExecutionTarget::kResident},
+                                             {2, 1, ExecutionTarget::kCopy},
+                                             {3, 1, ExecutionTarget::kCopy},
+                                             {4, 1, ExecutionTarget::kCpu}};
         QCOMPARE(makespan_us(all, cost, 2), 800.0);
     }
 
@@ -197,7 +204,8 @@ class TestDispatchPolicy : public QObject {
         CostTable t = plainTable();
         t.gpu_expert = {{1, 500}, {2, 500}};
         const CostModel cost(t);
-        const std::vector<Assignment> copies = {{0, 1, Way::kCopy}, {1, 1, Way::kCopy}, {2, 1, Way::kCopy}};
+        const std::vector<Assignment> copies = {
+            {0, 1, ExecutionTarget::kCopy}, {1, 1, ExecutionTarget::kCopy}, {2, 1, ExecutionTarget::kCopy}};
         QCOMPARE(makespan_us(copies, cost, 1), 3 * 800.0);
         // Two: copies 0-300, 300-600, and the third after the first expert (300-800):
         // 800-1100; GPU until 1800.
@@ -208,7 +216,7 @@ class TestDispatchPolicy : public QObject {
         CostTable t = plainTable();
         t.activation_copy = {{1, 5}, {11, 15}};
         t.sync_us = 7;
-        const std::vector<Assignment> cpu = {{0, 1, Way::kCpu}, {1, 5, Way::kCpu}};
+        const std::vector<Assignment> cpu = {{0, 1, ExecutionTarget::kCpu}, {1, 5, ExecutionTarget::kCpu}};
         QCOMPARE(makespan_us(cpu, CostModel(t), 2), 260.0 + 10 + 7);
         t.gpu_expert = {};  // no accelerator: nothing is handed over
         QCOMPARE(makespan_us(cpu, CostModel(t), 2), 260.0);
@@ -221,15 +229,17 @@ class TestDispatchPolicy : public QObject {
         const CostModel cost(t);
         // CPU: 110 alone, 165 during the copy, which has completed 82.5 until then and
         // needs 217.5 more, then the GPU 20.
-        const std::vector<Assignment> both = {{0, 1, Way::kCopy}, {1, 1, Way::kCpu}};
+        const std::vector<Assignment> both = {{0, 1, ExecutionTarget::kCopy}, {1, 1, ExecutionTarget::kCpu}};
         QCOMPARE(makespan_us(both, cost, 2), 165 + 217.5 + 20);
         // Three on the CPU: the copy takes 600, in which the CPU does 330 in 495.
-        const std::vector<Assignment> more = {
-            {0, 1, Way::kCopy}, {1, 1, Way::kCpu}, {2, 1, Way::kCpu}, {3, 1, Way::kCpu}};
+        const std::vector<Assignment> more = {{0, 1, ExecutionTarget::kCopy},
+                                              {1, 1, ExecutionTarget::kCpu},
+                                              {2, 1, ExecutionTarget::kCpu},
+                                              {3, 1, ExecutionTarget::kCpu}};
         QCOMPARE(makespan_us(more, cost, 2), 495 + 52.5 + 20);
         // One that computes for long reads little: at 1100 for the weights of 110 both
         // cause (110 + 30) / (110 + 300) of the slow-down, which is none.
-        const std::vector<Assignment> longer = {{0, 1, Way::kCopy}, {1, 100, Way::kCpu}};
+        const std::vector<Assignment> longer = {{0, 1, ExecutionTarget::kCopy}, {1, 100, ExecutionTarget::kCpu}};
         QCOMPARE(cost.cpu_us(100), 1100.0);
         QCOMPARE(makespan_us(longer, cost, 2), 1100.0);
         Schedule schedule = decided(PolicyKind::kThreshold, misses({189, 1}), cost);
@@ -277,7 +287,7 @@ class TestDispatchPolicy : public QObject {
         const Schedule balanced = decided(PolicyKind::kBalanced, loads, cost);
         QCOMPARE(threshold.makespan_us, 880.0);
         QCOMPARE(std::count_if(balanced.assignments.begin(), balanced.assignments.end(),
-                               [](const Assignment& a) { return a.way == Way::kCopy; }),
+                               [](const Assignment& a) { return a.target == ExecutionTarget::kCopy; }),
                  2);
         QCOMPARE(balanced.makespan_us, 660.0);
     }
@@ -369,11 +379,11 @@ class TestDispatchPolicy : public QObject {
             decide(PolicyKind::kBalanced, loads, cost, 2, found, elsewhere);
             QVERIFY(isWhole(found, loads));
             for (const Assignment& a : found.assignments) {
-                if (!is_elsewhere(a.way)) continue;
+                if (!is_elsewhere(a.target)) continue;
                 ++used;
                 const auto load =
                     std::find_if(loads.begin(), loads.end(), [&](const ExpertLoad& l) { return l.expert == a.expert; });
-                QVERIFY((load->elsewhere >> index_elsewhere(a.way) & 1u) != 0);
+                QVERIFY((load->elsewhere >> index_elsewhere(a.target) & 1u) != 0);
             }
             QCOMPARE(found.makespan_us, makespan_us(found.assignments, cost, 2, elsewhere));
 
@@ -385,16 +395,16 @@ class TestDispatchPolicy : public QObject {
                     best = std::min(best, makespan_us(split, cost, 2, elsewhere));
                     return;
                 }
-                if (split[i].way == Way::kResident) return tryFrom(i + 1);
+                if (split[i].target == ExecutionTarget::kResident) return tryFrom(i + 1);
                 const auto load = std::find_if(loads.begin(), loads.end(),
                                                [&](const ExpertLoad& l) { return l.expert == split[i].expert; });
-                std::vector<Way> possible = {Way::kCpu};
-                if (accelerated) possible.push_back(Way::kCopy);
+                std::vector<ExecutionTarget> possible = {ExecutionTarget::kCpu};
+                if (accelerated) possible.push_back(ExecutionTarget::kCopy);
                 for (std::size_t e = 0; e < 2; ++e) {
-                    if ((load->elsewhere >> e & 1u) != 0) possible.push_back(way_elsewhere(e));
+                    if ((load->elsewhere >> e & 1u) != 0) possible.push_back(target_elsewhere(e));
                 }
-                for (const Way way : possible) {
-                    split[i].way = way;
+                for (const ExecutionTarget way : possible) {
+                    split[i].target = way;
                     tryFrom(i + 1);
                 }
             };
@@ -420,7 +430,7 @@ class TestDispatchPolicy : public QObject {
             QVERIFY(isWhole(with, loads));
             QVERIFY(with.makespan_us <= decided(PolicyKind::kBalanced, loads, cost).makespan_us * (1 + 1e-9));
             used += static_cast<int>(std::count_if(with.assignments.begin(), with.assignments.end(),
-                                                   [](const Assignment& a) { return is_elsewhere(a.way); }));
+                                                   [](const Assignment& a) { return is_elsewhere(a.target); }));
         }
         QVERIFY(used > 300);
     }
@@ -481,8 +491,8 @@ class TestDispatchPolicy : public QObject {
         loads[1].elsewhere = 2;
         decide(kind, loads, cost, 2, schedule, elsewhere);
         for (const Assignment& a : schedule.assignments) {
-            QVERIFY(a.way != way_elsewhere(1));
-            QCOMPARE(a.way == way_elsewhere(0), a.expert == 2 || a.expert == 4);
+            QVERIFY(a.target != target_elsewhere(1));
+            QCOMPARE(a.target == target_elsewhere(0), a.expert == 2 || a.expert == 4);
         }
         // Without an accelerator as well.
         CostTable table = plainTable();
@@ -490,8 +500,8 @@ class TestDispatchPolicy : public QObject {
         table.gpu_expert.clear();
         decide(kind, loads, CostModel(table), 0, schedule, elsewhere);
         for (const Assignment& a : schedule.assignments) {
-            QCOMPARE(a.way,
-                     (loads[static_cast<std::size_t>(a.expert)].elsewhere & 1u) != 0 ? way_elsewhere(0) : Way::kCpu);
+            QCOMPARE(a.target, (loads[static_cast<std::size_t>(a.expert)].elsewhere & 1u) != 0 ? target_elsewhere(0)
+                                                                                               : ExecutionTarget::kCpu);
         }
     }
 
@@ -630,7 +640,7 @@ class TestDispatchPolicy : public QObject {
             std::vector<ExpertLoad> missing;
             for (const ExpertLoad& l : loads) {
                 if (l.place == Place::kDevice)
-                    residents.push_back({l.expert, l.n_tokens, Way::kResident, l.format});
+                    residents.push_back({l.expert, l.n_tokens, ExecutionTarget::kResident, l.format});
                 else
                     missing.push_back(l);
             }
@@ -640,7 +650,8 @@ class TestDispatchPolicy : public QObject {
                 for (unsigned mask = 0; mask < (1u << missing.size()); ++mask) {
                     std::vector<Assignment> all = residents;
                     for (std::size_t i = 0; i < missing.size(); ++i) {
-                        const Way way = (mask >> i & 1u) != 0 ? Way::kCopy : Way::kCpu;
+                        const ExecutionTarget way =
+                            (mask >> i & 1u) != 0 ? ExecutionTarget::kCopy : ExecutionTarget::kCpu;
                         all.push_back({missing[i].expert, missing[i].n_tokens, way, missing[i].format});
                     }
                     best = std::min(best, makespan_us(all, cost, 16));

@@ -150,8 +150,8 @@ class TestExpertShares : public QObject {
             best += static_cast<double>(balance_over_holders(spansOf(holders), 4, to));
             decide(PolicyKind::kBalanced, loads, slow_here, 0, schedule, machines);
             for (const Assignment& a : schedule.assignments) {
-                QVERIFY(is_elsewhere(a.way));
-                to[static_cast<std::size_t>(a.expert)] = static_cast<std::int32_t>(index_elsewhere(a.way));
+                QVERIFY(is_elsewhere(a.target));
+                to[static_cast<std::size_t>(a.expert)] = static_cast<std::int32_t>(index_elsewhere(a.target));
             }
             decided += static_cast<double>(largest(to, 4));
         }
@@ -217,8 +217,8 @@ class TestExpertShares : public QObject {
                 decide(PolicyKind::kBalanced, loads, slow_here, 0, schedule, machines);
                 std::vector<std::int32_t> decided;
                 for (const Assignment& a : schedule.assignments) {
-                    QVERIFY(is_elsewhere(a.way));
-                    decided.push_back(static_cast<std::int32_t>(index_elsewhere(a.way)));
+                    QVERIFY(is_elsewhere(a.target));
+                    decided.push_back(static_cast<std::int32_t>(index_elsewhere(a.target)));
                 }
                 QCOMPARE(largest(decided, n), after);
             }

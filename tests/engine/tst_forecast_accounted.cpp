@@ -128,9 +128,9 @@ class ForecastAccountedTest : public QObject {
         const double told = sparse.forecast.decode_tokens_per_s / sparse.decode_tokens_per_s;
         QVERIFY2(told > 0.9 && told < 1.1, qPrintable(QString::number(told)));
         const double gain = sparse.decode_tokens_per_s / dense.decode_tokens_per_s;
-        const double told_gain = sparse.forecast.decode_tokens_per_s / dense.forecast.decode_tokens_per_s;
+        const double forecast_gain = sparse.forecast.decode_tokens_per_s / dense.forecast.decode_tokens_per_s;
         QVERIFY2(gain > 1.05 || share > 0.5, qPrintable(QString::number(gain)));
-        QVERIFY2(std::abs(told_gain / gain - 1) < 0.1, qPrintable(QString::number(told_gain / gain)));
+        QVERIFY2(std::abs(forecast_gain / gain - 1) < 0.1, qPrintable(QString::number(forecast_gain / gain)));
         QCOMPARE(dense.copy_bytes_saved_per_token, 0.0);
         if (policy == QStringLiteral("transfer")) {
             // If gathering pays, the reported bytes are those that cross the bus.

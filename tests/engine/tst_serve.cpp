@@ -14,7 +14,7 @@
 #include "engine/error.h"
 #include "engine/run/local_session.h"
 #include "engine/run/model_text.h"
-#include "engine/serve/local_server.h"
+#include "engine/serve/api_server.h"
 #include "tests/engine/gate_session.h"
 #include "tests/engine/loopback_client.h"
 #include "tests/engine/test_models.h"
@@ -32,9 +32,9 @@ const std::string kCompletions = "/v1/completions";
 // A server and the thread that answers its queue.
 class Running {
   public:
-    explicit Running(Session& session, const std::string& model, LocalServerSettings settings = {})
+    explicit Running(Session& session, const std::string& model, ApiServerSettings settings = {})
         : Running(session, named(model), std::move(settings)) {}
-    Running(Session& session, const ModelSummary& model, LocalServerSettings settings)
+    Running(Session& session, const ModelSummary& model, ApiServerSettings settings)
         : server_(with_defaults(std::move(settings))) {
         server_.start();
         server_.set_model(model);
@@ -47,7 +47,7 @@ class Running {
         server_.stop();
     }
 
-    LocalServer& server() { return server_; }
+    ApiServer& server() { return server_; }
     std::uint16_t port() const { return server_.address().port; }
 
     std::string text(const std::string& method, const std::string& path, const std::string& body = {},
@@ -77,13 +77,13 @@ class Running {
         model.name = name;
         return model;
     }
-    static LocalServerSettings with_defaults(LocalServerSettings settings) {
+    static ApiServerSettings with_defaults(ApiServerSettings settings) {
         settings.listen.port = 0;
         settings.token = kToken;
         return settings;
     }
 
-    LocalServer server_;
+    ApiServer server_;
     std::jthread engine_;
 };
 
@@ -169,7 +169,7 @@ class TestServe : public QObject {
         request.context = 512;
         request.learn_placement = false;
         m_session.load(request, {}, {});
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.origins = {"http://localhost:3000"};
         m_demo = std::make_unique<Running>(m_session, m_session.model()->summary(), settings);
     }
@@ -653,7 +653,7 @@ class TestServe : public QObject {
 
     void slowHead_isCutOff() {
         GateSession session;
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.http.head_ms = 1;
         Running running(session, "gate", settings);
         LoopbackClient client(running.port());
@@ -664,7 +664,7 @@ class TestServe : public QObject {
     // ---------------------------------------------------------------- streams that wait
     void stream_beginsBeforeItsFirstWord_andIsNeverSilent() {
         GateSession session;
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.comment_ms = 1;
         Running running(session, "gate", settings);
         const std::string text = running.text(
@@ -708,7 +708,7 @@ class TestServe : public QObject {
     // way.
     void connectionsWithoutAToken_keepNobodyOut() {
         GateSession session;
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.http.connections = 2;
         settings.http.head_ms = kPatienceMs;
         Running running(session, "gate", settings);
@@ -730,7 +730,7 @@ class TestServe : public QObject {
 
     void fullQueue_says503AndWhenToTryAgain() {
         GateSession session;
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.most_waiting = 1;
         Running running(session, "gate", settings);
         const std::string text = running.text("POST", kChat, QJsonDocument(chat_body()).toJson().toStdString());
@@ -753,7 +753,7 @@ class TestServe : public QObject {
 
     void tooManyConnections_areRefusedAtOnce() {
         GateSession session;
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.http.connections = 2;
         Running running(session, "gate", settings);
         const std::string text = running.text("POST", kChat, QJsonDocument(chat_body()).toJson().toStdString());
@@ -841,7 +841,7 @@ class TestServe : public QObject {
 
     void readerThatStandsStill_isCutOff() {
         GateSession session;
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.http.write_ms = 1;
         Running running(session, "gate", settings);
         LoopbackClient client(running.port(), 2048);
@@ -860,7 +860,7 @@ class TestServe : public QObject {
     void fiftyRequests_halfOfThemCutOff() {
         std::vector<std::jthread> threads;
         std::atomic<int> whole{0};
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.most_waiting = 64;
         m_demo.reset();
         m_demo = std::make_unique<Running>(m_session, m_session.model()->summary(), settings);
@@ -899,11 +899,11 @@ class TestServe : public QObject {
     void addressInUse_isSaidAtOnce() {
         GateSession session;
         Running running(session, "gate");
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.listen = running.server().address();
         settings.token = kToken;
         try {
-            LocalServer second(settings);
+            ApiServer second(settings);
             QFAIL("two servers on one port");
         } catch (const Error& error) {
             const QString text = QString::fromUtf8(error.what());
@@ -913,9 +913,9 @@ class TestServe : public QObject {
     }
 
     void withoutAToken_nothingListens() {
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.listen.port = 0;
-        QVERIFY_EXCEPTION_THROWN(LocalServer{settings}, Error);
+        QVERIFY_EXCEPTION_THROWN(ApiServer{settings}, Error);
     }
 
     void beforeTheModelIsThere_itSaysSo() {
@@ -948,13 +948,13 @@ class TestServe : public QObject {
     }
 
     void neverStarted_givesTheAddressBack() {
-        LocalServerSettings settings;
+        ApiServerSettings settings;
         settings.listen.port = 0;
         settings.token = kToken;
-        auto server = std::make_unique<LocalServer>(settings);
+        auto server = std::make_unique<ApiServer>(settings);
         settings.listen = server->address();
         server.reset();
-        LocalServer again(settings);
+        ApiServer again(settings);
         QCOMPARE(again.address().port, settings.listen.port);
         QCOMPARE(again.base_url(), "http://127.0.0.1:" + std::to_string(settings.listen.port) + "/v1");
     }

@@ -139,22 +139,22 @@ void TestIncludes::invented_breachIsFound_data() {
                                       << "#include <QNetworkAccessManager>";
     QTest::newRow("a socket") << "engine/a.cpp"
                               << "#include <sys/socket.h>";
-    QTest::newRow("a socket beside the server") << "engine/serve/local_server.cpp"
+    QTest::newRow("a socket beside the server") << "engine/serve/api_server.cpp"
                                                 << "#include <sys/socket.h>";
     QTest::newRow("a socket in a test") << "tests/engine/tst_a.cpp"
                                         << "#include <netinet/in.h>";
-    QTest::newRow("HTTP beside the server") << "engine/serve/local_server.cpp"
+    QTest::newRow("HTTP beside the server") << "engine/serve/api_server.cpp"
                                             << "#include <httplib.h>";
     QTest::newRow("HTTP in the window") << "ui/a.cpp"
                                         << "#include <httplib.h>";
     QTest::newRow("the window that listens") << "ui/a.cpp"
-                                             << "#include \"engine/serve/local_server.h\"";
+                                             << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("another file of the server's window") << "ui/server/local_server_dialog.cpp"
-                                                         << "#include \"engine/serve/local_server.h\"";
+                                                         << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("the switch with sockets of its own") << "ui/server/local_server_switch.cpp"
                                                         << "#include <httplib.h>";
     QTest::newRow("another command that listens") << "app/cli/command_chat.cpp"
-                                                  << "#include \"engine/serve/local_server.h\"";
+                                                  << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("another command with sockets") << "app/cli/command_chat.cpp"
                                                   << "#include \"engine/serve/http_server.h\"";
     QTest::newRow("gRPC beside the nodes") << "engine/cluster/node_client.cpp"
@@ -170,7 +170,7 @@ void TestIncludes::invented_breachIsFound_data() {
     QTest::newRow("the engine that connects") << "engine/cluster/a.cpp"
                                               << "#include \"engine/nodes/node_channel.h\"";
     QTest::newRow("the engine that listens") << "engine/run/a.cpp"
-                                             << "#include \"engine/serve/local_server.h\"";
+                                             << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("a device file") << "kernels/cuda/a.cu"
                                    << "#include \"engine/error.h\"";
     QTest::newRow("a device header") << "kernels/cuda/a.cuh"
@@ -223,9 +223,9 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
     QTest::newRow("the server's sockets") << "engine/serve/http_server.cpp"
                                           << "#include <httplib.h>";
     QTest::newRow("the command that listens") << "app/cli/command_serve.cpp"
-                                              << "#include \"engine/serve/local_server.h\"";
+                                              << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("the window's switch") << "ui/server/local_server_switch.cpp"
-                                         << "#include \"engine/serve/local_server.h\"";
+                                         << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("its options are checked") << "app/cli/main.cpp"
                                              << "#include \"engine/serve/access.h\"";
     QTest::newRow("gRPC at home") << "engine/nodes/a.cpp"

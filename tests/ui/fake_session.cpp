@@ -431,7 +431,7 @@ class FakeSession : public engine::Session {
                 engine::AssignmentEvent a;
                 a.expert = static_cast<std::uint16_t>(expert);
                 a.place = states.place[cell];
-                a.way = a.place == 0 ? 0 : m_script.residents > 0 && expert % 2 == 0 ? 1 : 2;
+                a.target = a.place == 0 ? 0 : m_script.residents > 0 && expert % 2 == 0 ? 1 : 2;
                 a.format = states.format[cell];
                 a.n_tokens = calls[cell];
                 if (m_script.residents > 0) {
@@ -439,26 +439,26 @@ class FakeSession : public engine::Session {
                     a.gpu_us = 15;
                     a.copy_us = a.place == 0 ? 0 : 90;
                 }
-                (a.way == 2 ? event.cpu_us : event.gpu_us) += a.way == 2 ? 110 : 16;
-                event.copy_us += a.way == 1 ? 95 : 0;
-                event.bytes_copied += a.way == 1 ? 1'000'000 : 0;
+                (a.target == 2 ? event.cpu_us : event.gpu_us) += a.target == 2 ? 110 : 16;
+                event.copy_us += a.target == 1 ? 95 : 0;
+                event.bytes_copied += a.target == 1 ? 1'000'000 : 0;
                 m_assignments.push_back(a);
                 ++event.n_assignments;
                 ++totals.expert_calls;
-                totals.resident_calls += a.way == 0;
-                totals.copied_calls += a.way == 1;
-                totals.cpu_calls += a.way == 2;
+                totals.resident_calls += a.target == 0;
+                totals.copied_calls += a.target == 1;
+                totals.cpu_calls += a.target == 2;
                 totals.routed_tokens += a.n_tokens;
-                totals.resident_tokens += a.way == 0 ? a.n_tokens : 0;
-                if (a.way == 0) {
+                totals.resident_tokens += a.target == 0 ? a.n_tokens : 0;
+                if (a.target == 0) {
                     event.guessed_copies = static_cast<std::uint16_t>(event.guessed_copies + 2);
                     ++event.used_guesses;
                 }
-                if (a.way == 1) {
+                if (a.target == 1) {
                     ++event.admissions;
                 }
                 states.uses[cell].tokens += a.n_tokens;
-                states.uses[cell].resident_tokens += a.way == 0 ? a.n_tokens : 0;
+                states.uses[cell].resident_tokens += a.target == 0 ? a.n_tokens : 0;
                 states.uses[cell].last_step = event.step;
             }
             event.layer_us = std::max({event.gpu_us + event.copy_us, event.cpu_us});

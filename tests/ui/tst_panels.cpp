@@ -470,9 +470,9 @@ class TestPanels : public QObject {
                 bytes += static_cast<double>(event.bytes_copied);
                 for (const auto& a : step.assignmentsOf(event)) {
                     all += 1;
-                    resident += a.way == 0;
+                    resident += a.target == 0;
                     layer += event.layer == 2;
-                    layerResident += event.layer == 2 && a.way == 0;
+                    layerResident += event.layer == 2 && a.target == 0;
                 }
             }
             QCOMPARE(hits.points(0)[point].x(), static_cast<double>(step.id));
@@ -526,7 +526,7 @@ class TestPanels : public QObject {
                 guessed += event.guessed_copies;
                 admissions += event.admissions;
                 for (const auto& a : step.assignmentsOf(event)) {
-                    missed += a.way != 0;
+                    missed += a.target != 0;
                 }
             }
             const QPointF recall = lines.points(0)[point], precision = lines.points(1)[point];
@@ -694,9 +694,9 @@ class TestPanels : public QObject {
             for (std::size_t n = 0; n < assignments.size(); ++n) {
                 const auto& a = assignments[n];
                 QCOMPARE(column.calls[n].first, static_cast<int>(a.expert));
-                QCOMPARE(column.calls[n].second, a.way == 0   ? engine::ExpertOutcome::kHit
-                                                 : a.way == 1 ? engine::ExpertOutcome::kCopied
-                                                              : engine::ExpertOutcome::kCpu);
+                QCOMPARE(column.calls[n].second, a.target == 0   ? engine::ExpertOutcome::kHit
+                                                 : a.target == 1 ? engine::ExpertOutcome::kCopied
+                                                                 : engine::ExpertOutcome::kCpu);
                 ++counted[static_cast<int>(column.calls[n].second)];
             }
         }
@@ -886,7 +886,7 @@ class TestPanels : public QObject {
         int resident = 0, copied = 0, onCpu = 0;
         for (const auto& event : step->layers) {
             for (const auto& a : step->assignmentsOf(event)) {
-                const Side side = a.way == 0 ? Side::Gpu : a.way == 1 ? Side::Copy : Side::Cpu;
+                const Side side = a.target == 0 ? Side::Gpu : a.target == 1 ? Side::Copy : Side::Cpu;
                 Q_EMIT b.dispatch->timeline().spanClicked(spanId(event.layer, side == Side::Gpu    ? SpanKind::Gpu
                                                                               : side == Side::Copy ? SpanKind::Copy
                                                                                                    : SpanKind::Cpu));

@@ -112,7 +112,9 @@ class TestPanelsDemo : public QObject {
             for (const auto& event : step.layers) {
                 for (const auto& a : step.assignmentsOf(event)) {
                     tokens += a.n_tokens;
-                    resident += static_cast<engine::Way>(a.way) == engine::Way::kResident ? a.n_tokens : 0;
+                    resident += static_cast<engine::ExecutionTarget>(a.target) == engine::ExecutionTarget::kResident
+                                    ? a.n_tokens
+                                    : 0;
                 }
             }
         }

@@ -61,7 +61,7 @@ StepFigures figuresOf(const LoggedStep& step, int layer) {
         for (std::size_t i = 0; i < event.n_assignments; ++i) {
             const engine::AssignmentEvent& a = step.assignments[event.first_assignment + i];
             figures.tokens += a.n_tokens;
-            const bool resident = static_cast<engine::Way>(a.way) == engine::Way::kResident;
+            const bool resident = static_cast<engine::ExecutionTarget>(a.target) == engine::ExecutionTarget::kResident;
             figures.resident += resident ? a.n_tokens : 0;
             figures.missed += resident ? 0 : 1;
         }
@@ -78,11 +78,11 @@ QLabel* titleLabel(const QString& text) {
 }
 
 engine::ExpertOutcome useOf(const engine::AssignmentEvent& a) {
-    const auto way = static_cast<engine::Way>(a.way);
-    return way == engine::Way::kResident ? engine::ExpertOutcome::kHit
-           : way == engine::Way::kCopy   ? engine::ExpertOutcome::kCopied
-           : way == engine::Way::kCpu    ? engine::ExpertOutcome::kCpu
-                                         : engine::ExpertOutcome::kElsewhere;
+    const auto way = static_cast<engine::ExecutionTarget>(a.target);
+    return way == engine::ExecutionTarget::kResident ? engine::ExpertOutcome::kHit
+           : way == engine::ExecutionTarget::kCopy   ? engine::ExpertOutcome::kCopied
+           : way == engine::ExecutionTarget::kCpu    ? engine::ExpertOutcome::kCpu
+                                                     : engine::ExpertOutcome::kElsewhere;
 }
 
 double shareOf(double part, double whole) {

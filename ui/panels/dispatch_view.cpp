@@ -14,9 +14,9 @@ namespace offstage::ui {
 namespace {
 
 using engine::AssignmentEvent;
+using engine::ExecutionTarget;
 using engine::LayerEvent;
 using engine::Place;
-using engine::Way;
 
 struct DispatchText {
     Q_DECLARE_TR_FUNCTIONS(offstage::ui::DispatchPanel)
@@ -25,11 +25,11 @@ struct DispatchText {
 constexpr int kCpuLane = 0, kCopyLane = 1, kGpuLane = 2;
 
 Side sideOf(const AssignmentEvent& assignment) {
-    const auto way = static_cast<Way>(assignment.way);
-    return way == Way::kResident ? Side::Gpu
-           : way == Way::kCopy   ? Side::Copy
-           : way == Way::kCpu    ? Side::Cpu
-                                 : Side::Machine;
+    const auto way = static_cast<ExecutionTarget>(assignment.target);
+    return way == ExecutionTarget::kResident ? Side::Gpu
+           : way == ExecutionTarget::kCopy   ? Side::Copy
+           : way == ExecutionTarget::kCpu    ? Side::Cpu
+                                             : Side::Machine;
 }
 
 // A side has the same colour and pattern in the bars and in the timeline, where attention
@@ -91,8 +91,8 @@ QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy, std::spa
         return DispatchText::tr("%1 was computed on the CPU: there is no accelerator to choose.").arg(who);
     }
     const bool copyIsShorter = a.copy_us + a.gpu_us < a.cpu_us;
-    switch (static_cast<Way>(a.way)) {
-        case Way::kResident:
+    switch (static_cast<ExecutionTarget>(a.target)) {
+        case ExecutionTarget::kResident:
             return a.copy_us > 0
                        ? DispatchText::tr(
                              "%1 had been brought to the device ahead, on a guess: %2 to compute there, against %3 "
@@ -100,7 +100,7 @@ QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy, std::spa
                              .arg(who, gpu, cpu)
                        : DispatchText::tr("%1 was on the device: %2 to compute there, against %3 on the CPU.")
                              .arg(who, gpu, cpu);
-        case Way::kCopy: {
+        case ExecutionTarget::kCopy: {
             const QString text = DispatchText::tr(
                                      "%1 lay %2 and was brought to the device: %3 to copy and %4 to compute there, "
                                      "against %5 on the CPU.")
@@ -112,7 +112,7 @@ QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy, std::spa
                              DispatchText::tr(
                                  "Alone the CPU would be faster; beside its other work in this layer it is not.");
         }
-        case Way::kCpu: {
+        case ExecutionTarget::kCpu: {
             const QString text =
                 DispatchText::tr(
                     "%1 lay %2 and was computed on the CPU: %3, against %4 to copy it and %5 to compute on the "

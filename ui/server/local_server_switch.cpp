@@ -12,7 +12,7 @@
 #include <QTimer>
 
 #include "engine/error.h"
-#include "engine/serve/local_server.h"
+#include "engine/serve/api_server.h"
 #include "engine/serve/serve_messages.h"
 #include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
@@ -124,7 +124,7 @@ void LocalServerSwitch::setOn(bool on) {
 }
 
 void LocalServerSwitch::switchOn() {
-    engine::LocalServerSettings settings;
+    engine::ApiServerSettings settings;
     settings.listen = listenAddress(m_choices);
     for (const QString& origin : m_choices.origins) {
         settings.origins.push_back(engine::parse_origin(origin.toStdString()));
@@ -135,7 +135,7 @@ void LocalServerSwitch::switchOn() {
     QDir().mkpath(QFileInfo(tokenFile()).path());
     settings.token = engine::read_or_make_token_file(filePathOf(tokenFile())).token;
     m_token = QString::fromStdString(settings.token);
-    const auto server = std::make_shared<engine::LocalServer>(settings);
+    const auto server = std::make_shared<engine::ApiServer>(settings);
     server->queue().set_on_submit(
         [this] { QMetaObject::invokeMethod(this, &LocalServerSwitch::serveNext, Qt::QueuedConnection); });
     server->set_model(m_engine.model());

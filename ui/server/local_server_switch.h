@@ -8,7 +8,7 @@
 #include "ui/base/settings.h"
 
 namespace offstage::engine {
-class LocalServer;
+class ApiServer;
 }
 
 namespace offstage::ui {
@@ -88,7 +88,7 @@ class LocalServerSwitch : public QObject {
     EngineController& m_engine;
     LocalServerChoices m_choices;
     // Shared with the engine's thread while that answers a request.
-    std::shared_ptr<engine::LocalServer> m_server;
+    std::shared_ptr<engine::ApiServer> m_server;
     Counts m_counts;
     QString m_token;
     QString m_problem;

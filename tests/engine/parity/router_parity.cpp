@@ -1,5 +1,5 @@
 #include "tests/engine/parity/backend_parity.h"
-#include "tests/kernels/routing_reference.h"
+#include "tests/kernels/router_reference.h"
 
 namespace offstage::engine::parity {
 

@@ -1,4 +1,4 @@
-#include "engine/serve/local_server.h"
+#include "engine/serve/api_server.h"
 
 #include <algorithm>
 #include <array>
@@ -169,7 +169,7 @@ void make_prompts(ApiRequest& request, const ModelSummary& loaded, HttpClient& c
 
 }  // namespace
 
-LocalServer::LocalServer(const LocalServerSettings& settings)
+ApiServer::ApiServer(const ApiServerSettings& settings)
     : access_(settings.token, settings.listen.is_loopback(), settings.origins, settings.how_to_allow_origin),
       comment_ms_(settings.comment_ms),
       queue_(settings.most_waiting),
@@ -178,27 +178,27 @@ LocalServer::LocalServer(const LocalServerSettings& settings)
     address_ = http_.bind(settings.listen);
 }
 
-LocalServer::~LocalServer() {
+ApiServer::~ApiServer() {
     stop();
 }
 
-std::string LocalServer::base_url() const {
+std::string ApiServer::base_url() const {
     ListenAddress shown = address_;
     if (shown.host == "0.0.0.0") shown.host = "127.0.0.1";
     if (shown.host == "::") shown.host = "::1";
     return "http://" + shown.text() + "/v1";
 }
 
-void LocalServer::start() {
+void ApiServer::start() {
     http_.start();
 }
 
-void LocalServer::stop() {
+void ApiServer::stop() {
     queue_.close();
     http_.stop();
 }
 
-void LocalServer::set_model(std::optional<ModelSummary> model) {
+void ApiServer::set_model(std::optional<ModelSummary> model) {
     {
         const std::lock_guard lock(mutex_);
         model_ = std::move(model);
@@ -207,28 +207,28 @@ void LocalServer::set_model(std::optional<ModelSummary> model) {
     queue_.cancel_all();  // requests for the model before
 }
 
-std::optional<ModelSummary> LocalServer::model() const {
+std::optional<ModelSummary> ApiServer::model() const {
     const std::lock_guard lock(mutex_);
     return model_;
 }
 
-bool LocalServer::is_loaded(const std::string& source) const {
+bool ApiServer::is_loaded(const std::string& source) const {
     const std::lock_guard lock(mutex_);
     return model_ && model_->source == source;
 }
 
-ModelSummary LocalServer::require_model() const {
+ModelSummary ApiServer::require_model() const {
     std::optional<ModelSummary> loaded = model();
     if (!loaded) throw ApiError(503, "No model is loaded, or not yet; try again.");
     return std::move(*loaded);
 }
 
-std::int64_t LocalServer::retry_after_s() const {
+std::int64_t ApiServer::retry_after_s() const {
     const double s = metrics_.mean_answer_s() * static_cast<double>(queue_.n_waiting() + 1) / 2;
     return std::clamp<std::int64_t>(std::llround(s), 1, 60);
 }
 
-std::optional<HttpReply> LocalServer::refuse(const HttpRequest& head) {
+std::optional<HttpReply> ApiServer::refuse(const HttpRequest& head) {
     const auto refusal = [&]() -> std::optional<HttpReply> {
         if (auto reply = access_.refuse_source(head)) return reply;
         if (auto reply = access_.answer_preflight(head)) return reply;
@@ -259,7 +259,7 @@ std::optional<HttpReply> LocalServer::refuse(const HttpRequest& head) {
     return reply;
 }
 
-HttpReply LocalServer::answer(const HttpRequest& request, HttpClient& client) {
+HttpReply ApiServer::answer(const HttpRequest& request, HttpClient& client) {
     HttpReply reply;
     try {
         reply = route(request, client);
@@ -274,19 +274,19 @@ HttpReply LocalServer::answer(const HttpRequest& request, HttpClient& client) {
     return reply;
 }
 
-HttpReply LocalServer::error(int status, const std::string& sentence, const HttpRequest& head) {
+HttpReply ApiServer::error(int status, const std::string& sentence, const HttpRequest& head) {
     HttpReply reply = ApiError(status, sentence).reply();
     if (status == 503) reply.with("Retry-After", std::to_string(retry_after_s()));
     access_.add_origin(head, reply);
     return reply;
 }
 
-void LocalServer::replied(const std::string& path, int status) {
+void ApiServer::replied(const std::string& path, int status) {
     const Endpoint* const endpoint = endpoint_of(path);
     metrics_.count_reply(endpoint != nullptr ? endpoint->path : "other", status);
 }
 
-HttpReply LocalServer::health() const {
+HttpReply ApiServer::health() const {
     HttpReply reply;
     const bool ready = model().has_value();
     reply.status = ready ? 200 : 503;
@@ -294,7 +294,7 @@ HttpReply LocalServer::health() const {
     return reply;
 }
 
-HttpReply LocalServer::route(const HttpRequest& request, HttpClient& client) {
+HttpReply ApiServer::route(const HttpRequest& request, HttpClient& client) {
     if (request.path == "/v1/chat/completions") return complete(ApiRequest::Kind::kChat, request.body, client);
     if (request.path == "/v1/completions") return complete(ApiRequest::Kind::kCompletion, request.body, client);
     if (request.path == "/health") return health();
@@ -318,7 +318,7 @@ HttpReply LocalServer::route(const HttpRequest& request, HttpClient& client) {
     return reply;
 }
 
-HttpReply LocalServer::complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client) {
+HttpReply ApiServer::complete(ApiRequest::Kind kind, const std::string& body, HttpClient& client) {
     const ModelSummary loaded = require_model();
     const auto request = std::make_shared<ApiRequest>(kind == ApiRequest::Kind::kChat ? parse_chat_request(body)
                                                                                       : parse_completion_request(body));

@@ -1,4 +1,4 @@
-// The router's choice against the same in double precision (routing_reference.h).
+// The router's choice against the same in double precision (router_reference.h).
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <QTest>
 
 #include "kernels/cpu_kernels.h"
-#include "routing_reference.h"
+#include "router_reference.h"
 #include "test_buffer.h"
 #include "test_data.h"
 
@@ -49,7 +49,7 @@ std::vector<float> random_values(std::int32_t n, std::uint32_t seed, float scale
 
 }  // namespace
 
-class TestRouting : public QObject {
+class TestRouter : public QObject {
     Q_OBJECT
 
   private slots:
@@ -71,7 +71,7 @@ class TestRouting : public QObject {
     void not_a_number_stays_in_range();
 };
 
-void TestRouting::ties_go_to_the_lower_index() {
+void TestRouter::ties_go_to_the_lower_index() {
     QCOMPARE(route({1, 3, 2, 3, 3}, 2, true).experts, (std::vector<std::int32_t>{1, 3}));
     QCOMPARE(route({5, 5, 5, 5}, 3, true).experts, (std::vector<std::int32_t>{0, 1, 2}));
     QCOMPARE(route({0, 1, 1, 2}, 3, false).experts, (std::vector<std::int32_t>{3, 1, 2}));
@@ -79,7 +79,7 @@ void TestRouting::ties_go_to_the_lower_index() {
     QCOMPARE(route({5, 5, 5, 5}, 2, true).weights, (std::vector<float>{0.5f, 0.5f}));
 }
 
-void TestRouting::weights_match_softmax_in_double_data() {
+void TestRouter::weights_match_softmax_in_double_data() {
     QTest::addColumn<int>("n_experts");
     QTest::addColumn<int>("n_active");
     QTest::addColumn<bool>("renormalise");
@@ -91,7 +91,7 @@ void TestRouting::weights_match_softmax_in_double_data() {
     }
 }
 
-void TestRouting::weights_match_softmax_in_double() {
+void TestRouter::weights_match_softmax_in_double() {
     QFETCH(int, n_experts);
     QFETCH(int, n_active);
     QFETCH(bool, renormalise);
@@ -119,7 +119,7 @@ void TestRouting::weights_match_softmax_in_double() {
     }
 }
 
-void TestRouting::every_spec_matches_the_reference_data() {
+void TestRouter::every_spec_matches_the_reference_data() {
     QTest::addColumn<int>("index");
     QTest::addColumn<bool>("biased");
     const std::vector<RouterSpec> specs = test::router_specs();
@@ -136,7 +136,7 @@ void TestRouting::every_spec_matches_the_reference_data() {
     }
 }
 
-void TestRouting::every_spec_matches_the_reference() {
+void TestRouter::every_spec_matches_the_reference() {
     QFETCH(int, index);
     QFETCH(bool, biased);
     const RouterSpec spec = test::router_specs()[static_cast<std::size_t>(index)];
@@ -154,7 +154,7 @@ void TestRouting::every_spec_matches_the_reference() {
 }
 
 // Mixtral's choice: its answers must not change by a bit.
-void TestRouting::plain_softmax_keeps_its_bits() {
+void TestRouter::plain_softmax_keeps_its_bits() {
     for (std::uint32_t seed = 0; seed < 200; ++seed) {
         const std::vector<float> logits = random_values(8, seed, 6.0f);
         const Routing got = route(logits, 2, true);
@@ -165,7 +165,7 @@ void TestRouting::plain_softmax_keeps_its_bits() {
     }
 }
 
-void TestRouting::groups_of_equal_experts_go_to_the_lower_index() {
+void TestRouter::groups_of_equal_experts_go_to_the_lower_index() {
     for (const RouterScoring scoring : test::kScorings) {
         for (const GroupScore score : {GroupScore::kLargest, GroupScore::kSumOfTwoBest}) {
             RouterSpec spec;
@@ -185,7 +185,7 @@ void TestRouting::groups_of_equal_experts_go_to_the_lower_index() {
     }
 }
 
-void TestRouting::a_bias_chooses_and_does_not_weigh() {
+void TestRouter::a_bias_chooses_and_does_not_weigh() {
     RouterSpec spec;
     spec.scoring = RouterScoring::kSigmoid;
     spec.n_experts = 4;
@@ -197,7 +197,7 @@ void TestRouting::a_bias_chooses_and_does_not_weigh() {
     QCOMPARE(routing.weights, (std::vector<float>{1.5f, 1.5f}));
 }
 
-void TestRouting::an_experts_scale_weighs_and_does_not_choose() {
+void TestRouter::an_experts_scale_weighs_and_does_not_choose() {
     const std::vector<float> scale = {100.0f, 0.5f, -2.0f, 4.0f};
     for (RouterSpec spec : test::router_specs()) {
         spec.n_experts = 4;
@@ -215,7 +215,7 @@ void TestRouting::an_experts_scale_weighs_and_does_not_choose() {
     }
 }
 
-void TestRouting::more_experts_than_the_groups_have_get_more_groups() {
+void TestRouter::more_experts_than_the_groups_have_get_more_groups() {
     RouterSpec spec;
     spec.n_experts = 12;
     spec.n_active = 4;
@@ -229,7 +229,7 @@ void TestRouting::more_experts_than_the_groups_have_get_more_groups() {
     for (std::int32_t e = 0; e < 12; ++e) QCOMPARE(all[static_cast<std::size_t>(e)], e);
 }
 
-void TestRouting::nothing_beyond_the_results_is_written() {
+void TestRouter::nothing_beyond_the_results_is_written() {
     for (const RouterSpec& spec : test::router_specs()) {
         const std::vector<float> logits = random_values(spec.n_experts, 1, 4.0f);
         const std::vector<float> bias = random_values(spec.n_experts, 2, 1.0f);
@@ -241,14 +241,14 @@ void TestRouting::nothing_beyond_the_results_is_written() {
     }
 }
 
-void TestRouting::all_experts_active_are_sorted_and_sum_to_one() {
+void TestRouter::all_experts_active_are_sorted_and_sum_to_one() {
     const Routing routing = route({0.5f, -1.0f, 2.0f, 0.0f}, 4, false);
     QCOMPARE(routing.experts, (std::vector<std::int32_t>{2, 0, 3, 1}));
     QVERIFY(std::is_sorted(routing.weights.rbegin(), routing.weights.rend()));
     QVERIFY(std::abs(std::accumulate(routing.weights.begin(), routing.weights.end(), 0.0f) - 1.0f) < 1e-6f);
 }
 
-void TestRouting::extreme_logits_stay_finite() {
+void TestRouter::extreme_logits_stay_finite() {
     const float infinity = std::numeric_limits<float>::infinity();
     QCOMPARE(route({3e38f, -3e38f, 0.0f}, 2, true).weights, (std::vector<float>{1.0f, 0.0f}));
     QCOMPARE(route({-3e38f, -3e38f}, 1, false).weights, (std::vector<float>{0.5f}));
@@ -258,7 +258,7 @@ void TestRouting::extreme_logits_stay_finite() {
     QCOMPARE(route({-infinity, -infinity}, 2, true).weights, (std::vector<float>{0.5f, 0.5f}));
 }
 
-void TestRouting::not_a_number_is_never_preferred() {
+void TestRouter::not_a_number_is_never_preferred() {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     QCOMPARE(route({nan, -5.0f, nan, 2.0f}, 2, true).experts, (std::vector<std::int32_t>{3, 1}));
     const Routing all = route({nan, nan, nan}, 2, true);
@@ -266,12 +266,12 @@ void TestRouting::not_a_number_is_never_preferred() {
     QCOMPARE(all.weights, (std::vector<float>{0.5f, 0.5f}));
 }
 
-void TestRouting::not_a_number_stays_in_range_data() {
+void TestRouter::not_a_number_stays_in_range_data() {
     every_spec_matches_the_reference_data();
 }
 
 // For any logits: experts of the model, all different, and weights that are numbers.
-void TestRouting::not_a_number_stays_in_range() {
+void TestRouter::not_a_number_stays_in_range() {
     QFETCH(int, index);
     QFETCH(bool, biased);
     const RouterSpec spec = test::router_specs()[static_cast<std::size_t>(index)];
@@ -293,5 +293,5 @@ void TestRouting::not_a_number_stays_in_range() {
     }
 }
 
-QTEST_GUILESS_MAIN(TestRouting)
-#include "tst_routing.moc"
+QTEST_GUILESS_MAIN(TestRouter)
+#include "tst_router.moc"

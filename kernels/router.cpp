@@ -1,4 +1,4 @@
-#include "kernels/routing.h"
+#include "kernels/router.h"
 
 #include <algorithm>
 #include <cassert>

@@ -103,7 +103,7 @@ QStringList namelessControls(const QWidget& root) {
 
 }  // namespace
 
-class TestPanels2 : public QObject {
+class TestBudgetLogBenchmark : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
@@ -1281,5 +1281,5 @@ class TestPanels2 : public QObject {
     }
 };
 
-OFFSTAGE_UI_TEST_MAIN(TestPanels2)
-#include "tst_panels2.moc"
+OFFSTAGE_UI_TEST_MAIN(TestBudgetLogBenchmark)
+#include "tst_budget_log_benchmark.moc"

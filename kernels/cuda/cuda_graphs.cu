@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/replay.cuh"
+#include "kernels/cuda/cuda_graphs.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {

@@ -35,7 +35,7 @@ constexpr quint64 kMiB = quint64{1} << 20;
 
 }  // namespace
 
-class TestPanels2Demo : public QObject {
+class TestBudgetBenchmarkDemo : public QObject {
     Q_OBJECT
 
     QTemporaryDir m_cache;
@@ -557,5 +557,5 @@ class TestPanels2Demo : public QObject {
     }
 };
 
-OFFSTAGE_UI_TEST_MAIN(TestPanels2Demo)
-#include "tst_panels2_demo.moc"
+OFFSTAGE_UI_TEST_MAIN(TestBudgetBenchmarkDemo)
+#include "tst_budget_benchmark_demo.moc"

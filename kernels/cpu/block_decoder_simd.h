@@ -4,7 +4,7 @@
 // each 32 weights, or for each half of these, a scale and a bias. The 256 are one large
 // block, or eight small ones.
 //
-// packed_code_groups_simd.h does the same for our own rows (kernels/packed.h).
+// packed_decoder_simd.h does the same for our own rows (kernels/packed.h).
 //
 // Codes come in the order in which a block's bytes yield them with the fewest
 // instructions; part_at() defines it, and inputs are laid out in the same order.

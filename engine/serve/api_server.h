@@ -17,7 +17,7 @@
 
 namespace offstage::engine {
 
-struct LocalServerSettings {
+struct ApiServerSettings {
     ListenAddress listen;
     std::string token;
     std::vector<std::string> origins;  // as parse_origin() returns them
@@ -36,13 +36,13 @@ struct LocalServerSettings {
 //
 // The server has its own threads and never uses the Session: requests wait in queue()
 // until its owner's run_next() answers them, one after another.
-class LocalServer final : private HttpHandler {
+class ApiServer final : private HttpHandler {
   public:
     // Takes the address. Throws Error (kInvalidInput) where it cannot be had.
-    explicit LocalServer(const LocalServerSettings& settings);
-    ~LocalServer() override;  // stops
-    LocalServer(const LocalServer&) = delete;
-    LocalServer& operator=(const LocalServer&) = delete;
+    explicit ApiServer(const ApiServerSettings& settings);
+    ~ApiServer() override;  // stops
+    ApiServer(const ApiServer&) = delete;
+    ApiServer& operator=(const ApiServer&) = delete;
 
     const ListenAddress& address() const { return address_; }
     // "http://127.0.0.1:8080/v1", for clients.

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/routing.h"
+#include "kernels/router.h"
 
 namespace offstage::kernels::test {
 

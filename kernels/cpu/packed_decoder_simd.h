@@ -1,6 +1,6 @@
 #pragma once
 // Codes and scales of 256 weights of packed rows (kernels/packed.h), in the form that
-// code_groups_simd.h uses for a file's blocks.
+// block_decoder_simd.h uses for a file's blocks.
 //
 // A block's 16 lanes have four codes each. For HQQ4 and HQQ3 the bytes of a vector hold
 // codes 0 and 1 of a lane, or 2 and 3, and are sorted: then they are first halves of 32
@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/cpu/code_groups_simd.h"
+#include "kernels/cpu/block_decoder_simd.h"
 #include "kernels/packed.h"
 
 namespace offstage::kernels {
