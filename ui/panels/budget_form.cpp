@@ -21,7 +21,7 @@ namespace offstage::ui {
 
 namespace {
 
-struct Setting {
+struct BudgetText {
     Q_DECLARE_TR_FUNCTIONS(BudgetSetting)
 };
 
@@ -117,25 +117,26 @@ engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetti
 QString settingText(const BudgetSetting& setting) {
     QStringList parts;
     if (setting.vramBytes > 0) {
-        parts << Setting::tr("VRAM %1").arg(bytesText(setting.vramBytes));
+        parts << BudgetText::tr("VRAM %1").arg(bytesText(setting.vramBytes));
     }
     if (setting.ramBytes > 0) {
-        parts << Setting::tr("RAM %1").arg(bytesText(setting.ramBytes));
+        parts << BudgetText::tr("RAM %1").arg(bytesText(setting.ramBytes));
     }
     if (setting.context > 0) {
-        parts << Setting::tr("context %1").arg(QLocale().toString(setting.context));
+        parts << BudgetText::tr("context %1").arg(QLocale().toString(setting.context));
     }
     if (setting.kv != engine::KvType::kBf16) {
-        parts << Setting::tr("KV cache in %1 bits").arg(setting.kv == engine::KvType::kInt8 ? 8 : 32);
+        parts << BudgetText::tr("KV cache in %1 bits").arg(setting.kv == engine::KvType::kInt8 ? 8 : 32);
     }
     if (setting.experts) {
-        parts << Setting::tr("all experts in %1").arg(formatText(engine::format_row(*setting.experts)));
+        parts << BudgetText::tr("all experts in %1").arg(formatText(engine::format_row(*setting.experts)));
     } else if (setting.quality.min_mean_bits > 0) {
-        parts << Setting::tr("at least %1 bits").arg(QLocale().toString(setting.quality.min_mean_bits, 'f', 2));
+        parts << BudgetText::tr("at least %1 bits").arg(QLocale().toString(setting.quality.min_mean_bits, 'f', 2));
     } else if (setting.quality.max_kl > 0) {
-        parts << Setting::tr("measured loss at most %1 nats").arg(QLocale().toString(setting.quality.max_kl, 'g', 3));
+        parts
+            << BudgetText::tr("measured loss at most %1 nats").arg(QLocale().toString(setting.quality.max_kl, 'g', 3));
     } else if (setting.quality.max_loss > 0) {
-        parts << Setting::tr("loss at most %1").arg(QLocale().toString(setting.quality.max_loss, 'g', 3));
+        parts << BudgetText::tr("loss at most %1").arg(QLocale().toString(setting.quality.max_loss, 'g', 3));
     }
     if (setting.theta.leaves_out()) {
         parts << thetaText(setting.theta);

@@ -36,7 +36,7 @@ namespace {
 constexpr int kWhatIfNoticeLines = 3;
 constexpr int kNarrowestPart = 420, kNarrowestForecast = 560;
 
-enum Column { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
+enum ForecastColumn { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
 enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, PerPrice, MachineColumns };
 
 QTableWidgetItem* item(const QString& text, bool number = true) {
