@@ -82,10 +82,10 @@ class ElsewhereLists {
 };
 
 // A layer played through, event by event, as makespan_us() describes it.
-class Timeline {
+class LayerTimeline {
   public:
     // n_rows: tokens of all experts together.
-    Timeline(const CostModel& cost, std::int64_t staging_slots, std::int64_t n_rows)
+    LayerTimeline(const CostModel& cost, std::int64_t staging_slots, std::int64_t n_rows)
         : cost_(cost),
           n_rows_(n_rows),
           copy_us_(cost.weight_copy_us()),
@@ -551,7 +551,7 @@ class Balancer {
     const Here here_;
     double least_copy_us_ = std::numeric_limits<double>::infinity();
     const CostModel& cost_;
-    Timeline timeline_;
+    LayerTimeline timeline_;
     ElsewhereLists elsewhere_;
     double current_us_ = 0;  // of `way`
     double best_us_ = 0;     // of `best`
@@ -647,7 +647,7 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
             if (beside) figures.disk_us += read.us + (figures.disk_us == 0 ? read.latency_us : 0);
         }
     }
-    Timeline timeline(cost, staging_slots, n_rows);
+    LayerTimeline timeline(cost, staging_slots, n_rows);
     timeline.begin(resident_us, list, copied_disk_us, preparing_us);
     for (const Assignment& a : assignments) {
         if (a.target != ExecutionTarget::kCopy) continue;
