@@ -9,7 +9,6 @@
 
 #include "engine/error.h"
 #include "engine/plan/calibration.h"
-#include "engine/plan/format_costs.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/measurements.h"
