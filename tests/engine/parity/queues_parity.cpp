@@ -60,6 +60,7 @@ void check_copy_is_whole_after_event(Backend& backend, const Promise&) {
     const OnDevice<std::byte> slot(backend, std::vector<std::byte>(kBytes));
     finish(backend);
     const DeviceEvent before = backend.record(DeviceEvent::Queue::kCompute);
+    backend.host_wait(before);  // the copy's queue does not wait for it
     const auto copied = backend.copy_weights(slot.data(), host.data(), kBytes, {});
     QVERIFY(copied.has_value());
     backend.host_wait(*copied);
