@@ -254,7 +254,7 @@ constexpr const char* kEngineForUi =
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/cache_folders\\.h"
     "|eval/cache_(picture|replay)\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"
-    "|serve/(local_server|answer_queue)\\.h)";
+    "|serve/(api_server|answer_queue)\\.h)";
 
 // Users of connections to other machines, or from them: the program that a user starts
 // for it, the command line's --node and nodes, and the window program, for machines that

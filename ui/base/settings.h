@@ -14,8 +14,8 @@
 
 namespace offstage::ui {
 
-// One setting. Each function opens the settings; for several calls in a row, a QSettings
-// that stays open meanwhile saves writes of the file.
+// One setting. A QSettings writes its changes together; without one a function opens its
+// own, and so writes the file at once.
 template <typename T>
 struct Setting {
     QString key;
@@ -29,13 +29,18 @@ struct Setting {
     }
     T value() const { return kept().value_or(fallback); }
     void set(const T& value) const {
+        QSettings settings;
+        set(settings, value);
+    }
+    void set(QSettings& settings, const T& value) const {
         if constexpr (std::is_same_v<T, float>) {
-            QSettings().setValue(key, static_cast<double>(value));
+            settings.setValue(key, static_cast<double>(value));
         } else {
-            QSettings().setValue(key, QVariant::fromValue(value));
+            settings.setValue(key, QVariant::fromValue(value));
         }
     }
     void remove() const { QSettings().remove(key); }
+    void remove(QSettings& settings) const { settings.remove(key); }
 };
 
 // A setting of each of several things: "keys/palette".

@@ -23,32 +23,32 @@ QString idOf(const QString& model, const QString& device) {
 }  // namespace
 
 void KeptBudget::keep(const QString& model, const QString& device, const engine::ReplanRequest& change) {
-    const QSettings open;
+    QSettings open;
     const QString id = idOf(model, device);
     if (change.vram_bytes) {
-        settings::kBudgetVram[id].set(quint64{*change.vram_bytes});
+        settings::kBudgetVram[id].set(open, quint64{*change.vram_bytes});
     }
     if (change.ram_bytes) {
-        settings::kBudgetRam[id].set(quint64{*change.ram_bytes});
+        settings::kBudgetRam[id].set(open, quint64{*change.ram_bytes});
     }
     if (change.context) {
-        settings::kBudgetContext[id].set(qint64{*change.context});
+        settings::kBudgetContext[id].set(open, qint64{*change.context});
     }
     if (change.kv) {
-        settings::kBudgetKv[id].set(QString::fromUtf8(engine::name_of(*change.kv).data()));
+        settings::kBudgetKv[id].set(open, QString::fromUtf8(engine::name_of(*change.kv).data()));
     }
     if (change.quality) {
-        settings::kBudgetBits[id].set(change.quality->min_mean_bits);
-        settings::kBudgetLoss[id].set(change.quality->max_loss);
-        settings::kBudgetKl[id].set(change.quality->max_kl);
-        settings::kBudgetExperts[id].remove();
+        settings::kBudgetBits[id].set(open, change.quality->min_mean_bits);
+        settings::kBudgetLoss[id].set(open, change.quality->max_loss);
+        settings::kBudgetKl[id].set(open, change.quality->max_kl);
+        settings::kBudgetExperts[id].remove(open);
     }
     if (change.experts) {
         settings::kBudgetExperts[id].set(
-            QString::fromStdString(std::string(engine::format_row(*change.experts).option)));
-        settings::kBudgetBits[id].remove();
-        settings::kBudgetLoss[id].remove();
-        settings::kBudgetKl[id].remove();
+            open, QString::fromStdString(std::string(engine::format_row(*change.experts).option)));
+        settings::kBudgetBits[id].remove(open);
+        settings::kBudgetLoss[id].remove(open);
+        settings::kBudgetKl[id].remove(open);
     }
 }
 
@@ -63,13 +63,14 @@ void KeptBudget::keep(const engine::LoadRequest& chosen) {
     all.experts = chosen.quant.experts;
     all.quality = chosen.quant.experts ? std::nullopt : std::optional(chosen.quality);
     keep(model, device, all);
+    QSettings open;
     const QString id = idOf(model, device);
-    settings::kBudgetCache[id].set(QString::fromUtf8(engine::name_of(chosen.cache).data()));
-    settings::kBudgetNeuronCache[id].set(quint64{chosen.neuron_cache_bytes});
+    settings::kBudgetCache[id].set(open, QString::fromUtf8(engine::name_of(chosen.cache).data()));
+    settings::kBudgetNeuronCache[id].set(open, quint64{chosen.neuron_cache_bytes});
     if (chosen.chat_template.empty()) {
-        settings::kChatTemplate[hashOf(model)].remove();
+        settings::kChatTemplate[hashOf(model)].remove(open);
     } else {
-        settings::kChatTemplate[hashOf(model)].set(QString::fromStdString(chosen.chat_template));
+        settings::kChatTemplate[hashOf(model)].set(open, QString::fromStdString(chosen.chat_template));
     }
 }
 

@@ -209,11 +209,11 @@ void Machines::keep() const {
             used << machine.name;
         }
     }
-    const QSettings open;
-    settings::kMachinesUsed.set(used);
-    settings::kMachinesAlways.set(m_use.always);
-    settings::kMachinesHalve.set(m_use.halves_activations);
-    settings::kMachinesShape.set(nameOf(m_use.shape));
+    QSettings open;
+    settings::kMachinesUsed.set(open, used);
+    settings::kMachinesAlways.set(open, m_use.always);
+    settings::kMachinesHalve.set(open, m_use.halves_activations);
+    settings::kMachinesShape.set(open, nameOf(m_use.shape));
 }
 
 void Machines::join() {

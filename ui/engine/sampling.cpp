@@ -81,17 +81,17 @@ Sampling readSampling() {
 }
 
 void writeSampling(const Sampling& s) {
-    const QSettings open;
-    settings::kTemperature.set(s.sampler.temperature);
-    settings::kTopK.set(s.sampler.top_k);
-    settings::kTopP.set(s.sampler.top_p);
-    settings::kMinP.set(s.sampler.min_p);
-    settings::kRepeatPenalty.set(s.sampler.repeat_penalty);
-    settings::kRepeatWindow.set(s.sampler.repeat_window);
-    settings::kSeed.set(s.sampler.seed);
-    settings::kMaxTokens.set(s.maxTokens);
-    settings::kBeamWidth.set(s.beamWidth);
-    settings::kThinking.set(s.thinking);
+    QSettings open;
+    settings::kTemperature.set(open, s.sampler.temperature);
+    settings::kTopK.set(open, s.sampler.top_k);
+    settings::kTopP.set(open, s.sampler.top_p);
+    settings::kMinP.set(open, s.sampler.min_p);
+    settings::kRepeatPenalty.set(open, s.sampler.repeat_penalty);
+    settings::kRepeatWindow.set(open, s.sampler.repeat_window);
+    settings::kSeed.set(open, s.sampler.seed);
+    settings::kMaxTokens.set(open, s.maxTokens);
+    settings::kBeamWidth.set(open, s.beamWidth);
+    settings::kThinking.set(open, s.thinking);
 }
 
 }  // namespace offstage::ui

@@ -88,11 +88,11 @@ void LocalServerSwitch::setChoices(const LocalServerChoices& choices) {
         return;
     }
     m_choices = choices;
-    const QSettings open;
-    settings::kServerAddress.set(choices.address);
-    settings::kServerPort.set(choices.port);
-    settings::kServerOrigins.set(choices.origins);
-    settings::kServerStarts.set(choices.startsWithProgram);
+    QSettings open;
+    settings::kServerAddress.set(open, choices.address);
+    settings::kServerPort.set(open, choices.port);
+    settings::kServerOrigins.set(open, choices.origins);
+    settings::kServerStarts.set(open, choices.startsWithProgram);
     Q_EMIT changed();
 }
 

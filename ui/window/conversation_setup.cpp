@@ -46,15 +46,15 @@ void ConversationSetups::keep(ConversationId id, const ConversationSetup& setup)
         map.insert(QStringLiteral("experts"),
                    QString::fromStdString(std::string(engine::format_row(*setup.budget.experts).option)));
     }
-    const QSettings open;
+    QSettings open;
     QStringList order = settings::kConversationSetupOrder.value();
     order.removeAll(QString::number(id));
     order.append(QString::number(id));
     while (order.size() > kMostKept) {
-        settings::kConversationSetup[order.takeFirst()].remove();
+        settings::kConversationSetup[order.takeFirst()].remove(open);
     }
-    settings::kConversationSetupOrder.set(order);
-    settingOf(id).set(map);
+    settings::kConversationSetupOrder.set(open, order);
+    settingOf(id).set(open, map);
 }
 
 std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {

@@ -100,9 +100,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return;
     }
     QSettings kept;
-    settings::kWindowGeometry.set(saveGeometry());
+    settings::kWindowGeometry.set(kept, saveGeometry());
     m_columns->bringBack();
-    settings::kWindowState.set(saveState(kLayoutVersion));
+    settings::kWindowState.set(kept, saveState(kLayoutVersion));
     kept.sync();
     if (kept.status() == QSettings::AccessError) {
         qWarning("offstage: the settings cannot be saved as %s", qPrintable(kept.fileName()));
