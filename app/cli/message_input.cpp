@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <histedit.h>
@@ -138,6 +139,8 @@ class TerminalLines final : public MessageInput {
         el_resize(line_);
         int n = 0;
         const wchar_t* const typed = el_wgets(line_, &n);
+        // Ctrl+C may have ended one of libedit's writes; a failure that lasts shows again.
+        if (is_interrupted()) std::clearerr(stdout);
         take_keys();
         if (typed == nullptr || n <= 0) return std::nullopt;
         std::wstring_view text(typed, static_cast<std::size_t>(n));

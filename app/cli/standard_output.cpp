@@ -7,6 +7,15 @@
 #include <string>
 
 namespace offstage::cli {
+namespace {
+
+// A signal, such as Ctrl+C's, may end a write early: that is no failure of the output.
+void retry_or_throw() {
+    if (errno != EINTR) throw OutputFailed(errno);
+    std::clearerr(stdout);
+}
+
+}  // namespace
 
 OutputFailed::OutputFailed(int error)
     : std::runtime_error(std::string("Standard output cannot be written: ") + std::strerror(error)), error_(error) {}
@@ -39,14 +48,18 @@ StandardOutput::int_type StandardOutput::overflow(int_type c) {
 }
 
 std::streamsize StandardOutput::xsputn(const char* text, std::streamsize n) {
-    if (std::fwrite(text, 1, static_cast<std::size_t>(n), stdout) != static_cast<std::size_t>(n)) {
-        throw OutputFailed(errno);
+    auto left = static_cast<std::size_t>(n);
+    while (left > 0) {
+        const std::size_t written = std::fwrite(text, 1, left, stdout);
+        text += written;
+        left -= written;
+        if (left > 0) retry_or_throw();
     }
     return n;
 }
 
 int StandardOutput::sync() {
-    if (std::fflush(stdout) != 0) throw OutputFailed(errno);
+    while (std::fflush(stdout) != 0) retry_or_throw();
     return 0;
 }
 

@@ -127,8 +127,10 @@ class TestCli : public QObject {
     void environment_thatNamesNothing_isRefused_data() {
         QTest::addColumn<QString>("variable");
         QTest::addColumn<QString>("says");
-        QTest::newRow("instruction set") << QStringLiteral("OFFSTAGE_ISA=bogus")
-                                         << QStringLiteral("bogus\"; expected one that this processor has: scalar");
+        QTest::newRow("instruction set")
+            << QStringLiteral("OFFSTAGE_ISA=bogus")
+            << QStringLiteral(
+                   "bogus\"; expected one that this processor has and this Offstage was compiled for: scalar");
         QTest::newRow("threads") << QStringLiteral("OFFSTAGE_THREADS=many")
                                  << QStringLiteral("many\"; expected a number from 1 to 1024");
     }
