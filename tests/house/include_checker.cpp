@@ -240,7 +240,7 @@ bool matches(const std::string& text, const char* pattern) {
 
 // Users of the local server: the command that starts it, and the window's switch.
 // Everything else listens to nothing.
-constexpr const char* kServer = "engine/serve/(local|http)_server\\.h";
+constexpr const char* kServer = "engine/serve/(api|http)_server\\.h";
 constexpr const char* kMayListen =
     "engine/serve/.*|app/cli/command_serve\\.cpp|ui/server/local_server_switch\\.cpp|tests/engine/.*";
 
