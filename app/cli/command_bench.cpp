@@ -61,6 +61,7 @@ std::string to_text(const engine::ThetaGain& row) {
     if (!(row.bytes_allow > 1)) return text;
     text += engine::print(", of %.3f that the bytes allow", row.bytes_allow);
     const std::optional<double> share = row.share_of_gain();
+    if (share && *share < 0) return text + ": slower than without";
     return text + (share ? engine::print(": %.0f %% of that gain", 100 * *share)
                          : ": more than that, as other work disturbed the tokens without it");
 }

@@ -249,6 +249,11 @@ int run_generate(GenerateOptions& options) {
         }
         print_notes(model);
         print_notes(result);
+        for (const engine::ReplanReport& report : session->replans()) {
+            if (report.state != engine::ReplanState::kFailed) continue;
+            std::cerr << "The re-plan at token " << report.at_token << " failed: " << report.problem.english()
+                      << std::endl;
+        }
     }
     if (status == kInterrupted) std::cerr << "Stopped by Ctrl+C" << kept_trace(options, result) << "." << std::endl;
     return status;

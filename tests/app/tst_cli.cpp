@@ -4,6 +4,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
+#include <QTemporaryFile>
 #include <QtTest>
 
 #include "tests/app/cli_runner.h"
@@ -144,6 +145,18 @@ class TestCli : public QObject {
             QCOMPARE(outcome.status, 1);
             QVERIFY2(QString::fromUtf8(outcome.err).contains(says), outcome.err.constData());
         }
+    }
+
+    void replanThatFails_saysSo() {
+        QTemporaryFile script;
+        QVERIFY(script.open());
+        script.write("{\"at_token\": 1, \"vram\": \"24MiB\"}\n");
+        script.close();
+        const Outcome outcome =
+            run(words("generate --model %1 --prompt Hi --max-tokens 4 --replan-script %2", {kDemo, script.fileName()}));
+        QCOMPARE(outcome.status, 0);
+        QVERIFY2(outcome.err.contains("failed: A VRAM budget was given, but the device is the CPU"),
+                 outcome.err.constData());
     }
 
     void contextAndThreads_beyondWhatThereIs_areNoted() {
