@@ -18,6 +18,22 @@
 
 namespace {
 
+// CLI11's sentence, with the word that is unknown where only its consequence would be
+// named, and without the largest double's 309 digits.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+    std::string text = CLI::FailureMessage::simple(app, error);
+    const std::size_t range = text.find(" not in range ");
+    if (range != std::string::npos && text.find(" to 1797693", range) != std::string::npos) {
+        text.replace(range, text.find('\n', range) - range, " is too small");
+    }
+    if (error.get_name() == "RequiredError") {
+        for (const std::string& word : app->remaining(true)) {
+            if (word.starts_with('-')) return word + " is no option here.\n" + text;
+        }
+    }
+    return text;
+}
+
 int run(int argc, char** argv) {
     using namespace offstage::cli;
     CLI::App app(
@@ -45,6 +61,7 @@ int run(int argc, char** argv) {
         std::cerr << "offstage-cli: " << unknown << std::endl;
         return 2;
     }
+    app.failure_message(failure_text);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

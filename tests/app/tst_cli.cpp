@@ -147,6 +147,24 @@ class TestCli : public QObject {
         }
     }
 
+    void wrongWords_areNamed_data() {
+        QTest::addColumn<QString>("arguments");
+        QTest::addColumn<QByteArray>("says");
+        QTest::newRow("a number below 0") << QStringLiteral("generate --model a --prompt x --max-tokens -3")
+                                          << QByteArray("--max-tokens: Value -3 is too small\n");
+        QTest::newRow("an option misspelt, which is required")
+            << QStringLiteral("plan --modle a") << QByteArray("--modle is no option here.\n--model is ");
+        QTest::newRow("an option before the command")
+            << QStringLiteral("--nosuch") << QByteArray("--nosuch is no option here.\n");
+    }
+    void wrongWords_areNamed() {
+        QFETCH(QString, arguments);
+        QFETCH(QByteArray, says);
+        const Outcome outcome = run(arguments.split(u' '));
+        QCOMPARE(outcome.status, 2);
+        QVERIFY2(outcome.err.startsWith(says), outcome.err.constData());
+    }
+
     void replanThatFails_saysSo() {
         QTemporaryFile script;
         QVERIFY(script.open());
