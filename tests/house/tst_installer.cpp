@@ -201,7 +201,8 @@ void TestInstaller::unknownOption_isRefused() {
     Machine machine;
     QCOMPARE(machine.start("run", {QStringLiteral("--promt"), QStringLiteral("Hi")}).code, 2);
     QCOMPARE(machine.start("run", {QStringLiteral("--prompt")}).code, 2);
-    QCOMPARE(machine.start("run", {QStringLiteral("one"), QStringLiteral("two")}).code, 2);
+    QCOMPARE(machine.start("run", {QStringLiteral("synthetic:one"), QStringLiteral("synthetic:two")}).code, 2);
+    QCOMPARE(machine.start("run", {QStringLiteral("/no/such.gguf")}).code, 2);
     QCOMPARE(machine.calls(), QStringList());
 }
 
@@ -317,13 +318,13 @@ void TestInstaller::optionsOfTheCommandLine_arePassedOn() {
     Machine machine;
     machine.install_all_but({});
     const QStringList said =
-        words(machine.start("run", {QStringLiteral("--terminal"), name, QStringLiteral("WORD")}).out);
+        words(machine.start("run", {QStringLiteral("--terminal"), name, QStringLiteral("synthetic:WORD")}).out);
     if (hasValue) {
-        QVERIFY(said.contains(name + QStringLiteral("=WORD")));
+        QVERIFY(said.contains(name + QStringLiteral("=synthetic:WORD")));
         QCOMPARE(machine.start("run", {QStringLiteral("--terminal"), name}).code, 2);
     } else {
         QVERIFY(said.contains(name));
-        QVERIFY(said.contains(QStringLiteral("WORD")));  // the model
+        QVERIFY(said.contains(QStringLiteral("synthetic:WORD")));  // the model
     }
 }
 
