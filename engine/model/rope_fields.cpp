@@ -50,7 +50,8 @@ void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec
     result.long_frequency_scale = scale("long_factor");
     result.original_context = original_context(config, rope, "original_max_position_embeddings");
     const auto original = static_cast<double>(result.original_context);
-    const double factor = static_cast<double>(config.count("max_position_embeddings", 1, kLongestContext)) / original;
+    const double contexts = static_cast<double>(config.count("max_position_embeddings", 1, kLongestContext)) / original;
+    const double factor = number_or(rope, "factor", 1e-3, 1e6, contexts);
     const double computed = factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
     const double amplitude = number_or(rope, "attention_factor", 1e-3, 1e3, computed);
     result.amplitude = number_or(rope, "short_mscale", 1e-3, 1e3, amplitude);

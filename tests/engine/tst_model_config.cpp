@@ -254,6 +254,25 @@ class TestModelConfig : public QObject {
         QCOMPARE(divisor(35), 8.0);
     }
 
+    // LongRoPE's factor of cos and sin, as transformers 5.24 computes it: a "factor" comes
+    // before the ratio of the contexts (128 / 16), an "attention_factor" before both.
+    void longRope_takesItsFactor_beforeTheRatioOfContexts() {
+        const std::vector<std::pair<QByteArray, double>> amplitudes = {
+            {"", 1.3228756555322954},
+            {R"(,"factor":null)", 1.3228756555322954},
+            {R"(,"factor":4)", 1.224744871391589},
+            {R"(,"factor":0.5)", 1.0},
+            {R"(,"factor":4,"attention_factor":1.25)", 1.25}};
+        for (const auto& [more, amplitude] : amplitudes) {
+            const QByteArray scaling = R"({"rope_type":"longrope","short_factor":[1,1],"long_factor":[2,2],)"
+                                       R"("original_max_position_embeddings":16)" +
+                                       more + "}";
+            const auto rope = attention(parse({{"max_position_embeddings", "128"}, {"rope_scaling", scaling}})).rope;
+            QCOMPARE(rope.amplitude, amplitude);
+            QCOMPARE(rope.long_amplitude, amplitude);
+        }
+    }
+
     void default_tokens_outside_the_vocabulary_are_none() {
         const ModelSpec config = parse({{"vocab_size", "2"}});
         QCOMPARE(config.bos_token, 1);
@@ -377,6 +396,10 @@ class TestModelConfig : public QObject {
         row("rope_scaling", R"({"type":"linear"})", "\"rope_scaling.factor\" is missing");
         row("rope_scaling", R"({"type":"linear","factor":0})", "\"rope_scaling.factor\" is 0|expected a number");
         row("rope_scaling", R"({"rope_type":"yarn"})", "\"rope_scaling.factor\" is missing");
+        row("rope_scaling",
+            R"({"rope_type":"longrope","short_factor":[1,1],"long_factor":[2,2],)"
+            R"("original_max_position_embeddings":16,"factor":0})",
+            "\"rope_scaling.factor\" is 0|expected a number");
         row("rope_parameters", R"({"rope_type":"dynamic","type":"default"})", "\"rope_parameters.factor\" is missing");
         row("rope_scaling", R"({"rope_type":"llama3","factor":8,"low_freq_factor":4,"high_freq_factor":1})",
             "\"rope_scaling.high_freq_factor\" is 1|expected a number above \"low_freq_factor\"");
