@@ -139,6 +139,10 @@ void declare_generate(CLI::App& command, GenerateOptions& options) {
     add_prompt_options(command, options, "What to answer");
     CLI::Option* raw =
         command.add_flag("--raw", options.raw, "Continue the prompt as it is, without the chat template");
+    command
+        .add_flag("--special", options.special,
+                  "With --raw: special tokens written out in the prompt (<s>, <|user|> ...) count as tokens")
+        ->needs(raw);
     add_sampler_options(command, options);
     command.get_option("--thinking")->excludes(raw);
     CLI::Option* beam = command.add_option("--beam", options.beam.width, "Beam search of this width; 1: off")
@@ -183,6 +187,7 @@ int run_generate(GenerateOptions& options) {
 
     engine::GenerationRequest request;
     request.raw = options.raw;
+    request.raw_special = options.special;
     request.raw_prompt = *options.prompt;
     if (!options.system.empty()) request.messages.push_back({engine::Role::kSystem, options.system});
     request.messages.push_back({engine::Role::kUser, *options.prompt});

@@ -20,6 +20,7 @@ struct GenerateOptions {
     std::string thinking;  // one of ModelSummary::thinking_choices; empty: as the chat template does
     bool hide_thinking = false;
     bool raw = false;
+    bool special = false;  // with `raw`: special tokens written out in the prompt count as tokens
     engine::SamplerSettings sampler;
     // Its fields and max_tokens that were set on the command line.
     std::set<std::string, std::less<>> chosen;

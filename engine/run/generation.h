@@ -27,6 +27,9 @@ struct GenerationRequest {
     std::vector<ChatMessage> messages;  // rendered with the model's chat template ...
     std::string raw_prompt;  // ... or, when `raw`, this text without a template, between the tokenizer's own tokens
     bool raw = false;
+    // Special tokens written out in the raw prompt count as tokens, and those that the
+    // tokenizer puts before a text are not added where the prompt begins with them.
+    bool raw_special = false;
     // Only the first tokens of the raw prompt, including BOS and the like, at most so
     // many; 0: all. For prompts of an exact length.
     std::int64_t raw_tokens = 0;

@@ -135,9 +135,11 @@ std::vector<TokenId> ModelText::prompt_without_reply(const GenerationRequest& re
         return tokens;
     }
     if (!request.raw) return render(request.messages, request.thinking);
-    std::vector<TokenId> tokens = tokenizer.prefix();
-    const std::vector<TokenId> text = tokenizer.encode(request.raw_prompt), suffix = tokenizer.suffix();
-    tokens.insert(tokens.end(), text.begin(), text.end());
+    std::vector<TokenId> tokens =
+        request.raw_special ? tokenizer.encode_with_special(request.raw_prompt) : tokenizer.encode(request.raw_prompt);
+    const std::vector<TokenId> prefix = tokenizer.prefix(), suffix = tokenizer.suffix();
+    const bool has_prefix = request.raw_special && std::ranges::mismatch(prefix, tokens).in1 == prefix.end();
+    if (!has_prefix) tokens.insert(tokens.begin(), prefix.begin(), prefix.end());
     tokens.insert(tokens.end(), suffix.begin(), suffix.end());
     if (request.raw_tokens > 0 && request.raw_tokens < static_cast<std::int64_t>(tokens.size())) {
         tokens.resize(static_cast<std::size_t>(request.raw_tokens));

@@ -48,6 +48,7 @@ class TestCli : public QObject {
         row("no repeats", "bench --model x --repeat 0", 2);
         row("negative tokens", "generate --model x --prompt y --max-tokens -3", 2);
         row("two prompts", "generate --model x --prompt y --prompt-file z", 2);
+        row("special tokens without --raw", "generate --model x --prompt y --special", 2);
         row("no size", "plan --model x --vram much", 2);
         row("no size of a cache", "plan --model x --neuron-cache much", 2);
         row("no policy among several", "bench --model x --scenario decode --compare static,sing", 2);
@@ -244,6 +245,26 @@ class TestCli : public QObject {
         QCOMPARE(run(base + words("--prompt -"), "One.\nTwo.").json()[QLatin1String("tokens")].toArray(), expected);
         const Outcome missing = run(base + words("--prompt-file /no/such/file"));
         QVERIFY2(missing.status == 1 && missing.err.contains("/no/such/file"), missing.err.constData());
+    }
+
+    // A raw prompt that is written like the template's is the template's with --special.
+    void rawPrompt_withSpecialTokens_isThatOfTheTemplate() {
+        const QStringList base =
+            words("generate --model %1 --max-tokens 4 --temperature 0 --compute f32 --threads 1 --json", {kDemo});
+        const QJsonObject chat =
+            run(base + words("--system %1 --prompt %2", {QStringLiteral("Be brief."), QStringLiteral("Hi: you")}))
+                .json();
+        const QStringList raw =
+            base +
+            words("--raw --prompt %1", {QStringLiteral("<s><|system|>Be brief.</s><|user|>Hi: you</s><|assistant|>")});
+        const QJsonObject special = run(raw + words("--special")).json();
+        QCOMPARE(special[QLatin1String("prompt_tokens")].toInt(), 15);
+        QCOMPARE(special[QLatin1String("prompt_tokens")], chat[QLatin1String("prompt_tokens")]);
+        QCOMPARE(special[QLatin1String("tokens")].toArray().size(), 4);
+        QCOMPARE(special[QLatin1String("tokens")], chat[QLatin1String("tokens")]);
+        QCOMPARE(run(raw).json()[QLatin1String("prompt_tokens")].toInt(), 43);  // the markers as text
+        const Outcome alone = run(base + words("--prompt Hi --special"));
+        QVERIFY2(alone.status == 2 && alone.err.contains("--special requires --raw"), alone.err.constData());
     }
 
     void sampling_isAsTheModelsPublisherAdvises_whereNothingIsChosen() {

@@ -68,6 +68,19 @@ class TestTextSequences : public QObject {
         QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4}));
     }
 
+    void rawPrompt_hasSpecialTokens_whereTheyCount() {
+        GenerationRequest request;
+        request.raw = true;
+        request.raw_prompt = "abc<end>ab";
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4, 3, 22}));
+        request.raw_special = true;
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4, 22, 3, 22}));
+        request.raw_prompt = "[gMASK]<sop>abc<end>ab";  // tokens that would be added are there
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4, 22, 3, 22}));
+        request.raw_prompt = "<sop>ab";
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 21, 3, 22}));
+    }
+
     // A message that contains its own end marker does not end there.
     void markersInMessages_areText() {
         GenerationRequest request;
