@@ -27,9 +27,6 @@ namespace fs = std::filesystem;
 ExpertHost::ExpertHost(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop)
     : request_(request) {
     check_request(request_);
-    if (const int cores = cores_to_use(); request_.n_threads > cores) {
-        notes_.push_back(messages::more_threads_than_cores(request_.n_threads, cores));
-    }
     kernels::ask_for_short_turns();  // steps are run by this thread, in the window as well
     pool_ = std::make_unique<kernels::ThreadPool>(compute_threads(request_.n_threads));
     open_source();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
@@ -187,6 +188,15 @@ void check_request(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, messages::active_share_not_a_share(request.active_share));
     }
     check_kept_context(request.kept_context);
+}
+
+std::vector<Message> request_notes(const LoadRequest& request, std::int64_t max_context) {
+    std::vector<Message> notes;
+    if (const int cores = cores_to_use(); request.n_threads > cores) {
+        notes.push_back(messages::more_threads_than_cores(request.n_threads, cores));
+    }
+    if (request.context > max_context) notes.push_back(messages::context_beyond_trained(request.context, max_context));
+    return notes;
 }
 
 void check_kept_context(std::int64_t tokens) {

@@ -26,6 +26,8 @@ inline constexpr std::int64_t kSampledSteps[] = {1, 2, 4, 8, 9, 16, 32, 64, 128,
 
 // Throws Error (kInvalidInput) for what no model could be loaded with.
 void check_request(const LoadRequest& request);
+// What a model of this trained context, in tokens, is opened with all the same.
+std::vector<Message> request_notes(const LoadRequest& request, std::int64_t max_context);
 // Throws Error (kInvalidInput) unless LoadRequest::theta may be this: 0 .. kLargestTheta.
 inline constexpr double kLargestTheta = 1e6;
 void check_theta(double theta);

@@ -227,9 +227,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     store.residency(resident);
     summary_.expected_hit_rate = expected_hit_rate(popularity(), resident);
     if (popularity().n_tokens > 0) summary_.popularity = popularity().source;
-    if (request.context > spec.max_context) {
-        summary_.notes.push_back(messages::context_beyond_trained(request.context, spec.max_context));
-    }
+    for (Message& note : request_notes(request, spec.max_context)) summary_.notes.push_back(std::move(note));
     if (!device().info().note.empty()) summary_.notes.push_back(device().info().note);
     if (!plan().note.empty()) summary_.notes.push_back(plan().note);
     if (Message note = planner_->note(); !note.empty()) summary_.notes.push_back(std::move(note));

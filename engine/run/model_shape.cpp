@@ -89,7 +89,7 @@ ModelShape read_model_shape(const std::string& model) {
     if (has_checkpoint(shape.directory)) {
         auto checkpoint = Checkpoint::open(shape.directory);
         shape.checkpoint_bytes = checkpoint->total_bytes();
-        shape.type = expert_type_of(std::move(checkpoint), shape.spec);
+        shape.type = expert_type_of(std::move(checkpoint), shape.spec, &shape.notes);
     } else {
         shape.type = named_type(shape.directory);
     }

@@ -144,6 +144,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.shape = read_model_shape(request.model);
     const ModelSpec& spec = report.shape.spec;
     report.notes = report.shape.notes;
+    for (Message& note : request_notes(request, spec.max_context)) report.notes.push_back(std::move(note));
     std::int64_t advised_context = 0;
     if (!report.shape.directory.empty() && Tokenizer::is_in(report.shape.directory)) {
         const auto tokenizer = Tokenizer::open(report.shape.directory, spec.vocab_size);

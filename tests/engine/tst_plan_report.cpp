@@ -7,6 +7,7 @@
 
 #include <QtTest>
 
+#include "engine/device/hardware.h"
 #include "engine/error.h"
 #include "engine/plan/calibration.h"
 #include "engine/run/fit_estimate.h"
@@ -217,6 +218,11 @@ class TestPlanReport : public QObject {
             const auto json = to_json(report)["notes"].get<std::vector<std::string>>();
             QVERIFY(std::find(json.begin(), json.end(), note.english()) != json.end());
         }
+        // And of the request, as a load notes them.
+        const std::size_t n_before = report.notes.size();
+        load.context = report.shape.spec.max_context + 1;
+        load.n_threads = cores_to_use() + 1;
+        QCOMPARE(plan_model(load, 8, {}, {}).notes.size(), n_before + 2);
     }
 
     void budgetTooSmall_saysByHowMuch() {
