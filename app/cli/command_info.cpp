@@ -11,6 +11,7 @@
 #include "engine/device/hardware_profile.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
+#include "engine/error.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
@@ -21,6 +22,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/device_products.h"
 #include "engine/plan/weight_reads.h"
+#include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/template_choice.h"
 #include "engine/text/thinking_format.h"
@@ -74,9 +76,16 @@ Facts look_at(const std::string& model) {
     const engine::ModelSpec& c = facts.spec;
     if (engine::Tokenizer::is_in(directory)) {
         const auto tokenizer = engine::Tokenizer::open(directory, c.vocab_size);
-        const auto chat = engine::choose_chat_template(directory, {}, *tokenizer).chat;
+        engine::TemplateChoice text = engine::try_chat_template(directory, {}, *tokenizer);
+        const auto& chat = text.chat;
         facts.tokenizer = tokenizer != nullptr;
         facts.notes.insert(facts.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
+        if (!text.problem.empty()) facts.notes.push_back(std::move(text.problem));
+        try {
+            static_cast<void>(engine::read_model_defaults(directory));
+        } catch (const engine::Error& error) {  // a load is refused with it
+            facts.notes.push_back(error.message());
+        }
         facts.chat_template = chat != nullptr;
         if (chat != nullptr) {
             const auto name = [&](engine::TokenId token) { return token < 0 ? "" : tokenizer->piece_name(token); };

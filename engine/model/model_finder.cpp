@@ -22,6 +22,7 @@
 #include "engine/model/model_messages.h"
 #include "engine/model/weights.h"
 #include "engine/text/chat_template.h"
+#include "engine/text/go_template.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
@@ -124,6 +125,12 @@ OllamaManifest read_manifest(const fs::path& root, const fs::path& manifest, con
         return object ? layer_of(*object, shown_path(manifest), root, type) : fs::path();
     };
     return {name, layer("model"), layer("template"), layer("params"), layer("system"), layer("adapter")};
+}
+
+// Throws the Errors of a load that reads the layers params and system.
+void check_settings(const OllamaManifest& manifest) {
+    if (!manifest.params.empty()) static_cast<void>(read_json_object(manifest.params));
+    if (!manifest.system.empty()) static_cast<void>(read_small_file(manifest.system, kMaxLayerBytes));
 }
 
 // REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it, without default parts.
@@ -350,7 +357,8 @@ class ModelSearch {
             ModelSpec spec = read_model_spec(folder);
             take(model, spec);
             Tokenizer::check(folder, spec.vocab_size);
-            model.has_chat_template = ChatTemplate::is_in(folder);
+            model.has_chat_template = ChatTemplate::read(folder) != nullptr;
+            static_cast<void>(read_json_object(folder / "generation_config.json"));
             return true;
         });
     }
@@ -396,7 +404,9 @@ class ModelSearch {
             if (model.path != path) front.emplace(model.path);
             const GgufMetadata& texts = front ? front->metadata() : metadata;
             Tokenizer::check(texts, spec.vocab_size);
-            model.has_chat_template = !beside_.chat_template.empty() || ChatTemplate::is_in(texts);
+            model.has_chat_template =
+                ChatTemplate::read(texts) != nullptr || read_chat_template(beside_, {}) != nullptr;
+            check_settings(beside_);
             return true;
         });
     }
@@ -454,6 +464,12 @@ std::string name_in_cache(const fs::path& model) {
     }
     const auto manifest = ollama_manifest_of(model);
     return manifest ? manifest->name : std::string();
+}
+
+std::unique_ptr<ChatTemplate> read_chat_template(const OllamaManifest& manifest, std::string_view bos) {
+    if (manifest.chat_template.empty()) return nullptr;
+    const auto text = read_small_file(manifest.chat_template, kMaxLayerBytes);
+    return text ? parse_either_template(*text, shown_path(manifest.chat_template), bos) : nullptr;
 }
 
 std::optional<OllamaManifest> ollama_manifest_of(const fs::path& blob) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -14,6 +15,8 @@
 #include "engine/message.h"
 
 namespace offstage::engine {
+
+class ChatTemplate;
 
 enum class ModelOrigin : std::uint8_t { kHuggingFace, kLmStudio, kLlamaCpp, kOllama, kFolder };
 // "Hugging Face", "LM Studio", "llama.cpp", "Ollama", "folder".
@@ -76,11 +79,17 @@ FoundModels find_models(std::span<const ModelPlace> places, const std::stop_toke
 // none.
 std::string name_in_cache(const std::filesystem::path& model);
 
+// The most bytes of a layer with a template or a system message.
+inline constexpr std::size_t kMaxLayerBytes = 1u << 20;
+
 // Ollama's data about a model.
 struct OllamaManifest {
     std::string name;                                                     // NAME:TAG
     std::filesystem::path model, chat_template, params, system, adapter;  // blobs; empty: no such layer
 };
+// Its chat template, in Jinja or in Ollama's language; nullptr: it has none. `bos` as for
+// jinja_of_go_template(). Throws as parse_either_template() does.
+std::unique_ptr<ChatTemplate> read_chat_template(const OllamaManifest& manifest, std::string_view bos);
 // The first manifest with this blob as its model, those without an adapter first;
 // nothing: none, or it is not a blob of Ollama's.
 std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/error.h"
 #include "engine/files/gguf_file.h"
 #include "engine/files/text_file.h"
 #include "engine/json.h"
@@ -16,8 +17,6 @@
 
 namespace offstage::engine {
 namespace {
-
-constexpr std::size_t kMaxSystemBytes = 1u << 20;
 
 // A field, its name in the three kinds of files, and its range.
 struct Field {
@@ -122,7 +121,7 @@ ModelDefaults read_model_defaults(const std::filesystem::path& model) {
         defaults.sampling_source = defaults.system_source = manifest->name + " (Ollama)";
         if (!manifest->params.empty()) read_params(defaults, manifest->params);
         if (!manifest->system.empty()) {
-            defaults.system = read_small_file(manifest->system, kMaxSystemBytes).value_or("");
+            defaults.system = read_small_file(manifest->system, kMaxLayerBytes).value_or("");
         }
         if (!defaults.sampling.empty()) return defaults;
     }

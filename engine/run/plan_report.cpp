@@ -19,6 +19,7 @@
 #include "engine/run/measurements.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/run_messages.h"
+#include "engine/run/template_choice.h"
 #include "engine/text/tokenizer.h"
 #include "kernels/thread_pool.h"
 
@@ -149,6 +150,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     if (!report.shape.directory.empty() && Tokenizer::is_in(report.shape.directory)) {
         const auto tokenizer = Tokenizer::open(report.shape.directory, spec.vocab_size);
         report.notes.insert(report.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
+        const Message problem = try_chat_template(report.shape.directory, request.chat_template, *tokenizer).problem;
+        if (!problem.empty()) report.notes.push_back(problem);
         advised_context = read_model_defaults(report.shape.directory).context;
     }
     PlanInputs& inputs = report.inputs;

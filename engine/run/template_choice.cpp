@@ -12,12 +12,9 @@ namespace {
 
 constexpr std::size_t kMaxGivenTemplateBytes = 1u << 20;
 
-std::unique_ptr<ChatTemplate> parse_either(const std::string& text, const std::string& source,
-                                           const Tokenizer& tokenizer) {
-    if (!is_go_template(text)) return ChatTemplate::parse(text, source);
+std::string bos_of(const Tokenizer& tokenizer) {
     const bool begins = tokenizer.adds_bos() && tokenizer.bos() >= 0;
-    const std::string bos = begins ? tokenizer.piece_name(tokenizer.bos()) : std::string();
-    return ChatTemplate::parse(jinja_of_go_template(text, source, bos), source);
+    return begins ? tokenizer.piece_name(tokenizer.bos()) : std::string();
 }
 
 }  // namespace
@@ -26,19 +23,31 @@ TemplateChoice choose_chat_template(const std::filesystem::path& model, const st
                                     const Tokenizer& tokenizer) {
     if (!chosen.empty()) {
         if (const std::string jinja = family_template(chosen); !jinja.empty()) {
-            return {ChatTemplate::parse(jinja, chosen), {}};
+            return {ChatTemplate::parse(jinja, chosen), {}, {}};
         }
         const auto text = read_small_file(chosen, kMaxGivenTemplateBytes);
         if (!text) throw Error(ErrorKind::kNotFound, messages::no_such_chat_template(chosen, family_template_names()));
-        return {parse_either(*text, chosen, tokenizer), {}};
+        return {parse_either_template(*text, chosen, bos_of(tokenizer)), {}, {}};
     }
-    if (auto own = ChatTemplate::read(model)) return {std::move(own), {}};
+    if (auto own = ChatTemplate::read(model)) return {std::move(own), {}, {}};
     const auto manifest = ollama_manifest_of(std::filesystem::absolute(model));
-    if (!manifest || manifest->chat_template.empty()) return {};
-    const auto text = read_small_file(manifest->chat_template, kMaxGivenTemplateBytes);
-    if (!text) return {};
-    return {parse_either(*text, shown_path(manifest->chat_template), tokenizer),
-            messages::template_of_ollama(manifest->name)};
+    auto kept = manifest ? read_chat_template(*manifest, bos_of(tokenizer)) : nullptr;
+    if (kept == nullptr) return {};
+    return {std::move(kept), messages::template_of_ollama(manifest->name), {}};
+}
+
+TemplateChoice try_chat_template(const std::filesystem::path& model, const std::string& chosen,
+                                 const Tokenizer& tokenizer) {
+    TemplateChoice choice;
+    try {
+        choice = choose_chat_template(model, chosen, tokenizer);
+        if (choice.chat == nullptr) return choice;
+        const auto name = [&](TokenId token) { return token < 0 ? std::string() : tokenizer.piece_name(token); };
+        choice.chat->render({{Role::kUser, "Hi"}}, {name(tokenizer.bos()), name(tokenizer.eos())}, true);
+    } catch (const Error& error) {
+        choice.problem = messages::template_unusable(error.message());
+    }
+    return choice;
 }
 
 }  // namespace offstage::engine

@@ -13,6 +13,7 @@ namespace offstage::engine {
 struct TemplateChoice {
     std::unique_ptr<ChatTemplate> chat;  // nullptr: the model has none, and none was chosen
     Message note;                        // its source, if not the model's own files
+    Message problem;                     // of try_chat_template()
 };
 
 // The chat template of a model at a path from model_path(): the user's choice, a family's
@@ -22,5 +23,9 @@ struct TemplateChoice {
 // jinja_of_go_template() do.
 TemplateChoice choose_chat_template(const std::filesystem::path& model, const std::string& chosen,
                                     const Tokenizer& tokenizer);
+// The same without an Error. `problem`: what it would be, or what the prompt of one user's
+// message fails with; empty: none.
+TemplateChoice try_chat_template(const std::filesystem::path& model, const std::string& chosen,
+                                 const Tokenizer& tokenizer);
 
 }  // namespace offstage::engine

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/text/chat_template.h"
 #include "engine/text/text_messages.h"
 
 namespace offstage::engine {
@@ -298,7 +299,10 @@ class GoTranslator {
         if (name == "slice" && n >= 1 && n <= 3) {
             return of[0] + "[" + (n > 1 ? of[1] : "") + ":" + (n > 2 ? of[2] : "") + "]";
         }
-        return "raise_exception(" + jinja_string("line " + std::to_string(pieces_[at_].line) + " calls " + name) + ")";
+        return "raise_exception(" +
+               jinja_string(source_ + ": line " + std::to_string(pieces_[at_].line) + " calls " + name +
+                            ", which is not supported") +
+               ")";
     }
     // printf's; its first argument is a string of Jinja's already.
     std::string formatted(const std::vector<std::string>& of) const {
@@ -563,6 +567,12 @@ std::string jinja_of_go_template(std::string_view text, const std::string& sourc
     jinja += std::string(kPush) + "{% for turn in go.turns %}{% if loop.last and add_generation_prompt %}";
     jinja += translator.once(true, true);
     return jinja + "{% else %}" + translator.once(true, false) + "{% endif %}{% endfor %}";
+}
+
+std::unique_ptr<ChatTemplate> parse_either_template(std::string_view text, const std::string& source,
+                                                    std::string_view bos) {
+    return ChatTemplate::parse(is_go_template(text) ? jinja_of_go_template(text, source, bos) : std::string(text),
+                               source);
 }
 
 }  // namespace offstage::engine

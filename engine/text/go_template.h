@@ -2,10 +2,13 @@
 // Chat templates in Go's language (package text/template): Ollama keeps them in a layer
 // beside its models.
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace offstage::engine {
+
+class ChatTemplate;
 
 // Whether a template is in Ollama's language, not in Jinja.
 bool is_go_template(std::string_view text);
@@ -21,5 +24,10 @@ bool is_go_template(std::string_view text);
 // those that write tools. Throws Error (kUnsupported, kInvalidModel) with `source` and
 // the template's line. Source: Go's package documentation, Ollama's docs/template.md.
 std::string jinja_of_go_template(std::string_view text, const std::string& source, std::string_view bos);
+
+// A template in either language. Throws as jinja_of_go_template() and
+// ChatTemplate::parse() do.
+std::unique_ptr<ChatTemplate> parse_either_template(std::string_view text, const std::string& source,
+                                                    std::string_view bos);
 
 }  // namespace offstage::engine

@@ -1780,6 +1780,11 @@
         <translation>Die Datei des Modells hat keine Chat-Vorlage; es gilt die, die Ollama für %1 hat.</translation>
     </message>
     <message>
+        <source>No prompt can be written with the chat template. Another one is chosen by --chat-template, in the window by File &gt; Open with options. The error: %1</source>
+        <comment>template_unusable</comment>
+        <translation>Mit der Chat-Vorlage lässt sich kein Prompt schreiben. Eine andere wählen Sie mit --chat-template, im Fenster mit Datei &gt; Mit Optionen öffnen. Der Fehler: %1</translation>
+    </message>
+    <message>
         <source>Where nothing else is chosen, answers are drawn as %1 says: %2.</source>
         <comment>sampling_of_model</comment>
         <translation>Wo nichts anderes gewählt ist, werden Antworten gezogen, wie %1 es sagt: %2.</translation>

@@ -1780,6 +1780,11 @@
         <translation>Tệp của mô hình không có mẫu trò chuyện; dùng mẫu mà Ollama giữ cho %1.</translation>
     </message>
     <message>
+        <source>No prompt can be written with the chat template. Another one is chosen by --chat-template, in the window by File &gt; Open with options. The error: %1</source>
+        <comment>template_unusable</comment>
+        <translation>Không viết được lời nhắc bằng mẫu trò chuyện này. Hãy chọn mẫu khác bằng --chat-template, trong cửa sổ bằng Tệp &gt; Mở với tùy chọn. Lỗi: %1</translation>
+    </message>
+    <message>
         <source>Where nothing else is chosen, answers are drawn as %1 says: %2.</source>
         <comment>sampling_of_model</comment>
         <translation>Ở chỗ không chọn gì khác, câu trả lời được lấy mẫu như %1 ghi: %2.</translation>

@@ -209,6 +209,16 @@ class TestCli : public QObject {
         QVERIFY(chat.err.contains("has no chat template"));
         QVERIFY(run(words("models --folder %1", {folder.path()})).out.contains("(no chat template: --chat-template)"));
         QVERIFY(run(words("info %1", {folder.path()})).out.contains("chat template no"));
+        // One that cannot be read: the shapes are shown all the same.
+        QFile damaged(folder.filePath(QStringLiteral("chat_template.jinja")));
+        QVERIFY(damaged.open(QIODevice::WriteOnly) && damaged.write("{% for m in messages %}") > 0);
+        damaged.close();
+        const Outcome info = run(words("info %1", {folder.path()}));
+        QCOMPARE(info.status, 0);
+        QVERIFY2(info.out.contains("chat_template.jinja, line 1: the chat template"), info.out.constData());
+        const Outcome listed = run(words("models --folder %1", {folder.path()}));
+        QVERIFY2(listed.out.contains("chat_template.jinja, line 1: the chat template"), listed.out.constData());
+        QVERIFY(damaged.remove());
         QCOMPARE(run(generate + words("--chat-template mixtral")).status, 0);
         const Outcome rendered =
             run(words("tokenize --model %1 --chat user:Hi --chat-template chatml --json", {folder.path()}));

@@ -436,6 +436,49 @@ class TestModelFinder : public QObject {
         }
     }
 
+    // Texts with which a load is refused: the list has the same error, which names the file.
+    void ollama_damagedLayers_areListedWithTheError() {
+        const fs::path blob = root("blobs") / "sha256-aa";
+        fs::create_directories(blob.parent_path());
+        offstage::tests::write_mixed_gguf(blob.string());
+        writeText(root("manifests") / "registry.ollama.ai/library/mine/v1",
+                  R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},
+                                 {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:bb"},
+                                 {"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:cc"}]})");
+        const auto tokenizer = Tokenizer::open(blob, read_model_spec(blob).vocab_size);
+        const auto problem = [&] {
+            const FoundModels found = find(ModelOrigin::kOllama, root());
+            return found.models.size() == 1 ? QString::fromStdString(found.models.front().problem.english())
+                                            : QStringLiteral("not listed");
+        };
+        const auto tried = [&] {
+            return QString::fromStdString(try_chat_template(blob, {}, *tokenizer).problem.english());
+        };
+        writeText(root("blobs") / "sha256-bb", "{{ range .Messages }}{{ .Content }}");
+        writeText(root("blobs") / "sha256-cc", "{}");
+        QVERIFY2(problem().contains(QStringLiteral("sha256-bb, line 1: the chat template")), qPrintable(problem()));
+        QVERIFY2(tried().contains(problem()), qPrintable(tried()));
+        // A function that Ollama does not have either: the load succeeds, each prompt fails.
+        writeText(root("blobs") / "sha256-bb", "{{ nosuchfn .Prompt }}{{ .Response }}");
+        QCOMPARE(problem(), QString());
+        QVERIFY2(tried().contains(QStringLiteral("sha256-bb: line 1 calls nosuchfn")), qPrintable(tried()));
+        writeText(root("blobs") / "sha256-bb", "{{ .Prompt }}{{ .Response }}");
+        QCOMPARE(tried(), QString());
+        writeText(root("blobs") / "sha256-cc", "{\"stop\": ");
+        QVERIFY2(problem().contains(QStringLiteral("sha256-cc")), qPrintable(problem()));
+    }
+
+    void damagedTemplateInTheFile_isListedWithTheError() {
+        offstage::tests::write_mixed_gguf((root() / "m.gguf").string(), [](GgufWriter& writer) {
+            writer.add("tokenizer.chat_template", "{% for m in messages %}{{ m.content }}");
+        });
+        const FoundModels found = find(ModelOrigin::kFolder, root());
+        QCOMPARE(namesOf(found), QStringList{"m (not)"});
+        const QString problem = QString::fromStdString(found.models.front().problem.english());
+        QVERIFY2(problem.contains(QStringLiteral("m.gguf (tokenizer.chat_template), line 1: the chat template")),
+                 qPrintable(problem));
+    }
+
     // The same for other files: the recommendations of a folder's generation_config.json
     // and of a GGUF file.
     void samplingThatIsAdvised_isRead() {

@@ -225,6 +225,24 @@ class TestPlanReport : public QObject {
         QCOMPARE(plan_model(load, 8, {}, {}).notes.size(), n_before + 2);
     }
 
+    // Templates that a load refuses, and one that fails with each prompt.
+    void unusableTemplate_isANote() {
+        const QTemporaryDir place;
+        const std::string file = place.filePath(QStringLiteral("m.gguf")).toStdString();
+        for (const char* jinja : {"{% for m in messages %}", "{{ messages|nosuch }}"}) {
+            write_mixed_gguf(file, [&](GgufWriter& writer) { writer.add("tokenizer.chat_template", jinja); });
+            LoadRequest load = request();
+            load.model = file;
+            load.context = 0;
+            const auto notes = plan_model(load, 8, {}, {}).notes;
+            const auto of_template = std::count_if(notes.begin(), notes.end(), [&](const Message& note) {
+                return note.english().find(file + " (tokenizer.chat_template), line 1: the chat template") !=
+                       std::string::npos;
+            });
+            QCOMPARE(of_template, 1);
+        }
+    }
+
     void budgetTooSmall_saysByHowMuch() {
         LoadRequest load = request();
         load.vram_bytes = std::uint64_t{4} << 20;
