@@ -82,7 +82,8 @@ Facts look_at(const std::string& model) {
         facts.notes.insert(facts.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
         if (!text.problem.empty()) facts.notes.push_back(std::move(text.problem));
         try {
-            static_cast<void>(engine::read_model_defaults(directory));
+            engine::Message note = engine::read_model_defaults(directory).name_note;
+            if (!note.empty()) facts.notes.push_back(std::move(note));
         } catch (const engine::Error& error) {  // a load is refused with it
             facts.notes.push_back(error.message());
         }

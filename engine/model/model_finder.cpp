@@ -133,6 +133,40 @@ void check_settings(const OllamaManifest& manifest) {
     if (!manifest.system.empty()) static_cast<void>(read_small_file(manifest.system, kMaxLayerBytes));
 }
 
+bool can_read_layers(const OllamaManifest& manifest) {
+    try {
+        static_cast<void>(read_chat_template(manifest, {}));
+        check_settings(manifest);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+// What ollama_manifest_of() gives, from all manifests.
+std::optional<OllamaManifest> used_manifest_of(const fs::path& blob, const std::vector<OllamaManifest>& all) {
+    std::vector<const OllamaManifest*> plain;
+    const OllamaManifest* used = nullptr;
+    for (const OllamaManifest& one : all) {
+        if (one.model.filename() != blob.filename()) continue;
+        if (one.adapter.empty()) plain.push_back(&one);
+        if (used == nullptr) used = &one;
+    }
+    if (used == nullptr) return {};
+    if (!plain.empty()) used = plain.front();
+    if (plain.size() > 1) {
+        const auto good =
+            std::find_if(plain.begin(), plain.end(), [](const auto* one) { return can_read_layers(*one); });
+        if (good != plain.end()) used = *good;
+    }
+    OllamaManifest chosen = *used;
+    for (const OllamaManifest* one : plain) {
+        const auto layers = [](const OllamaManifest& m) { return std::tie(m.chat_template, m.params, m.system); };
+        if (layers(*one) != layers(*used)) chosen.other_names += (chosen.other_names.empty() ? "" : ", ") + one->name;
+    }
+    return chosen;
+}
+
 // REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it, without default parts.
 std::string ollama_name(const fs::path& manifest) {
     std::string name = manifest.parent_path().generic_string();
@@ -151,9 +185,15 @@ class ModelSearch {
         publisher_.clear();
         taken_.clear();
         if (origin_ == ModelOrigin::kOllama) {
+            std::vector<OllamaManifest> all;
             each_manifest(place.folder, [&](const fs::path& manifest, const std::string& name) {
-                look_at_manifest(place.folder, manifest, name);
+                try {
+                    all.push_back(read_manifest(place.folder, manifest, name));
+                } catch (const Error& error) {
+                    found_.problems.push_back(error.message());
+                }
             });
+            for (const OllamaManifest& manifest : all) look_at_manifest(manifest, all);
             return;
         }
         for (const fs::path& entry : list(place.folder)) {
@@ -289,25 +329,21 @@ class ModelSearch {
         }
     }
 
-    void look_at_manifest(const fs::path& root, const fs::path& manifest, const std::string& name) {
-        try {
-            OllamaManifest kept = read_manifest(root, manifest, name);
-            const fs::path blob = kept.model;
-            // With an adapter it is another model.
-            if (blob.empty() || (kept.adapter.empty() && !is_new(blob))) return;
-            std::error_code ignored;
-            if (fs::symlink_status(blob, ignored).type() != fs::file_type::not_found) {
-                beside_ = std::move(kept);
-                look_at_file(blob, name);
-                beside_ = {};
-                return;
-            }
-            FoundModel model = begin(blob, name);
-            model.problem = messages::ollama_blob_missing(shown_path(blob), name, name);
+    void look_at_manifest(const OllamaManifest& manifest, const std::vector<OllamaManifest>& all) {
+        const fs::path& blob = manifest.model;
+        // With an adapter it is another model.
+        const bool is_plain = manifest.adapter.empty();
+        if (stop_.stop_requested() || blob.empty() || (is_plain && !is_new(blob))) return;
+        beside_ = is_plain ? used_manifest_of(blob, all).value_or(manifest) : manifest;
+        std::error_code ignored;
+        if (fs::symlink_status(blob, ignored).type() != fs::file_type::not_found) {
+            look_at_file(blob, beside_.name);
+        } else {
+            FoundModel model = begin(blob, beside_.name);
+            model.problem = messages::ollama_blob_missing(shown_path(blob), beside_.name, beside_.name);
             found_.models.push_back(std::move(model));
-        } catch (const Error& error) {
-            found_.problems.push_back(error.message());
         }
+        beside_ = {};
     }
 
     FoundModel begin(const fs::path& path, const std::string& name) const {
@@ -316,6 +352,7 @@ class ModelSearch {
         model.name = name;
         model.origin = origin_;
         model.publisher = publisher_;
+        model.other_names = beside_.other_names;
         return model;
     }
 
@@ -475,18 +512,15 @@ std::unique_ptr<ChatTemplate> read_chat_template(const OllamaManifest& manifest,
 std::optional<OllamaManifest> ollama_manifest_of(const fs::path& blob) {
     if (blob.parent_path().filename() != "blobs" || !blob.filename().string().starts_with("sha256-")) return {};
     const fs::path root = blob.parent_path().parent_path();
-    std::optional<OllamaManifest> found;
+    std::vector<OllamaManifest> all;
     ModelSearch({}).each_manifest(root, [&](const fs::path& manifest, const std::string& called) {
-        if (found && found->adapter.empty()) return;
         try {
-            OllamaManifest kept = read_manifest(root, manifest, called);
-            if (kept.model.filename() != blob.filename()) return;
-            if (!found || kept.adapter.empty()) found = std::move(kept);
+            all.push_back(read_manifest(root, manifest, called));
         } catch (const Error&) {
             // Another model's.
         }
     });
-    return found;
+    return used_manifest_of(blob, all);
 }
 
 }  // namespace offstage::engine

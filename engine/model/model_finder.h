@@ -56,6 +56,8 @@ struct FoundModel {
     std::int64_t n_experts = 0;  // in each
     // For a model that can be opened: in the file, in its folder, or stored by Ollama.
     bool has_chat_template = false;
+    // Ollama's further names of the same file, whose own layers are not used: "a:b, c:d".
+    std::string other_names;
     Message problem;  // why it cannot be opened, a sentence; empty: it can
     bool supported() const { return problem.empty(); }
 };
@@ -86,12 +88,16 @@ inline constexpr std::size_t kMaxLayerBytes = 1u << 20;
 struct OllamaManifest {
     std::string name;                                                     // NAME:TAG
     std::filesystem::path model, chat_template, params, system, adapter;  // blobs; empty: no such layer
+    // Of ollama_manifest_of(): further names of the same blob that have another template,
+    // params or system, and no adapter: "a:b, c:d".
+    std::string other_names = {};
 };
 // Its chat template, in Jinja or in Ollama's language; nullptr: it has none. `bos` as for
 // jinja_of_go_template(). Throws as parse_either_template() does.
 std::unique_ptr<ChatTemplate> read_chat_template(const OllamaManifest& manifest, std::string_view bos);
-// The first manifest with this blob as its model, those without an adapter first;
-// nothing: none, or it is not a blob of Ollama's.
+// Of the manifests with this blob as their model the one whose layers are used: the first
+// by name whose template, params and system can be read, those with an adapter last.
+// Nothing: none, or it is not a blob of Ollama's.
 std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);
 
 }  // namespace offstage::engine

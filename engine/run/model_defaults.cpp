@@ -94,6 +94,7 @@ int ModelDefaults::max_tokens() const {
 
 std::vector<Message> ModelDefaults::notes() const {
     std::vector<Message> list;
+    if (!name_note.empty()) list.push_back(name_note);
     std::string values;
     for (const Value& value : sampling) {
         values += (values.empty() ? "" : ", ") + std::string(value.name) + print(" %g", value.value);
@@ -117,6 +118,9 @@ ModelDefaults read_model_defaults(const std::filesystem::path& model) {
     if (const auto manifest = ollama_manifest_of(std::filesystem::absolute(model))) {
         if (!manifest->adapter.empty()) {
             throw Error(ErrorKind::kUnsupported, messages::ollama_adapter(manifest->name));
+        }
+        if (!manifest->other_names.empty()) {
+            defaults.name_note = messages::ollama_name_of_several(manifest->name, manifest->other_names);
         }
         defaults.sampling_source = defaults.system_source = manifest->name + " (Ollama)";
         if (!manifest->params.empty()) read_params(defaults, manifest->params);

@@ -24,6 +24,7 @@ struct ModelDefaults {
     std::int64_t context = 0;        // 0: none is advised
     std::string system;              // system message; empty: none
     std::string system_source;
+    Message name_note;  // which of Ollama's names for the file this is of; empty: it has one
 
     // Sets the fields that are advised and, by their names, not chosen.
     void apply(SamplerSettings& sampler, const std::function<bool(std::string_view)>& is_chosen = {}) const;

@@ -23,8 +23,8 @@ struct TemplateChoice {
 // jinja_of_go_template() do.
 TemplateChoice choose_chat_template(const std::filesystem::path& model, const std::string& chosen,
                                     const Tokenizer& tokenizer);
-// The same without an Error. `problem`: what it would be, or what the prompt of one user's
-// message fails with; empty: none.
+// The same without an Error. `problem`: what it would be, or what the prompt of one
+// user's message fails with; empty: none.
 TemplateChoice try_chat_template(const std::filesystem::path& model, const std::string& chosen,
                                  const Tokenizer& tokenizer);
 

@@ -1785,6 +1785,11 @@
         <translation>Mit der Chat-Vorlage lässt sich kein Prompt schreiben. Eine andere wählen Sie mit --chat-template, im Fenster mit Datei &gt; Mit Optionen öffnen. Der Fehler: %1</translation>
     </message>
     <message>
+        <source>Ollama has several names for this file. What it keeps beside it (template, parameters, system message) is taken from %1, not from %2.</source>
+        <comment>ollama_name_of_several</comment>
+        <translation>Ollama hat mehrere Namen für diese Datei. Was es daneben aufbewahrt (Vorlage, Parameter, Systemnachricht), gilt von %1, nicht von %2.</translation>
+    </message>
+    <message>
         <source>Where nothing else is chosen, answers are drawn as %1 says: %2.</source>
         <comment>sampling_of_model</comment>
         <translation>Wo nichts anderes gewählt ist, werden Antworten gezogen, wie %1 es sagt: %2.</translation>
@@ -7800,6 +7805,10 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>no chat template</source>
         <translation>keine Chat-Vorlage</translation>
+    </message>
+    <message>
+        <source>same file: %1</source>
+        <translation>dieselbe Datei: %1</translation>
     </message>
 </context>
 <context>

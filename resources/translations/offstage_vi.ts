@@ -1785,6 +1785,11 @@
         <translation>Không viết được lời nhắc bằng mẫu trò chuyện này. Hãy chọn mẫu khác bằng --chat-template, trong cửa sổ bằng Tệp &gt; Mở với tùy chọn. Lỗi: %1</translation>
     </message>
     <message>
+        <source>Ollama has several names for this file. What it keeps beside it (template, parameters, system message) is taken from %1, not from %2.</source>
+        <comment>ollama_name_of_several</comment>
+        <translation>Ollama có nhiều tên cho tệp này. Những gì nó giữ bên cạnh (mẫu, tham số, tin nhắn hệ thống) lấy của %1, không lấy của %2.</translation>
+    </message>
+    <message>
         <source>Where nothing else is chosen, answers are drawn as %1 says: %2.</source>
         <comment>sampling_of_model</comment>
         <translation>Ở chỗ không chọn gì khác, câu trả lời được lấy mẫu như %1 ghi: %2.</translation>
@@ -7791,6 +7796,10 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>no chat template</source>
         <translation>không có mẫu trò chuyện</translation>
+    </message>
+    <message>
+        <source>same file: %1</source>
+        <translation>cùng tệp: %1</translation>
     </message>
 </context>
 <context>

@@ -56,6 +56,25 @@ class TestCliModels : public QObject {
         QVERIFY(!models[1][QLatin1String("problem")].isNull());
     }
 
+    void otherNamesOfAFile_areListedWithIt() {
+        put("qwen3_moe_bf16.gguf", QStringLiteral(".ollama/models/blobs/sha256-aa"));
+        for (const char* name : {"pirate", "qwen3"}) {
+            QFile manifest(m_home->filePath(QStringLiteral(".ollama/models/manifests/registry.ollama.ai/library/") +
+                                            QLatin1String(name) + QStringLiteral("/latest")));
+            QVERIFY(QDir().mkpath(QFileInfo(manifest).path()) && manifest.open(QIODevice::WriteOnly));
+            manifest.write(R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},
+                {"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:)");
+            manifest.write(QByteArray(name).toHex() + "\"}]}");
+        }
+        const CliOutcome table = run({});
+        QVERIFY2(table.out.contains("(its other names' template and parameters are not used: qwen3:latest)\n"),
+                 table.out.constData());
+        const QJsonArray models = run({QStringLiteral("--json")}).json()[QLatin1String("models")].toArray();
+        QCOMPARE(models.size(), 1);
+        QCOMPARE(models[0][QLatin1String("name")].toString(), QStringLiteral("pirate:latest"));
+        QCOMPARE(models[0][QLatin1String("other_names")].toString(), QStringLiteral("qwen3:latest"));
+    }
+
     void nothing_saysWhere_andAFolderIsLookedInToo() {
         const CliOutcome none = run({});
         QCOMPARE(none.status, 0);

@@ -436,7 +436,8 @@ class TestModelFinder : public QObject {
         }
     }
 
-    // Texts with which a load is refused: the list has the same error, which names the file.
+    // Texts with which a load is refused: the list has the same error, which names the
+    // file.
     void ollama_damagedLayers_areListedWithTheError() {
         const fs::path blob = root("blobs") / "sha256-aa";
         fs::create_directories(blob.parent_path());
@@ -458,7 +459,7 @@ class TestModelFinder : public QObject {
         writeText(root("blobs") / "sha256-cc", "{}");
         QVERIFY2(problem().contains(QStringLiteral("sha256-bb, line 1: the chat template")), qPrintable(problem()));
         QVERIFY2(tried().contains(problem()), qPrintable(tried()));
-        // A function that Ollama does not have either: the load succeeds, each prompt fails.
+        // An unknown function: the load succeeds, each prompt fails.
         writeText(root("blobs") / "sha256-bb", "{{ nosuchfn .Prompt }}{{ .Response }}");
         QCOMPARE(problem(), QString());
         QVERIFY2(tried().contains(QStringLiteral("sha256-bb: line 1 calls nosuchfn")), qPrintable(tried()));
@@ -466,6 +467,49 @@ class TestModelFinder : public QObject {
         QCOMPARE(tried(), QString());
         writeText(root("blobs") / "sha256-cc", "{\"stop\": ");
         QVERIFY2(problem().contains(QStringLiteral("sha256-cc")), qPrintable(problem()));
+    }
+
+    // Names of one file: the layers of one are used, one without damage if there is one.
+    void ollama_severalNames_theFirstGoodOneIsUsed() {
+        const fs::path blob = root("blobs") / "sha256-aa";
+        fs::create_directories(blob.parent_path());
+        offstage::tests::write_mixed_gguf(blob.string());
+        const auto name = [&](const char* called, const std::string& digest) {
+            const auto layer = [&](const std::string& type, const std::string& of) {
+                return R"({"mediaType": "application/vnd.ollama.image.)" + type + R"(", "digest": "sha256:)" + of +
+                       "\"}";
+            };
+            writeText(root("manifests") / "registry.ollama.ai/library" / called,
+                      R"({"layers": [)" + layer("model", "aa") + ", " + layer("template", digest + "1") + ", " +
+                          layer("params", digest + "2") + ", " + layer("system", digest + "3") + "]}");
+            writeText(root("blobs") / ("sha256-" + digest + "1"), "{{ .Prompt }}{{ .Response }}");
+            writeText(root("blobs") / ("sha256-" + digest + "2"), "{}");
+            writeText(root("blobs") / ("sha256-" + digest + "3"), called);
+        };
+        name("pirate/latest", "b");
+        name("qwen3/30b", "c");
+        name("qwen3/copy", "d");
+        fs::copy_file(root("manifests") / "registry.ollama.ai/library/qwen3/copy",
+                      root("manifests") / "registry.ollama.ai/library/qwen3/same");
+        const auto used = [&]() -> QString {
+            const FoundModels found = find(ModelOrigin::kOllama, root());
+            if (found.models.size() != 1) return QStringLiteral("not one");
+            return namesOf(found).front() + u'|' + QString::fromStdString(found.models.front().other_names) + u'|' +
+                   QString::fromStdString(name_in_cache(blob));
+        };
+        QCOMPARE(used(), QStringLiteral("pirate:latest|qwen3:30b, qwen3:copy, qwen3:same|pirate:latest"));
+        QCOMPARE(read_model_defaults(blob).system, "pirate/latest");
+        writeText(root("blobs") / "sha256-b1", "{{ range .Messages }}");
+        QCOMPARE(used(), QStringLiteral("qwen3:30b|pirate:latest, qwen3:copy, qwen3:same|qwen3:30b"));
+        writeText(root("blobs") / "sha256-c2", "{");
+        QCOMPARE(used(), QStringLiteral("qwen3:copy|pirate:latest, qwen3:30b|qwen3:copy"));
+        const ModelDefaults defaults = read_model_defaults(blob);
+        QCOMPARE(defaults.system, "qwen3/copy");
+        const QString notes = QString::fromStdString(englishOf(defaults.notes()));
+        QVERIFY2(notes.contains(QStringLiteral("is taken from qwen3:copy, not from pirate:latest, qwen3:30b.")),
+                 qPrintable(notes));
+        writeText(root("blobs") / "sha256-d1", "{{ range .Messages }}");
+        QCOMPARE(used(), QStringLiteral("pirate:latest (not)|qwen3:30b, qwen3:copy, qwen3:same|pirate:latest"));
     }
 
     void damagedTemplateInTheFile_isListedWithTheError() {

@@ -146,6 +146,24 @@ class TestLocalModels : public QObject {
         QVERIFY(models.summary().startsWith(QStringLiteral("1 other model")));
     }
 
+    void otherNamesOfAFile_areFacts() {
+        const QString blob = addModel("blobs/sha256-aa");
+        for (const char* name : {"pirate", "qwen3"}) {
+            const fs::path manifest = root("manifests/registry.ollama.ai/library") / name / "latest";
+            fs::create_directories(manifest.parent_path());
+            std::ofstream(manifest)
+                << R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},)"
+                << R"({"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:)"
+                << QByteArray(name).toHex().constData() << "\"}]}";
+        }
+        LocalModels models({{engine::ModelOrigin::kOllama, root()}});
+        searchAndWait(models);
+        QCOMPARE(names(models), QStringList{QStringLiteral("pirate:latest")});
+        QCOMPARE(models.rowOf(blob), 0);
+        const QString facts = models.index(0).data(LocalModels::FactsRole).toString();
+        QVERIFY2(facts.contains(QStringLiteral(" · same file: qwen3:latest · ")), qPrintable(facts));
+    }
+
     void splitModel_namesTheMissingPart() {
         addHeader("ann/x/big-00001-of-00002.gguf", 8);
         LocalModels models(places());
