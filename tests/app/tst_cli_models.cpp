@@ -62,8 +62,8 @@ class TestCliModels : public QObject {
             QFile manifest(m_home->filePath(QStringLiteral(".ollama/models/manifests/registry.ollama.ai/library/") +
                                             QLatin1String(name) + QStringLiteral("/latest")));
             QVERIFY(QDir().mkpath(QFileInfo(manifest).path()) && manifest.open(QIODevice::WriteOnly));
-            manifest.write(R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},
-                {"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:)");
+            manifest.write(R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},)"
+                           "{\"mediaType\": \"application/vnd.ollama.image.params\", \"digest\": \"sha256:");
             manifest.write(QByteArray(name).toHex() + "\"}]}");
         }
         const CliOutcome table = run({});

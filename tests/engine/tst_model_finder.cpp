@@ -476,7 +476,7 @@ class TestModelFinder : public QObject {
         offstage::tests::write_mixed_gguf(blob.string());
         const auto name = [&](const char* called, const std::string& digest) {
             const auto layer = [&](const std::string& type, const std::string& of) {
-                return R"({"mediaType": "application/vnd.ollama.image.)" + type + R"(", "digest": "sha256:)" + of +
+                return "{\"mediaType\": \"application/vnd.ollama.image." + type + "\", \"digest\": \"sha256:" + of +
                        "\"}";
             };
             writeText(root("manifests") / "registry.ollama.ai/library" / called,

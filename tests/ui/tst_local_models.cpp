@@ -153,7 +153,7 @@ class TestLocalModels : public QObject {
             fs::create_directories(manifest.parent_path());
             std::ofstream(manifest)
                 << R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},)"
-                << R"({"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:)"
+                << "{\"mediaType\": \"application/vnd.ollama.image.params\", \"digest\": \"sha256:"
                 << QByteArray(name).toHex().constData() << "\"}]}";
         }
         LocalModels models({{engine::ModelOrigin::kOllama, root()}});
