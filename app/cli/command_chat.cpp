@@ -157,12 +157,7 @@ void declare_chat(CLI::App& command, GenerateOptions& options) {
     add_prompt_options(command, options, "First message");
     add_sampler_options(command, options);
     add_node_options(command, options.model);
-    add_expert_options(command, options.model);
-    add_theta_option(command, options.model);
-    add_device_options(command, options.model);
-    add_kept_context_option(command, options.model);
-    add_paced_option(command, options.model);
-    add_compute_options(command, options.model);
+    add_run_options(command, options.model, true);
 }
 
 int run_chat(GenerateOptions& options) {

@@ -164,11 +164,7 @@ void declare_generate(CLI::App& command, GenerateOptions& options) {
         "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
     command.add_option("--trace", options.trace, "Write the routing of every token to this file, for replay");
     add_node_options(command, options.model);
-    add_expert_options(command, options.model);
-    add_theta_option(command, options.model);
-    add_device_options(command, options.model);
-    add_paced_option(command, options.model);
-    add_compute_options(command, options.model);
+    add_run_options(command, options.model, false);
     add_json_option(command, options.model.json);
 }
 

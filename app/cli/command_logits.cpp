@@ -36,11 +36,7 @@ void declare_logits(CLI::App& command, LogitsOptions& options) {
     add_model_option(command, options.model.model);
     command.add_option("--tokens", options.tokens, "Token ids, separated by commas")->required();
     command.add_flag("--all", options.all, "After every token, not only after the last");
-    add_expert_options(command, options.model);
-    add_theta_option(command, options.model);
-    add_device_options(command, options.model);
-    add_paced_option(command, options.model);
-    add_compute_options(command, options.model);
+    add_run_options(command, options.model, false);
     add_json_option(command, options.model.json);
 }
 

@@ -58,12 +58,7 @@ void declare_serve(CLI::App& command, ServeOptions& options) {
         ->capture_default_str();
     add_context_option(command, options.model, kModelContext);
     add_template_option(command, options.model.chat_template);
-    add_expert_options(command, options.model);
-    add_theta_option(command, options.model);
-    add_device_options(command, options.model);
-    add_kept_context_option(command, options.model);
-    add_paced_option(command, options.model);
-    add_compute_options(command, options.model);
+    add_run_options(command, options.model, true);
     add_node_options(command, options.model);
 }
 

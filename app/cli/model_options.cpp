@@ -264,4 +264,13 @@ engine::LoadRequest text_request(const ModelOptions& options) {
     return request;
 }
 
+void add_run_options(CLI::App& command, ModelOptions& options, bool keeps_context) {
+    add_expert_options(command, options);
+    add_theta_option(command, options);
+    add_device_options(command, options);
+    if (keeps_context) add_kept_context_option(command, options);
+    add_paced_option(command, options);
+    add_compute_options(command, options);
+}
+
 }  // namespace offstage::cli
