@@ -6,6 +6,7 @@
 #include <memory>
 
 #include <QProcess>
+#include <QRandomGenerator>
 #include <QRegularExpression>
 #include <QString>
 #include <QStringList>
@@ -38,7 +39,7 @@ class NodeProcess {
                                   QStringLiteral("--threads"), QStringLiteral("1"),
                                   QStringLiteral("--linger"),  QStringLiteral("0")} +
                       arguments;
-        start(0);
+        startOnFreePort();
     }
     ~NodeProcess() {
         signal(SIGCONT);
@@ -46,7 +47,7 @@ class NodeProcess {
         m_process->waitForFinished();
         failIfRacesWereSeen();
     }
-    // port 0: any.
+    // Listens on `port`, which a started node keeps: see startOnFreePort().
     void start(std::uint16_t port) {
         failIfRacesWereSeen();
         m_process = std::make_unique<QProcess>();
@@ -85,6 +86,15 @@ class NodeProcess {
     }
 
   private:
+    // A port below those that the system gives to programs that ask for any: while the
+    // node is down, no other program gets its port, nor does a connection to it (which
+    // would reach itself).
+    void startOnFreePort() {
+        for (int i = 0; i < 20 && (i == 0 || m_port == 0); ++i) {
+            start(static_cast<std::uint16_t>(QRandomGenerator::system()->bounded(10'000, 32'000)));
+        }
+    }
+
     // Checks the last process, which may have been killed: its exit status does not show
     // races.
     void failIfRacesWereSeen() {
