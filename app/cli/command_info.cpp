@@ -19,9 +19,10 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_types.h"
 #include "engine/model/weights.h"
-#include "engine/plan/calibration.h"
+#include "engine/plan/cache_folders.h"
+#include "engine/plan/compute_choice.h"
 #include "engine/plan/device_products.h"
-#include "engine/plan/weight_reads.h"
+#include "engine/plan/forecast.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/template_choice.h"
@@ -108,7 +109,7 @@ struct Products {
 };
 
 Products look_at_products(engine::FormatId weights) {
-    const auto known = engine::kept_compute(weights, engine::CalibrationCache(engine::calibration_directory()));
+    const auto known = engine::kept_compute(weights, engine::MeasurementStore(engine::calibration_directory()));
     if (!known) return {};
     return {name_of(known->form), engine::describe(*known), known->times};
 }
@@ -170,7 +171,7 @@ DeviceFacts look_at_device(const ModelOptions& options, const Facts& facts) {
         const auto device = engine::open_device(request.device, 0, host);
         found.name = device->info().name;
         found.products = engine::known_device_products(*device, request.compute, facts.type,
-                                                       engine::CalibrationCache(engine::calibration_directory()));
+                                                       engine::MeasurementStore(engine::calibration_directory()));
     }
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         const bool is_there = std::any_of(facts.types.begin(), facts.types.end(), [&](const engine::RoleTypes& role) {

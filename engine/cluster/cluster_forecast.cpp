@@ -8,6 +8,7 @@
 
 #include "engine/as_size.h"
 #include "engine/cluster/expert_shares.h"
+#include "engine/plan/planner_objective.h"
 #include "engine/plan/prompt_steps.h"
 #include "engine/plan/routing_draw.h"
 

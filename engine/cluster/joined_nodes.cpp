@@ -8,7 +8,7 @@
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
-#include "engine/run/dense_probe.h"
+#include "engine/run/dense_costs.h"
 #include "engine/run/measurements.h"
 #include "engine/statistics.h"
 
@@ -344,7 +344,7 @@ void JoinedNodes::measure_here(bool forecasts, const std::stop_token& stop) {
         CostModel measured = measurements.costs(
             {model_.device(), model_.host(), {}, stop}, formats,
             {.largest = kMeasuredTokens, .budget_s = kMeasuringSeconds, .reserved = true, .dense = forecasts});
-        for (const FormatDemand& row : model_.demand().formats) {
+        for (const ModelDemand::Format& row : model_.demand().formats) {
             measured.set_expert_bytes(row.format, model_.source().expert_bytes(row.format));
         }
         cost = std::move(measured);

@@ -12,7 +12,7 @@
 
 #include "engine/cluster/node_client.h"
 #include "engine/cluster/node_protocol.h"
-#include "engine/run/dense_probe.h"
+#include "engine/run/dense_costs.h"
 
 namespace offstage::engine {
 

@@ -10,8 +10,8 @@
 #include "engine/cluster/node_protocol.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/load_settings.h"
 #include "engine/plan/plan.h"
-#include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
 #include "engine/telemetry/machine_figures.h"
 

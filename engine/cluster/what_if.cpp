@@ -6,8 +6,8 @@
 #include "engine/cluster/cluster_forecast.h"
 #include "engine/cluster/cluster_messages.h"
 #include "engine/error.h"
-#include "engine/plan/measured_forecast.h"
-#include "engine/run/dense_probe.h"
+#include "engine/plan/forecast.h"
+#include "engine/run/dense_costs.h"
 #include "engine/run/measurements.h"
 
 namespace offstage::engine {

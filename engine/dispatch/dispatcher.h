@@ -14,9 +14,8 @@
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/live_comparison.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/load_settings.h"
 #include "engine/plan/neuron_thresholds.h"
-#include "engine/plan/policy_outlook.h"
-#include "engine/plan/prefetch_settings.h"
 #include "engine/telemetry/recorder.h"
 
 namespace offstage::engine {

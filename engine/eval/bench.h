@@ -8,7 +8,7 @@
 
 #include "engine/message.h"
 #include "engine/plan/forecast.h"
-#include "engine/plan/theta_choice.h"
+#include "engine/plan/load_settings.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::engine {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/plan/cache_kind.h"
+#include "engine/plan/load_settings.h"
 #include "engine/plan/popularity.h"
 
 namespace offstage::engine {

@@ -16,7 +16,7 @@
 #include "engine/experts/sparse_copies.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/prefetch_settings.h"
+#include "engine/plan/load_settings.h"
 #include "engine/plan/prompt_steps.h"
 
 namespace offstage::engine {

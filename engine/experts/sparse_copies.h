@@ -14,7 +14,7 @@
 #include "engine/experts/cache_policy.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/expert_thetas.h"
-#include "engine/plan/prefetch_settings.h"
+#include "engine/plan/load_settings.h"
 #include "kernels/expert_layout.h"
 
 namespace offstage::engine {

@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
 #include "engine/plan/calibration.h"
@@ -55,15 +56,36 @@ std::vector<kernels::ExpertView> fill_samples(const FormatCalibration& wanted, s
     return samples;
 }
 
+// A file's formats are called alike in all models.
+std::string format_key(kernels::WeightType format, const ExpertGrid& grid) {
+    if (!kernels::traits_of(format).is_of_file()) return kernels::name_of(format);
+    const kernels::ExpertLayout layout = grid.layout(format);
+    return std::string(kernels::name_of(layout.gate)) + "+" + kernels::name_of(layout.up) + "+" +
+           kernels::name_of(layout.down);
+}
+
 }  // namespace
 
+CostPlace place_of(const Backend& device, const CpuOperations& host) {
+    // pool() is not const because it is handed out for work; only its size is read here.
+    return {device.info(), const_cast<CpuOperations&>(host).pool().n_threads(), host.form()};
+}
+
+std::string cost_key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid, bool pinned) {
+    return place.device.fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(place.n_threads) + " " +
+           std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" + kernels::name_of(place.form) +
+           "|" + format_key(format, grid) + " " + std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
+           (grid.expert.activation == kernels::Activation::kSilu
+                ? ""
+                : " activation " + std::to_string(static_cast<int>(grid.expert.activation))) +
+           (grid.expert.biases ? " with biases" : "") + (pinned ? "" : "|pageable");
+}
+
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
-                           const CalibrationCache& cache, const std::function<void(double)>& progress,
+                           const MeasurementStore& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured) {
     const std::size_t bytes = (wanted.grid.expert_bytes(wanted.format) + 255) / 256 * 256;
-    const auto key = [&](bool pinned) {
-        return CalibrationCache::key(device, host, wanted.format, wanted.grid, pinned);
-    };
+    const auto key = [&](bool pinned) { return cost_key(place_of(device, host), wanted.format, wanted.grid, pinned); };
     // Without a device that shares the work, the CPU is often measured for a few tokens
     // only.
     const bool host_only = device.shares_host_memory();

@@ -10,9 +10,9 @@
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/json.h"
 #include "engine/model/cold_reads.h"
 #include "engine/model/weights.h"
-#include "engine/plan/calibration.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/quant/quantizer.h"
@@ -39,7 +39,23 @@ double seconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop,
+void StoredAs<QuantizingSpeeds>::write(const QuantizingSpeeds& speeds, nlohmann::json& out) {
+    out = nlohmann::json::object();
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+        if (speeds[i] > 0) out[kernels::name_of(static_cast<WeightType>(i))] = speeds[i];
+    }
+}
+
+QuantizingSpeeds StoredAs<QuantizingSpeeds>::read(const JsonFields& fields) {
+    constexpr double kFastest = 1e15;  // weights per second
+    QuantizingSpeeds speeds{};
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+        speeds[i] = fields.number(kernels::name_of(static_cast<WeightType>(i)), 0, kFastest, 0.0);
+    }
+    return speeds;
+}
+
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const MeasurementStore& cache, std::stop_token stop,
                                    RowQuantizer* helper, const std::string& device) {
     QuantizingSpeeds speeds{};
     if (hidden_dim <= 0 || hidden_dim % kernels::kPackedBlock != 0) return speeds;

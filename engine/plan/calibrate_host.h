@@ -5,12 +5,12 @@
 #include <stop_token>
 #include <string>
 
+#include "engine/plan/measurement_store.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
 
-class CalibrationCache;
 class RowQuantizer;
 class WeightSource;
 
@@ -18,11 +18,18 @@ class WeightSource;
 // help where there is some, by format; 0: not measured.
 using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
 
-// From the cache, or measured now on rows of a model's size (some milliseconds per packed
+template <>
+struct StoredAs<QuantizingSpeeds> {
+    static constexpr const char* kField = "weights_per_s";
+    static void write(const QuantizingSpeeds& speeds, nlohmann::json& out);
+    static QuantizingSpeeds read(const JsonFields& fields);
+};
+
+// From the store, or measured now on rows of a model's size (some milliseconds per packed
 // format) and stored. hidden_dim: a multiple of kernels::kPackedBlock, otherwise nothing
 // is measured. helper: of the device with this fingerprint, or nullptr. Throws Error
 // (kCancelled).
-QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop,
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const MeasurementStore& cache, std::stop_token stop,
                                    RowQuantizer* helper = nullptr, const std::string& device = {});
 
 // Microseconds to read one expert from the master (on a disk, or drawn for a synthetic

@@ -1,23 +1,18 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
 #include <stop_token>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
-#include "engine/plan/calibrate_host.h"
-#include "engine/plan/compute_choice.h"
 #include "engine/plan/cost_model.h"
-#include "engine/plan/device_products.h"
-#include "engine/plan/popularity.h"
+#include "engine/plan/measurement_store.h"
 
 namespace offstage::engine {
 
@@ -68,8 +63,6 @@ std::optional<CostDrift> check_costs(Backend& device, CpuOperations& host, const
 Message cost_measured_again(const CostDrift& drift);
 Message run_unlike_forecast(double took_us, double forecast_us);
 
-class CalibrationCache;
-
 // The key of a stored measurement, besides shape and format: the device, and the host
 // that works beside it.
 struct CostPlace {
@@ -78,6 +71,10 @@ struct CostPlace {
     kernels::ProductForm form{};
 };
 CostPlace place_of(const Backend& device, const CpuOperations& host);
+// "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336", "|pageable" behind
+// where copies come from memory that is not page-locked; what else than silu the expert
+// computes comes behind its shape.
+std::string cost_key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid, bool pinned = true);
 
 // The costs of one format of a model's experts, stored or measured now.
 struct FormatCalibration {
@@ -102,85 +99,17 @@ struct FormatCalibration {
 // `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(), and
 // kOutOfMemory when RAM has no room for the samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
-                           const CalibrationCache& cache, const std::function<void(double)>& progress,
+                           const MeasurementStore& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
-
-// Stored calibrations: one JSON file per (hardware, threads, instruction set, products,
-// expert shape and type). The file is named by a hash of these values and contains them.
-// A file that is damaged or of another version is ignored.
-class CalibrationCache {
-  public:
-    explicit CalibrationCache(std::filesystem::path directory);  // empty: keeps nothing
-    // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336", "|pageable"
-    // behind where copies come from memory that is not page-locked; what else than silu
-    // the expert computes comes behind its shape.
-    static std::string key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid,
-                           bool pinned = true);
-    static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType format,
-                           const ExpertGrid& grid, bool pinned = true) {
-        return key(place_of(device, host), format, grid, pinned);
-    }
-    bool load(const std::string& key, CostTable& table) const;
-    // Whole or not at all; failing to write is no error. Returns the reason, empty: kept.
-    std::string store(const std::string& key, const CostTable& table) const;
-    // Speeds of quantizing: by the CPU's name, its instruction set, hidden_dim and the
-    // device that helps, if one does.
-    bool load(const std::string& key, QuantizingSpeeds& speeds) const;
-    std::string store(const std::string& key, const QuantizingSpeeds& speeds) const;
-    // Times of the two modes of products (choose_compute()).
-    bool load(const std::string& key, ProductTimes& times) const;
-    std::string store(const std::string& key, const ProductTimes& times) const;
-    // Times of a device's products with files' blocks (choose_device_products()).
-    bool load(const std::string& key, DeviceProductTimes& times) const;
-    std::string store(const std::string& key, const DeviceProductTimes& times) const;
-    // Costs of a model's dense part.
-    bool load(const std::string& key, DenseCosts& costs) const;
-    std::string store(const std::string& key, const DenseCosts& costs) const;
-    // Microseconds that an expert takes from disk into RAM (measure_disk_read_us()).
-    bool load(const std::string& key, DiskReadCost& read) const;
-    std::string store(const std::string& key, const DiskReadCost& read) const;
-    // Habits of a model (routing_habits_key()).
-    bool load(const std::string& key, RoutingHabits& habits) const;
-    std::string store(const std::string& key, const RoutingHabits& habits) const;
-    // The reason why the last failed store() failed, a sentence for the user; empty: none
-    // failed.
-    const Message& problem() const { return problem_; }
-    // Costs that were measured again because they did not hold, sentences for the user.
-    void add_note(Message note) const { notes_.push_back(std::move(note)); }
-    const std::vector<Message>& notes() const { return notes_; }
-
-  private:
-    std::string report(const std::string& failure) const;
-
-    std::filesystem::path directory_;
-    mutable Message problem_;
-    mutable std::vector<Message> notes_;
-};
 
 // Marks the costs under this key (CostTable, DenseCosts, DiskReadCost) as doubtful.
 // Returns whether they exist and were not doubtful before.
 template <typename Costs>
-bool raise_doubt(const std::string& key, const CalibrationCache& cache) {
+bool raise_doubt(const std::string& key, const MeasurementStore& cache) {
     Costs costs;
     if (!cache.load(key, costs) || costs.doubt != CostDoubt::kNone) return false;
     costs.doubt = CostDoubt::kRaised;
     return cache.store(key, costs).empty();
 }
-
-// The sentence for measurements that a folder did not take.
-Message measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);
-
-// $OFFSTAGE_CACHE, $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when none is
-// known.
-std::filesystem::path cache_directory();
-// The folder for calibrations: `asked`, or if that is empty a folder of
-// cache_directory().
-std::filesystem::path calibration_directory(const std::string& asked = {});
-
-// JSON of a table, both ways; parse throws Error with the key.
-std::string to_json(const CostTable& table);
-CostTable parse_cost_table(std::string_view json, const std::string& source);
-std::string to_json(const QuantizingSpeeds& speeds);
-QuantizingSpeeds parse_quantizing_speeds(std::string_view json, const std::string& source);
 
 }  // namespace offstage::engine

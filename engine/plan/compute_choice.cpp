@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <utility>
 
 #include "engine/device/hardware.h"
-#include "engine/plan/calibration.h"
+#include "engine/json.h"
 
 namespace offstage::engine {
 namespace {
@@ -22,23 +21,30 @@ std::string key_of_machine() {
            std::string(kernels::Gemm::library_version());
 }
 
+struct TimedProduct {
+    TrialProduct product;
+    const char* stored_as;
+    double ProductTimes::*us;
+};
+constexpr std::array<TimedProduct, 7> kTimedProducts = {{
+    {TrialProduct::kManyF32, "f32_us", &ProductTimes::f32_us},
+    {TrialProduct::kManyBf16, "bf16_us", &ProductTimes::bf16_us},
+    {TrialProduct::kManyBlocksF32, "blocks_f32_us", &ProductTimes::blocks_f32_us},
+    {TrialProduct::kManyBlocksBf16, "blocks_bf16_us", &ProductTimes::blocks_bf16_us},
+    {TrialProduct::kManyByteInputs, "byte_prompts_us", &ProductTimes::byte_prompts_us},
+    {TrialProduct::kFewFloatInputs, "float_inputs_us", &ProductTimes::float_inputs_us},
+    {TrialProduct::kFewByteInputs, "byte_inputs_us", &ProductTimes::byte_inputs_us},
+}};
+
 ProductTimes measure_products(const ProductTimer& timer) {
     ProductTimes times;
-    const std::array<std::pair<TrialProduct, double*>, 7> products = {{
-        {TrialProduct::kManyF32, &times.f32_us},
-        {TrialProduct::kManyBf16, &times.bf16_us},
-        {TrialProduct::kManyBlocksF32, &times.blocks_f32_us},
-        {TrialProduct::kManyBlocksBf16, &times.blocks_bf16_us},
-        {TrialProduct::kManyByteInputs, &times.byte_prompts_us},
-        {TrialProduct::kFewFloatInputs, &times.float_inputs_us},
-        {TrialProduct::kFewByteInputs, &times.byte_inputs_us},
-    }};
     for (int turn = 0; turn < kProductTurns; ++turn) {
-        for (std::size_t i = 0; i < products.size(); ++i) {
+        for (std::size_t i = 0; i < kTimedProducts.size(); ++i) {
             // The order changes from turn to turn.
-            const auto& [product, shortest] = products[turn % 2 == 0 ? i : products.size() - 1 - i];
-            const double us = timer(product);
-            *shortest = turn == 0 ? us : std::min(*shortest, us);
+            const TimedProduct& timed = kTimedProducts[turn % 2 == 0 ? i : kTimedProducts.size() - 1 - i];
+            double& shortest = times.*timed.us;
+            const double us = timer(timed.product);
+            shortest = turn == 0 ? us : std::min(shortest, us);
         }
     }
     times.measured_on = today();
@@ -56,6 +62,18 @@ ProductTimes measure_products() {
 }
 
 }  // namespace
+
+void StoredAs<ProductTimes>::write(const ProductTimes& times, nlohmann::json& out) {
+    out["measured_on"] = times.measured_on;
+    for (const TimedProduct& timed : kTimedProducts) out[timed.stored_as] = times.*timed.us;
+}
+
+ProductTimes StoredAs<ProductTimes>::read(const JsonFields& fields) {
+    ProductTimes times;
+    for (const TimedProduct& timed : kTimedProducts) times.*timed.us = fields.number(timed.stored_as, 0, kLongestUs);
+    times.measured_on = fields.text("measured_on");
+    return times;
+}
 
 std::string today() {
     return date_of(std::time(nullptr));
@@ -77,7 +95,7 @@ ProductForm faster_form(const ProductTimes& times) {
     return {bf16 ? GemmMode::kBf16 : GemmMode::kF32, few_bytes, few_bytes && many_bytes};
 }
 
-std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache) {
+std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const MeasurementStore& cache) {
     if (weights == kernels::WeightType::kF32) return ComputeChoice{GemmMode::kF32, Origin::kWeights, {}};
     ComputeChoice choice;
     if (!cache.load(key_of_machine(), choice.times)) return {};
@@ -87,7 +105,7 @@ std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const Cal
 }
 
 ComputeChoice choose_compute(std::optional<ProductForm> asked, kernels::WeightType weights,
-                             const CalibrationCache& cache, const ProductTimer& timer) {
+                             const MeasurementStore& cache, const ProductTimer& timer) {
     if (asked) return {*asked, Origin::kAskedFor, {}};
     if (auto kept = kept_compute(weights, cache)) return *kept;
     cache.store(key_of_machine(), timer ? measure_products(timer) : measure_products());

@@ -5,12 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "engine/plan/measurement_store.h"
 #include "kernels/gemm.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
-
-class CalibrationCache;
 
 // Measured once on a machine: one core's time for products of typical shapes
 // (kernels::TrialProduct), the shortest of many for each.
@@ -23,6 +22,13 @@ struct ProductTimes {
     double float_inputs_us = 0;
     double byte_inputs_us = 0;
     std::string measured_on;  // "2026-11-22"
+};
+
+template <>
+struct StoredAs<ProductTimes> {
+    static constexpr const char* kField = "products";
+    static void write(const ProductTimes& times, nlohmann::json& out);
+    static ProductTimes read(const JsonFields& fields);
 };
 
 // The form of products on the CPU, and the reason.
@@ -61,11 +67,11 @@ kernels::ProductForm faster_form(const ProductTimes& times);
 // measured now, on one thread, and stored for later loads. `timer` (tests): replaces
 // kernels::ProductTrial.
 ComputeChoice choose_compute(std::optional<kernels::ProductForm> asked, kernels::WeightType weights,
-                             const CalibrationCache& cache, const ProductTimer& timer = {});
+                             const MeasurementStore& cache, const ProductTimer& timer = {});
 // "2026-11-22", of now or of seconds since 1970.
 std::string today();
 std::string date_of(std::int64_t seconds);
 // The same if nothing has to be measured for it.
-std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache);
+std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const MeasurementStore& cache);
 
 }  // namespace offstage::engine

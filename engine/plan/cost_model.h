@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/prefetch_settings.h"
+#include "engine/plan/load_settings.h"
+#include "engine/plan/measurement_store.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -39,7 +40,7 @@ struct DiskReadCost {
 
 // The time of a model's step beside its routed experts: embedding, attention, routers,
 // shared experts, dense layers, head, and the launches and hand-overs of all of them.
-// Microseconds. From engine/run/dense_probe.
+// Microseconds. From engine/run/dense_costs.
 struct DenseCosts {
     std::vector<CostPoint> step;   // of n tokens at the beginning of a sequence, ascending
     std::vector<CostPoint> past;   // extra time of a step of one token after n others, ascending
@@ -90,6 +91,25 @@ struct CostTable {
     CostDoubt doubt = CostDoubt::kNone;
 
     bool has_accelerator() const { return !gpu_expert.empty(); }
+};
+
+template <>
+struct StoredAs<DiskReadCost> {
+    static constexpr const char* kField = "disk";
+    static void write(const DiskReadCost& read, nlohmann::json& out);
+    static DiskReadCost read(const JsonFields& fields);
+};
+template <>
+struct StoredAs<DenseCosts> {
+    static constexpr const char* kField = "dense";
+    static void write(const DenseCosts& costs, nlohmann::json& out);
+    static DenseCosts read(const JsonFields& fields);
+};
+template <>
+struct StoredAs<CostTable> {
+    static constexpr const char* kField = "table";
+    static void write(const CostTable& table, nlohmann::json& out);
+    static CostTable read(const JsonFields& fields);
 };
 
 // Experts with a larger share of active neurons are copied whole (CORM's measured

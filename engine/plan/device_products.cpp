@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/plan/calibration.h"
+#include "engine/json.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/plan_messages.h"
 
 namespace offstage::engine {
 namespace {
+
+constexpr std::array<const char*, kAllProductRows.size()> kProductRowNames = {"few", "many", "small_experts"};
 
 using DeviceOrigin = DeviceProducts::Origin;
 
@@ -144,7 +146,7 @@ std::string key_of(const Backend& device) {
 }
 
 // For a device that does not round at present.
-std::optional<DeviceProducts> kept(Backend& device, const CalibrationCache& cache) {
+std::optional<DeviceProducts> kept(Backend& device, const MeasurementStore& cache) {
     DeviceProductTimes times;
     if (!cache.load(key_of(device), times)) return {};
     const DeviceProducts products{faster_inputs(times), DeviceOrigin::kKept, times.measured_on};
@@ -163,6 +165,34 @@ std::string names_of(std::uint64_t types) {
 }
 
 }  // namespace
+
+void StoredAs<DeviceProductTimes>::write(const DeviceProductTimes& times, nlohmann::json& out) {
+    out["measured_on"] = times.measured_on;
+    for (const auto& [type, us] : times.types) {
+        nlohmann::json& of_type = out[kernels::name_of(type)];
+        for (const ProductRows rows : kAllProductRows) {
+            const std::string name = kProductRowNames[static_cast<std::size_t>(rows)];
+            of_type[name + "_float_us"] = us[static_cast<std::size_t>(rows)].float_us;
+            of_type[name + "_bytes_us"] = us[static_cast<std::size_t>(rows)].bytes_us;
+        }
+    }
+}
+
+DeviceProductTimes StoredAs<DeviceProductTimes>::read(const JsonFields& fields) {
+    DeviceProductTimes times;
+    times.measured_on = fields.text("measured_on");
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        if (!fields.has(format.name)) continue;
+        const JsonFields type = fields.object(format.name);
+        for (const ProductRows rows : kAllProductRows) {
+            const std::string name = kProductRowNames[static_cast<std::size_t>(rows)];
+            times.types[format.type][static_cast<std::size_t>(rows)] = {
+                type.number((name + "_float_us").c_str(), 0, kLongestUs),
+                type.number((name + "_bytes_us").c_str(), 0, kLongestUs)};
+        }
+    }
+    return times;
+}
 
 ByteInputTypes faster_inputs(const DeviceProductTimes& times) {
     ByteInputTypes types;
@@ -192,13 +222,13 @@ std::optional<DeviceProductTimes> measure_device_products(Backend& device, const
 }
 
 DeviceProducts known_device_products(Backend& device, ComputeMode asked, WeightType weights,
-                                     const CalibrationCache& cache) {
+                                     const MeasurementStore& cache) {
     if (auto products = without_measurement(device, asked, weights)) return *products;
     return kept(device, cache).value_or(DeviceProducts{{}, DeviceOrigin::kNotYet, {}});
 }
 
 DeviceProducts choose_device_products(Backend& device, ComputeMode asked, WeightType weights,
-                                      const CalibrationCache& cache, const DeviceProductTimer& timer) {
+                                      const MeasurementStore& cache, const DeviceProductTimer& timer) {
     const DeviceProducts known = known_device_products(device, asked, weights, cache);
     if (known.origin != DeviceOrigin::kNotYet) return known;
     const std::optional<DeviceProductTimes> times =

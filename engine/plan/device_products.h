@@ -9,11 +9,10 @@
 
 #include "engine/device/backend.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/measurement_store.h"
 #include "kernels/byte_inputs.h"
 
 namespace offstage::engine {
-
-class CalibrationCache;
 
 inline constexpr std::array kAllProductRows = {kernels::ProductRows::kFew, kernels::ProductRows::kMany,
                                                kernels::ProductRows::kManyOfSmallExperts};
@@ -27,6 +26,13 @@ struct DeviceProductTimes {
     };
     std::map<kernels::WeightType, std::array<Pair, kAllProductRows.size()>> types;  // in that order
     std::string measured_on;                                                        // "2026-11-24"
+};
+
+template <>
+struct StoredAs<DeviceProductTimes> {
+    static constexpr const char* kField = "device_products";
+    static void write(const DeviceProductTimes& times, nlohmann::json& out);
+    static DeviceProductTimes read(const JsonFields& fields);
 };
 
 // The measured products: a matrix with one row and with many, and a step over small
@@ -79,9 +85,9 @@ std::optional<DeviceProductTimes> measure_device_products(Backend& device, const
 // plain ones leave nothing to choose. The device must have no reserved step in use.
 // `timer` (tests): replaces the device's own products.
 DeviceProducts choose_device_products(Backend& device, ComputeMode asked, kernels::WeightType weights,
-                                      const CalibrationCache& cache, const DeviceProductTimer& timer = {});
+                                      const MeasurementStore& cache, const DeviceProductTimer& timer = {});
 // The same if nothing has to be measured for it.
 DeviceProducts known_device_products(Backend& device, ComputeMode asked, kernels::WeightType weights,
-                                     const CalibrationCache& cache);
+                                     const MeasurementStore& cache);
 
 }  // namespace offstage::engine

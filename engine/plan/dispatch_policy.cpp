@@ -1,562 +1,15 @@
 #include "engine/plan/dispatch_policy.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <limits>
 
-#include "engine/error.h"
-#include "engine/plan/plan_messages.h"
+#include "engine/plan/balanced_split.h"
+#include "engine/plan/layer_timeline.h"
 
 namespace offstage::engine {
 namespace {
 
 using Candidate = Schedule::Candidate;
-
-constexpr std::array<PolicyKind, 5> kPolicies = {PolicyKind::kThreshold, PolicyKind::kBalanced, PolicyKind::kTransfer,
-                                                 PolicyKind::kStatic, PolicyKind::kLayers};
-constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is never that far behind the copies
-
-// The CPU's share.
-struct CpuList {
-    double us = 0;       // without slow-downs by copies and reads
-    double disk_us = 0;  // reading from disk, before all else
-    // Experts that are read while others are computed, in their order.
-    double beside_us = 0;       // reading all of them
-    double first_read_us = 0;   // the first one
-    double beside_cpu_us = 0;   // of `us`, computing them
-    double last_beside_us = 0;  // with the last one
-    double reading_us = 0;      // of `us`, the time of one token for each expert
-    std::int64_t n_experts = 0;
-    std::int64_t n_tokens = 0;
-
-    void add(double expert_us, double one_us, const DiskReadCost& read, bool beside, std::int64_t tokens) {
-        us += expert_us;
-        reading_us += one_us;
-        if (beside && read.us > 0) {
-            us += read.cpu_us;
-            if (beside_us == 0) beside_us = first_read_us = read.latency_us;
-            if (beside_cpu_us == 0) first_read_us += read.us;
-            beside_us += read.us;
-            beside_cpu_us += expert_us + read.cpu_us;
-            last_beside_us = expert_us;
-        } else {
-            disk_us += read.us;
-        }
-        ++n_experts;
-        n_tokens += tokens;
-    }
-};
-
-// The shares of executors elsewhere.
-class ElsewhereLists {
-  public:
-    explicit ElsewhereLists(ElsewhereCosts costs) : costs_(costs.first(std::min(costs.size(), kMostElsewhere))) {}
-
-    void clear() {
-        if (!costs_.empty()) lists_ = {};
-    }
-    void add(ExecutionTarget target, kernels::WeightType format, std::int64_t n_rows) {
-        const auto i = index_elsewhere(target);
-        lists_[i].us += costs_[i]->expert_us(format, n_rows);
-        lists_[i].n_rows += n_rows;
-    }
-    // When the last of them is done.
-    double end_us() const {
-        double end = 0;
-        for (std::size_t i = 0; i < costs_.size(); ++i) {
-            if (lists_[i].n_rows > 0) end = std::max(end, lists_[i].us + costs_[i]->transfer_us(lists_[i].n_rows));
-        }
-        return end;
-    }
-    std::size_t size() const { return costs_.size(); }
-    const ExecutorCost& cost(std::size_t i) const { return *costs_[i]; }
-
-  private:
-    struct List {
-        double us = 0;
-        std::int64_t n_rows = 0;
-    };
-    ElsewhereCosts costs_;
-    std::array<List, kMostElsewhere> lists_{};
-};
-
-// A layer played through, event by event, as makespan_us() describes it.
-class LayerTimeline {
-  public:
-    // n_rows: tokens of all experts together.
-    LayerTimeline(const CostModel& cost, std::int64_t staging_slots, std::int64_t n_rows)
-        : cost_(cost),
-          n_rows_(n_rows),
-          copy_us_(cost.weight_copy_us()),
-          one_token_us_(cost.cpu_us(1)),
-          n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)) {}
-
-    // copied_disk_us: before everything else the host reads experts that are copied
-    // later. preparing_us: the host's work for copies before its own experts.
-    void begin(double resident_us, const CpuList& list, double copied_disk_us, double preparing_us) {
-        const bool hands_over = list.n_experts > 0 && cost_.table().has_accelerator();
-        // Down before the GPU and the CPU begin, up when both are done.
-        const double activations_us = hands_over ? download_us(list.n_tokens) : 0;
-        upload_us_ = hands_over ? cost_.activation_copy_us(list.n_tokens) / 2 : 0;
-        gpu_end_ = activations_us + copied_disk_us + resident_us;
-        copy_end_ = copying_ = read_end_ = 0;
-        n_copied_ = 0;
-        cpu_clock_ = 0;
-        cpu_lead_ =
-            (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us + copied_disk_us + preparing_us;
-        cpu_work_ = list.us;
-        cpu_busy_ = 0;
-        // The CPU computes experts that have arrived; at the end it waits for the last
-        // one.
-        reads_end_ = 0;
-        if (list.beside_us > 0) {
-            reads_end_ = std::max(list.beside_us + list.last_beside_us, list.first_read_us + list.beside_cpu_us) +
-                         list.disk_us + copied_disk_us;
-        }
-        // The slow-downs were measured with one token, for which the CPU reads an
-        // expert's weights at full speed. An expert with more tokens computes longer and
-        // uses less of the memory's bandwidth.
-        const double reading = list.us > 0 ? std::min(1.0, list.reading_us / list.us) : 0;
-        const double demand =
-            copy_us_ > 0 && one_token_us_ > 0 ? (one_token_us_ + reading * copy_us_) / (one_token_us_ + copy_us_) : 1;
-        copy_slowdown_ = std::max(1.0, cost_.table().copy_slowdown * demand);
-        cpu_slowdown_ = std::max(1.0, cost_.table().cpu_slowdown * demand);
-    }
-
-    // Adds the next expert to copy, after it has been read from disk and prepared; then
-    // it runs for `gpu_us`.
-    void copy(double copy_us, double before_us, double gpu_us) {
-        read_end_ += before_us;
-        double begin = std::max(copy_end_, read_end_);
-        // A slot is free again when the expert that was in it has been computed.
-        if (n_copied_ >= n_slots_) begin = std::max(begin, done_[static_cast<std::size_t>(n_copied_ % n_slots_)]);
-        run_cpu(begin, 1.0);
-        copy_end_ = begin + copy_beside_cpu(begin, copy_us);
-        copying_ += copy_end_ - begin;
-        gpu_end_ = std::max(gpu_end_, copy_end_) + gpu_us;
-        done_[static_cast<std::size_t>(n_copied_ % n_slots_)] = gpu_end_;
-        ++n_copied_;
-    }
-
-    // Ends the layer.
-    double finish() {
-        // The clock of a CPU that finished before the last copy is beyond its end, but
-        // the GPU then ends later still.
-        cpu_busy_ += cpu_work_;
-        return std::max({gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_, reads_end_}) + upload_us_;
-    }
-
-    double copying_us() const { return copying_; }
-    double cpu_busy_us() const { return cpu_busy_; }
-
-  private:
-    // All tokens of the step come to the host, each once; a few tokens do so anyway.
-    double download_us(std::int64_t n_cpu_rows) const {
-        const DenseCosts& dense = cost_.table().dense;
-        if (!dense.known()) return cost_.activation_copy_us(n_cpu_rows) / 2;
-        const std::int64_t n_tokens = n_rows_ / dense.n_active;
-        return n_tokens <= kEagerTokens ? 0 : cost_.activation_copy_us(n_tokens) / 2;
-    }
-
-    // The CPU works until `until`; each microsecond of its work takes `slowdown`.
-    void run_cpu(double until, double slowdown) {
-        double time = until - cpu_clock_;
-        if (time <= 0) return;
-        cpu_clock_ = until;
-        const double lead = std::min(time, cpu_lead_);
-        cpu_lead_ -= lead;
-        time -= lead;
-        const double work = std::min(time / slowdown, cpu_work_);
-        cpu_work_ -= work;
-        cpu_busy_ += work * slowdown;
-    }
-
-    // Duration of one copy that begins now (the CPU's work has been advanced to this
-    // time): full speed in the CPU's lead and after its end, slowed down in between.
-    double copy_beside_cpu(double begin, double copy_us) {
-        double left = copy_us;
-        double duration = std::min(left, cpu_lead_);
-        left -= duration;
-        if (left > 0 && cpu_work_ > 0) {
-            const double together = std::min(left * copy_slowdown_, cpu_work_ * cpu_slowdown_);
-            left -= together / copy_slowdown_;
-            duration += together;
-        }
-        duration += std::max(left, 0.0);
-        run_cpu(begin + duration, cpu_slowdown_);
-        return duration;
-    }
-
-    const CostModel& cost_;
-    const std::int64_t n_rows_;
-    const double copy_us_, one_token_us_;
-    const std::int64_t n_slots_;
-    double copy_slowdown_ = 1, cpu_slowdown_ = 1, upload_us_ = 0;
-    std::array<double, kMostSlots> done_{};
-    std::int64_t n_copied_ = 0;
-    double gpu_end_ = 0, copy_end_ = 0, copying_ = 0, read_end_ = 0;
-    double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
-    double reads_end_ = 0;  // when the CPU has computed with the last expert that was read beside it
-};
-
-// Searches the split of the candidates (most loaded first) with the smallest makespan;
-// sets `way`. Only copies and the CPU: with few candidates it tries all splits. With more
-// it takes the best of three simple splits (copy the most loaded, copy the least loaded,
-// put each where it ends first), each improved by single moves and exchanges. With
-// executors elsewhere: few candidates: all splits. More: each goes where it ends first;
-// the better of this split and the best without the executors is improved by single
-// moves, and by moves from one machine to the next.
-class Balancer {
-  public:
-    enum class Here {
-        kNothing,  // each is for an executor elsewhere, and has one
-        kCpu,
-        kCpuAndCopies,  // there is an accelerator, and room on it for copies
-    };
-    Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots,
-             std::int64_t n_rows, Here here, ElsewhereCosts elsewhere)
-        : candidates_(candidates),
-          n_(candidates.size()),
-          resident_us_(resident_us),
-          here_(here),
-          cost_(cost),
-          timeline_(cost, staging_slots, n_rows),
-          elsewhere_(elsewhere) {
-        for (const Candidate& candidate : candidates) least_copy_us_ = std::min(least_copy_us_, candidate.copy_us);
-    }
-
-    void search() {
-        if (n_ == 0) return;
-        best_us_ = std::numeric_limits<double>::infinity();
-        if (here_ == Here::kCpuAndCopies) {
-            split_here();
-        } else if (here_ == Here::kCpu) {
-            keep_if_best(evaluate());
-        }
-        if (elsewhere_.size() > 0) split_everywhere();
-        for (Candidate& candidate : candidates_) candidate.target = candidate.best;
-    }
-
-  private:
-    static constexpr std::size_t kAllSplits = 8;
-    static constexpr std::size_t kThorough = 24;
-    static constexpr std::int64_t kMostSplits = 512;  // with executors elsewhere: of these all are tried
-
-    static void set_copied(Candidate& candidate, bool copied) {
-        candidate.target = copied ? ExecutionTarget::kCopy : ExecutionTarget::kCpu;
-    }
-
-    void split_here() {
-        // Experts of one load and format are interchangeable: only the number of copies
-        // must be chosen.
-        if (all_alike()) {
-            copy_most_loaded();
-        } else if (n_ <= kAllSplits) {
-            try_all();
-        } else {
-            copy_most_loaded();
-            improve();
-            if (n_ <= kThorough) {
-                copy_least_loaded();
-                improve();
-            }
-            copy_by_turns();
-            improve();
-            copy_by_threshold();
-        }
-    }
-
-    double evaluate() {
-        CpuList list;
-        double copied_disk_us = 0;
-        double preparing_us = 0;
-        elsewhere_.clear();
-        for (const Candidate& candidate : candidates_) {
-            if (candidate.copied()) {
-                copied_disk_us += candidate.disk_us;
-                preparing_us += candidate.preparing_us;
-            } else if (candidate.target == ExecutionTarget::kCpu) {
-                list.add(candidate.cpu_us, candidate.one_us,
-                         candidate.disk_us > 0 ? cost_.disk_read(candidate.format) : DiskReadCost{},
-                         cost_.reads_beside(candidate.format), candidate.n_tokens);
-            } else if (is_elsewhere(candidate.target)) {
-                elsewhere_.add(candidate.target, candidate.format, candidate.n_tokens);
-            }
-        }
-        timeline_.begin(resident_us_, list, copied_disk_us, preparing_us);
-        for (const Candidate& candidate : candidates_) {
-            if (!candidate.copied()) continue;
-            timeline_.copy(candidate.copy_us, candidate.disk_us + candidate.preparing_us, candidate.gpu_us);
-        }
-        ++evaluations_;
-        return std::max(timeline_.finish(), elsewhere_.end_us());
-    }
-
-    // By more than rounding.
-    static bool is_less(double us, double than_us) { return us < than_us * (1 - 1e-9); }
-
-    void keep_if_best(double us) {
-        if (!is_less(us, best_us_)) return;
-        best_us_ = us;
-        for (Candidate& candidate : candidates_) candidate.best = candidate.target;
-    }
-
-    void try_all() {
-        for (Candidate& candidate : candidates_) candidate.target = ExecutionTarget::kCpu;
-        for (unsigned split = 0; split < 1u << n_; ++split) {
-            // Among equal experts the first ones are copied.
-            bool repeated = false;
-            for (std::size_t i = 0; i < n_; ++i) {
-                set_copied(candidates_[i], (split >> i & 1u) != 0);
-                repeated |= i > 0 && candidates_[i].copied() && !candidates_[i - 1].copied() &&
-                            alike(candidates_[i - 1], candidates_[i]);
-            }
-            if (!repeated) keep_if_best(evaluate());
-        }
-    }
-
-    // Copies m of them, counted from the most loaded or from the least, for the best m.
-    template <typename Copied>
-    void copy_some(const Copied& is_copied) {
-        const auto makespan = [&](std::size_t m) {
-            for (std::size_t i = 0; i < n_; ++i) set_copied(candidates_[i], is_copied(i, m));
-            return evaluate();
-        };
-        // Coarse steps, then the neighbourhood of the best: with larger m the CPU's time
-        // falls and the GPU's grows.
-        std::size_t best = 0;
-        double best_us = makespan(0);
-        for (std::size_t step = std::max<std::size_t>(1, n_ / 8), begin = step, end = n_; step > 0;
-             step = step > 1 ? std::max<std::size_t>(1, step / 4) : 0) {
-            for (std::size_t m = begin; m <= end; m += step) {
-                const double us = makespan(m);
-                if (is_less(us, best_us)) {
-                    best_us = us;
-                    best = m;
-                }
-                // Whatever the CPU's share, this many copies take longer.
-                if (static_cast<double>(m) * least_copy_us_ >= best_us) break;
-            }
-            begin = best > step ? best - step : 0;
-            end = std::min(n_, best + step);
-        }
-        current_us_ = makespan(best);
-        keep_if_best(current_us_);
-    }
-    void copy_most_loaded() {
-        copy_some([](std::size_t i, std::size_t m) { return i < m; });
-    }
-    void copy_least_loaded() {
-        copy_some([this](std::size_t i, std::size_t m) { return i + m >= n_; });
-    }
-
-    // From the most loaded: each goes to the side that would finish it first.
-    void copy_by_turns() {
-        double copies_end = 0;
-        double gpu_end = resident_us_;
-        double cpu_end = 0;
-        for (Candidate& candidate : candidates_) {
-            const double copied_at = copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us;
-            const double there = std::max(gpu_end, copied_at) + candidate.gpu_us;
-            const double here = cpu_end + candidate.disk_us + candidate.cpu_us;
-            set_copied(candidate, there < here);
-            if (candidate.copied()) {
-                copies_end = copied_at;
-                gpu_end = there;
-            } else {
-                cpu_end = here;
-            }
-        }
-        current_us_ = evaluate();
-        keep_if_best(current_us_);
-    }
-
-    void copy_by_threshold() {
-        for (Candidate& candidate : candidates_)
-            set_copied(candidate, candidate.cpu_us > candidate.gpu_us + candidate.copy_us);
-        keep_if_best(evaluate());
-    }
-
-    // Keeps the change when it helps.
-    bool try_change(Candidate& a, Candidate& b) {
-        const ExecutionTarget a_before = a.target;
-        const ExecutionTarget b_before = b.target;
-        set_copied(a, a_before != ExecutionTarget::kCopy);
-        if (&a != &b) set_copied(b, b_before != ExecutionTarget::kCopy);
-        const double us = evaluate();
-        if (is_less(us, current_us_)) {
-            current_us_ = us;
-            return true;
-        }
-        b.target = b_before;
-        a.target = a_before;
-        return false;
-    }
-
-    // Moves one expert or exchanges two while that helps, trying one expert of each load.
-    // The number of trials is bounded: a layer of a hundred misses is divided finely
-    // enough without more.
-    void improve() {
-        evaluations_ = 0;
-        const int limit = std::max(10, 12000 / static_cast<int>(n_ * (n_ <= kThorough ? 1 : 10)));
-        for (bool better = true; better;) {
-            better = false;
-            for (std::size_t i = n_; i-- > 0 && !better;) {
-                if (is_repeated(i)) continue;
-                if (evaluations_ > limit) return keep_if_best(current_us_);
-                better = try_change(candidates_[i], candidates_[i]);
-            }
-            for (std::size_t i = 0; i < n_ && !better; ++i) {
-                if (!candidates_[i].copied() || is_repeated(i)) continue;
-                for (std::size_t j = n_; j-- > 0 && !better;) {
-                    if (candidates_[j].copied() || is_repeated(j)) continue;
-                    if (evaluations_ > limit) return keep_if_best(current_us_);
-                    better = try_change(candidates_[i], candidates_[j]);
-                }
-            }
-        }
-        keep_if_best(current_us_);
-    }
-
-    bool is_repeated(std::size_t i) const {
-        return i > 0 && alike(candidates_[i - 1], candidates_[i]) && candidates_[i - 1].target == candidates_[i].target;
-    }
-    static bool alike(const Candidate& a, const Candidate& b) {
-        return a.n_tokens == b.n_tokens && a.format == b.format && a.disk_us == b.disk_us;
-    }
-
-    // Calls body(way) for each executor that can take the candidate.
-    template <typename Body>
-    void for_each_target(const Candidate& candidate, const Body& body) const {
-        if (here_ != Here::kNothing) body(ExecutionTarget::kCpu);
-        if (here_ == Here::kCpuAndCopies) body(ExecutionTarget::kCopy);
-        for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
-            if ((candidate.elsewhere >> i & 1u) != 0) body(target_elsewhere(i));
-        }
-    }
-
-    void split_everywhere() {
-        std::int64_t n_splits = 1;
-        for (const Candidate& candidate : candidates_) {
-            std::int64_t n_ways = 0;
-            for_each_target(candidate, [&](ExecutionTarget) { ++n_ways; });
-            n_splits = std::min(n_splits * n_ways, kMostSplits + 1);
-        }
-        if (n_splits <= kMostSplits) {
-            try_ways_from(0);
-            return;
-        }
-        go_by_turns();
-        for (Candidate& candidate : candidates_) candidate.target = candidate.best;
-        for (bool better = true; better;) {
-            better = false;
-            for (Candidate& candidate : candidates_) {
-                const double before = best_us_;
-                for_each_target(candidate, [&](ExecutionTarget target) {
-                    candidate.target = target;
-                    keep_if_best(evaluate());
-                });
-                candidate.target = candidate.best;
-                better |= best_us_ < before;
-            }
-            better = better || (n_ <= kThorough && try_passing_on());
-        }
-    }
-
-    // Tries to give one expert to a machine that passes one of its own to another: this
-    // levels the load where the other holders of the busiest machine's experts are as
-    // busy. Leaves the best split.
-    bool try_passing_on() {
-        const double before = best_us_;
-        for (Candidate& first : candidates_) {
-            if (!is_elsewhere(first.best)) continue;
-            for_each_target(first, [&](ExecutionTarget target) {
-                if (!is_elsewhere(target) || target == first.best || best_us_ < before) return;
-                first.target = target;
-                for (Candidate& second : candidates_) {
-                    if (&second == &first || second.best != target) continue;
-                    for_each_target(second, [&](ExecutionTarget further) {
-                        second.target = further;
-                        if (further != target) keep_if_best(evaluate());
-                    });
-                    second.target = second.best;
-                    if (best_us_ < before) return;
-                }
-            });
-            first.target = first.best;
-            if (best_us_ < before) break;
-        }
-        for (Candidate& candidate : candidates_) candidate.target = candidate.best;
-        return best_us_ < before;
-    }
-
-    void try_ways_from(std::size_t i) {
-        if (i == n_) return keep_if_best(evaluate());
-        for_each_target(candidates_[i], [&](ExecutionTarget target) {
-            candidates_[i].target = target;
-            try_ways_from(i + 1);
-        });
-    }
-
-    // From the most loaded: each goes to the executor with the earliest end so far.
-    void go_by_turns() {
-        elsewhere_.clear();
-        double copies_end = 0;
-        double gpu_end = resident_us_;
-        double cpu_end = 0;
-        std::array<double, kMostElsewhere> ends{};
-        std::array<std::int64_t, kMostElsewhere> n_rows{};
-        for (Candidate& candidate : candidates_) {
-            double first = std::numeric_limits<double>::infinity();
-            const auto end_us = [&](ExecutionTarget target) {
-                if (target == ExecutionTarget::kCpu) return cpu_end + candidate.disk_us + candidate.cpu_us;
-                if (target == ExecutionTarget::kCopy)
-                    return std::max(gpu_end,
-                                    copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us) +
-                           candidate.gpu_us;
-                const std::size_t i = index_elsewhere(target);
-                const ExecutorCost& cost = elsewhere_.cost(i);
-                return ends[i] + cost.expert_us(candidate.format, candidate.n_tokens) +
-                       cost.transfer_us(n_rows[i] + candidate.n_tokens);
-            };
-            for_each_target(candidate, [&](ExecutionTarget target) {
-                const double end = end_us(target);
-                if (end >= first) return;
-                first = end;
-                candidate.target = target;
-            });
-            if (candidate.target == ExecutionTarget::kCpu) {
-                cpu_end = first;
-            } else if (candidate.copied()) {
-                copies_end += candidate.disk_us + candidate.preparing_us + candidate.copy_us;
-                gpu_end = first;
-            } else {
-                const std::size_t i = index_elsewhere(candidate.target);
-                ends[i] += elsewhere_.cost(i).expert_us(candidate.format, candidate.n_tokens);
-                n_rows[i] += candidate.n_tokens;
-            }
-        }
-        keep_if_best(evaluate());
-    }
-
-    bool all_alike() const {
-        return std::all_of(candidates_.begin(), candidates_.end(),
-                           [&](const Candidate& candidate) { return alike(candidate, candidates_.front()); });
-    }
-
-    std::vector<Candidate>& candidates_;
-    const std::size_t n_;
-    const double resident_us_;
-    const Here here_;
-    double least_copy_us_ = std::numeric_limits<double>::infinity();
-    const CostModel& cost_;
-    LayerTimeline timeline_;
-    ElsewhereLists elsewhere_;
-    double current_us_ = 0;  // of `way`
-    double best_us_ = 0;     // of `best`
-    int evaluations_ = 0;
-};
 
 // The order in which the GPU finishes first (Johnson's rule for two machines, except for
 // the bounded number of slots). Copies of one format all take the same time: the longest
@@ -662,31 +115,6 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
 
 }  // namespace
 
-std::string_view name_of(PolicyKind kind) {
-    switch (kind) {
-        case PolicyKind::kThreshold:
-            return "threshold";
-        case PolicyKind::kBalanced:
-            return "balanced";
-        case PolicyKind::kTransfer:
-            return "transfer";
-        case PolicyKind::kStatic:
-            return "static";
-        case PolicyKind::kLayers:
-            return "layers";
-    }
-    return "?";
-}
-
-PolicyKind parse_policy(std::string_view name) {
-    std::string names;
-    for (const PolicyKind kind : kPolicies) {
-        if (name == name_of(kind)) return kind;
-        names += (names.empty() ? "" : ", ") + std::string(name_of(kind));
-    }
-    throw Error(ErrorKind::kInvalidInput, messages::no_such_dispatch_policy(name, names));
-}
-
 void Schedule::clear() {
     assignments.clear();
     candidates.clear();
@@ -731,7 +159,7 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     }
     sort_for_copying(out.candidates);
     sort_for_copying(out.preferred);
-    Balancer(out.preferred, 0, cost, 0, n_rows, Balancer::Here::kNothing, elsewhere).search();
+    split_balanced(out.preferred, 0, cost, 0, n_rows, SplitHere::kNothing, elsewhere);
     const bool can_copy = accelerated && staging_slots > 0;
     if (can_copy || !elsewhere.empty()) {
         switch (policy) {
@@ -743,9 +171,8 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
                     miss.target = can_copy ? ExecutionTarget::kCopy : ExecutionTarget::kCpu;
                 break;
             case PolicyKind::kBalanced:
-                Balancer(out.candidates, resident_us, cost, staging_slots, n_rows,
-                         can_copy ? Balancer::Here::kCpuAndCopies : Balancer::Here::kCpu, elsewhere)
-                    .search();
+                split_balanced(out.candidates, resident_us, cost, staging_slots, n_rows,
+                               can_copy ? SplitHere::kCpuAndCopies : SplitHere::kCpu, elsewhere);
                 break;
             case PolicyKind::kStatic:
             case PolicyKind::kLayers:
@@ -775,6 +202,45 @@ double makespan_us(std::span<const Assignment> assignments, const CostModel& cos
     }
     predict(figures.assignments, cost, staging_slots, elsewhere, layer, figures);
     return figures.makespan_us;
+}
+
+PolicyOutlook::PolicyOutlook(PolicyKind favourite)
+    : policies_{PolicyKind::kBalanced, PolicyKind::kStatic, PolicyKind::kThreshold, PolicyKind::kTransfer} {
+    const auto found = std::find(policies_.begin(), policies_.end(), favourite);
+    assert(found != policies_.end());
+    std::rotate(policies_.begin(), found, found + 1);
+}
+
+void PolicyOutlook::clear() {
+    predicted_us_.fill(0);
+    differ_ = {};
+}
+
+void PolicyOutlook::add_layer(std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
+                              ElsewhereCosts elsewhere, const LayerAtHand& layer) {
+    for (std::size_t i = 0; i < kPolicies; ++i) {
+        decide(policies_[i], loads, cost, staging_slots, schedules_[i], elsewhere, layer);
+        predicted_us_[i] += schedules_[i].makespan_us;
+        for (std::size_t j = 0; j < i; ++j) differ_[i][j] |= !same_ways(schedules_[i], schedules_[j]);
+    }
+}
+
+std::vector<std::size_t> PolicyOutlook::challengers() const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 1; i < kPolicies; ++i) {
+        bool is_new = predicted_us_[i] <= kHopeless * predicted_us_[0];
+        for (std::size_t j = 0; j < i; ++j) is_new &= differ_[i][j];
+        if (is_new) found.push_back(i);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [&](std::size_t a, std::size_t b) { return predicted_us_[a] < predicted_us_[b]; });
+    return found;
+}
+
+bool same_ways(const Schedule& a, const Schedule& b) {
+    return std::equal(
+        a.assignments.begin(), a.assignments.end(), b.assignments.begin(), b.assignments.end(),
+        [](const Assignment& x, const Assignment& y) { return x.expert == y.expert && x.target == y.target; });
 }
 
 }  // namespace offstage::engine

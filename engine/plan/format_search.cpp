@@ -99,7 +99,7 @@ void FormatSearch::measure_ways() {
     const auto us = [&](Place place, WeightType format) {
         return decode_costs_.of(std::string(n, DecodeCosts::code(place, format)), 2).us / static_cast<double>(n);
     };
-    for (const FormatDemand& f : formats_) {
+    for (const ModelDemand::Format& f : formats_) {
         device_us_.push_back(demand_.shares_host_memory ? kInfinity : us(Place::kDevice, f.format));
         ram_us_.push_back(us(Place::kRam, f.format));
         disk_us_.push_back(us(Place::kDisk, f.format));
@@ -109,7 +109,7 @@ void FormatSearch::measure_ways() {
 void FormatSearch::weigh_experts() {
     use_ = uses(popularity_);
     std::vector<WeightType> formats;
-    for (const FormatDemand& f : formats_) formats.push_back(f.format);
+    for (const ModelDemand::Format& f : formats_) formats.push_back(f.format);
     loss_ = losses(inputs_.sensitivity, formats, use_, demand_.n_layers, demand_.n_active);
     by_use_.resize(n_experts_);
     std::iota(by_use_.begin(), by_use_.end(), 0u);
@@ -355,28 +355,16 @@ void FormatSearch::consider(const FormatChoice& choice, PlacementKind kind) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return;
     }
-    candidate.figures = sample_.play(candidate.plan, decode_costs_);
+    PlanScore& score = candidate.score;
+    score.us = sample_.play(candidate.plan, decode_costs_, {}).us;
     for (std::size_t i = 0; i < n_experts_; ++i) {
-        candidate.loss += loss_[at(i, choice.formats.empty() ? choice.uniform : choice.formats[i])];
-        if (candidate.plan.places[i] == Place::kDisk) candidate.disk_calls += use_[i];
+        score.loss += loss_[at(i, choice.formats.empty() ? choice.uniform : choice.formats[i])];
+        if (candidate.plan.places[i] == Place::kDisk) score.disk_calls += use_[i];
     }
-    candidate.plan.predicted_loss = candidate.loss;
-    if (has_best_ && !is_better(candidate, best_)) return;
+    candidate.plan.predicted_loss = score.loss;
+    if (has_best_ && !is_better(score, best_.score, inputs_.cost)) return;
     best_ = std::move(candidate);
     has_best_ = true;
-}
-
-bool FormatSearch::is_better(const Best& a, const Best& b) const {
-    const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
-    // If the cost of reading is unknown, the forecast treats a disk as RAM: so fewer
-    // calls come first.
-    if (inputs_.cost.table().disk.us <= 0) {
-        if (is_less(a.disk_calls, b.disk_calls)) return true;
-        if (is_less(b.disk_calls, a.disk_calls)) return false;
-    }
-    if (is_less(a.figures.us, b.figures.us)) return true;
-    if (is_less(b.figures.us, a.figures.us)) return false;
-    return is_less(a.loss, b.loss);
 }
 
 }  // namespace offstage::engine

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/plan/forecast.h"
 #include "engine/plan/placer.h"
 #include "engine/plan/plan_inputs.h"
+#include "engine/plan/planner_objective.h"
 
 namespace offstage::engine {
 
@@ -33,10 +33,7 @@ class FormatSearch {
     FormatSearch(const PlanInputs& inputs, const Budget& budget, PlacementKind kind);
     // Throws Error as make_plan().
     Plan choose();
-    // For the chosen plan: the forecast microseconds of a token's experts, and the calls
-    // of experts on disk per token.
-    double decode_us() const { return best_.figures.us; }
-    double disk_calls() const { return best_.disk_calls; }
+    const PlanScore& score() const { return best_.score; }  // of the chosen plan
 
   private:
     using Formats = std::vector<std::uint8_t>;  // per expert, indices into formats_
@@ -63,7 +60,7 @@ class FormatSearch {
     const Budget& budget_;
     const Popularity& popularity_;
     const PlacementKind kind_;
-    const std::vector<FormatDemand> formats_;
+    const std::vector<ModelDemand::Format> formats_;
     const std::size_t n_experts_;  // in all layers
 
     DecodeSample sample_;
@@ -78,11 +75,8 @@ class FormatSearch {
 
     struct Best {
         Plan plan;
-        DecodeSample::Figures figures;
-        double disk_calls = 0;  // per token
-        double loss = 0;
+        PlanScore score;
     };
-    bool is_better(const Best& a, const Best& b) const;
     bool has_best_ = false;
     Best best_;
 };

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "engine/plan/kv_type.h"
+#include "engine/plan/load_settings.h"
 #include "kernels/kv_cache.h"
 
 namespace offstage::engine {

@@ -7,12 +7,8 @@
 #include <string>
 
 #include "engine/message.h"
-#include "engine/plan/budget.h"
-#include "engine/plan/cache_kind.h"
-#include "engine/plan/kv_type.h"
-#include "engine/plan/policy_kind.h"
-#include "engine/plan/prefetch_settings.h"
-#include "engine/plan/theta_choice.h"
+#include "engine/plan/load_settings.h"
+#include "engine/plan/plan.h"
 #include "engine/quant/weight_format.h"
 
 namespace offstage::kernels {

@@ -15,9 +15,9 @@ ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
     return changed;
 }
 
-const FormatDemand* ModelDemand::find(kernels::WeightType format) const {
-    for (const std::vector<FormatDemand>* list : {&file_formats, &formats}) {
-        for (const FormatDemand& known : *list) {
+const ModelDemand::Format* ModelDemand::find(kernels::WeightType format) const {
+    for (const std::vector<Format>* list : {&file_formats, &formats}) {
+        for (const Format& known : *list) {
             if (known.format == format) return &known;
         }
     }

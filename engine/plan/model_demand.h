@@ -11,25 +11,25 @@
 
 namespace offstage::engine {
 
-// One format that experts may be kept in.
-struct FormatDemand {
-    kernels::WeightType format = kernels::WeightType::kBf16;
-    std::uint64_t expert_bytes = 0;  // rounded up as arenas do
-    double bits_per_weight = 16;
-};
-
 // A model's needs on one device, in bytes. Filled by code that knows both.
 struct ModelDemand {
+    // One format that experts may be kept in.
+    struct Format {
+        kernels::WeightType format = kernels::WeightType::kBf16;
+        std::uint64_t expert_bytes = 0;  // rounded up as arenas do
+        double bits_per_weight = 16;
+    };
+
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
-    std::int64_t hidden_dim = 0;        // 0: not known
-    std::uint64_t expert_bytes = 0;     // in the master's format
-    std::vector<FormatDemand> formats;  // allowed formats of experts, the master's first; empty: only that
+    std::int64_t hidden_dim = 0;     // 0: not known
+    std::uint64_t expert_bytes = 0;  // in the master's format
+    std::vector<Format> formats;     // allowed formats of experts, the master's first; empty: only that
     // If the file has experts in several formats: those, and each layer's index into them
     // (n_layers). formats.front() then has the largest one's bytes and the mean bits.
     // Otherwise empty.
-    std::vector<FormatDemand> file_formats;
+    std::vector<Format> file_formats;
     std::vector<std::uint8_t> layer_format;
     // The block formats of the file's experts, "Q4_K, Q6_K": another format is a second
     // quantization of the same values, and the note of a plan with such experts says so.
@@ -58,12 +58,12 @@ struct ModelDemand {
     std::int64_t kept_context = 0;    // LoadRequest::kept_context
 
     // The format of an expert that is assigned formats[f].
-    const FormatDemand& format_of(std::size_t f, std::size_t expert) const {
+    const Format& format_of(std::size_t f, std::size_t expert) const {
         if (f > 0 || layer_format.empty()) return formats[f];
         return file_formats[layer_format[expert / static_cast<std::size_t>(n_experts)]];
     }
     // nullptr: not of this model.
-    const FormatDemand* find(kernels::WeightType format) const;
+    const Format* find(kernels::WeightType format) const;
     std::uint64_t kv_bytes(std::int64_t context) const;
     // For kept_context: in RAM, or on the device if the two share their memory.
     std::uint64_t kept_bytes() const;

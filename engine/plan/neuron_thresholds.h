@@ -8,8 +8,7 @@
 
 #include "engine/formats.h"
 #include "engine/plan/expert_thetas.h"
-#include "engine/plan/prefetch_settings.h"
-#include "engine/plan/theta_choice.h"
+#include "engine/plan/load_settings.h"
 
 namespace offstage::engine {
 

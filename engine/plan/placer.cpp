@@ -129,8 +129,8 @@ class Placer {
     }
 
     void sum_sizes() {
-        const std::vector<FormatDemand> formats = formats_of(demand_);
-        const auto format = [&](std::size_t expert) -> const FormatDemand& {
+        const std::vector<ModelDemand::Format> formats = formats_of(demand_);
+        const auto format = [&](std::size_t expert) -> const ModelDemand::Format& {
             const std::size_t f = choice_.formats.empty() ? choice_.uniform : choice_.formats[expert];
             return demand_.formats.empty() ? formats[f] : demand_.format_of(f, expert);
         };
@@ -138,7 +138,7 @@ class Placer {
         bytes_up_to_.push_back(0);
         double bits = 0;
         for (std::size_t rank = 0; rank < n_all_; ++rank) {
-            const FormatDemand& f = format(ranked(rank));
+            const ModelDemand::Format& f = format(ranked(rank));
             bytes_up_to_.push_back(bytes_up_to_.back() + f.expert_bytes);
             slot_bytes_ = std::max<Wide>(slot_bytes_, f.expert_bytes);
             bits += f.bits_per_weight;
@@ -427,7 +427,7 @@ void check_demand(const ModelDemand& demand, const Budget& budget, const Popular
             messages::plan_experts_out_of_range);
     require(demand.n_active > 0 && demand.n_active <= demand.n_experts, messages::plan_active_out_of_range);
     require(demand.expert_bytes > 0, messages::plan_experts_without_size);
-    for (const FormatDemand& f : demand.formats) require(f.expert_bytes > 0, messages::plan_format_without_size);
+    for (const ModelDemand::Format& f : demand.formats) require(f.expert_bytes > 0, messages::plan_format_without_size);
     require(demand.formats.size() <= kernels::kWeightTypes, messages::plan_too_many_formats);
     require(demand.max_context > 0 && budget.context >= 0 && budget.context <= kLongestPlannedContext,
             messages::plan_context_out_of_range);
@@ -437,11 +437,11 @@ void check_demand(const ModelDemand& demand, const Budget& budget, const Popular
     }
 }
 
-std::int64_t Plan::n_resident() const {
-    return std::count(places.begin(), places.end(), Place::kDevice);
+std::int64_t Plan::n_in(Place place) const {
+    return std::count(places.begin(), places.end(), place);
 }
 
-std::vector<FormatDemand> formats_of(const ModelDemand& demand) {
+std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand) {
     if (!demand.formats.empty()) return demand.formats;
     return {{kernels::WeightType::kBf16, demand.expert_bytes, 16}};
 }

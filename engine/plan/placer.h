@@ -21,7 +21,7 @@ struct FormatChoice {
 
 // The formats that a demand allows, its master's first; never empty (a demand without
 // formats allows its master's, of 16 bits).
-std::vector<FormatDemand> formats_of(const ModelDemand& demand);
+std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand);
 
 // Throws Error (kInvalidInput) when the three do not belong together or are out of range.
 void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity);

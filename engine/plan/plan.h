@@ -1,5 +1,5 @@
 #pragma once
-// The places and formats of all parts of a model, as plain values.
+// The limits of a plan, and the places and formats of all parts of a model, as plain values.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +9,48 @@
 
 #include "engine/formats.h"
 #include "engine/message.h"
-#include "engine/plan/budget.h"
-#include "engine/plan/kv_type.h"
-#include "engine/plan/theta_choice.h"
+#include "engine/plan/load_settings.h"
 
 namespace offstage::engine {
+
+// How much quality a user gives up for speed. Nothing unless one of these is set: then
+// every expert stays in its master's format.
+struct QualityFloor {
+    // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one
+    // of quality as well: a plan then has no larger predicted loss than the plain mixture
+    // of that mean (the two formats next to it, the least used experts in fewer bits), so
+    // that no bits are moved from the popular experts to the others.
+    double min_mean_bits = 0;
+    double max_loss = 0;  // Sensitivity's predicted loss of the whole plan; 0: not set
+    // Nats per token (mean KL divergence from the model as stored in its files), as
+    // measured over a text: the sum for the formats and for the neurons that are left
+    // out. Lets the planner choose both; it uses nothing without a measured loss
+    // (engine/plan/quality_trade.h). 0: not set.
+    double max_kl = 0;
+    bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0 || max_kl > 0; }
+    bool operator==(const QualityFloor&) const = default;
+};
+
+// A user's limits. 0: all there is; make_plan() treats it as no limit, so callers fill in
+// the device's memory.
+struct Budget {
+    std::uint64_t vram_bytes = 0;
+    std::uint64_t ram_bytes = 0;
+    std::int64_t context = 0;  // tokens; 0: the planner's choice
+    QualityFloor quality{};
+    KvType kv = KvType::kBf16;                     // the format of keys and values
+    std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
+    std::optional<std::int64_t> kept_context{};    // LoadRequest::kept_context; nothing: ModelDemand's
+    // What every plan leaves out, with a floor of nats per token; nothing: the planner's
+    // choice.
+    std::optional<ThetaChoice> theta{};
+    std::int64_t largest_step = 0;   // tokens; 0: as the context allows
+    std::int64_t least_context = 0;  // tokens; a default context is no shorter than this, nor than kShortestContext
+};
+
+// While experts lack room, a default context is shortened, to no less than this number of
+// tokens (or Budget::least_context); its prompts are read in no longer steps.
+inline constexpr std::int64_t kShortestContext = 2048;
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };
 
@@ -59,7 +96,8 @@ struct Plan {
     double format_kl = 0, neuron_kl = 0;
     Message note;  // for the user, about reductions: a shorter context, no staging ...
 
-    std::int64_t n_resident() const;
+    std::int64_t n_in(Place place) const;  // experts whose fastest copy is there
+    std::int64_t n_resident() const { return n_in(Place::kDevice); }
     FormatId format(std::size_t expert, FormatId master) const { return formats.empty() ? master : formats[expert]; }
     std::uint64_t vram_bytes() const { return dense_bytes + kv_bytes + expert_bytes + staging_bytes + workspace_bytes; }
     Place place(std::int64_t layer, std::int64_t n_experts, std::int64_t expert) const {

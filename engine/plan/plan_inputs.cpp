@@ -16,7 +16,7 @@ void PlanInputs::describe_formats(Plan& plan) const {
     plan.predicted_loss = 0;
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
         const kernels::WeightType format = plan.format(i, master);
-        const FormatDemand* const found = demand.find(format);
+        const ModelDemand::Format* const found = demand.find(format);
         bits += found != nullptr ? found->bits_per_weight : 16;
         const auto n = static_cast<std::int64_t>(i);
         plan.predicted_loss += sensitivity.loss(format, n / demand.n_experts, n % demand.n_experts, popularity);
@@ -27,7 +27,7 @@ void PlanInputs::describe_formats(Plan& plan) const {
 MigrationRates PlanInputs::migration_rates(const QuantizingSpeeds* speeds) const {
     MigrationRates rates;
     for (const kernels::FormatTraits& row : kernels::kFormats) {
-        const FormatDemand* const size = demand.find(row.type);
+        const ModelDemand::Format* const size = demand.find(row.type);
         if (size == nullptr) continue;
         const auto f = static_cast<std::size_t>(row.type);
         rates.upload_us[f] = cost.weight_copy_us(row.type);
@@ -41,7 +41,7 @@ MigrationRates PlanInputs::migration_rates(const QuantizingSpeeds* speeds) const
 }
 
 std::uint64_t PlanInputs::expert_bytes(kernels::WeightType format) const {
-    const FormatDemand* const known = demand.find(format);
+    const ModelDemand::Format* const known = demand.find(format);
     return known != nullptr ? known->expert_bytes : demand.expert_bytes;
 }
 

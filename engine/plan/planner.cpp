@@ -32,7 +32,7 @@ Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sens
     std::int64_t n = 0;
     double squared = 0;
     std::string names;
-    for (const FormatDemand& f : demand.formats) {
+    for (const ModelDemand::Format& f : demand.formats) {
         if (kernels::traits_of(f.format).is_of_file()) continue;
         std::int64_t n_of_format = 0;
         for (std::size_t i = 0; i < plan.formats.size(); ++i) {
@@ -57,12 +57,12 @@ Plan placed(const ModelDemand& demand, const Budget& budget, const Popularity& p
         if (budget.quality.allows_fewer_bits()) {
             throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_plan);
         }
-        const std::vector<FormatDemand> formats = formats_of(demand);
+        const std::vector<ModelDemand::Format> formats = formats_of(demand);
         const auto found = std::find_if(formats.begin(), formats.end(),
-                                        [&](const FormatDemand& f) { return f.format == *budget.uniform; });
+                                        [&](const ModelDemand::Format& f) { return f.format == *budget.uniform; });
         if (found == formats.end()) {
             std::string names;
-            for (const FormatDemand& f : formats)
+            for (const ModelDemand::Format& f : formats)
                 names += (names.empty() ? "" : ", ") + shown_name(demand, f.format).english();
             const char* const wanted = name_of(*budget.uniform);
             if (kernels::is_packed(*budget.uniform) && demand.hidden_dim % kernels::kPackedBlock != 0) {

@@ -102,6 +102,32 @@ void RoutingHabits::add(const RoutingHabits& more) {
     add_counts(more.reused, reused);
 }
 
+void StoredAs<RoutingHabits>::write(const RoutingHabits& habits, json& out) {
+    out = {{"guessable", habits.guessable},
+           {"guessed", habits.guessed},
+           {"calls", habits.calls},
+           {"reused", habits.reused}};
+}
+
+RoutingHabits StoredAs<RoutingHabits>::read(const JsonFields& fields) {
+    RoutingHabits habits;
+    habits.guessable = fields.number("guessable", 0, RoutingHabits::kMostCalled);
+    habits.guessed = fields.number("guessed", 0, habits.guessable);
+    const auto counts = [&](const char* name) {
+        const json* const found = fields.find(name);
+        const auto is_count = [](const json& n) {
+            return n.is_number() && n.get<double>() >= 0 && n.get<double>() <= RoutingHabits::kMostCalled;
+        };
+        if (found == nullptr || !found->is_array() || !std::all_of(found->begin(), found->end(), is_count)) {
+            fields.reject(name, messages::a_list_of_counts);
+        }
+        return found->get<std::vector<double>>();
+    };
+    habits.calls = counts("calls");
+    habits.reused = counts("reused");
+    return habits;
+}
+
 Popularity Popularity::uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
     Popularity popularity;
     popularity.n_layers = n_layers;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/measurement_store.h"
+
 namespace offstage::engine {
 
 // A model's routing so far. Older tokens count less: when the counts (tokens times
@@ -32,6 +34,13 @@ struct RoutingHabits {
     // layer; nothing if too little is known.
     std::optional<double> hit_rate(double n) const;
     void add(const RoutingHabits& more);
+};
+
+template <>
+struct StoredAs<RoutingHabits> {
+    static constexpr const char* kField = "habits";
+    static void write(const RoutingHabits& habits, nlohmann::json& out);
+    static RoutingHabits read(const JsonFields& fields);
 };
 
 // The popularity of each expert: tokens routed to (layer, expert), counted over some text

@@ -113,9 +113,9 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
     check_demand(inputs.demand, budget, inputs.popularity);
     PlanInputs traded = inputs;
     traded.sensitivity = sensitivity_in_nats(inputs.sensitivity, measured, inputs.popularity);
-    std::vector<FormatDemand>& offered = traded.demand.formats;
+    std::vector<ModelDemand::Format>& offered = traded.demand.formats;
     offered = formats_of(inputs.demand);
-    const auto unmeasured = [&](const FormatDemand& f) {
+    const auto unmeasured = [&](const ModelDemand::Format& f) {
         return std::none_of(measured.formats.begin(), measured.formats.end(),
                             [&](const FormatLoss& known) { return known.format == f.format; });
     };
@@ -123,7 +123,7 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
 
     struct Best {
         Plan plan;
-        double us = 0, disk_calls = 0;
+        PlanScore score;
     };
     std::optional<Best> best, best_whole;
     std::optional<Error> failure;
@@ -136,8 +136,7 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
         try {
             FormatSearch search(traded, rest, kind);
             one.plan = search.choose();
-            one.us = search.decode_us();
-            one.disk_calls = search.disk_calls();
+            one.score = search.score();
         } catch (const Error& error) {
             // Others leave more of the floor to formats of fewer bits.
             if (error.kind() != ErrorKind::kOutOfMemory) throw;
@@ -147,23 +146,14 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
         one.plan.theta = candidate.theta;
         one.plan.neuron_kl = candidate.kl;
         one.plan.format_kl = one.plan.predicted_loss;
-        const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
-        // If the cost of reading is unknown, fewer calls of experts on disk come first.
-        const bool counts_calls = inputs.cost.table().disk.us <= 0;
-        const auto is_better = [&](const Best& a, const Best& b) {
-            if (counts_calls && is_less(a.disk_calls, b.disk_calls)) return true;
-            if (counts_calls && is_less(b.disk_calls, a.disk_calls)) return false;
-            if (is_less(a.us, b.us)) return true;
-            if (is_less(b.us, a.us)) return false;
-            return is_less(a.plan.format_kl + a.plan.neuron_kl, b.plan.format_kl + b.plan.neuron_kl);
-        };
+        one.score.loss = one.plan.format_kl + one.plan.neuron_kl;
         if (!candidate.theta.leaves_out()) best_whole = one;
-        if (!best || is_better(one, *best)) best = std::move(one);
+        if (!best || is_better(one.score, best->score, inputs.cost)) best = std::move(one);
     }
     if (!best) throw *failure;
-    const bool fewer_calls =
-        best_whole && inputs.cost.table().disk.us <= 0 && best->disk_calls < best_whole->disk_calls * (1 - 1e-9);
-    if (best_whole && !fewer_calls && best->us * kLeastGain > best_whole->us) best = std::move(best_whole);
+    const bool fewer_calls = best_whole && inputs.cost.table().disk.us <= 0 &&
+                             best->score.disk_calls < best_whole->score.disk_calls * (1 - 1e-9);
+    if (best_whole && !fewer_calls && best->score.us * kLeastGain > best_whole->score.us) best = std::move(best_whole);
     Plan plan = std::move(best->plan);
     plan.predicted_loss = predicted_loss(plan, inputs.sensitivity, inputs.popularity);
     plan.note = joined(std::move(plan.note), trade_note(plan, measured, floor));

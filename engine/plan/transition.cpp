@@ -72,7 +72,7 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
     for (std::size_t i = 0; i < to.places.size(); ++i) {
         const WeightType old_format = from.format(i, master);
         const WeightType format = to.format(i, master);
-        const FormatDemand* const size = demand.find(format);
+        const ModelDemand::Format* const size = demand.find(format);
         const std::uint64_t bytes = size != nullptr ? size->expert_bytes : demand.expert_bytes;
         const bool stays = format == old_format;
         const bool had = from.places[i] == Place::kDevice;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/plan/calibration.h"
-#include "engine/plan/measured_forecast.h"
+#include "engine/plan/forecast.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/run/measurements.h"
 

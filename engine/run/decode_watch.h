@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/message.h"
-#include "engine/plan/forecast.h"
+#include "engine/plan/planner_objective.h"
 #include "engine/run/replanner.h"
 #include "engine/telemetry/decode_meter.h"
 

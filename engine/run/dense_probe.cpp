@@ -3,26 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
-#include <initializer_list>
-#include <map>
-#include <numeric>
-#include <optional>
 #include <random>
-#include <string>
+#include <span>
 #include <utility>
-#include <vector>
 
-#include "engine/device/cpu_backend.h"
-#include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_memory.h"
 #include "engine/dispatch/dispatcher.h"
 #include "engine/dispatch/expert_executor.h"
 #include "engine/error.h"
 #include "engine/experts/expert_store.h"
-#include "engine/model/fingerprint.h"
 #include "engine/model/weights.h"
-#include "engine/plan/calibration.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/quant/expert_source.h"
@@ -31,28 +21,9 @@
 #include "engine/run/forward.h"
 #include "engine/run/kv_cache.h"
 #include "engine/run/layers/router.h"
-#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
-
-using ProbeClock = std::chrono::steady_clock;
-
-constexpr std::uint64_t kPlentyBytes = std::uint64_t{1} << 44;      // addresses only
-constexpr std::uint64_t kMeasuredBytes = std::uint64_t{512} << 20;  // of weights that are read to measure
-constexpr std::uint64_t kOtherBytes = std::uint64_t{128} << 20;
-constexpr std::int64_t kMeasuredVocab = 16384;
-constexpr std::int64_t kMeasuredFfnDim = 64;
-constexpr double kMeasuredSeconds = 2;
-constexpr double kProbedUs = 10000, kLongestCheckUs = 50000;
-constexpr std::size_t kMostStepChecks = 200;
-constexpr int kMostStepMends = 4;
-constexpr std::size_t kMostProbes = 16;
-constexpr std::int64_t kPairTokens = 256;
-constexpr double kLeastStepUs = 1e-3;  // a step that was measured counts with at least this time
-constexpr std::int64_t kPausedLayers = 4, kPausedPast = 128;
-constexpr std::size_t kPausedSteps = 32;
-constexpr double kPausedSeconds = 0.5;
 
 // Weights of a model's shapes: vectors of ones, matrices of random numbers, or of nothing
 // where nothing is computed.
@@ -134,9 +105,9 @@ class LayerPauses final : public ElsewhereExecutor {
     void submit(LayerWork&, std::span<const std::size_t>) override {}
     void complete(LayerWork&, std::span<const std::size_t>) override {
         if (!on_) return;
-        const auto begin = ProbeClock::now();
+        const auto begin = std::chrono::steady_clock::now();
         pause_(us_.empty());
-        us_.push_back(std::chrono::duration<double, std::micro>(ProbeClock::now() - begin).count());
+        us_.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
     }
 
   private:
@@ -146,14 +117,10 @@ class LayerPauses final : public ElsewhereExecutor {
     std::vector<double> us_;
 };
 
-// Enough of a model to make steps with, on a device.
-class DenseProbe {
-  public:
-    static constexpr std::int64_t kMostTokens = 512;
-    static constexpr std::int64_t kLongestPast = 4096;
+}  // namespace
 
-    // spec: the model's, or less of it.
-    DenseProbe(const DenseProbeModel& model, ModelSpec spec, Backend& device, CpuOperations& operations, bool dry)
+struct DenseProbe::Parts {
+    Parts(const DenseProbeModel& model, ModelSpec spec, Backend& device, CpuOperations& operations, bool dry)
         : spec_(std::move(spec)),
           device_(device),
           ram_("RAM", dry ? static_cast<MemorySource&>(addresses_) : host_memory_, kPlentyBytes),
@@ -173,83 +140,6 @@ class DenseProbe {
         }
     }
 
-    // One step of n tokens after `past` others, without the time of its routed experts.
-    double step_us(std::int64_t n_tokens, std::int64_t past) {
-        const double us = whole_step_us(n_tokens, past);
-        return std::max(0.0, us - dispatcher_.totals().gpu_us - dispatcher_.totals().cpu_us);
-    }
-    // And with it.
-    double whole_step_us(std::int64_t n_tokens, std::int64_t past) {
-        past = std::min(past, kLongestPast);
-        KvSequence sequence(kv_, plan_.context);
-        if (past > 0 && sequence.prepare(past, device_)) sequence.commit(past);
-        const Segment segment{&sequence, std::span(tokens_).first(static_cast<std::size_t>(n_tokens))};
-        dispatcher_.reset_totals();
-        const double begin = device_.now_us();
-        if (forward_.step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) {
-            throw Error(ErrorKind::kDevice,
-                        messages::device_failed_in_calibration(device_name(device_.info()), device_.failure()));
-        }
-        return device_.now_us() - begin;
-    }
-    // Until the object goes.
-    LayerPauses& add_pauses(const std::function<void(bool first)>& pause) {
-        auto pauses = std::make_unique<LayerPauses>(pause);
-        LayerPauses& added = *pauses;
-        forward_.moe().add_executor(std::move(pauses));
-        return added;
-    }
-
-    void set_guessing(bool guesses) { dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff); }
-
-    // The gates of all layers but the first on one token: the cost of guessing its
-    // experts. Their weights are in the caches, because the layer that they belong to
-    // reads them as well.
-    double guess_us() {
-        const std::int64_t n_layers = spec_.experts.n_layers;
-        const auto n_active = static_cast<std::size_t>(spec_.experts.n_active);
-        const auto allocate = [&](std::size_t n) {
-            return device_.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, messages::measuring);
-        };
-        const DeviceBlock in = allocate(static_cast<std::size_t>(spec_.hidden_dim));
-        const DeviceBlock chosen = allocate(n_active);
-        const DeviceBlock weights = allocate(n_active);
-        device_.clear(spec_.hidden_dim, in.as<float>());
-        double us = 0;
-        for (std::int64_t layer = 1; layer < n_layers; ++layer) {
-            const RouterWeights router = router_of(spec_, weights_, layer);
-            const auto route_us = [&] {
-                device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
-                const double begin = device_.now_us();
-                device_.route(router.spec, router.arrays, in.as<float>(), 1, spec_.hidden_dim,
-                              chosen.as<std::int32_t>(), weights.as<float>());
-                device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
-                return device_.now_us() - begin;
-            };
-            RepeatedTime time;
-            while (time.size() < 5 || (time.size() < kMostProbes && !time.is_settled()))
-                time.add(std::max(route_us(), kLeastStepUs));
-            us += time.us();
-        }
-        return us;
-    }
-
-    // The head on one token.
-    double head_us() {
-        const DeviceBlock in = device_.memory().allocate(static_cast<std::size_t>(spec_.hidden_dim) * sizeof(float),
-                                                         MemoryUse::kWorkspace, messages::measuring);
-        const DeviceBlock out = device_.memory().allocate(static_cast<std::size_t>(spec_.vocab_size) * sizeof(float),
-                                                          MemoryUse::kWorkspace, messages::measuring);
-        const std::vector<float> ones(static_cast<std::size_t>(spec_.hidden_dim), 1.0f);
-        device_.upload(in.data(), ones.data(), ones.size() * sizeof(float));
-        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
-        const double begin = device_.now_us();
-        device_.multiply(weights_.logits(), in.as<float>(), 1, out.as<float>());
-        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
-        return device_.now_us() - begin;
-    }
-
-  private:
     Arena& own_memory() { return device_.shares_host_memory() ? device_.memory() : ram_; }
 
     Plan plan() const {
@@ -303,387 +193,97 @@ class DenseProbe {
     Dispatcher dispatcher_;
     Forward forward_;
     std::vector<TokenId> tokens_;
+    LayerPauses* pauses_ = nullptr;  // an executor of forward_
 };
 
-// `pasts`, ascending, and where more tokens before a step stop costing as much: windows.
-std::vector<std::int64_t> with_windows(const ModelSpec& spec, std::vector<std::int64_t> pasts) {
-    const std::int64_t last = pasts.back();
-    for (const KvGroup& group : kv_layout_of(spec, {}).groups) {
-        if (group.window > 0 && group.window < DenseProbe::kLongestPast) pasts.push_back(group.window);
-        if (group.window >= last) pasts.push_back(DenseProbe::kLongestPast);
-    }
-    std::sort(pasts.begin(), pasts.end());
-    pasts.erase(std::unique(pasts.begin(), pasts.end()), pasts.end());
-    return pasts;
+DenseProbe::DenseProbe(const DenseProbeModel& model, ModelSpec spec, Backend& device, CpuOperations& operations,
+                       bool dry, const std::function<void(bool first)>& pause)
+    : parts_(std::make_unique<Parts>(model, std::move(spec), device, operations, dry)) {
+    if (!pause) return;
+    auto pauses = std::make_unique<LayerPauses>(pause);
+    parts_->pauses_ = pauses.get();
+    parts_->forward_.moe().add_executor(std::move(pauses));
 }
 
-// The costs of steps by `step_us(n_tokens, past)`; nothing: no time is left for that one.
-// It always returns the cost of a single token.
-template <typename StepUs>
-DenseCosts costs_by(const StepUs& step_us, const ModelSpec& spec, std::vector<std::int64_t> pasts) {
-    DenseCosts costs;
-    const auto add_steps = [&](std::initializer_list<std::int64_t> sizes) {
-        for (const std::int64_t n : sizes) {
-            if (const std::optional<double> us = step_us(n, 0)) costs.step.push_back({n, *us});
-        }
+DenseProbe::~DenseProbe() = default;
+
+double DenseProbe::step_us(std::int64_t n_tokens, std::int64_t past) {
+    const double us = whole_step_us(n_tokens, past);
+    const DispatchTotals& totals = parts_->dispatcher_.totals();
+    return std::max(0.0, us - totals.gpu_us - totals.cpu_us);
+}
+
+double DenseProbe::whole_step_us(std::int64_t n_tokens, std::int64_t past) {
+    Backend& device = parts_->device_;
+    past = std::min(past, kLongestPast);
+    KvSequence sequence(parts_->kv_, parts_->plan_.context);
+    if (past > 0 && sequence.prepare(past, device)) sequence.commit(past);
+    const Segment segment{&sequence, std::span(parts_->tokens_).first(static_cast<std::size_t>(n_tokens))};
+    parts_->dispatcher_.reset_totals();
+    const double begin = device.now_us();
+    if (parts_->forward_.step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) {
+        throw Error(ErrorKind::kDevice,
+                    messages::device_failed_in_calibration(device_name(device.info()), device.failure()));
+    }
+    return device.now_us() - begin;
+}
+
+void DenseProbe::set_guessing(bool guesses) {
+    parts_->dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff);
+}
+
+double DenseProbe::guess_us() {
+    const ModelSpec& spec = parts_->spec_;
+    Backend& device = parts_->device_;
+    const auto allocate = [&](std::size_t n) {
+        return device.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, messages::measuring);
     };
-    add_steps({1, 2, 4, 8, 16});
-    for (const std::int64_t past : with_windows(spec, std::move(pasts))) {
-        const std::optional<double> us = step_us(1, past);
-        if (us) costs.past.push_back({past, std::max(0.0, *us - costs.step.front().us)});
-    }
-    add_steps({32, 64, 65, 128, 256, 512});
-    const std::optional<double> alone = step_us(kPairTokens, 0);
-    for (const std::int64_t past : with_windows(spec, {1024})) {
-        const std::optional<double> after = step_us(kPairTokens, past);
-        if (alone && after)
-            costs.pairs.push_back({past, std::max(0.0, *after - *alone) / static_cast<double>(kPairTokens)});
-    }
-    return costs;
-}
-
-// A model small enough to be measured whole: between a running step's experts the caches
-// hold the same data as in a real step.
-bool is_small_model(const ModelSpec& whole, kernels::WeightType type) {
-    return whole.experts.expert_bytes(type) * static_cast<std::uint64_t>(whole.experts.size()) <= kOtherBytes;
-}
-
-// A part of a model, so that measuring it reads little: the first n layers, a part of the
-// vocabulary, thin experts unless it is small.
-ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers, bool small) {
-    ModelSpec spec = whole;
-    spec.layers.resize(static_cast<std::size_t>(n_layers));
-    spec.vocab_size = std::min(whole.vocab_size, kMeasuredVocab);
-    ExpertGrid& experts = spec.experts;
-    experts.n_layers = 0;
-    for (const LayerSpec& layer : spec.layers) experts.n_layers += layer.moe() != nullptr ? 1 : 0;
-    if (!small) {
-        std::int64_t thin = kMeasuredFfnDim;
-        for (const kernels::ExpertLayout& layout : experts.file_layouts) {
-            if (layout.down_rows_are_outputs) thin = std::max(thin, kernels::row_multiple(layout.down));
-        }
-        experts.ffn_dim = std::min(whole.experts.ffn_dim, thin);
-        for (kernels::ExpertLayout& layout : experts.file_layouts) layout.ffn_dim = experts.ffn_dim;
-    }
-    // File formats, which may differ between layers, are all set to the first layer's.
-    if (!experts.file_formats.empty()) {
-        experts.file_formats.assign(static_cast<std::size_t>(experts.n_layers), experts.file_formats.front());
-    }
-    return spec;
-}
-
-std::string shape_of(const DenseProbeModel& model) {
-    std::string text;
-    for (const DenseTensor& tensor : dense_tensors(model.spec)) {
-        text += std::to_string(static_cast<int>(tensor.role)) + ":" + std::to_string(tensor.n_rows) + "x" +
-                std::to_string(tensor.n_cols) + " ";
-    }
-    for (std::int64_t l = 0; l < model.spec.n_layers(); ++l) {
-        text += std::to_string(model.spec.attention_shape(l).window) + " ";
-    }
-    return std::to_string(std::hash<std::string>()(text)) + " top " + std::to_string(model.spec.experts.n_active) +
-           " kv " + std::to_string(static_cast<int>(model.kv)) +
-           (model.dense ? std::string(" in ") + kernels::name_of(*model.dense) : std::string());
-}
-
-std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
-    const ModelSpec& spec = model.spec;
-    return CalibrationCache::key(place, model.type, spec.experts) + "|dense " + shape_of(model);
-}
-
-// The part of a model's dense weights that is measured: some layers of a large one.
-struct DenseExtent {
-    bool small = false;
-    std::int64_t n_layers = 0;  // measured layers
-    // The first layers are measured separately too: left-out layers cost as much as the
-    // layers after these.
-    std::int64_t n_first = 0;
-    std::size_t other_bytes = 0;  // read between two steps, in place of a token's experts
-    double more_vocab = 0;        // the head's rows left out, divided by the measured rows
-
-    bool cuts_layers() const { return n_first < n_layers; }
-};
-
-DenseExtent extent_of(const DenseProbeModel& model) {
-    const ModelSpec& whole = model.spec;
-    DenseExtent extent;
-    extent.small = is_small_model(whole, model.type);
-    const std::uint64_t layer_bytes =
-        std::max<std::uint64_t>(1, dense_bytes_in(cut(whole, whole.n_layers(), extent.small), model.type) /
-                                       static_cast<std::uint64_t>(whole.n_layers()));
-    const auto many = static_cast<std::int64_t>(kMeasuredBytes / layer_bytes);
-    extent.n_layers = std::min(whole.n_layers(), std::max<std::int64_t>(4, many));
-    const bool cuts = extent.n_layers < whole.n_layers();
-    extent.n_first = cuts ? std::max<std::int64_t>(1, extent.n_layers / 2) : extent.n_layers;
-    if (!extent.small) {
-        const std::uint64_t of_token = whole.experts.expert_bytes(model.type) *
-                                       static_cast<std::uint64_t>(whole.experts.n_layers * whole.experts.n_active);
-        extent.other_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kOtherBytes, of_token));
-    }
-    extent.more_vocab =
-        static_cast<double>(whole.vocab_size) / static_cast<double>(std::min(whole.vocab_size, kMeasuredVocab)) - 1;
-    return extent;
-}
-
-// Times steps of the first n layers. A repeated request for the same step adds to its
-// earlier times.
-class DenseTimes {
-  public:
-    DenseTimes(const DenseProbeModel& model, const DenseExtent& extent, std::int64_t n_layers, Backend& device,
-               CpuOperations& operations, const std::stop_token& stop)
-        : timer_(model.timer),
-          stop_(stop),
-          probe_(model, cut(model.spec, n_layers, extent.small), device, operations, false),
-          others_(extent.other_bytes / sizeof(std::uint64_t)) {
-        if (timer_ || extent.more_vocab == 0) return;
-        RepeatedTime head;
-        while (head.size() < 5 || (head.size() < kMostProbes && !head.is_settled()))
-            head.add(std::max(probe_.head_us(), kLeastStepUs));
-        more_head_us_ = head.us() * extent.more_vocab;
-    }
-
-    // goes_on: whether there is time for another, after so many and so long in sum.
-    double step_us(std::int64_t n_tokens, std::int64_t past,
-                   const std::function<bool(const RepeatedTime& time, double spent_us)>& goes_on) {
-        RepeatedTime& time = times_[{n_tokens, past}];
-        const std::size_t before = time.size();
-        double spent_us = 0;
-        do {
-            if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::calibration_cancelled);
-            std::fill(others_.begin(), others_.end(), time.size() + 1);
-            const double waited_before = waited();
-            const double us = timer_ ? timer_(n_tokens, past) : probe_.step_us(n_tokens, past);
-            time.add(std::max(us, kLeastStepUs), waited() - waited_before);
-            spent_us += us;
-        } while (time.size() < before + 2 || goes_on(time, spent_us));
-        return time.us() + more_head_us_;
-    }
-    double guess_us() { return probe_.guess_us(); }
-    // Whether other work disturbed every measurement of such a step.
-    bool is_disturbed(std::int64_t n_tokens, std::int64_t past) const {
-        const auto found = times_.find({n_tokens, past});
-        return found != times_.end() && found->second.all_disturbed();
-    }
-    double waited() const { return timer_ ? 0 : waited_us(); }
-
-  private:
-    const StepTimer& timer_;
-    const std::stop_token& stop_;
-    DenseProbe probe_;
-    std::vector<std::uint64_t> others_;
-    double more_head_us_ = 0;
-    std::map<std::pair<std::int64_t, std::int64_t>, RepeatedTime> times_;
-};
-
-// Times steps of one token as in a measurement; false: the stored costs do not hold.
-// Without memory for it, they do.
-bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Backend& device, CpuOperations& operations,
-                      const CalibrationCache& cache, const std::stop_token& stop) {
-    const DenseExtent extent = extent_of(model);
-    try {
-        DenseTimes times(model, extent, extent.n_layers, device, operations, stop);
-        const double waited_before = times.waited();
-        double all_us = 0;
-        const double now_us = times.step_us(1, 0, [&](const RepeatedTime& time, double spent_us) {
-            all_us = spent_us;
-            return spent_us < kLongestCheckUs && time.size() < kMostStepChecks &&
-                   (!time.is_settled() || spent_us < kProbedUs);
-        });
-        const bool disturbed = is_disturbed(all_us, times.waited() - waited_before);
-        const double kept_us = extent.cuts_layers() ? kept.check_us : kept.step.front().us;
-        if (!has_drifted(kept_us, now_us, disturbed)) return disturbed || !kept.disturbed;
-        cache.add_note(cost_measured_again({messages::a_token_beside_its_experts, kept_us, now_us}));
-        return false;
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        return true;
-    }
-}
-
-// Points that take longer than a point of more tokens are timed again; remaining
-// differences are noise.
-void mend(std::vector<CostPoint>& points, const std::function<std::optional<double>(std::int64_t)>& time_again) {
-    for (int i = 0; i < kMostStepMends; ++i) {
-        const std::optional<FallingCost> falls = falling_cost(points);
-        if (!falls) break;
-        for (const std::size_t at : {falls->before, falls->after}) {
-            if (const auto us = time_again(points[at].n_tokens)) points[at].us = *us;
-        }
-    }
-    make_rising(points);
-}
-
-DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                          const CalibrationCache& cache, const std::stop_token& stop, bool anew, bool checks) {
-    const ModelSpec& whole = model.spec;
-    const CostPlace place = place_of(device, operations);
-    CostDoubt doubt = CostDoubt::kNone;
-    if (!anew) {
-        if (const auto kept = known_dense_costs(model, place, nullptr, cache); kept && !are_old(kept->measured_at)) {
-            const bool doubted = kept->doubt == CostDoubt::kRaised;
-            if (!doubted && (!checks || dense_costs_hold(model, *kept, device, operations, cache, stop))) return *kept;
-            if (kept->doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
-        }
-    }
-    const DenseExtent extent = extent_of(model);
-    const auto begin = ProbeClock::now();
-    const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
-    const auto measure = [&](std::int64_t n, double seconds) {
-        DenseTimes times(model, extent, n, device, operations, stop);
-        // Short steps go on for a while, and others until they agree.
-        const auto goes_on = [&](const RepeatedTime& time, double spent_us) {
-            if (elapsed() >= seconds) return time.size() < 3 && elapsed() < 2 * seconds;
-            return time.size() < 7 || (time.size() < 50 && (spent_us < kProbedUs || !time.is_settled()));
+    const auto n_active = static_cast<std::size_t>(spec.experts.n_active);
+    const DeviceBlock in = allocate(static_cast<std::size_t>(spec.hidden_dim));
+    const DeviceBlock chosen = allocate(n_active);
+    const DeviceBlock weights = allocate(n_active);
+    device.clear(spec.hidden_dim, in.as<float>());
+    double us = 0;
+    for (std::int64_t layer = 1; layer < spec.experts.n_layers; ++layer) {
+        const RouterWeights router = router_of(spec, parts_->weights_, layer);
+        const auto route_us = [&] {
+            device.host_wait(device.record(DeviceEvent::Queue::kCompute));
+            const double begin = device.now_us();
+            device.route(router.spec, router.arrays, in.as<float>(), 1, spec.hidden_dim, chosen.as<std::int32_t>(),
+                         weights.as<float>());
+            device.host_wait(device.record(DeviceEvent::Queue::kCompute));
+            return device.now_us() - begin;
         };
-        const auto step_us = [&](std::int64_t n_tokens, std::int64_t past) -> std::optional<double> {
-            if (n_tokens > 1 && elapsed() > 2 * seconds) return std::nullopt;
-            return times.step_us(n_tokens, past, goes_on);
-        };
-        DenseCosts measured = costs_by(step_us, whole, {512, 2048});
-        const bool pairs_disturbed =
-            times.is_disturbed(kPairTokens, 0) ||
-            std::any_of(measured.pairs.begin(), measured.pairs.end(),
-                        [&](const CostPoint& point) { return times.is_disturbed(kPairTokens, point.n_tokens); });
-        if (pairs_disturbed) measured.pairs.clear();
-        measured.disturbed = measured.disturbed || pairs_disturbed;
-        mend(measured.step, [&](std::int64_t n_tokens) { return step_us(n_tokens, 0); });
-        // Relative to the corrected step of one token.
-        for (CostPoint& point : measured.past) {
-            if (const auto us = step_us(1, point.n_tokens)) point.us = std::max(0.0, *us - measured.step.front().us);
-        }
-        mend(measured.past, [&](std::int64_t past) -> std::optional<double> {
-            const auto us = step_us(1, past);
-            return us ? std::optional(std::max(0.0, *us - measured.step.front().us)) : us;
-        });
-        // Steps that were always disturbed take no less than undisturbed ones of fewer
-        // tokens, and at most in proportion.
-        const auto bound = [&](std::vector<CostPoint>& points, const auto& never_alone) {
-            const CostPoint* alone = nullptr;
-            for (CostPoint& point : points) {
-                if (!never_alone(point.n_tokens)) {
-                    alone = &point;
-                    continue;
-                }
-                measured.disturbed = true;
-                if (alone == nullptr) continue;
-                const double share = static_cast<double>(point.n_tokens) / static_cast<double>(alone->n_tokens);
-                point.us = std::clamp(point.us, alone->us, alone->us * share);
-            }
-        };
-        bound(measured.step, [&](std::int64_t n_tokens) { return times.is_disturbed(n_tokens, 0); });
-        bound(measured.past, [&](std::int64_t past) { return times.is_disturbed(1, past); });
-        make_rising(measured.pairs);
-        measured.guess_us = times.guess_us();
-        return measured;
-    };
-    DenseCosts costs = measure(extent.n_layers, kMeasuredSeconds);
-    costs.check_us = costs.step.front().us;
-    if (extent.cuts_layers()) {
-        const DenseCosts first = measure(extent.n_first, 2 * kMeasuredSeconds);
-        const double more = static_cast<double>(whole.n_layers() - extent.n_layers) /
-                            static_cast<double>(extent.n_layers - extent.n_first);
-        const auto extend = [more](double& us, double first_us) { us += std::max(0.0, us - first_us) * more; };
-        extend(costs.guess_us, first.guess_us);
-        costs.disturbed = costs.disturbed || first.disturbed;
-        for (const auto list : {&DenseCosts::step, &DenseCosts::past, &DenseCosts::pairs}) {
-            std::vector<CostPoint>& points = costs.*list;
-            points.resize(std::min(points.size(), (first.*list).size()));
-            for (std::size_t i = 0; i < points.size(); ++i) extend(points[i].us, (first.*list)[i].us);
-            make_rising(points);
-        }
+        RepeatedTime time;
+        while (time.size() < 5 || (time.size() < kMostTimes && !time.is_settled()))
+            time.add(std::max(route_us(), kLeastUs));
+        us += time.us();
     }
-    costs.n_active = whole.experts.n_active;
-    costs.measured_at = seconds_since_1970();
-    costs.doubt = doubt;
-    cache.store(dense_key(model, place), costs);
-    return costs;
+    return us;
 }
 
-}  // namespace
-
-DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& profile) {
-    kernels::ThreadPool pool(1);
-    CpuOperations operations(pool, kernels::GemmMode::kF32);  // it has nothing to do
-    HardwareProfile gpu = profile;
-    gpu.host = HostProfile{"none", 1, 1, 1};  // nothing runs there; the real host's time is not to count
-    const std::int64_t n_experts = model.spec.experts.n_experts;
-    const std::int64_t n_active = model.spec.experts.n_active;
-    EmulatedAccelerator device(gpu, operations, kPlentyBytes,
-                               [=](std::int64_t, std::int64_t, std::int64_t row, bool, std::int32_t* experts) {
-                                   for (std::int64_t i = 0; i < n_active; ++i)
-                                       experts[i] = static_cast<std::int32_t>((row * n_active + i) % n_experts);
-                               });
-    DenseProbe probe(model, model.spec, device, operations, true);
-    const auto step_us = [&](std::int64_t n, std::int64_t past) { return std::optional(probe.step_us(n, past)); };
-    DenseCosts costs = costs_by(step_us, model.spec, {256, 1024, DenseProbe::kLongestPast});
-    costs.n_active = n_active;
-    probe.set_guessing(true);
-    costs.guess_us = std::max(0.0, probe.step_us(1, 0) - costs.step.front().us);
-    return costs;
+double DenseProbe::head_us() {
+    const ModelSpec& spec = parts_->spec_;
+    Backend& device = parts_->device_;
+    const DeviceBlock in = device.memory().allocate(static_cast<std::size_t>(spec.hidden_dim) * sizeof(float),
+                                                    MemoryUse::kWorkspace, messages::measuring);
+    const DeviceBlock out = device.memory().allocate(static_cast<std::size_t>(spec.vocab_size) * sizeof(float),
+                                                     MemoryUse::kWorkspace, messages::measuring);
+    const std::vector<float> ones(static_cast<std::size_t>(spec.hidden_dim), 1.0f);
+    device.upload(in.data(), ones.data(), ones.size() * sizeof(float));
+    device.host_wait(device.record(DeviceEvent::Queue::kCompute));
+    const double begin = device.now_us();
+    device.multiply(parts_->weights_.logits(), in.as<float>(), 1, out.as<float>());
+    device.host_wait(device.record(DeviceEvent::Queue::kCompute));
+    return device.now_us() - begin;
 }
 
-std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const CostPlace& place,
-                                            const HardwareProfile* emulated, const CalibrationCache& cache) {
-    if (emulated != nullptr) return account_dense(model, *emulated);
-    DenseCosts costs;
-    if (!cache.load(dense_key(model, place), costs)) return {};
-    costs.n_active = model.spec.experts.n_active;
-    return costs;
+void DenseProbe::pause_layers(bool on) {
+    parts_->pauses_->set_on(on);
 }
 
-bool doubt_dense_costs(const DenseProbeModel& model, const CostPlace& place, const CalibrationCache& cache) {
-    return raise_doubt<DenseCosts>(dense_key(model, place), cache);
-}
-
-PausedLayers measure_paused_layers(const DenseProbeModel& model, CpuOperations& operations,
-                                   const std::function<void(bool first)>& pause, const std::stop_token& stop) {
-    const bool small = is_small_model(model.spec, model.type);
-    const ModelSpec spec =
-        cut(model.spec, small ? model.spec.n_layers() : std::min(kPausedLayers, model.spec.n_layers()), small);
-    try {
-        CpuBackend cpu(operations.pool(), operations.form(), kPlentyBytes);
-        DenseProbe probe(model, spec, cpu, operations, false);
-        LayerPauses& pauses = probe.add_pauses(pause);
-        std::vector<double> with, without, pause_us;
-        const auto begin = ProbeClock::now();
-        const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
-        while (with.size() < kPausedSteps && (with.size() < 3 || elapsed() < kPausedSeconds)) {
-            for (const bool on : {false, true}) {
-                if (stop.stop_requested()) return {};
-                pauses.set_on(on);
-                const double us = probe.whole_step_us(1, kPausedPast);
-                const std::vector<double>& paused = pauses.us();
-                const double all_us = std::accumulate(paused.begin(), paused.end(), 0.0);
-                (on ? with : without).push_back(us - all_us);
-                if (paused.size() > 1) {
-                    pause_us.push_back((all_us - paused.front()) / static_cast<double>(paused.size() - 1));
-                }
-            }
-        }
-        with.erase(with.begin());
-        without.erase(without.begin());
-        const auto n_layers = static_cast<double>(spec.experts.n_layers);
-        const double with_us = median(with);
-        return {std::max(0.0, with_us - median(without)) / n_layers, with_us / n_layers,
-                pause_us.empty() ? 0 : median(pause_us)};
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        return {};
-    }
-}
-
-DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                       const CalibrationCache& cache, const std::stop_token& stop, bool anew, bool checks) {
-    if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device))
-        return account_dense(model, emulated->profile());
-    try {
-        if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop, anew, checks);
-        CpuBackend cpu(operations.pool(), operations.form(), kPlentyBytes);  // beside the budget: given back at once
-        return measured_dense(model, cpu, operations, cache, stop, anew, checks);
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        return {};
-    }
+const std::vector<double>& DenseProbe::pauses_us() const {
+    return parts_->pauses_->us();
 }
 
 }  // namespace offstage::engine

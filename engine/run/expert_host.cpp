@@ -12,9 +12,8 @@
 #include "engine/experts/interleave_expert.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
-#include "engine/plan/calibration.h"
+#include "engine/plan/cache_folders.h"
 #include "engine/plan/routing_draw.h"
-#include "engine/plan/sensitivity_measurement.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
@@ -31,13 +30,14 @@ ExpertHost::ExpertHost(const LoadRequest& request, const LoadProgressFn& progres
     pool_ = std::make_unique<kernels::ThreadPool>(compute_threads(request_.n_threads));
     open_source();
     expert_source_->set_method(request_.quant.method);
-    compute_ = choose_compute(request_, source_->expert_type());
-    host_ = std::make_unique<CpuOperations>(*pool_, compute_.form);
     plan_inputs_.master = source_->expert_type();
-    plan_inputs_.calibrations = calibration_directory(request_.cache_directory).string();
-    plan_inputs_.popularity = popularity_of(name_, directory_, spec_.experts, request_.popularity_file,
-                                            CalibrationCache(plan_inputs_.calibrations));
-    load_sensitivity(progress, stop);
+    const Measurements known = measurements();
+    compute_ = known.compute();
+    host_ = std::make_unique<CpuOperations>(*pool_, compute_.form);
+    plan_inputs_.popularity = known.popularity();
+    Message problem;
+    plan_inputs_.sensitivity = known.sensitivity(*source_, *pool_, progress, stop, problem);
+    if (!problem.empty()) notes_.push_back(std::move(problem));
     open_devices();
 }
 
@@ -67,34 +67,6 @@ void ExpertHost::open_source() {
     name_ = model_name(directory_);
 }
 
-// The loss of quality in fewer bits: this model's own errors if they are known or
-// requested, otherwise those of HQQ on normally distributed weights.
-void ExpertHost::load_sensitivity(const LoadProgressFn& progress, const std::stop_token& stop) {
-    plan_inputs_.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
-    if (request_.dry) return;
-    const auto fingerprint = source_->model_fingerprint();
-    const SensitivityCache cache(request_.cache_directory.empty() ? cache_directory()
-                                                                  : fs::path(request_.cache_directory));
-    if (fingerprint) {
-        if (auto kept = cache.load(*fingerprint, spec_.experts)) {
-            plan_inputs_.sensitivity = std::move(*kept);
-            return;
-        }
-    }
-    if (!request_.quality.allows_fewer_bits()) return;
-    plan_inputs_.sensitivity = measure_sensitivity(
-        spec_.experts, *source_, *pool_,
-        [&](std::int64_t done, std::int64_t all) {
-            if (!progress) return;
-            progress({messages::measuring_what_fewer_bits_cost, static_cast<std::uint64_t>(done),
-                      static_cast<std::uint64_t>(all)});
-        },
-        stop);
-    if (!fingerprint) return;
-    if (const std::string why = cache.store(*fingerprint, name_, plan_inputs_.sensitivity); !why.empty())
-        notes_.push_back(measurements_not_kept(cache.directory(), why));
-}
-
 void ExpertHost::open_devices() {
     if (request_.dry) {
         device_ = open_dry_device(
@@ -112,8 +84,7 @@ void ExpertHost::open_devices() {
                   ? request_.opens_device(request_.vram_bytes)
                   : open_device(cpu ? "cpu" : request_.device, cpu ? ram : request_.vram_bytes, *host_);
     device_->set_graphs(request_.cuda_graphs);
-    device_products_ = choose_device_products(*device_, request_.compute, source_->expert_type(),
-                                              CalibrationCache(calibration_directory(request_.cache_directory)));
+    device_products_ = measurements().device_products(*device_);
     if (auto* emulated = dynamic_cast<EmulatedAccelerator*>(device_.get())) emulated->set_paced(request_.paced);
     if (device_->shares_host_memory()) {
         ram_ = &device_->memory();
@@ -202,8 +173,8 @@ void ExpertHost::make_disk_slots(const Plan& plan) {
 }
 
 Measurements ExpertHost::measurements() const {
-    return {request_, spec_, plan_inputs_.master, directory_,
-            expert_reads(request_, spec_.experts, plan_inputs_.master, memory_)};
+    return {request_, spec_,      plan_inputs_.master,
+            name_,    directory_, expert_reads(request_, spec_.experts, plan_inputs_.master, memory_)};
 }
 
 void ExpertHost::grow_for(const Plan& plan) {

@@ -96,7 +96,6 @@ class ExpertHost {
 
   private:
     void open_source();
-    void load_sensitivity(const LoadProgressFn& progress, const std::stop_token& stop);
     void open_devices();
     void make_disk_slots(const Plan& plan);
     std::uint64_t largest_expert_of(const Plan& plan) const;

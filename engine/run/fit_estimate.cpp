@@ -15,8 +15,6 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_types.h"
-#include "engine/plan/calibration.h"
-#include "engine/plan/device_products.h"
 #include "engine/plan/placer.h"
 #include "engine/plan/planner.h"
 #include "engine/quant/quantize_dense.h"
@@ -44,23 +42,6 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
 
 }  // namespace
 
-// Facts of a device as of its first use.
-struct FitEstimator::DeviceFacts {
-    DeviceInfo info;
-    std::string profile;        // an emulated device's name
-    std::uint64_t reserve = 0;  // of the available memory, kept free unless a budget is set
-    bool shares_host_memory = false;
-    std::function<std::uint64_t(const Backend::StepShape&)> scratch_bytes;
-};
-
-// The machine's memory for a request, and the budgets that follow.
-struct FitEstimator::Room {
-    const DeviceFacts* facts = nullptr;
-    MemorySize memory;
-    std::uint64_t vram_available = 0, ram_available = 0;
-    std::uint64_t vram_arena = 0, ram_arena = 0;  // budgets as a load sets them before it plans
-};
-
 FitEstimator::FitEstimator(const std::string& model, Text text)
     : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)) {
     if (is_synthetic(model)) {
@@ -80,8 +61,6 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
     for (const UnusedTensors& part : source_->unused()) notes_.push_back(describe(part));
 }
 
-FitEstimator::~FitEstimator() = default;
-
 const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
     const bool rounded = request.compute == ComputeMode::kBf16;
     if (directory_.empty()) {
@@ -93,45 +72,44 @@ const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
     return *source_;
 }
 
+Measurements FitEstimator::measurements_of(const LoadRequest& request, const ExpertReads& reads) {
+    return {request, spec_, source_for(request).expert_type(), model_name(directory_), directory_, reads};
+}
+
 // A device's products depend on the requested arithmetic.
 std::string FitEstimator::key_of_device(const LoadRequest& request) {
     return (runs_on_cpu(request) ? "cpu" : request.device) + " " + std::to_string(static_cast<int>(request.compute));
 }
 
-const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& request) {
+const FitEstimator::KnownDevice& FitEstimator::device_of(const LoadRequest& request) {
     const std::string name = runs_on_cpu(request) ? "cpu" : request.device;
-    std::unique_ptr<DeviceFacts>& known = devices_[key_of_device(request)];
-    if (known != nullptr && !request.opens_device) return *known;
-    auto facts = std::make_unique<DeviceFacts>();
-    const CalibrationCache cache(calibration_directory(request.cache_directory));
+    const auto known = devices_.find(key_of_device(request));
+    if (known != devices_.end() && !request.opens_device) return known->second;
+    KnownDevice found;
     std::uint64_t device_budget = 0;
     if (request.opens_device) {
         // Only tests use this; the device stays open for the queries below.
         const std::shared_ptr<Backend> device = request.opens_device(request.vram_bytes);
-        known_device_products(*device, request.compute, source_for(request).expert_type(), cache);
-        facts->info = device->info();
-        facts->shares_host_memory = device->shares_host_memory();
-        facts->scratch_bytes = [device](const Backend::StepShape& shape) { return device->scratch_bytes(shape); };
+        measurements_of(request).known_device_products(*device);
+        found.info = device->info();
+        found.scratch_bytes = [device](const Backend::StepShape& shape) { return device->scratch_bytes(shape); };
     } else if (name == "cpu") {
-        facts->info = cpu_info();
-        facts->shares_host_memory = true;
-        facts->scratch_bytes = [](const Backend::StepShape&) { return std::uint64_t{0}; };
+        found.info = cpu_info();
     } else if (name.starts_with(kEmulated)) {
         const HardwareProfile profile = find_hardware_profile(name.substr(kEmulated.size()));
-        facts->info.kind = DeviceKind::kEmulated;
-        facts->info.id = std::string(kEmulated) + profile.id;
-        facts->info.name = profile.name + " (emulated)";
-        facts->info.emulated = true;
-        facts->profile = profile.name;
-        facts->info.emulated_host = profile.host.has_value();
-        facts->info.memory_bytes = profile.memory_bytes;
-        facts->info.available_bytes = profile.memory_bytes - profile.reserved_bytes;
-        facts->scratch_bytes = [](const Backend::StepShape&) { return std::uint64_t{0}; };
+        found.info.kind = DeviceKind::kEmulated;
+        found.info.id = std::string(kEmulated) + profile.id;
+        found.info.name = profile.name + " (emulated)";
+        found.info.emulated = true;
+        found.profile = profile.name;
+        found.info.emulated_host = profile.host.has_value();
+        found.info.memory_bytes = profile.memory_bytes;
+        found.info.available_bytes = profile.memory_bytes - profile.reserved_bytes;
     } else {
         CpuOperations host(*pool_, kernels::GemmMode::kF32);
         const std::unique_ptr<Backend> device = open_device(name, 0, host);
-        known_device_products(*device, request.compute, source_for(request).expert_type(), cache);
-        facts->info = device->info();
+        measurements_of(request).known_device_products(*device);
+        found.info = device->info();
         device_budget = device->memory().usage().budget_bytes;
         // Its scratch memory is queried now, because it does not stay open.
         std::map<std::int64_t, std::uint64_t> scratch;
@@ -139,49 +117,50 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
         for (const std::int64_t n : kSampledSteps) {
             scratch[n] = device->scratch_bytes(Forward::step_shape(spec_, type, n, spec_.max_context));
         }
-        facts->scratch_bytes = [scratch](const Backend::StepShape& shape) {
-            const auto found = scratch.lower_bound(shape.n_tokens);
-            return found != scratch.end() ? found->second : scratch.rbegin()->second;
+        found.scratch_bytes = [scratch](const Backend::StepShape& shape) {
+            const auto of_step = scratch.lower_bound(shape.n_tokens);
+            return of_step != scratch.end() ? of_step->second : scratch.rbegin()->second;
         };
     }
-    if (facts->info.kind == DeviceKind::kCuda && device_budget > 0) {
-        facts->reserve = facts->info.available_bytes - std::min(facts->info.available_bytes, device_budget);
+    if (found.info.kind == DeviceKind::kCuda && device_budget > 0) {
+        found.reserve = found.info.available_bytes - std::min(found.info.available_bytes, device_budget);
     }
-    known = std::move(facts);
-    return *known;
+    return devices_.insert_or_assign(key_of_device(request), std::move(found)).first->second;
 }
 
-FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitHeld& held) {
-    Room room;
-    room.facts = &facts_of(request);
-    const DeviceInfo& device = room.facts->info;
-    room.memory = memory_size();
-    room.memory.available_bytes += static_cast<std::int64_t>(held.ram_bytes);
-    room.ram_available = static_cast<std::uint64_t>(room.memory.available_bytes);
-    if (!request.dry) check_ram_budget(request.ram_bytes, room.memory);
-    room.ram_arena = ram_budget(request, room.memory);
-    if (room.facts->shares_host_memory) return room;
-    room.vram_available = device.available_bytes;
-    if (!device.emulated && held.device == device.id) {
-        room.vram_available = std::min(device.memory_bytes, room.vram_available + held.vram_bytes);
+LoadInputs FitEstimator::inputs_for(const LoadRequest& request, const FitHeld& held) {
+    const WeightSource& source = source_for(request);
+    const KnownDevice& known = device_of(request);
+    LoadInputs inputs{spec_, source.expert_type(), source.dense_bytes(), known.info, known.scratch_bytes};
+    inputs.advised_context = advised_context_;
+    inputs.memory = memory_size();
+    inputs.memory.available_bytes += static_cast<std::int64_t>(held.ram_bytes);
+    if (!request.dry) check_ram_budget(request.ram_bytes, inputs.memory);
+    inputs.ram_bytes = ram_budget(request, inputs.memory);
+    DeviceInfo& device = inputs.device;
+    if (inputs.shares_host_memory()) {
+        device.available_bytes = 0;
+        return inputs;
     }
-    const std::uint64_t wanted = request.vram_bytes;
+    if (!device.emulated && held.device == device.id) {
+        device.available_bytes = std::min(device.memory_bytes, device.available_bytes + held.vram_bytes);
+    }
+    const std::uint64_t free = device.available_bytes, wanted = request.vram_bytes;
     if (device.kind == DeviceKind::kCuda && wanted > device.memory_bytes) {
         throw Error(ErrorKind::kInvalidInput,
                     messages::device_memory_too_small(device.name, ByteSize{device.memory_bytes}, ByteSize{wanted}));
     }
-    if (device.kind == DeviceKind::kCuda && wanted > room.vram_available) {
+    if (device.kind == DeviceKind::kCuda && wanted > free) {
         throw Error(ErrorKind::kOutOfMemory,
-                    messages::device_memory_not_free(device.name, ByteSize{room.vram_available}, ByteSize{wanted}));
+                    messages::device_memory_not_free(device.name, ByteSize{free}, ByteSize{wanted}));
     }
-    if (room.facts->profile.empty()) {
-        check_vram_budget(device.name, wanted, room.vram_available);
+    if (known.profile.empty()) {
+        check_vram_budget(device.name, wanted, free);
     } else {
-        check_emulated_vram_budget(room.facts->profile, wanted, room.vram_available);
+        check_emulated_vram_budget(known.profile, wanted, free);
     }
-    room.vram_arena =
-        wanted > 0 ? wanted : room.vram_available - std::min(room.facts->reserve, room.vram_available / 8);
-    return room;
+    inputs.vram_bytes = wanted > 0 ? wanted : free - std::min(known.reserve, free / 8);
+    return inputs;
 }
 
 // The key contains everything that a request's costs depend on. Unknown costs are looked
@@ -206,29 +185,23 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     const WeightSource& source = source_for(request);
     auto counted = popularity_.find(request.popularity_file);
     if (counted == popularity_.end()) {
-        const std::string name = model_name(directory_);
-        counted = popularity_
-                      .emplace(request.popularity_file,
-                               popularity_of(name, directory_, spec_.experts, request.popularity_file,
-                                             CalibrationCache(calibration_directory(request.cache_directory))))
-                      .first;
+        counted = popularity_.emplace(request.popularity_file, measurements_of(request).popularity()).first;
     }
     PlanInputs inputs;
     inputs.popularity = counted->second;
     inputs.thresholds = kept_thresholds(directory_);
     inputs.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
     const Popularity& popularity = inputs.popularity;
-    const Room room = room_for(request, held);
-    const DeviceInfo& device = room.facts->info;
-    const bool shared = room.facts->shares_host_memory;
-    LoadPlanner planner(request, {spec_, source.expert_type(), source.dense_bytes(), device, room.facts->scratch_bytes,
-                                  room.memory, room.vram_arena, room.ram_arena, advised_context_});
+    const LoadInputs load = inputs_for(request, held);
+    const DeviceInfo& device = load.device;
+    const bool shared = load.shares_host_memory();
+    LoadPlanner planner(request, load);
     const ModelDemand& demand = planner.demand();
 
     FitEstimate estimate;
     estimate.device = device;
-    estimate.vram_available = room.vram_available;
-    estimate.ram_available = room.ram_available;
+    estimate.vram_available = device.available_bytes;
+    estimate.ram_available = static_cast<std::uint64_t>(load.memory.available_bytes);
     estimate.n_layers = spec_.experts.n_layers;
     estimate.n_experts = spec_.experts.n_experts;
     estimate.n_active = spec_.experts.n_active;
@@ -240,16 +213,16 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     MemoryLedger& ram = estimate.ram;
     if (!shared) {
         vram.total = device.memory_bytes;
-        vram.budget = room.vram_arena;
-        vram.others = device.memory_bytes - std::min(device.memory_bytes, room.vram_available);
+        vram.budget = load.vram_bytes;
+        vram.others = device.memory_bytes - std::min(device.memory_bytes, device.available_bytes);
     }
-    ram.total = static_cast<std::uint64_t>(room.memory.total_bytes);
-    ram.budget = room.ram_arena;
-    ram.others = ram.total - std::min(ram.total, room.ram_available);
+    ram.total = static_cast<std::uint64_t>(load.memory.total_bytes);
+    ram.budget = load.ram_bytes;
+    ram.others = ram.total - std::min(ram.total, estimate.ram_available);
 
     const std::uint64_t peak = planner.dense_peak_bytes();
     estimate.peak_ram_bytes = peak;
-    Measurements measurements(request, spec_, source.expert_type(), directory_, planner.reads());
+    Measurements measurements = measurements_of(request, planner.reads());
     const std::vector<kernels::WeightType> formats = formats_of(request, demand);
     bool measuring = false;  // a lack of memory is not the plan's then
     std::optional<DiskReadCost> read;
@@ -275,7 +248,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         if (costs.machine != nullptr && !directory_.empty()) return measured_disk();
         return measurements.kept_disk().value_or(DiskReadCost{});
     };
-    Plan plan;
+    Plan& plan = estimate.plan;
     try {
         plan = planner.plan(inputs, from);
     } catch (const Error& error) {
@@ -292,8 +265,8 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         };
         Budget budget = planner.budget();
         budget.quality = {};
-        if (peak > room.ram_arena && fits_in(budget)) {
-            estimate.short_by = peak - room.ram_arena;
+        if (peak > load.ram_bytes && fits_in(budget)) {
+            estimate.short_by = peak - load.ram_bytes;
             return estimate;
         }
         constexpr std::uint64_t kPlenty = std::uint64_t{1} << 50;
@@ -317,10 +290,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     }
     // ---- the plan's memory, in the form of Snapshot's ledgers
     estimate.fits = true;
-    const bool has_costs = inputs.cost.table().expert_bytes > 0;
-    estimate.formats_assumed = request.quality.allows_fewer_bits() && !has_costs;
-    if (has_costs && !lacks_disk_cost(request, device, inputs.cost, plan)) estimate.forecast = inputs.forecast(plan);
-    estimate.context = plan.context;
+    estimate.formats_assumed = request.quality.allows_fewer_bits() && !inputs.has_costs();
+    if (inputs.has_costs() && !lacks_disk_cost(request, device, inputs.cost, plan))
+        estimate.forecast = inputs.forecast(plan);
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
     for (const Message& note : {planner.memory_note(plan), planner.note()}) {
         if (!note.empty()) estimate.notes.push_back(note);
@@ -337,22 +309,15 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         ram.kv_cache = plan.kv_host_bytes;
     }
     ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes + plan.disk_buffer_bytes;
-    double bits = 0;
-    std::vector<std::uint8_t> resident(plan.places.size());
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
         const kernels::WeightType format = plan.format(i, source.expert_type());
-        const FormatDemand* const found = demand.find(format);
-        bits += found->bits_per_weight;
+        const ModelDemand::Format* const found = demand.find(format);
         const bool on_device = plan.places[i] == Place::kDevice;
         if (on_device) vram.add_experts(format, found->expert_bytes);
         if (plan.places[i] == Place::kRam || (on_device && plan.duplicates)) {
             ram.add_experts(format, found->expert_bytes);
         }
-        ++(on_device ? estimate.resident : plan.places[i] == Place::kRam ? estimate.in_ram : estimate.on_disk);
-        resident[i] = shared ? plan.places[i] == Place::kRam : on_device;
     }
-    estimate.mean_bits = bits / static_cast<double>(plan.places.size());
-    estimate.expected_hit_rate = expected_hit_rate(popularity, resident);
     estimate.peak_ram_bytes = std::max(peak, ram.used());
     return estimate;
 }
@@ -439,7 +404,7 @@ FitEstimate FitEstimator::estimate_by(const Costs& costs, const LoadRequest& req
         if (error.kind() != ErrorKind::kOutOfMemory || costs.machine != nullptr) throw;
         estimate.problem = error.message();
         estimate.vram_is_short = true;
-        estimate.device = facts_of(request).info;
+        estimate.device = device_of(request).info;
     }
     if (!estimate.fits) suggest(estimate, request, held);
     estimate.has_chat_template = tokenizer_ == nullptr || has_template_[request.chat_template];
@@ -448,14 +413,13 @@ FitEstimate FitEstimator::estimate_by(const Costs& costs, const LoadRequest& req
 
 FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
                                   const std::stop_token& stop, bool anew) {
-    const WeightSource& source = source_for(request);
     kernels::ThreadPool pool(compute_threads(request.n_threads));
-    CpuOperations host(pool, choose_compute(request, source.expert_type()).form);
+    const Measurements measurements = measurements_of(request);
+    CpuOperations host(pool, measurements.compute().form);
     const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
-    choose_device_products(*device, request.compute, source.expert_type(),
-                           CalibrationCache(calibration_directory(request.cache_directory)));
-    if (const auto known = devices_.find(key_of_device(request)); known != devices_.end() && known->second != nullptr) {
-        known->second->info.fingerprint = device->info().fingerprint;
+    measurements.device_products(*device);
+    if (const auto known = devices_.find(key_of_device(request)); known != devices_.end()) {
+        known->second.info.fingerprint = device->info().fingerprint;
     }
     costs_.clear();
     const Measurements::Machine machine{*device, host, progress, stop};
@@ -465,10 +429,6 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
 std::string FitEstimator::fingerprint() {
     const auto found = source_ != nullptr ? source_->model_fingerprint() : std::nullopt;
     return found ? found->text() : std::string();
-}
-
-FitEstimate estimate_fit(const LoadRequest& request, const FitHeld& held) {
-    return FitEstimator(request.model).estimate(request, held);
 }
 
 }  // namespace offstage::engine

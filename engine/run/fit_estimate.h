@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "engine/model/weights.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/popularity.h"
 #include "engine/run/measurements.h"
 #include "engine/telemetry/snapshot.h"
@@ -56,11 +58,8 @@ struct FitEstimate {
     std::uint64_t peak_ram_bytes = 0;                     // while loading, dense weights pass through RAM
 
     std::int64_t n_layers = 0, n_experts = 0, n_active = 0;
-    std::int64_t resident = 0, in_ram = 0, on_disk = 0;  // experts by the fastest place that holds a copy
-    std::int64_t context = 0;                            // tokens
-    std::int64_t max_context = 0;                        // tokens the model was made for
-    double mean_bits = 0;                                // per expert weight
-    double expected_hit_rate = 0;
+    Plan plan;                     // without places if it does not fit
+    std::int64_t max_context = 0;  // tokens the model was made for
     ExpertFormats expert_formats;
     std::string dense_types;                             // all other tensors', most bytes first: "Q6_K, F32"
     std::span<const FormatRow> formats = format_rows();  // what FormatIds mean in this model
@@ -95,7 +94,6 @@ class FitEstimator {
 
     // Throws Error as a load does when the model or its tokenizer cannot be used.
     explicit FitEstimator(const std::string& model, Text text = Text::kWanted);
-    ~FitEstimator();
 
     const std::string& model() const { return model_; }
     // request.model is replaced by model(). Too little memory is not an error (see
@@ -113,13 +111,22 @@ class FitEstimator {
     std::string fingerprint();
 
   private:
-    struct DeviceFacts;
-    struct Room;
+    // A device as of its first use.
+    struct KnownDevice {
+        DeviceInfo info;
+        std::string profile;        // an emulated device's name
+        std::uint64_t reserve = 0;  // of the available memory, kept free unless a budget is set
+        std::function<std::uint64_t(const Backend::StepShape&)> scratch_bytes = [](const Backend::StepShape&) {
+            return std::uint64_t{0};
+        };
+    };
 
     const WeightSource& source_for(const LoadRequest& request);
+    Measurements measurements_of(const LoadRequest& request, const ExpertReads& reads = {});
     static std::string key_of_device(const LoadRequest& request);
-    const DeviceFacts& facts_of(const LoadRequest& request);
-    Room room_for(const LoadRequest& request, const FitHeld& held);
+    const KnownDevice& device_of(const LoadRequest& request);
+    // With the memory as a load would find it, and the budgets as it would set them.
+    LoadInputs inputs_for(const LoadRequest& request, const FitHeld& held);
     // The costs that the forecast may use. With a machine: costs that are not stored, or
     // (anew) all, are measured there.
     struct Costs {
@@ -144,12 +151,9 @@ class FitEstimator {
     bool rounded_ = false;        // source_ rounds float32 to bf16
     std::vector<Message> notes_;  // about the files, a sentence each
     std::string dense_types_;
-    std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
+    std::map<std::string, KnownDevice> devices_;
     std::map<std::string, Popularity> popularity_;  // by file
     std::map<std::string, CostModel> costs_;        // stored costs, by everything that they depend on
 };
-
-// One estimate of one request.
-FitEstimate estimate_fit(const LoadRequest& request, const FitHeld& held = {});
 
 }  // namespace offstage::engine

@@ -11,7 +11,7 @@
 #include "engine/model/kv_layout.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/plan/calibration.h"
+#include "engine/plan/cache_folders.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/planner.h"
 #include "engine/quant/quantize_dense.h"
@@ -37,11 +37,11 @@ void list_file_formats(const ExpertGrid& grid, const RowOf& row_of, ModelDemand&
     for (std::size_t i = 0; i < grid.file_layouts.size(); ++i) {
         demand.file_formats.push_back(row_of(static_cast<kernels::WeightType>(kFirst + i)));
     }
-    FormatDemand& file = demand.formats.front();
+    ModelDemand::Format& file = demand.formats.front();
     double bits = 0;
     for (const kernels::WeightType format : grid.file_formats) {
         demand.layer_format.push_back(static_cast<std::uint8_t>(static_cast<std::uint8_t>(format) - kFirst));
-        const FormatDemand& row = demand.file_formats[demand.layer_format.back()];
+        const ModelDemand::Format& row = demand.file_formats[demand.layer_format.back()];
         file.expert_bytes = std::max(file.expert_bytes, row.expert_bytes);
         bits += row.bits_per_weight;
     }
@@ -60,7 +60,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.n_experts = grid.n_experts;
     demand.n_active = grid.n_active;
     const auto row_of = [&](kernels::WeightType format) {
-        return FormatDemand{
+        return ModelDemand::Format{
             format, (grid.expert_bytes(format) + 255) / 256 * 256,
             8.0 * static_cast<double>(grid.layout(format).weight_bytes()) / static_cast<double>(grid.expert_weights())};
     };
@@ -70,7 +70,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         if (!format.for_experts || (format.is_packed() && grid.hidden_dim % kernels::kPackedBlock != 0)) continue;
         // A copy in no fewer bits than the master's has no use.
-        const FormatDemand row = row_of(format.type);
+        const ModelDemand::Format row = row_of(format.type);
         if (row.bits_per_weight < demand.formats.front().bits_per_weight) demand.formats.push_back(row);
     }
     demand.file_blocks = block_formats_of(grid);
@@ -93,7 +93,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
                 static_cast<std::uint64_t>(layout.groups[g].shape.token_bytes());
         }
     }
-    demand.shares_host_memory = inputs.device.kind == DeviceKind::kCpu;
+    demand.shares_host_memory = inputs.shares_host_memory();
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
     demand.residents_change = request.cache != CacheKind::kStatic && !demand.shares_host_memory;
     demand.ends_with_experts = Forward::ends_with_experts(spec);
@@ -137,14 +137,14 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
 kernels::WeightType smallest_allowed(const PlanInputs& inputs, const QualityFloor& floor) {
     const ModelDemand& demand = inputs.demand;
     const std::vector<FormatLoss>& measured = inputs.thresholds.formats;
-    const auto keeps_kl = [&](const FormatDemand& f) {
+    const auto keeps_kl = [&](const ModelDemand::Format& f) {
         return &f == &demand.formats.front() ||
                std::any_of(measured.begin(), measured.end(), [&](const FormatLoss& known) {
                    return known.format == f.format && known.mean_kl <= floor.max_kl;
                });
     };
-    const FormatDemand* best = nullptr;
-    for (const FormatDemand& f : demand.formats) {
+    const ModelDemand::Format* best = nullptr;
+    for (const ModelDemand::Format& f : demand.formats) {
         if (f.bits_per_weight < floor.min_mean_bits) continue;
         if (floor.max_kl > 0 && !keeps_kl(f)) continue;
         double loss = 0;
@@ -212,25 +212,6 @@ bool runs_on_cpu(const LoadRequest& request) {
 void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory) {
     if (ram_bytes <= free_bytes(memory)) return;
     throw Error(ErrorKind::kInvalidInput, messages::ram_budget_not_free(ByteSize{ram_bytes}, free_memory_text(memory)));
-}
-
-std::optional<kernels::ProductForm> asked_form(ComputeMode compute) {
-    switch (compute) {
-        case ComputeMode::kF32:
-            return kernels::GemmMode::kF32;
-        case ComputeMode::kBf16:
-            return kernels::GemmMode::kBf16;
-        case ComputeMode::kInt8:
-            return kernels::ProductForm(kernels::GemmMode::kF32, true);
-        case ComputeMode::kAuto:
-            break;
-    }
-    return {};
-}
-
-ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights) {
-    return choose_compute(asked_form(request.compute), weights,
-                          CalibrationCache(calibration_directory(request.cache_directory)), request.times_product);
 }
 
 std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory) {
@@ -349,8 +330,9 @@ Plan LoadPlanner::plan(PlanInputs& inputs, const CostSource& source) {
     std::optional<CostModel> cost = source.costs(made);
     if (!cost) return by_costs ? plan_assumed(inputs) : made;
     inputs.cost = *std::move(cost);
-    for (const std::vector<FormatDemand>* const list : {&demand_.formats, &demand_.file_formats}) {
-        for (const FormatDemand& row : *list) inputs.cost.set_expert_bytes(row.format, grid_.expert_bytes(row.format));
+    for (const std::vector<ModelDemand::Format>* const list : {&demand_.formats, &demand_.file_formats}) {
+        for (const ModelDemand::Format& row : *list)
+            inputs.cost.set_expert_bytes(row.format, grid_.expert_bytes(row.format));
     }
     inputs.set_theta(inputs.cost, request_.theta_choice());
     bool lacks_disk = lacks_disk_cost(request_, device_, inputs.cost, made);

@@ -10,7 +10,6 @@
 #include "engine/device/memory_size.h"
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
-#include "engine/plan/compute_choice.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/plan_inputs.h"
 
@@ -45,12 +44,6 @@ void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory);
 // The RAM that a load may take: the request's budget, or else the free RAM without a
 // reserve for the system and other programs. A dry run takes none.
 std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory);
-
-// asked_form(): the arithmetic of products if the request fixes it rather than leaving it
-// to measurement. choose_compute(): the request's arithmetic, or the best on this
-// machine.
-std::optional<kernels::ProductForm> asked_form(ComputeMode compute);
-ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights);
 
 // The peak RAM of a load: the plan's RAM, and an emulated device's memory. All dense
 // weights pass through RAM.
@@ -94,6 +87,8 @@ struct LoadInputs {
     std::uint64_t vram_bytes = 0;  // the budgets that the arenas get
     std::uint64_t ram_bytes = 0;
     std::int64_t advised_context = 0;  // ModelDefaults::context
+
+    bool shares_host_memory() const { return device.kind == DeviceKind::kCpu; }
 };
 
 bool reads_disk(const Plan& plan);  // whether it leaves experts on disk

@@ -10,7 +10,6 @@
 #include "engine/model/file_formats.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
-#include "engine/plan/calibration.h"
 #include "engine/plan/neuron_thresholds.h"
 #include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
@@ -99,7 +98,7 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
         opened_theta_ = *plan.theta;
         thetas_ = thetas_of(opened_theta_);
     }
-    const CalibrationCache& kept = measurements.kept();
+    const MeasurementStore& kept = measurements.kept();
     if (!kept.problem().empty()) summary_.notes.push_back(kept.problem());
     summary_.notes.insert(summary_.notes.end(), kept.notes().begin(), kept.notes().end());
     WeightSource& master = source().master();
@@ -154,8 +153,7 @@ std::optional<CostModel> LoadedModel::costs_for(const Plan& plan, Measurements& 
     CostModel cost = measurements.costs(machine, formats, effort);
     // For forecasts of a re-plan's duration. A dry run never quantizes.
     if (!request.dry) {
-        inputs.quantizing_speeds = quantizing_speeds(inputs.demand.hidden_dim, measurements.kept(), stop,
-                                                     device().row_quantizer(), device().info().fingerprint);
+        inputs.quantizing_speeds = measurements.quantizing_speeds(device(), stop);
     }
     return cost;
 }
@@ -277,7 +275,7 @@ void LoadedModel::keep_habits() {
     if (request().dry || counter.n_tokens() < kHabitTokens) return;
     RoutingHabits& known = plan_inputs().popularity.habits;
     known.add(counter.take());
-    CalibrationCache(plan_inputs().calibrations).store(routing_habits_key(name(), spec().experts), known);
+    measurements().keep_habits(known);
 }
 
 }  // namespace offstage::engine

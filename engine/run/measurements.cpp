@@ -10,13 +10,13 @@
 #include "engine/device/hardware_profile.h"
 #include "engine/error.h"
 #include "engine/experts/disk_speed.h"
-#include "engine/plan/calibrate_host.h"
-#include "engine/plan/compute_choice.h"
+#include "engine/plan/cache_folders.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
+#include "engine/plan/sensitivity_measurement.h"
 #include "engine/quant/random_rows.h"
-#include "engine/run/dense_probe.h"
 #include "engine/run/forward.h"
+#include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "kernels/thread_pool.h"
 
@@ -51,6 +51,25 @@ void set_format(FormatCalibration& wanted, kernels::WeightType format) {
     wanted.pack = [layout = wanted.grid.layout(format)](std::int64_t, std::byte* block) {
         fill_random_expert(layout, block);
     };
+}
+
+std::optional<kernels::ProductForm> asked_form(ComputeMode compute) {
+    switch (compute) {
+        case ComputeMode::kF32:
+            return kernels::GemmMode::kF32;
+        case ComputeMode::kBf16:
+            return kernels::GemmMode::kBf16;
+        case ComputeMode::kInt8:
+            return kernels::ProductForm(kernels::GemmMode::kF32, true);
+        case ComputeMode::kAuto:
+            break;
+    }
+    return {};
+}
+
+std::string habits_key(const std::string& model, const ExpertGrid& grid) {
+    return "habits|" + model + "|" + std::to_string(grid.n_layers) + "x" + std::to_string(grid.n_experts) + "x" +
+           std::to_string(grid.n_active);
 }
 
 std::function<void(double)> measuring(const LoadProgressFn& progress) {
@@ -105,13 +124,84 @@ std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const Mo
 }
 
 Measurements::Measurements(const LoadRequest& request, const ModelSpec& spec, kernels::WeightType master,
-                           std::filesystem::path folder, const ExpertReads& reads)
+                           std::string name, std::filesystem::path folder, const ExpertReads& reads)
     : request_(request),
       spec_(spec),
       master_(master),
+      name_(std::move(name)),
       folder_(std::move(folder)),
       reads_(reads),
       kept_(calibration_directory(request.cache_directory)) {}
+
+ComputeChoice Measurements::compute() const {
+    return choose_compute(asked_form(request_.compute), master_, kept_, request_.times_product);
+}
+
+DeviceProducts Measurements::device_products(Backend& device) const {
+    return choose_device_products(device, request_.compute, master_, kept_);
+}
+
+DeviceProducts Measurements::known_device_products(Backend& device) const {
+    return engine::known_device_products(device, request_.compute, master_, kept_);
+}
+
+Popularity Measurements::popularity() const {
+    const ExpertGrid& grid = spec_.experts;
+    RoutingHabits habits;
+    static_cast<void>(kept_.load(habits_key(name_, grid), habits));
+    std::filesystem::path path = request_.popularity_file;
+    if (path.empty()) {
+        if (!folder_.empty()) path = popularity_file(folder_);
+        if (path.empty() || !std::filesystem::exists(path)) {
+            Popularity none = Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
+            none.habits = std::move(habits);
+            return none;
+        }
+    }
+    Popularity read = read_popularity(path);
+    if (read.n_layers == grid.n_layers && read.n_experts == grid.n_experts) {
+        read.n_active = grid.n_active;  // shares are of this model's calls
+        read.habits = std::move(habits);
+        return read;
+    }
+    throw Error(ErrorKind::kInvalidInput,
+                messages::popularity_of_other_model(path.string(), read.n_layers, read.n_experts, name_, grid.n_layers,
+                                                    grid.n_experts));
+}
+
+void Measurements::keep_habits(const RoutingHabits& habits) const {
+    kept_.store(habits_key(name_, spec_.experts), habits);
+}
+
+Sensitivity Measurements::sensitivity(WeightSource& source, kernels::ThreadPool& pool, const LoadProgressFn& progress,
+                                      const std::stop_token& stop, Message& problem) const {
+    const auto typical = [&] { return Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts); };
+    if (request_.dry) return typical();
+    const auto fingerprint = source.model_fingerprint();
+    const SensitivityCache cache(request_.cache_directory.empty() ? cache_directory()
+                                                                  : std::filesystem::path(request_.cache_directory));
+    if (fingerprint) {
+        if (auto kept = cache.load(*fingerprint, spec_.experts)) return *std::move(kept);
+    }
+    if (!request_.quality.allows_fewer_bits()) return typical();
+    Sensitivity measured = measure_sensitivity(
+        spec_.experts, source, pool,
+        [&](std::int64_t done, std::int64_t all) {
+            if (!progress) return;
+            progress({messages::measuring_what_fewer_bits_cost, static_cast<std::uint64_t>(done),
+                      static_cast<std::uint64_t>(all)});
+        },
+        stop);
+    if (!fingerprint) return measured;
+    if (const std::string why = cache.store(*fingerprint, name_, measured); !why.empty())
+        problem = measurements_not_kept(cache.directory(), why);
+    return measured;
+}
+
+QuantizingSpeeds Measurements::quantizing_speeds(Backend& device, const std::stop_token& stop) const {
+    return engine::quantizing_speeds(spec_.experts.hidden_dim, kept_, stop, device.row_quantizer(),
+                                     device.info().fingerprint);
+}
 
 // How products would be formed; nothing: that is to be measured as well.
 std::optional<kernels::ProductForm> Measurements::known_form() const {
@@ -141,12 +231,12 @@ std::optional<CostTable> Measurements::kept_table(const CostPlace& place, const 
         if (emulated->host) return table;
         const CostPlace here{cpu_info(), place.n_threads, place.form};
         CostTable cpu;
-        if (!kept_.load(CalibrationCache::key(here, format, spec_.experts, false), cpu)) return {};
+        if (!kept_.load(cost_key(here, format, spec_.experts, false), cpu)) return {};
         take_cpu_part(table, std::move(cpu));
         return table;
     }
     for (const bool pinned : {true, false}) {
-        if (kept_.load(CalibrationCache::key(place, format, spec_.experts, pinned), table)) return table;
+        if (kept_.load(cost_key(place, format, spec_.experts, pinned), table)) return table;
     }
     return {};
 }
@@ -165,7 +255,7 @@ std::optional<CostModel> Measurements::kept_costs(const DeviceInfo& device,
     const HardwareProfile* const emulated = profile ? &*profile : nullptr;
     std::optional<CostTable> master = kept_table(place, emulated, master_);
     if (!master) return {};
-    const auto dense = known_dense_costs({spec_, master_, request_.quant.dense, request_.kv}, place, emulated, kept_);
+    const auto dense = known_dense_costs(dense_model(), place, emulated, kept_);
     if (!dense) return {};
     master->dense = *dense;
     CostModel cost(*std::move(master));
@@ -199,8 +289,8 @@ CostModel Measurements::costs(const Machine& machine, const std::vector<kernels:
     measured_ = false;
     CostTable master = table_of(master_, &measured_);
     if (effort.dense) {
-        master.dense = dense_costs({spec_, master_, request_.quant.dense, request_.kv}, machine.device, machine.host,
-                                   kept_, machine.stop, effort.anew, request_.checks_costs);
+        master.dense = dense_costs(dense_model(), machine.device, machine.host, kept_, machine.stop, effort.anew,
+                                   request_.checks_costs);
     }
     CostModel cost(std::move(master));
     cost.set_master(master_);
@@ -214,11 +304,10 @@ bool Measurements::doubt(const Backend& device, const CpuOperations& host, const
     const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&device);
     if (emulated != nullptr && emulated->profile().host) return false;  // nothing was measured
     CostPlace place = place_of(device, host);
-    bool raised =
-        emulated == nullptr && doubt_dense_costs({spec_, master_, request_.quant.dense, request_.kv}, place, kept_);
+    bool raised = emulated == nullptr && doubt_dense_costs(dense_model(), place, kept_);
     if (emulated != nullptr) place.device = cpu_info();
     for (const bool pinned : {true, false}) {
-        const std::string key = CalibrationCache::key(place, master_, spec_.experts, pinned);
+        const std::string key = cost_key(place, master_, spec_.experts, pinned);
         raised = raise_doubt<CostTable>(key, kept_) || raised;
     }
     if (reads_disk(plan)) raised = raise_doubt<DiskReadCost>(disk_key(place.form), kept_) || raised;
@@ -229,11 +318,11 @@ CostTable Measurements::remeasured(const Machine& machine) {
     FormatCalibration wanted = random_experts(machine, {});
     set_format(wanted, master_);
     const auto calibrated = [&](Backend& device) {
-        return calibrate_format(device, machine.host, wanted, CalibrationCache({}), measuring(machine.progress),
+        return calibrate_format(device, machine.host, wanted, MeasurementStore({}), measuring(machine.progress),
                                 machine.stop);
     };
     const auto keep = [&](const Backend& of, const CostTable& table) {
-        kept_.store(CalibrationCache::key(of, machine.host, master_, wanted.grid, table.pinned), table);
+        kept_.store(cost_key(place_of(of, machine.host), master_, wanted.grid, table.pinned), table);
     };
     CostTable table = calibrated(machine.device);
     if (!table.emulated) {
@@ -250,8 +339,7 @@ CostTable Measurements::remeasured(const Machine& machine) {
 
 std::string Measurements::disk_key(kernels::ProductForm form) const {
     const std::string where = folder_.empty() ? request_.model : std::filesystem::weakly_canonical(folder_).string();
-    return CalibrationCache::key(CostPlace{cpu_info(), compute_threads(request_.n_threads), form}, master_,
-                                 spec_.experts) +
+    return cost_key(CostPlace{cpu_info(), compute_threads(request_.n_threads), form}, master_, spec_.experts) +
            "|disk " + where +
            (reads_.directly     ? "|direct"
             : reads_.from_cache ? "|cached"

@@ -13,17 +13,25 @@
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
+#include "engine/plan/calibrate_host.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/compute_choice.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/device_products.h"
 #include "engine/plan/load_request.h"
+#include "engine/plan/measurement_store.h"
+#include "engine/plan/popularity.h"
+#include "engine/plan/sensitivity.h"
+#include "engine/run/dense_costs.h"
 #include "engine/run/load_planner.h"
 
 namespace offstage::engine {
 
-// The costs of a model's steps on this computer: stored by earlier measurements, or
-// measured now with random weights and stored. Only the model's sizes and formats count,
-// and the folder of its files. The request and the spec must outlive this object. One
-// thread.
+// All that was measured of a model on this computer, found in one store or measured now
+// and stored: which arithmetic is faster, the costs of its steps, the loss of fewer bits,
+// its habits. Costs are measured with random weights: only the model's sizes and formats
+// count, and the folder of its files. The request and the spec must outlive this object.
+// One thread.
 class Measurements {
   public:
     // Where costs are measured. The referents must outlive the calls.
@@ -42,11 +50,32 @@ class Measurements {
         bool anew = false;      // stored costs do not count
     };
 
-    // master: format of the checkpoint's experts, as they are read. folder: of the model;
-    // empty: synthetic.
-    Measurements(const LoadRequest& request, const ModelSpec& spec, kernels::WeightType master,
+    // master: format of the checkpoint's experts, as they are read. name: the model's.
+    // folder: of the model; empty: synthetic.
+    Measurements(const LoadRequest& request, const ModelSpec& spec, kernels::WeightType master, std::string name,
                  std::filesystem::path folder, const ExpertReads& reads = {});
 
+    // ---- the form of products: as requested, or the faster one
+    ComputeChoice compute() const;
+    // Sets it on the device, which must have no reserved step in use. known_: if nothing
+    // has to be measured for it.
+    DeviceProducts device_products(Backend& device) const;
+    DeviceProducts known_device_products(Backend& device) const;
+
+    // ---- the experts
+    // The counts that placement starts from: the request's file, else the model's own
+    // expert_popularity.json, else none; with the model's habits in what has run so far.
+    // Throws Error (kInvalidInput) when the counts are another model's.
+    Popularity popularity() const;
+    void keep_habits(const RoutingHabits& habits) const;
+    // The loss of quality in fewer bits: this model's own errors if they are stored or the
+    // request allows fewer bits, otherwise those of HQQ on normally distributed weights.
+    // `problem`: a sentence if they could not be stored. Throws as measure_sensitivity().
+    Sensitivity sensitivity(WeightSource& source, kernels::ThreadPool& pool, const LoadProgressFn& progress,
+                            const std::stop_token& stop, Message& problem) const;
+    QuantizingSpeeds quantizing_speeds(Backend& device, const std::stop_token& stop) const;
+
+    // ---- costs
     // The stored costs of experts in the master's format and in these, and of the rest of a
     // step; nothing: some are missing. Those of an emulated device follow from its profile,
     // except for the CPU's part if the profile has none.
@@ -74,22 +103,24 @@ class Measurements {
     bool doubt(const Backend& device, const CpuOperations& host, const Plan& plan);
 
     // Its problem() and notes() are about costs that could not be stored or did not hold.
-    const CalibrationCache& kept() const { return kept_; }
+    const MeasurementStore& kept() const { return kept_; }
     const ExpertReads& reads() const { return reads_; }
 
   private:
     std::optional<kernels::ProductForm> known_form() const;
     std::optional<CostTable> kept_table(const CostPlace& place, const HardwareProfile* emulated,
                                         kernels::WeightType format) const;
+    DenseProbeModel dense_model() const { return {spec_, master_, request_.quant.dense, request_.kv}; }
     FormatCalibration random_experts(const Machine& machine, const Effort& effort) const;
     std::string disk_key(kernels::ProductForm form) const;
 
     const LoadRequest& request_;
     const ModelSpec& spec_;
     const kernels::WeightType master_;
+    const std::string name_;
     const std::filesystem::path folder_;
     const ExpertReads reads_;
-    const CalibrationCache kept_;
+    const MeasurementStore kept_;
     bool measured_ = false;
 };
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/experts/cache_policy.h"
+#include "engine/plan/forecast.h"
 #include "engine/plan/placement_learner.h"
 #include "engine/plan/plan.h"
-#include "engine/plan/weight_reads.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/expert_host.h"
 #include "engine/run/forward.h"

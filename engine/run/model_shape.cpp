@@ -13,7 +13,6 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/name_hash.h"
-#include "engine/plan/calibration.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {
@@ -130,35 +129,6 @@ NeuronThresholds kept_thresholds(const fs::path& path, Message* problem) {
         if (problem != nullptr) *problem = error.message();
         return {};
     }
-}
-
-std::string routing_habits_key(const std::string& model, const ExpertGrid& grid) {
-    return "habits|" + model + "|" + std::to_string(grid.n_layers) + "x" + std::to_string(grid.n_experts) + "x" +
-           std::to_string(grid.n_active);
-}
-
-Popularity popularity_of(const std::string& model, const fs::path& directory, const ExpertGrid& grid,
-                         const std::string& file, const CalibrationCache& kept) {
-    RoutingHabits habits;
-    static_cast<void>(kept.load(routing_habits_key(model, grid), habits));
-    fs::path path = file;
-    if (path.empty()) {
-        if (!directory.empty()) path = popularity_file(directory);
-        if (path.empty() || !fs::exists(path)) {
-            Popularity none = Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
-            none.habits = std::move(habits);
-            return none;
-        }
-    }
-    Popularity read = read_popularity(path);
-    if (read.n_layers == grid.n_layers && read.n_experts == grid.n_experts) {
-        read.n_active = grid.n_active;  // shares are of this model's calls
-        read.habits = std::move(habits);
-        return read;
-    }
-    throw Error(ErrorKind::kInvalidInput,
-                messages::popularity_of_other_model(path.string(), read.n_layers, read.n_experts, model, grid.n_layers,
-                                                    grid.n_experts));
 }
 
 }  // namespace offstage::engine

@@ -7,14 +7,10 @@
 
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
-#include "engine/plan/load_request.h"
 #include "engine/plan/neuron_thresholds.h"
-#include "engine/plan/popularity.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
-
-class CalibrationCache;
 
 // Facts about a model that need no weights.
 struct ModelShape {
@@ -49,14 +45,5 @@ NeuronThresholds kept_thresholds(const std::filesystem::path& path, Message* pro
 // checkpoint; without a checkpoint the type is the one in config.json. Throws Error as
 // reading a model does.
 ModelShape read_model_shape(const std::string& model);
-
-// The counts that placement starts from: `file`, else the model's own
-// expert_popularity.json, else none; and its habits in what has run so far, as
-// kept in the folder of calibrations. `model`: its name; directory: empty for a
-// synthetic one. Throws Error (kInvalidInput) when the counts are another model's.
-Popularity popularity_of(const std::string& model, const std::filesystem::path& directory, const ExpertGrid& grid,
-                         const std::string& file, const CalibrationCache& kept);
-// The key under which a model's RoutingHabits are stored.
-std::string routing_habits_key(const std::string& model, const ExpertGrid& grid);
 
 }  // namespace offstage::engine

@@ -35,7 +35,7 @@ struct ModelSummary {
     std::int64_t total_weights = 0;
     std::int64_t active_weights = 0;  // per token
     std::uint64_t weight_bytes = 0;   // in memory
-    std::uint64_t active_bytes = 0;   // of these, the bytes that a decoded token reads (engine/plan/weight_reads.h)
+    std::uint64_t active_bytes = 0;   // of these, the bytes that a decoded token reads (WeightReads)
     std::string weight_type;          // of the experts: "BF16", "Q4_K, Q6_K"
     FormatId expert_format{};         // of the first layer's in the file
     ExpertFormats expert_formats;

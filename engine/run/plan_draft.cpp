@@ -8,8 +8,7 @@
 #include "engine/device/memory_size.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
-#include "engine/plan/calibration.h"
-#include "engine/plan/measured_forecast.h"
+#include "engine/plan/calibrate_host.h"
 #include "engine/plan/planner.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/run_messages.h"
@@ -102,20 +101,10 @@ ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     } else if (request.theta.has_value()) {
         inputs.set_theta(cost_after, *request.theta);
     }
-    Forecast before = inputs.forecast(now);
-    Forecast after = inputs.forecast_with(cost_after, preview.plan);
-    correct(before, after, measured);
+    preview.before = inputs.forecast(now);
+    preview.after = inputs.forecast_with(cost_after, preview.plan);
+    correct(preview.before, preview.after, measured);
     preview.measured_steps = measured.n_steps;
-    preview.tokens_per_s_before = before.decode_tokens_per_s;
-    preview.tokens_per_s_after = after.decode_tokens_per_s;
-    preview.ttft_s_before = before.ttft_s;
-    preview.ttft_s_after = after.ttft_s;
-    preview.hit_rate_before = before.hit_rate;
-    preview.hit_rate_after = after.hit_rate;
-    preview.mean_bits_before = now.mean_bits;
-    preview.mean_bits_after = preview.plan.mean_bits;
-    preview.predicted_loss_before = now.predicted_loss;
-    preview.predicted_loss_after = preview.plan.predicted_loss;
     add_transition(preview);
     return preview;
 }
@@ -124,7 +113,7 @@ void PlanDraft::add_transition(ReplanPreview& preview) const {
     const Transition change = transition(now, preview.plan, inputs.demand);
     std::optional<QuantizingSpeeds> speeds;
     if (change.quantized > 0 && !inputs.dry) {
-        const CalibrationCache cache(inputs.calibrations);
+        const MeasurementStore cache(inputs.calibrations);
         speeds = inputs.quantizing_speeds;
         if (!speeds) speeds = quantizing_speeds(inputs.demand.hidden_dim, cache, {});
         if (preview.plan.note.empty()) preview.plan.note = cache.problem();

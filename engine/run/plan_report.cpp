@@ -12,8 +12,6 @@
 #include "engine/model/file_formats.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/plan/calibration.h"
-#include "engine/plan/device_products.h"
 #include "engine/plan/planner.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/measurements.h"
@@ -35,23 +33,30 @@ struct Machine {
     MemorySize memory;  // when the device was opened, with the checkpoint mapped
 };
 
+// Float32 weights are rounded where bf16 is requested.
+kernels::WeightType type_read(const LoadRequest& request, const ModelShape& shape) {
+    return shape.type == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16 ? kernels::WeightType::kBf16
+                                                                                            : shape.type;
+}
+
+Measurements measurements_of(const LoadRequest& request, const ModelShape& shape, const ExpertReads& reads = {}) {
+    return {request, shape.spec, type_read(request, shape), shape.name, shape.directory, reads};
+}
+
 Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     check_request(request);
     Machine machine;
     machine.pool = std::make_unique<kernels::ThreadPool>(compute_threads(request.n_threads));
-    // Float32 weights are rounded where bf16 is requested.
-    machine.type = shape.type == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16
-                       ? kernels::WeightType::kBf16
-                       : shape.type;
-    machine.host = std::make_unique<CpuOperations>(*machine.pool, choose_compute(request, machine.type).form);
+    machine.type = type_read(request, shape);
+    const Measurements measurements = measurements_of(request, shape);
+    machine.host = std::make_unique<CpuOperations>(*machine.pool, measurements.compute().form);
     // Threads take addresses and memory as well.
     machine.memory = memory_size("/", shape.checkpoint_bytes);
     if (runs_on_cpu(request)) check_ram_budget(request.ram_bytes, machine.memory);
     machine.device =
         open_device(runs_on_cpu(request) ? "cpu" : request.device,
                     runs_on_cpu(request) ? ram_budget(request, machine.memory) : request.vram_bytes, *machine.host);
-    choose_device_products(*machine.device, request.compute, machine.type,
-                           CalibrationCache(calibration_directory(request.cache_directory)));
+    measurements.device_products(*machine.device);
     return machine;
 }
 
@@ -101,7 +106,7 @@ void compare_plans(PlanReport& report, std::int64_t prompt_tokens) {
         }
         return std::numeric_limits<double>::infinity();
     };
-    for (const FormatDemand& f : inputs.demand.formats) {
+    for (const ModelDemand::Format& f : inputs.demand.formats) {
         if (f.bits_per_weight < floor.min_mean_bits) continue;
         Budget budget = report.plan.budget;
         budget.quality = {};
@@ -133,7 +138,7 @@ CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& prog
                           Message* not_kept) {
     const ModelShape shape = read_model_shape(request.model);
     Machine machine = open_machine(request, shape);
-    Measurements measurements(request, shape.spec, machine.type, shape.directory);
+    Measurements measurements = measurements_of(request, shape);
     CostTable table = measurements.remeasured({*machine.device, *machine.host, progress, stop});
     if (not_kept != nullptr) *not_kept = measurements.kept().problem();
     return table;
@@ -155,8 +160,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
         advised_context = read_model_defaults(report.shape.directory).context;
     }
     PlanInputs& inputs = report.inputs;
-    inputs.popularity = popularity_of(report.shape.name, report.shape.directory, spec.experts, request.popularity_file,
-                                      CalibrationCache(calibration_directory(request.cache_directory)));
+    inputs.popularity = measurements_of(request, report.shape).popularity();
     inputs.thresholds = kept_thresholds(report.shape.directory);
     // Weights are not read, so the model's own sensitivity is unknown.
     inputs.sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
@@ -170,7 +174,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
                          [&](const Backend::StepShape& step) { return device.scratch_bytes(step); }, report.memory,
                          device.memory().usage().budget_bytes, ram_budget(request, report.memory), advised_context});
     planner.may_plan_for_another_machine();
-    Measurements measurements(request, spec, machine.type, report.shape.directory, planner.reads());
+    Measurements measurements = measurements_of(request, report.shape, planner.reads());
     CostSource source;
     source.costs = [&](const Plan&) {
         return measurements.costs({device, *machine.host, progress, stop},

@@ -8,9 +8,9 @@
 #include "engine/device/backend.h"
 #include "engine/device/memory_size.h"
 #include "engine/message.h"
+#include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/plan_inputs.h"
-#include "engine/plan/weight_reads.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::engine {

@@ -1,9 +1,7 @@
 #include "engine/run/planning_thread.h"
 
-#include <exception>
 #include <utility>
 
-#include "engine/error.h"
 #ifdef __linux__
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,22 +18,6 @@ void give_way() {
 #endif
 }
 
-PlanningThread::Result result_of(PlanningThread::Job job) {
-    PlanningThread::Result result;
-    result.id = job.id;
-    try {
-        if (job.preview) {
-            result.previewed = job.draft.preview(job.request);
-        } else {
-            result.plan = job.draft.plan(job.request);
-        }
-    } catch (const std::exception& error) {
-        result.problem = message_of(error);
-    }
-    result.preview = std::move(job.preview);
-    return result;
-}
-
 }  // namespace
 
 PlanningThread::~PlanningThread() {
@@ -43,43 +25,50 @@ PlanningThread::~PlanningThread() {
     changed_.notify_all();
 }
 
-void PlanningThread::start(Job job) {
+void PlanningThread::start(Plan plan) {
     ++under_way_;
     {
         const std::lock_guard lock(mutex_);
-        jobs_.push_back(std::move(job));
+        plans_.push_back(std::move(plan));
     }
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& ends) { work(ends); });
     changed_.notify_all();
 }
 
-std::optional<PlanningThread::Result> PlanningThread::poll() {
-    if (under_way_ == 0) return std::nullopt;
-    const std::lock_guard lock(mutex_);
-    if (results_.empty()) return std::nullopt;
-    Result result = std::move(results_.front());
-    results_.pop_front();
+bool PlanningThread::finish_next() {
+    if (under_way_ == 0) return false;
+    std::function<void()> finish;
+    {
+        const std::lock_guard lock(mutex_);
+        if (made_.empty()) return false;
+        finish = std::move(made_.front());
+        made_.pop_front();
+    }
     --under_way_;
-    return result;
+    finish();
+    return true;
 }
 
 void PlanningThread::wait(const std::stop_token& stop) {
     if (under_way_ == 0) return;
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [&] { return !results_.empty(); });
+    changed_.wait(lock, stop, [&] { return !made_.empty(); });
 }
 
 void PlanningThread::work(const std::stop_token& ends) {
     give_way();
     std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, ends, [&] { return !jobs_.empty(); })) {
+    while (changed_.wait(lock, ends, [&] { return !plans_.empty(); })) {
         if (ends.stop_requested()) return;
-        Job job = std::move(jobs_.front());
-        jobs_.pop_front();
-        lock.unlock();
-        Result result = result_of(std::move(job));
+        std::function<void()> finish;
+        {
+            const Plan plan = std::move(plans_.front());
+            plans_.pop_front();
+            lock.unlock();
+            finish = plan();
+        }
         lock.lock();
-        results_.push_back(std::move(result));
+        made_.push_back(std::move(finish));
         changed_.notify_all();
     }
 }

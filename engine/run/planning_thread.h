@@ -3,21 +3,15 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <memory>
+#include <functional>
 #include <mutex>
-#include <optional>
 #include <stop_token>
-#include <string>
 #include <thread>
-
-#include "engine/message.h"
-#include "engine/run/plan_draft.h"
-#include "engine/run/replan.h"
 
 namespace offstage::engine {
 
-// Plans beside the steps, one request after the other, on a thread with a lower priority
-// than those that compute. All functions are called by one thread, the engine's.
+// Plans beside the steps, one after the other, on a thread with a lower priority than
+// those that compute. All functions are called by one thread, the engine's.
 class PlanningThread {
   public:
     PlanningThread() = default;
@@ -25,23 +19,15 @@ class PlanningThread {
     PlanningThread(const PlanningThread&) = delete;
     PlanningThread& operator=(const PlanningThread&) = delete;
 
-    struct Job {
-        std::uint64_t id = 0;  // of a re-plan
-        PreviewFn preview;     // empty: a re-plan
-        ReplanRequest request;
-        PlanDraft draft;
-    };
-    struct Result {
-        std::uint64_t id = 0;
-        PreviewFn preview;
-        std::optional<Plan> plan;                // of a re-plan
-        std::optional<ReplanPreview> previewed;  // of a preview
-        Message problem;                         // a sentence, where neither is there
-    };
-    void start(Job job);
-    bool busy() const { return under_way_ > 0; }  // a result is not fetched yet
-    std::optional<Result> poll();                 // in the order of the jobs
-    void wait(const std::stop_token& stop);  // until poll() has something to give, or a stop; at once when not busy
+    // Runs on the planning thread, and must not throw; what it returns is done with the
+    // plan on the engine's thread.
+    using Plan = std::function<std::function<void()>()>;
+    void start(Plan plan);
+    bool busy() const { return under_way_ > 0; }  // a plan is not finished yet
+    // Does what the next plan that was made returned, in the order of start(); false:
+    // there is none.
+    bool finish_next();
+    void wait(const std::stop_token& stop);  // until finish_next() has a plan, or a stop; at once when not busy
 
   private:
     void work(const std::stop_token& ends);
@@ -49,8 +35,8 @@ class PlanningThread {
     std::int64_t under_way_ = 0;
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::deque<Job> jobs_;
-    std::deque<Result> results_;
+    std::deque<Plan> plans_;
+    std::deque<std::function<void()>> made_;
     std::jthread thread_;  // the last member: it uses the others
 };
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "engine/message.h"
+#include "engine/plan/forecast.h"
+#include "engine/plan/load_settings.h"
 #include "engine/plan/plan.h"
-#include "engine/plan/theta_choice.h"
 
 namespace offstage::engine {
 
@@ -88,16 +89,12 @@ struct ReplanPreview {
     Plan plan;
     // Measured decode steps with the present plan: tokens/s and hit rate before are
     // theirs, and the other figures are corrected by the same error of their forecast
-    // (plan/measured_forecast.h). 0: all is forecast.
+    // (correct()). 0: all is forecast.
     std::int64_t measured_steps = 0;
-    double tokens_per_s_before = 0, tokens_per_s_after = 0;  // 0: no costs were measured
-    double ttft_s_before = 0, ttft_s_after = 0;              // forecast, of a prompt of 512 tokens
-    double hit_rate_before = 0, hit_rate_after = 0;
+    Forecast before, after;  // tokens/s of 0: no costs were measured
     std::uint64_t bytes_to_move = 0;
     double seconds = 0;          // duration, from the times of re-plans so far, else from those of the parts alone,
     std::int64_t quantized = 0;  // with so many experts quantized, as if the cache on disk had none of them
-    double predicted_loss_before = 0, predicted_loss_after = 0;
-    double mean_bits_before = 0, mean_bits_after = 0;
 };
 
 // A preview, or a sentence with the reason why there is none.

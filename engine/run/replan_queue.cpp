@@ -1,5 +1,7 @@
 #include "engine/run/replan_queue.h"
 
+#include <exception>
+#include <optional>
 #include <utility>
 
 #include "engine/error.h"
@@ -38,31 +40,43 @@ std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& ma
     return id;
 }
 
-void ReplanQueue::start_planning(std::uint64_t id, const ReplanRequest& request, PreviewFn preview) {
-    plan_awaited_ |= !preview;
-    planning_->start({id, std::move(preview), request, draft()});
+void ReplanQueue::plan(std::uint64_t id, const ReplanRequest& request) {
+    plan_awaited_ = true;
+    planning_->start([this, id, request, draft = draft()] {
+        std::optional<Plan> made;
+        Message problem;
+        try {
+            made = draft.plan(request);
+        } catch (const std::exception& error) {
+            problem = message_of(error);
+        }
+        return [this, id, made = std::move(made), problem = std::move(problem)] {
+            plan_awaited_ = false;
+            if (made) {
+                replanner_->begin(id, *made, tokens_made_);
+            } else {
+                replanner_->refuse(id, problem, tokens_made_);
+            }
+        };
+    });
 }
 
-bool ReplanQueue::take_plans() {
-    bool any = false;
-    while (auto result = planning_->poll()) {
-        any = true;
-        if (result->preview) {
-            result->preview(result->previewed, result->problem);
-            continue;
+void ReplanQueue::plan_preview(const ReplanRequest& request, PreviewFn done) {
+    planning_->start([request, done = std::move(done), draft = draft()] {
+        std::optional<ReplanPreview> preview;
+        Message problem;
+        try {
+            preview = draft.preview(request);
+        } catch (const std::exception& error) {
+            problem = message_of(error);
         }
-        plan_awaited_ = false;
-        if (result->plan.has_value()) {
-            replanner_->begin(result->id, std::move(*result->plan), tokens_made_);
-        } else {
-            replanner_->refuse(result->id, result->problem, tokens_made_);
-        }
-    }
-    return any;
+        return [done, preview = std::move(preview), problem = std::move(problem)] { done(preview, problem); };
+    });
 }
 
 bool ReplanQueue::between_steps() {
-    bool any = take_plans();
+    bool any = false;
+    while (planning_->finish_next()) any = true;
     while (!plan_awaited_) {
         Order next;
         {
@@ -97,11 +111,11 @@ std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const
 }
 
 void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) {
-    post([&](std::uint64_t) { return [this, request, done = std::move(done)] { start_planning(0, request, done); }; });
+    post([&](std::uint64_t) { return [this, request, done = std::move(done)] { plan_preview(request, done); }; });
 }
 
 std::uint64_t ReplanQueue::replan(const ReplanRequest& request) {
-    return post([&](std::uint64_t id) { return [this, id, request] { start_planning(id, request, {}); }; });
+    return post([&](std::uint64_t id) { return [this, id, request] { plan(id, request); }; });
 }
 
 void ReplanQueue::cancel() {

@@ -53,8 +53,8 @@ class ReplanQueue {
     using Order = std::function<void()>;
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
     PlanDraft draft() const { return replanner_->draft(watch_->measured(*model_)); }
-    void start_planning(std::uint64_t id, const ReplanRequest& request, PreviewFn preview);
-    bool take_plans();  // finished ones; returns whether there were any
+    void plan(std::uint64_t id, const ReplanRequest& request);
+    void plan_preview(const ReplanRequest& request, PreviewFn done);
     void copy_reports();
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 

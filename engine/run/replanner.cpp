@@ -132,16 +132,6 @@ Plan Replanner::now() const {
     return plan;
 }
 
-void Replanner::begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token) {
-    Plan target;
-    try {
-        target = draft().plan(request);
-    } catch (const Error& error) {
-        return refuse(id, error.message(), at_token);
-    }
-    begin(id, std::move(target), at_token);
-}
-
 void Replanner::begin(std::uint64_t id, Plan target, std::int64_t at_token) {
     // The conversation went on while the plan was made.
     const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;

@@ -34,13 +34,10 @@ class Replanner {
 
     // All inputs of plans as of now, for planning on another thread.
     PlanDraft draft(const MeasuredDecode& measured = {}) const;
-    // The outcome of the request. Throws Error where no plan can be made.
-    ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
 
-    // Between two steps. Requests that cannot be planned end as kFailed at once.
-    void begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token);
-    // The same, planned already.
+    // Between two steps: begins the moves towards a draft's plan.
     void begin(std::uint64_t id, Plan target, std::int64_t at_token);
+    // Reports a request for which no plan could be made, as kFailed.
     void refuse(std::uint64_t id, const Message& problem, std::int64_t at_token);
     void change(std::uint64_t id, ExpertChange::Kind kind, std::span<const std::size_t> experts,
                 kernels::WeightType format, std::int64_t at_token);

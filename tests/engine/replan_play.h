@@ -12,6 +12,7 @@
 #include <QtTest>
 
 #include "engine/device/emulated_accelerator.h"
+#include "engine/error.h"
 #include "engine/experts/interleave_expert.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
@@ -21,6 +22,18 @@ namespace offstage::test {
 
 inline engine::TokenId best(std::span<const float> logits) {
     return static_cast<engine::TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+// Between two steps, as a session's request; planned at once.
+inline void begin_replan(engine::Replanner& replanner, std::uint64_t id, const engine::ReplanRequest& request,
+                         std::int64_t at_token) {
+    engine::Plan target;
+    try {
+        target = replanner.draft().plan(request);
+    } catch (const engine::Error& error) {
+        return replanner.refuse(id, error.message(), at_token);
+    }
+    replanner.begin(id, std::move(target), at_token);
 }
 
 // A model, the objects that move its experts, and one conversation.

@@ -15,6 +15,8 @@
 #include "engine/error.h"
 #include "engine/model/cold_reads.h"
 #include "engine/model/weights.h"
+#include "engine/plan/cache_folders.h"
+#include "engine/plan/calibrate_host.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/repeated_time.h"
@@ -572,7 +574,7 @@ class TestCalibration : public QObject {
     // ---- one format, kept or measured
     void format_isMeasuredOnce_andKeptForPageLockedMemory() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         FormatRequest wanted;
         bool measured = false;
@@ -591,7 +593,7 @@ class TestCalibration : public QObject {
         // another format.
         CostTable none;
         const auto kept = [&](kernels::WeightType format, bool pinned) {
-            return cache.load(CalibrationCache::key(f.device, f.operations, format, grid(), pinned), none);
+            return cache.load(cost_key(place_of(f.device, f.operations), format, grid(), pinned), none);
         };
         QVERIFY(kept(kernels::WeightType::kHqq4, true));
         QVERIFY(!kept(kernels::WeightType::kHqq4, false));
@@ -600,7 +602,7 @@ class TestCalibration : public QObject {
 
     void format_withoutRoomForASlot_isOfTheCpuAlone_andNotKept() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         Fixture f((kExpertBytes + 255) / 256 * 256 + 4096);
         FormatRequest wanted;
         for (int i = 0; i < 2; ++i) {
@@ -612,7 +614,7 @@ class TestCalibration : public QObject {
 
     void format_onTheCpu_isKeptForAsManyTokensAsWereAsked() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
         FormatRequest wanted;
@@ -629,7 +631,7 @@ class TestCalibration : public QObject {
         // A measurement with everything serves as well.
         CostTable full = two;
         full.cpu_expert = {{1, 5}, {2, 6}, {1024, 900}};
-        cache.store(CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false), full);
+        cache.store(cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false), full);
         QVERIFY(same(table(2, measured), full) && !measured);
     }
 
@@ -656,7 +658,7 @@ class TestCalibration : public QObject {
         QFETCH(bool, anew);
         QFETCH(bool, noted);
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
         FormatRequest wanted;
@@ -667,7 +669,7 @@ class TestCalibration : public QObject {
             return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured);
         };
         const std::string key =
-            CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false) + "|up to 4";
+            cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false) + "|up to 4";
         CostTable first = table();
         QVERIFY(measured && first.cpu_expert.front().us == 50.0);
         for (CostPoint& point : first.cpu_expert) point.us *= kept;
@@ -691,7 +693,7 @@ class TestCalibration : public QObject {
 
     void format_isMeasuredAnew_whereThatIsAsked() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         Fixture f;
         CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
         FormatRequest wanted;
@@ -704,7 +706,7 @@ class TestCalibration : public QObject {
         CostTable slow = table();
         QVERIFY(measured);
         for (CostPoint& point : slow.cpu_expert) point.us += 1e9;  // as on a busy machine
-        const std::string key = CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false);
+        const std::string key = cost_key(place_of(cpu, f.operations), wanted.request.format, grid(), false);
         cache.store(key, slow);
         QVERIFY(same(table(), slow) && !measured);
         wanted.request.anew = true;
@@ -717,7 +719,7 @@ class TestCalibration : public QObject {
     // ---- quantizing and disks
     void quantizing_isMeasuredOnce_perFormat() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         const QuantizingSpeeds speeds = quantizing_speeds(kHidden, cache, {});
         for (int i = 0; i < kernels::kWeightTypes; ++i) {
             QCOMPARE(speeds[static_cast<std::size_t>(i)] > 0, kernels::is_packed(static_cast<kernels::WeightType>(i)));
@@ -729,19 +731,19 @@ class TestCalibration : public QObject {
         std::stop_source stop;
         stop.request_stop();
         QVERIFY(quantizing_speeds(kHidden, cache, stop.get_token()) == speeds);
-        QVERIFY_THROWS_EXCEPTION(Error, quantizing_speeds(kHidden, CalibrationCache(""), stop.get_token()));
+        QVERIFY_THROWS_EXCEPTION(Error, quantizing_speeds(kHidden, MeasurementStore(""), stop.get_token()));
     }
 
     void quantizingSpeeds_writtenAndParsed_areTheSame() {
         QuantizingSpeeds speeds{};
         speeds[static_cast<std::size_t>(kernels::WeightType::kHqq4)] = 1234567.125;
         speeds[static_cast<std::size_t>(kernels::WeightType::kInt8)] = 0.1 + 0.2;
-        const std::string text = to_json(speeds);
-        QVERIFY(parse_quantizing_speeds(text, "s.json") == speeds);
-        QVERIFY(parse_quantizing_speeds("{}", "s.json") == QuantizingSpeeds{});
+        const std::string text = stored_text(speeds);
+        QVERIFY(parse_stored<QuantizingSpeeds>(text, "s.json") == speeds);
+        QVERIFY(parse_stored<QuantizingSpeeds>("{}", "s.json") == QuantizingSpeeds{});
         for (const char* damaged : {"", "[", "{\"HQQ4\": -1}", "{\"HQQ4\": 1e300}", "{\"HQQ4\": \"fast\"}"}) {
             try {
-                parse_quantizing_speeds(damaged, "s.json");
+                parse_stored<QuantizingSpeeds>(damaged, "s.json");
                 QFAIL(damaged);
             } catch (const Error& error) {
                 QVERIFY2(QString(error.what()).startsWith("s.json"), error.what());
@@ -749,7 +751,7 @@ class TestCalibration : public QObject {
         }
         // A table and speeds under one key are not taken for each other.
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         cache.store("a", speeds);
         QuantizingSpeeds found{};
         CostTable table;
@@ -762,7 +764,7 @@ class TestCalibration : public QObject {
     // Costs that were stored before one of their parts was measured are measured anew.
     void diskReads_areKeptWithTheirParts() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         cache.store("a", DiskReadCost{1500, 120, 70, 1560, 86400, CostDoubt::kAnswered});
         DiskReadCost found;
         QVERIFY(cache.load("a", found));
@@ -790,7 +792,7 @@ class TestCalibration : public QObject {
 
     void habits_areKept_andOldOnesCountLess() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         RoutingHabits habits;
         QCOMPARE(habits.guess_recall(), 0.8);
         QVERIFY(!habits.hit_rate(3).has_value());
@@ -849,12 +851,12 @@ class TestCalibration : public QObject {
     // ---- JSON
     void table_writtenAndParsed_isTheSame() {
         const CostTable t = fullTable();
-        QVERIFY(same(parse_cost_table(to_json(t), "t.json"), t));
-        QVERIFY(!same(parse_cost_table(to_json(t), "t.json"), CostTable{}));
+        QVERIFY(same(parse_stored<CostTable>(stored_text(t), "t.json"), t));
+        QVERIFY(!same(parse_stored<CostTable>(stored_text(t), "t.json"), CostTable{}));
         CostTable cpu = fullTable();
         cpu.gpu_expert.clear();
         cpu.activation_copy.clear();
-        QVERIFY(same(parse_cost_table(to_json(cpu), "t.json"), cpu));
+        QVERIFY(same(parse_stored<CostTable>(stored_text(cpu), "t.json"), cpu));
     }
 
     void table_damaged_namesFileAndKey_data() {
@@ -884,11 +886,11 @@ class TestCalibration : public QObject {
         QFETCH(QString, from);
         QFETCH(QString, to);
         QFETCH(QString, message);
-        QString text = QString::fromStdString(to_json(fullTable()));
+        QString text = QString::fromStdString(stored_text(fullTable()));
         QVERIFY(text.contains(from));
         text.replace(text.indexOf(from), from.size(), to);
         try {
-            parse_cost_table(text.toStdString(), "t.json");
+            parse_stored<CostTable>(text.toStdString(), "t.json");
             QFAIL("no error");
         } catch (const Error& error) {
             QVERIFY2(QString(error.what()).startsWith("t.json: "), error.what());
@@ -899,7 +901,7 @@ class TestCalibration : public QObject {
     // ---- cache
     void cache_keepsTablesByKey() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString() + "/new/cache");
+        const MeasurementStore cache(folder.path().toStdString() + "/new/cache");
         CostTable found;
         QVERIFY(!cache.load("a", found));
         cache.store("a", fullTable());
@@ -931,7 +933,7 @@ class TestCalibration : public QObject {
         QFETCH(QString, from);
         QFETCH(QString, to);
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         cache.store("a key", fullTable());
         const auto file = std::filesystem::directory_iterator(folder.path().toStdString() + "/calibration")->path();
         QFile on_disk(QString::fromStdString(file.string()));
@@ -955,7 +957,7 @@ class TestCalibration : public QObject {
     void cache_withoutADirectory_keepsNothing_andOneThatCannotBeWrittenIsNoError() {
         CostTable found;
         for (const char* directory : {"", "/proc/none"}) {
-            const CalibrationCache cache{std::filesystem::path(directory)};
+            const MeasurementStore cache{std::filesystem::path(directory)};
             cache.store("a", fullTable());
             QVERIFY(!cache.load("a", found));
         }
@@ -964,22 +966,22 @@ class TestCalibration : public QObject {
     void key_namesEverythingThatChangesTheTimes() {
         Fixture f;
         const auto key = [&](const Backend& device, const CpuOperations& host, kernels::WeightType type,
-                             std::int64_t ffn) { return CalibrationCache::key(device, host, type, grid(ffn)); };
+                             std::int64_t ffn) { return cost_key(place_of(device, host), type, grid(ffn)); };
         const std::string base = key(f.device, f.operations, kernels::WeightType::kBf16, kFfn);
         QVERIFY2(base.find("BF16 256x512") != std::string::npos, base.c_str());
         QVERIFY2(base.find(" x2 ") != std::string::npos, base.c_str());
         QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kF16, kFfn));
         QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kBf16, kFfn + 1));
         const std::string pageable =
-            CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, grid(), false);
+            cost_key(place_of(f.device, f.operations), kernels::WeightType::kBf16, grid(), false);
         QCOMPARE(pageable, base + "|pageable");
         ExpertGrid clamped = grid();
         clamped.expert.activation = kernels::Activation::kClamped;
         ExpertGrid biased = clamped;
         biased.expert.biases = true;
-        const std::string with = CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, clamped);
+        const std::string with = cost_key(place_of(f.device, f.operations), kernels::WeightType::kBf16, clamped);
         QVERIFY(base != with);
-        QVERIFY(with != CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, biased));
+        QVERIFY(with != cost_key(place_of(f.device, f.operations), kernels::WeightType::kBf16, biased));
         kernels::ThreadPool three(3);
         CpuOperations more(three, kernels::GemmMode::kF32);
         QVERIFY(base != key(f.device, more, kernels::WeightType::kBf16, kFfn));

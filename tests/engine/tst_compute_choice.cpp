@@ -7,7 +7,6 @@
 #include <QtTest>
 
 #include "engine/device/cuda_backend.h"
-#include "engine/plan/calibration.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/device_products.h"
 #include "engine/run/loaded_model.h"
@@ -111,7 +110,7 @@ class TestComputeChoice : public QObject {
         BusyMachine machine(bf16_speed, bytes_speed, prompts_speed, unpacking);
         for (int i = 0; i < 30; ++i) {
             const QTemporaryDir caches;
-            const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+            const MeasurementStore cache{std::filesystem::path(caches.path().toStdString())};
             const ComputeChoice choice = choose_compute({}, WeightType::kBf16, cache, machine.timer());
             QCOMPARE(QString::fromStdString(name_of(choice.form)), chosen);
             QCOMPARE(choice.origin, Origin::kMeasured);
@@ -149,7 +148,7 @@ class TestComputeChoice : public QObject {
     void damagedFile_isMeasuredAgain() {
         const QTemporaryDir caches;
         const std::filesystem::path folder(caches.path().toStdString());
-        const CalibrationCache cache{folder};
+        const MeasurementStore cache{folder};
         BusyMachine machine(2.0);
         QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kMeasured);
         QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kKept);
@@ -167,7 +166,7 @@ class TestComputeChoice : public QObject {
 
     void whatIsAskedFor_andFloat32Weights_areNotMeasured() {
         const QTemporaryDir caches;
-        const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+        const MeasurementStore cache{std::filesystem::path(caches.path().toStdString())};
         BusyMachine machine(2.0);
         const ComputeChoice asked =
             choose_compute(ProductForm(GemmMode::kBf16), WeightType::kF32, cache, machine.timer());
@@ -186,7 +185,7 @@ class TestComputeChoice : public QObject {
         using DeviceOrigin = DeviceProducts::Origin;
         cuda_host::reset();
         const QTemporaryDir caches;
-        const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+        const MeasurementStore cache{std::filesystem::path(caches.path().toStdString())};
         const auto device = make_cuda_backend(offstage::kernels::open_cuda_context_on_host(0), 0, 1 << 20);
         const std::string fingerprint = device->info().fingerprint;
         int n_timings = 0;
@@ -247,12 +246,12 @@ class TestComputeChoice : public QObject {
         QCOMPARE(chosen(ComputeMode::kAuto).origin, DeviceOrigin::kMeasured);
         QCOMPARE(n_timings, 2 * once);
 
-        const CalibrationCache none{std::filesystem::path()};
+        const MeasurementStore none{std::filesystem::path()};
         QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, none, timer).origin,
                  DeviceOrigin::kCannotKeep);
         QCOMPARE(device->info().fingerprint, fingerprint);
         // Its own products, which have no room here.
-        const CalibrationCache other{std::filesystem::path((caches.path() + QStringLiteral("/other")).toStdString())};
+        const MeasurementStore other{std::filesystem::path((caches.path() + QStringLiteral("/other")).toStdString())};
         QCOMPARE(choose_device_products(*device, ComputeMode::kAuto, WeightType::kQ4K, other).origin,
                  DeviceOrigin::kNoRoom);
         QVERIFY(device->ok());
@@ -280,7 +279,7 @@ class TestComputeChoice : public QObject {
     // On this machine, with any result.
     void realProducts_areMeasuredOnce() {
         const QTemporaryDir caches;
-        const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+        const MeasurementStore cache{std::filesystem::path(caches.path().toStdString())};
         const ComputeChoice first = choose_compute({}, WeightType::kBf16, cache);
         const ComputeChoice second = choose_compute({}, WeightType::kBf16, cache);
         QCOMPARE(first.origin, Origin::kMeasured);

@@ -14,6 +14,7 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/replan_play.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 
@@ -294,7 +295,7 @@ class TestFamilies : public QObject {
             ReplanRequest replan;
             replan.vram_bytes = fixed + random() % (plan.expert_bytes + plan.staging_bytes + 1);
             try {
-                replanner.begin(static_cast<std::uint64_t>(token) + 1, replan, token);
+                begin_replan(replanner, static_cast<std::uint64_t>(token) + 1, replan, token);
             } catch (const Error& error) {
                 QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
             }
@@ -468,12 +469,12 @@ class TestFamilies : public QObject {
         Replanner replanner(*model);
         ReplanRequest replan;
         replan.context = 65;
-        replanner.begin(1, replan, 0);
+        begin_replan(replanner, 1, replan, 0);
         QVERIFY2(QString::fromStdString(replanner.reports().back().problem.english())
                      .contains(QStringLiteral("beyond 64 tokens")),
                  replanner.reports().back().problem.english().c_str());
         replan.context = 48;
-        replanner.begin(2, replan, 0);
+        begin_replan(replanner, 2, replan, 0);
         replanner.finish({});
         QCOMPARE(replanner.reports().back().problem.english(), std::string());
         QCOMPARE(model->plan().context, 48);

@@ -21,7 +21,7 @@
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quantizer.h"
 #include "engine/quant/random_rows.h"
-#include "engine/run/dense_probe.h"
+#include "engine/run/dense_costs.h"
 #include "kernels/blocks.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"
@@ -346,7 +346,7 @@ class TestFileFormats : public QObject {
         CpuOperations operations(model.pool, kernels::GemmMode::kF32);
         CpuBackend cpu(model.pool, kernels::GemmMode::kF32, std::uint64_t{1} << 30);
         const DenseCosts costs =
-            dense_costs({model.spec, model.source->expert_type()}, cpu, operations, CalibrationCache({}), {});
+            dense_costs({model.spec, model.source->expert_type()}, cpu, operations, MeasurementStore({}), {});
         QVERIFY(!costs.step.empty());
         QVERIFY(costs.step.front().us > 0);
         // With a pause after each layer of every second token; the pause itself is not

@@ -19,6 +19,10 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
+FitEstimate estimate_fit(const LoadRequest& request, const FitHeld& held = {}) {
+    return FitEstimator(request.model).estimate(request, held);
+}
+
 QString errorOf(const LoadRequest& request) {
     try {
         static_cast<void>(estimate_fit(request));
@@ -149,10 +153,10 @@ class TestFitEstimate : public QObject {
         QVERIFY2(alike(estimate.ram, snapshot.ram), qPrintable(textOf(estimate.ram) + u'\n' + textOf(snapshot.ram)));
         QCOMPARE(estimate.vram.total, snapshot.vram.total);
         QCOMPARE(estimate.vram.budget, snapshot.vram.budget);
-        QCOMPARE(estimate.context, model.plan().context);
-        QCOMPARE(estimate.resident, model.plan().n_resident());
-        QCOMPARE(estimate.resident + estimate.in_ram + estimate.on_disk, model.summary().total_experts);
-        QVERIFY(std::abs(estimate.expected_hit_rate - model.summary().expected_hit_rate) < 1e-9);
+        QCOMPARE(estimate.plan.context, model.plan().context);
+        QCOMPARE(estimate.plan.n_resident(), model.plan().n_resident());
+        QCOMPARE(estimate.plan.places.size(), static_cast<std::size_t>(model.summary().total_experts));
+        QVERIFY(std::abs(estimate.plan.expected_hit_rate - model.summary().expected_hit_rate) < 1e-9);
     }
 
     // "Fits" never approves a request that a load refuses, nor the reverse, at the edges
@@ -234,12 +238,12 @@ class TestFitEstimate : public QObject {
         request.quality.min_mean_bits = 4;
         const FitEstimate fewer = estimator.estimate(request);
         QVERIFY(fewer.fits && !fewer.formats_assumed && !plain.formats_assumed);  // a profile has all costs
-        QVERIFY(fewer.mean_bits >= 4 && fewer.mean_bits < plain.mean_bits);
+        QVERIFY(fewer.plan.mean_bits >= 4 && fewer.plan.mean_bits < plain.plan.mean_bits);
         LoadRequest own_cpu = request;
         own_cpu.device = "emulated:rtx-3060";  // the costs of its formats on this CPU were not measured
         const FitEstimate assumed = estimator.estimate(own_cpu);
         QVERIFY(assumed.fits && assumed.formats_assumed && !assumed.forecast);
-        QVERIFY(fewer.resident > plain.resident);
+        QVERIFY(fewer.plan.n_resident() > plain.plan.n_resident());
         request.quality.min_mean_bits = 40;
         QVERIFY(errorOf(request).contains(QStringLiteral("bits per weight")));
     }

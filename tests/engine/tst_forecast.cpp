@@ -1,6 +1,7 @@
 #include <QtTest>
 
 #include "engine/plan/forecast.h"
+#include "engine/plan/planner_objective.h"
 #include "engine/plan/prompt_steps.h"
 
 using namespace offstage::engine;

@@ -67,7 +67,7 @@ CostModel costs(const ModelDemand& d, double bus_gbps = 12, double gpu_gbps = 30
     t.sync_us = 20;
     t.cpu_slowdown = t.copy_slowdown = 1.2;
     CostModel cost(t);
-    for (const FormatDemand& f : d.formats) cost.set_expert_bytes(f.format, f.expert_bytes);
+    for (const ModelDemand::Format& f : d.formats) cost.set_expert_bytes(f.format, f.expert_bytes);
     return cost;
 }
 
@@ -111,7 +111,7 @@ double decodeUs(const Plan& plan, const ModelDemand& d, const Popularity& p, con
 double meanBits(const Plan& plan, const ModelDemand& d) {
     double bits = 0;
     for (const WeightType format : plan.formats) {
-        for (const FormatDemand& f : d.formats) bits += f.format == format ? f.bits_per_weight : 0;
+        for (const ModelDemand::Format& f : d.formats) bits += f.format == format ? f.bits_per_weight : 0;
     }
     return bits / static_cast<double>(plan.formats.size());
 }
@@ -132,7 +132,7 @@ double lossOf(const Plan& plan, const Sensitivity& s, const Popularity& p) {
 }
 
 std::uint64_t bytesOf(const ModelDemand& d, WeightType format) {
-    for (const FormatDemand& f : d.formats) {
+    for (const ModelDemand::Format& f : d.formats) {
         if (f.format == format) return f.expert_bytes;
     }
     return 0;
@@ -400,7 +400,7 @@ class TestFormatSearch : public QObject {
             const Plan plan = make_plan(d, budget, p, PlacementKind::kPopular, {&cost, &s});
             std::vector<std::pair<double, double>> use_bits;
             for (std::size_t i = 0; i < 256; ++i) {
-                for (const FormatDemand& f : d.formats) {
+                for (const ModelDemand::Format& f : d.formats) {
                     if (f.format == plan.formats[i])
                         use_bits.push_back({p.share(static_cast<std::int64_t>(i) / 8, static_cast<std::int64_t>(i) % 8),
                                             f.bits_per_weight});
@@ -436,7 +436,7 @@ class TestFormatSearch : public QObject {
             CostTable t = costs(d).table();
             if (!known) t.disk.us = 0;
             CostModel cost(t);
-            for (const FormatDemand& f : d.formats) cost.set_expert_bytes(f.format, f.expert_bytes);
+            for (const ModelDemand::Format& f : d.formats) cost.set_expert_bytes(f.format, f.expert_bytes);
             Budget budget{12 * kGiB, 28 * kGiB, 4096};
             budget.quality.max_loss = 0.2;
             const Plan plan = make_plan(d, budget, p, PlacementKind::kPopular, {&cost, &s});
@@ -453,7 +453,7 @@ class TestFormatSearch : public QObject {
         t.gpu_expert.clear();
         t.weight_copy_us = 0;
         CostModel cost(t);
-        for (const FormatDemand& f : d.formats) cost.set_expert_bytes(f.format, f.expert_bytes);
+        for (const ModelDemand::Format& f : d.formats) cost.set_expert_bytes(f.format, f.expert_bytes);
         Budget budget{0, 48 * kGiB, 4096};
         const Plan master = make_plan(d, budget, p, PlacementKind::kPopular, {&cost, &s});
         budget.quality.max_loss = 0.01;

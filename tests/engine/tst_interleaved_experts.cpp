@@ -20,6 +20,7 @@
 #include "engine/run/replanner.h"
 #include "kernels/thread_pool.h"
 #include "tests/engine/mixed_gguf.h"
+#include "tests/engine/replan_play.h"
 #include "tests/kernels/test_data.h"
 
 using namespace offstage;
@@ -227,7 +228,7 @@ class TestInterleavedExperts : public QObject {
         replanner.set_tokens_in_use([] { return 0; });
         ReplanRequest replan;
         replan.ram_bytes = whole + (std::uint64_t{8} << 20);
-        replanner.begin(1, replan, 0);
+        test::begin_replan(replanner, 1, replan, 0);
         replanner.finish({});
         replanner.between_steps(0);
         QCOMPARE(model->experts().n_in_ram(), static_cast<std::int64_t>(model->experts().size()));

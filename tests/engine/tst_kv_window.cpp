@@ -12,6 +12,7 @@
 #include "engine/run/local_session.h"
 #include "engine/run/replanner.h"
 #include "engine/text/sentencepiece_writer.h"
+#include "tests/engine/replan_play.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -154,7 +155,7 @@ class TestKvWindow : public QObject {
             replan.context = right.size() + 1 + static_cast<std::int64_t>(random() % 1000);
             replan.vram_bytes = fixed + random() % (token % 2 == 0 ? plan.kv_bytes : plan.kv_bytes + plan.expert_bytes);
             try {
-                replanner.begin(static_cast<std::uint64_t>(token) + 1, replan, token);
+                begin_replan(replanner, static_cast<std::uint64_t>(token) + 1, replan, token);
                 replanner.finish({});
                 n_moved += replanner.reports().back().state == ReplanState::kDone;
                 right.set_capacity(disturbed->plan().context);

@@ -13,7 +13,7 @@
 #include "engine/eval/bench.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/repeated_time.h"
-#include "engine/run/dense_probe.h"
+#include "engine/run/dense_costs.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/plan_report.h"
@@ -101,23 +101,23 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY(read_us > 0);
         QVERIFY(cost.disk_read(WeightType::kHqq4).us > 0 && cost.disk_read(WeightType::kHqq4).us < read_us / 2);
         // Stored on this machine, so that they are not measured again.
-        const CalibrationCache kept{std::filesystem::path(request.cache_directory)};
+        const MeasurementStore kept{std::filesystem::path(request.cache_directory)};
         const QuantizingSpeeds speeds = quantizing_speeds(play.model.spec().hidden_dim, kept, {});
         QVERIFY(quantizing_speeds(play.model.spec().hidden_dim, kept, {}) == speeds);
 
         // They are in a preview: experts read from disk, or quantized and read.
         ReplanRequest replan;
         replan.ram_bytes = host_fixed_bytes_ + dense_bytes_ + 64 * expert_bytes_;
-        const ReplanPreview more = play.replanner.preview(replan);
+        const ReplanPreview more = play.replanner.draft().preview(replan);
         const std::int64_t n_fetched = count(play.model.plan(), Place::kDisk) - count(more.plan, Place::kDisk);
         QVERIFY(n_fetched > 0);
         QVERIFY(more.seconds >= 0.999e-6 * static_cast<double>(n_fetched) * read_us);
         replan.experts = WeightType::kHqq2;
-        const ReplanPreview fewer = play.replanner.preview(replan);
+        const ReplanPreview fewer = play.replanner.draft().preview(replan);
         const double n_weights = static_cast<double>(expert_bytes_) / 2 * 64;
         QVERIFY(fewer.seconds >= 0.99 * n_weights / speeds[static_cast<std::size_t>(WeightType::kHqq2)]);
         // Waiting for a disk is slower, and the forecast includes it.
-        QVERIFY(more.tokens_per_s_after > more.tokens_per_s_before);
+        QVERIFY(more.after.decode_tokens_per_s > more.before.decode_tokens_per_s);
     }
 
     void cpu_withAFloor_choosesFormatsThatFit_data() {
@@ -137,13 +137,13 @@ class TestLoadCosts : public QObject, ReplanSetup {
         request.cache_directory = kept.path().toStdString();
         {
             Play measured(request);
-            const CalibrationCache cache{std::filesystem::path(request.cache_directory)};
+            const MeasurementStore cache{std::filesystem::path(request.cache_directory)};
             const ExpertGrid& grid = measured.model.spec().experts;
             double us = 0.5;
             for (const WeightType format :
                  {WeightType::kHqq2, WeightType::kHqq3, WeightType::kHqq4, WeightType::kInt8, WeightType::kBf16}) {
                 const std::string key =
-                    CalibrationCache::key(measured.model.device(), measured.model.host(), format, grid, false) +
+                    cost_key(place_of(measured.model.device(), measured.model.host()), format, grid, false) +
                     "|up to 2";
                 CostTable table;
                 QVERIFY2(cache.load(key, table), key.c_str());
@@ -313,7 +313,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
     // of three times, and to one token alone at first always.
     void dense_besideOtherWork_isTheSame_andChecked() {
         const QTemporaryDir folder;
-        const CalibrationCache cache(folder.path().toStdString());
+        const MeasurementStore cache(folder.path().toStdString());
         const ModelShape shape = read_model_shape(demoModel());
         offstage::kernels::ThreadPool pool(1);
         CpuOperations operations(pool, offstage::kernels::GemmMode::kF32);
@@ -354,18 +354,18 @@ class TestLoadCosts : public QObject, ReplanSetup {
     // For on(), with products in float32.
     static std::string key() {
         const CostPlace here{cpu_info(), 1, offstage::kernels::GemmMode::kF32};
-        return CalibrationCache::key(here, WeightType::kBf16, read_model_shape(demoModel()).spec.experts, false);
+        return cost_key(here, WeightType::kBf16, read_model_shape(demoModel()).spec.experts, false);
     }
     static CostTable kept_table(const LoadRequest& request) {
         CostTable table;
-        CalibrationCache{std::filesystem::path(request.cache_directory)}.load(key(), table);
+        MeasurementStore{std::filesystem::path(request.cache_directory)}.load(key(), table);
         return table;
     }
     static void scale_kept(const LoadRequest& request, double factor) {
         CostTable table = kept_table(request);
         QVERIFY(!table.cpu_expert.empty());
         for (CostPoint& point : table.cpu_expert) point.us *= factor;
-        CalibrationCache{std::filesystem::path(request.cache_directory)}.store(key(), table);
+        MeasurementStore{std::filesystem::path(request.cache_directory)}.store(key(), table);
     }
 
     std::uint64_t cpu_fixed_bytes_ = 0;

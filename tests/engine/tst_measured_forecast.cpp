@@ -2,7 +2,8 @@
 
 #include <QtTest>
 
-#include "engine/plan/measured_forecast.h"
+#include "engine/plan/forecast.h"
+#include "engine/telemetry/decode_meter.h"
 
 using namespace offstage::engine;
 

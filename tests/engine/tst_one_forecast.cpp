@@ -7,9 +7,9 @@
 #include "engine/as_size.h"
 #include "engine/cluster/what_if.h"
 #include "engine/error.h"
-#include "engine/plan/calibration.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/plan_report.h"
 #include "engine/run/replanner.h"
@@ -112,8 +112,8 @@ class TestOneForecast : public QObject {
         const Figures plan = figures_of(report.forecast);
         LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
         Replanner replanner(loaded);
-        const ReplanPreview preview = replanner.preview({});
-        const Figures budget{preview.tokens_per_s_before, preview.ttft_s_before};
+        const ReplanPreview preview = replanner.draft().preview({});
+        const Figures budget{preview.before.decode_tokens_per_s, preview.before.ttft_s};
         QCOMPARE(preview.measured_steps, 0);
         QString text = text_of("plan", plan) + text_of("fit", fit) + text_of("budget", budget);
         bool agree = plan.tokens_per_s > 0 && plan.ttft_s > 0 && same(fit, plan) && same(budget, plan);
@@ -138,19 +138,19 @@ class TestOneForecast : public QObject {
             const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
             FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
             LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
-            const ReplanPreview preview = Replanner(loaded).preview({});
+            const ReplanPreview preview = Replanner(loaded).draft().preview({});
             const WhatIfRow row = WhatIf(request, {}, {}).on(find_hardware_profile("fiddler-env1"), request.vram_bytes);
             return std::vector<Figures>{figures_of(report.forecast),
                                         figures_of(*estimator.estimate(request).forecast),
-                                        {preview.tokens_per_s_before, preview.ttft_s_before},
+                                        {preview.before.decode_tokens_per_s, preview.before.ttft_s},
                                         {row.tokens_per_s, row.ttft_s}};
         };
         const std::vector<Figures> before = figures();
-        const ExpertGrid grid = read_model_shape(request.model).spec.experts;
+        const ModelShape shape = read_model_shape(request.model);
+        const ExpertGrid& grid = shape.spec.experts;
         RoutingHabits habits{std::vector<double>(as_size(grid.size()), 1000), 2000, 1800, {500, 800, 300, 100, 50}};
         for (std::int64_t i = 0; i < grid.size(); i += 3) habits.calls[as_size(i)] = 4000;
-        CalibrationCache(calibration_directory(request.cache_directory))
-            .store(routing_habits_key(read_model_shape(request.model).name, grid), habits);
+        Measurements(request, shape.spec, shape.type, shape.name, shape.directory).keep_habits(habits);
         const std::vector<Figures> after = figures();
         for (std::size_t i = 0; i < after.size(); ++i) {
             QVERIFY2(same(after[i], after.front()), qPrintable(text_of("one", after[i]) + text_of("plan", after[0])));

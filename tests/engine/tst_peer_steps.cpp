@@ -641,7 +641,7 @@ class TestPeerSteps : public QObject {
             if (token > 0 && token % kPhase == 0) {
                 ReplanRequest replan;
                 (on_cpu ? replan.ram_bytes : replan.vram_bytes) = room(rooms[token / kPhase]);
-                play.replanner.begin(static_cast<std::uint64_t>(token), replan, token);
+                begin_replan(play.replanner, static_cast<std::uint64_t>(token), replan, token);
             }
             if (token % kPhase == kPhase / 2) play.replanner.finish({});  // reads that the disk has not finished by now
             const auto logits = play.step(next);

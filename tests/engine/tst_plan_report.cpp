@@ -9,7 +9,6 @@
 
 #include "engine/device/hardware.h"
 #include "engine/error.h"
-#include "engine/plan/calibration.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/measurements.h"
@@ -147,7 +146,7 @@ class TestPlanReport : public QObject {
         QVERIFY(report.plan.predicted_loss > 0);
         // Short rows have many scales: at 192 columns HQQ3 keeps this floor as well.
         const auto allowed = std::count_if(report.inputs.demand.formats.begin(), report.inputs.demand.formats.end(),
-                                           [](const FormatDemand& f) { return f.bits_per_weight >= 4; });
+                                           [](const ModelDemand::Format& f) { return f.bits_per_weight >= 4; });
         QVERIFY(allowed >= 3);
         QCOMPARE(report.compared.size(), static_cast<std::size_t>(2 * allowed + 1));
         for (const PlanReport::Compared& one : report.compared)
@@ -265,7 +264,9 @@ class TestPlanReport : public QObject {
         other.counts = {1, 1, 0, 0, 0, 0, 1, 1};
         write_popularity(other, "other", file.toStdString());
         try {
-            popularity_of(demo.name, demo.directory, demo.spec.experts, file.toStdString(), CalibrationCache({}));
+            LoadRequest request;
+            request.popularity_file = file.toStdString();
+            static_cast<void>(Measurements(request, demo.spec, demo.type, demo.name, demo.directory).popularity());
             QFAIL("no error");
         } catch (const Error& error) {
             QVERIFY2(QString::fromUtf8(error.what()).contains(QLatin1String("2 layers of 4 experts")), error.what());

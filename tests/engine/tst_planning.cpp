@@ -66,56 +66,71 @@ class TestPlanning : public QObject {
         std::sort(planning.begin(), planning.end());
         qInfo("3,840 experts: the draft takes %.0f us, the plan %.0f us", taking[2], planning[2]);
 
-        const ReplanPreview before = play.replanner.preview(request);
+        const ReplanPreview before = play.replanner.draft().preview(request);
         // The model continues; the draft belongs to the moment when it was made.
-        play.replanner.begin(2, vram(1500), 0);
+        begin_replan(play.replanner, 2, vram(1500), 0);
         play.replanner.finish({});
         QVERIFY(play.replanner.reports().back().state == ReplanState::kDone);
         ReplanPreview elsewhere;
         std::thread([&] { elsewhere = draft.preview(request); }).join();
         QVERIFY(elsewhere.plan.places == before.plan.places && elsewhere.plan.formats == before.plan.formats);
         QCOMPARE(elsewhere.bytes_to_move, before.bytes_to_move);
-        QCOMPARE(elsewhere.tokens_per_s_before, before.tokens_per_s_before);
+        QCOMPARE(elsewhere.before.decode_tokens_per_s, before.before.decode_tokens_per_s);
         QVERIFY(target.places == before.plan.places);
         QVERIFY(target.places[700] == Place::kDevice);  // pinned
-        QVERIFY(play.replanner.preview(request).tokens_per_s_before != before.tokens_per_s_before);
+        QVERIFY(play.replanner.draft().preview(request).before.decode_tokens_per_s !=
+                before.before.decode_tokens_per_s);
     }
 
-    void results_comeInOrder_withSentencesForWhatCannotBe() {
+    void plans_areMadeThere_andFinishedHereInOrder() {
         QTemporaryDir cache;
         Play play(largeModel(cache));
         PlanningThread planning;
-        QVERIFY(!planning.busy() && !planning.poll().has_value());
+        QVERIFY(!planning.busy() && !planning.finish_next());
         planning.wait({});  // nothing to wait for
         const std::thread::id here = std::this_thread::get_id();
-        std::vector<std::string> told;
-        const auto tell = [&](const std::optional<ReplanPreview>& preview, const Message& problem) {
-            QVERIFY(std::this_thread::get_id() == here);
-            told.push_back(preview.has_value() ? "preview" : problem.english());
-        };
         const PlanDraft draft = play.replanner.draft();
-        planning.start({1, {}, vram(3000), draft});
-        planning.start({0, tell, vram(2000), draft});
-        planning.start({2, {}, vram(1), draft});
-        planning.start({0, tell, vram(1 << 20), draft});
-        std::vector<PlanningThread::Result> results;
+        std::vector<Plan> made;
+        for (const std::uint64_t mib : {3000, 2000, 2500}) {
+            planning.start([&, mib] {
+                const bool elsewhere = std::this_thread::get_id() != here;
+                return [&, elsewhere, plan = draft.plan(vram(mib))] {
+                    QVERIFY(elsewhere && std::this_thread::get_id() == here);
+                    made.push_back(plan);
+                };
+            });
+        }
         while (planning.busy()) {
             planning.wait({});
-            results.push_back(std::move(planning.poll().value()));
+            QVERIFY(planning.finish_next());
         }
-        QCOMPARE(results.size(), std::size_t{4});
-        QVERIFY(results[0].id == 1 && results[0].plan.has_value() && results[0].problem.empty());
-        QVERIFY(results[0].plan->places == draft.plan(vram(3000)).places);
-        QVERIFY(results[1].previewed.has_value() && results[1].preview);
-        QVERIFY(results[2].id == 2 && !results[2].plan.has_value());
-        QVERIFY(results[2].problem.english().find("VRAM") != std::string::npos);
-        QVERIFY(!results[3].previewed.has_value());
-        for (const auto& result : results) {
-            if (result.preview) result.preview(result.previewed, result.problem);
-        }
-        QCOMPARE(told.size(), std::size_t{2});
-        QCOMPARE(told[0], std::string("preview"));
-        QVERIFY(told[1].find("to give; lower it") != std::string::npos);
+        QCOMPARE(made.size(), std::size_t{3});
+        QVERIFY(made[0].places == draft.plan(vram(3000)).places && made[0].places != made[1].places);
+        QVERIFY(made[1].places == draft.plan(vram(2000)).places && made[2].places != made[1].places);
+    }
+
+    void session_whatCannotBePlanned_isRefusedWithASentence() {
+        LocalSession session;
+        LoadRequest load;
+        load.model = demoModel();
+        load.context = 1024;
+        load.device = "emulated:rtx-3060";
+        load.vram_bytes = 16u << 20;
+        load.n_threads = 1;
+        session.load(load, {}, {});
+        std::string told;
+        const auto tell = [&](const std::optional<ReplanPreview>& preview, const Message& problem) {
+            told = preview ? "preview" : problem.english();
+        };
+        session.replan(vram(1));
+        session.request_preview(vram(1 << 20), tell);
+        session.advance({});
+        QVERIFY(session.replans().back().state == ReplanState::kFailed);
+        QVERIFY(session.replans().back().problem.english().find("VRAM") != std::string::npos);
+        QVERIFY2(told.find("to give; lower it") != std::string::npos, told.c_str());
+        session.request_preview(vram(24), tell);
+        session.advance({});
+        QCOMPARE(told, std::string("preview"));
     }
 
     void wait_endsWithAStop_andTheThreadWithItsOwner() {
@@ -126,7 +141,12 @@ class TestPlanning : public QObject {
         const PlanDraft draft = play.replanner.draft();
         for (int i = 0; i < 20; ++i) {
             PlanningThread planning;
-            for (int n = 0; n < 10; ++n) planning.start({0, {}, request, draft});
+            for (int n = 0; n < 10; ++n) {
+                planning.start([&] {
+                    static_cast<void>(draft.plan(request));
+                    return [] {};
+                });
+            }
             std::stop_source stop;
             stop.request_stop();
             planning.wait(stop.get_token());

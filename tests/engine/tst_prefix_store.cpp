@@ -10,6 +10,7 @@
 #include "engine/run/local_session.h"
 #include "engine/run/prefix_store.h"
 #include "engine/run/replanner.h"
+#include "tests/engine/replan_play.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -254,7 +255,7 @@ class TestPrefixStore : public QObject {
         replanner.set_tokens_in_use([&] { return reader.running.sequence.size(); });
         ReplanRequest shorter;
         shorter.context = 512;
-        replanner.begin(1, shorter, 0);
+        begin_replan(replanner, 1, shorter, 0);
         replanner.finish({});
         QVERIFY2(replanner.reports().back().state == ReplanState::kDone,
                  replanner.reports().back().problem.english().c_str());
@@ -524,7 +525,7 @@ class TestPrefixStore : public QObject {
         QCOMPARE(reader.model.kv().pool(0).n_free(), 16 + kSpareKvBlocks - 28);
         ReplanRequest replan;
         replan.context = 512;
-        replanner.begin(1, replan, 0);
+        begin_replan(replanner, 1, replan, 0);
         replanner.finish({});
         QVERIFY2(replanner.reports().back().state == ReplanState::kDone,
                  replanner.reports().back().problem.english().c_str());
@@ -541,7 +542,7 @@ class TestPrefixStore : public QObject {
         // Another format differs from a fresh read's.
         replan = {};
         replan.kv = KvType::kInt8;
-        replanner.begin(2, replan, 0);
+        begin_replan(replanner, 2, replan, 0);
         replanner.finish({});
         QVERIFY(replanner.reports().back().state == ReplanState::kDone);
         QCOMPARE(reader.store.n_sequences(), 0);

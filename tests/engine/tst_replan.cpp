@@ -53,7 +53,7 @@ class TestReplan : public QObject, ReplanSetup {
         const auto move_to = [&](KvType type, int token) {
             ReplanRequest replan;
             replan.kv = type;
-            disturbed.replanner.begin(++id, replan, token);
+            begin_replan(disturbed.replanner, ++id, replan, token);
             for (int i = 0; i < 3; ++i) {  // at any progress, a step of a prompt finds blocks
                 disturbed.replanner.between_steps(token);
                 QVERIFY(disturbed.model.kv().pool(0).n_free() >= kSpareKvBlocks);
@@ -131,7 +131,7 @@ class TestReplan : public QObject, ReplanSetup {
                 replan.vram_bytes = vramFor(n + cached);
                 if (random() % 3 == 0) replan.ram_bytes = dense_bytes_ + (70 + random() % 30) * expert_bytes_;
                 if (random() % 8 == 0) disturbed.replanner.cancel();
-                disturbed.replanner.begin(++id, replan, token);
+                begin_replan(disturbed.replanner, ++id, replan, token);
             }
             const auto expected = undisturbed.step(next);
             const auto got = disturbed.step(next);
@@ -181,7 +181,7 @@ class TestReplan : public QObject, ReplanSetup {
                 replan.context = small + static_cast<std::int64_t>(random() % 2300);
                 if (*replan.context - disturbed.sequence.size() < 20) *replan.context -= 20;  // too short, clearly
                 replan.vram_bytes = random() % 3 == 0 ? bare : vramFor(10);
-                disturbed.replanner.begin(static_cast<std::uint64_t>(token), replan, token);
+                begin_replan(disturbed.replanner, static_cast<std::uint64_t>(token), replan, token);
                 refused += disturbed.replanner.reports().back().problem.empty() ? 0 : 1;
             }
             const auto expected = undisturbed.step(next);
@@ -189,7 +189,7 @@ class TestReplan : public QObject, ReplanSetup {
                 disturbed.replanner.finish({});
                 ReplanRequest more;
                 more.context = disturbed.sequence.size() + 100;
-                disturbed.replanner.begin(1000000, more, token);
+                begin_replan(disturbed.replanner, 1000000, more, token);
                 disturbed.replanner.finish({});
             }
             const auto got = disturbed.step(next);
@@ -245,7 +245,7 @@ class TestReplan : public QObject, ReplanSetup {
                     const bool int8 = play.model.experts().format(0) == WeightType::kInt8;
                     replan.experts = int8 ? WeightType::kHqq4 : WeightType::kInt8;
                 }
-                play.replanner.begin(++id, replan, token);
+                begin_replan(play.replanner, ++id, replan, token);
             } else if (token < n_tokens && random() % 10 == 0) {
                 const std::size_t expert = random() % 64;
                 play.replanner.change(++id, ExpertChange::Kind::kFormat, {&expert, 1}, formats[random() % 5], token);
@@ -397,16 +397,16 @@ class TestReplan : public QObject, ReplanSetup {
         ReplanRequest replan;
         replan.vram_bytes = vramFor(40);
         const ReplanPreview more = session.preview(replan);
-        QVERIFY(more.hit_rate_after > more.hit_rate_before);
-        QVERIFY(more.tokens_per_s_after >= more.tokens_per_s_before);
+        QVERIFY(more.after.hit_rate > more.before.hit_rate);
+        QVERIFY(more.after.decode_tokens_per_s >= more.before.decode_tokens_per_s);
         QCOMPARE(more.bytes_to_move / expert_bytes_, std::uint64_t{32});
         QCOMPARE(session.model()->experts().n_resident(), 8);
         ReplanRequest fewer_bits;
         fewer_bits.experts = WeightType::kHqq4;
         const ReplanPreview less = session.preview(fewer_bits);
-        QVERIFY(less.mean_bits_after < less.mean_bits_before);
-        QVERIFY(less.predicted_loss_after > less.predicted_loss_before);
-        QVERIFY(less.hit_rate_after > less.hit_rate_before);
+        QVERIFY(less.after.mean_bits < less.before.mean_bits);
+        QVERIFY(less.after.predicted_loss > less.before.predicted_loss);
+        QVERIFY(less.after.hit_rate > less.before.hit_rate);
     }
 
     // A preview's counts equal the migration's work, expert by expert.
@@ -503,13 +503,13 @@ class TestReplan : public QObject, ReplanSetup {
         const double before_us = mean_step_us();
         const ReplanPreview preview = session.preview(more);
         QCOMPARE(preview.measured_steps, 100);
-        QVERIFY2(is_about(preview.tokens_per_s_before, 1e6 / before_us, 0.05),
-                 qPrintable(QStringLiteral("%1, %2").arg(preview.tokens_per_s_before).arg(1e6 / before_us)));
+        QVERIFY2(is_about(preview.before.decode_tokens_per_s, 1e6 / before_us, 0.05),
+                 qPrintable(QStringLiteral("%1, %2").arg(preview.before.decode_tokens_per_s).arg(1e6 / before_us)));
         // The forecast had left out little.
-        QVERIFY2(is_about(told.tokens_per_s_before, 1e6 / before_us, 0.2),
-                 qPrintable(QStringLiteral("%1, %2").arg(told.tokens_per_s_before).arg(1e6 / before_us)));
+        QVERIFY2(is_about(told.before.decode_tokens_per_s, 1e6 / before_us, 0.2),
+                 qPrintable(QStringLiteral("%1, %2").arg(told.before.decode_tokens_per_s).arg(1e6 / before_us)));
         QVERIFY(session.snapshot().decode_overhead_us < 0.2 * before_us);
-        QCOMPARE(preview.hit_rate_after, 1.0);
+        QCOMPARE(preview.after.hit_rate, 1.0);
 
         session.replan(more);
         session.advance({});
@@ -517,9 +517,9 @@ class TestReplan : public QObject, ReplanSetup {
         QCOMPARE(session.snapshot().decode_overhead_us, 0.0);
         const double after_us = mean_step_us();
         QVERIFY(after_us < before_us);
-        QVERIFY2(is_about(preview.tokens_per_s_after, 1e6 / after_us, 0.25),
-                 qPrintable(QStringLiteral("%1, %2").arg(preview.tokens_per_s_after).arg(1e6 / after_us)));
-        QVERIFY(is_about(told.tokens_per_s_after, 1e6 / after_us, 0.2));
+        QVERIFY2(is_about(preview.after.decode_tokens_per_s, 1e6 / after_us, 0.25),
+                 qPrintable(QStringLiteral("%1, %2").arg(preview.after.decode_tokens_per_s).arg(1e6 / after_us)));
+        QVERIFY(is_about(told.after.decode_tokens_per_s, 1e6 / after_us, 0.2));
     }
 
     // A floor of quality during an answer: the formats follow from this model's own
@@ -569,7 +569,7 @@ class TestReplan : public QObject, ReplanSetup {
             ReplanRequest replan;
             replan.vram_bytes = vramFor(n % 2 == 0 ? 12 : 30);
             replan.experts = n % 2 == 0 ? WeightType::kBf16 : WeightType::kHqq4;
-            play->replanner.begin(static_cast<std::uint64_t>(n), replan, 0);
+            begin_replan(play->replanner, static_cast<std::uint64_t>(n), replan, 0);
             if (kind == QStringLiteral("device")) play->model.device().memory().fail_allocation(n);
             if (kind == QStringLiteral("ram")) play->model.ram().fail_allocation(n);
             if (kind == QStringLiteral("copy")) play->model.device().fail_copy(n);

@@ -138,7 +138,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
             ReplanRequest replan;
             replan.ram_bytes = ramFor(in_ram);
             replan.vram_bytes = vramFor(static_cast<std::int64_t>(random() % 40));
-            disturbed.replanner.begin(++id, replan, 0);
+            begin_replan(disturbed.replanner, ++id, replan, 0);
             // Experts are packed when no other thread needs the core, so the number of
             // steps is open.
             for (int step = 0; step == 0 || (disturbed.replanner.moving() && step < 12); ++step) {
@@ -172,7 +172,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
                                                          MemoryUse::kWorkspace, "what no plan knows of");
         ReplanRequest replan;
         replan.ram_bytes = ramFor(70);
-        play.replanner.begin(1, replan, 0);
+        begin_replan(play.replanner, 1, replan, 0);
         play.replanner.finish({});
         QCOMPARE(play.replanner.reports().back().state, ReplanState::kFailed);
         const QString problem = QString::fromStdString(play.replanner.reports().back().problem.english());
@@ -180,7 +180,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QCOMPARE(play.model.ram().usage().budget_bytes, before);
         QVERIFY(placesOf(play) == places && agree(play, reference, next));
         stranger = {};
-        play.replanner.begin(2, replan, 0);
+        begin_replan(play.replanner, 2, replan, 0);
         play.replanner.finish({});
         QCOMPARE(play.replanner.reports().back().state, ReplanState::kDone);
         QCOMPARE(play.model.ram().usage().budget_bytes, *replan.ram_bytes);
@@ -213,7 +213,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         ReplanRequest bare;
         bare.context = 2560;
         bare.vram_bytes = fixed_bytes_ - play.model.plan().kv_bytes + 2 * expert_bytes_ - shorterSteps(play.model);
-        play.replanner.begin(1, bare, 0);
+        begin_replan(play.replanner, 1, bare, 0);
         QVERIFY(play.replanner.moving());
         for (int step = 0; step < 100 && kv.n_held_in_host() < 3; ++step) {
             const KvRoom room = kv.room();
@@ -229,7 +229,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         back.context = 2560;
         back.vram_bytes = vramFor(14);
         if (cancelled) play.replanner.cancel();
-        if (!cancelled) play.replanner.begin(2, back, 0);
+        if (!cancelled) begin_replan(play.replanner, 2, back, 0);
         for (int step = 0; step < 100 && play.replanner.moving(); ++step) QVERIFY(agree(play, reference, next));
         QCOMPARE(play.replanner.reports().back().state, cancelled ? ReplanState::kCancelled : ReplanState::kDone);
         QVERIFY(kv.n_held_in_host() == 0 && kv.room() == whole);
@@ -267,7 +267,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         for (int round = 0; round < 2; ++round) {
             ReplanRequest low;
             (on_cpu ? low.ram_bytes : low.vram_bytes) = least;
-            play.replanner.begin(++id, low, 0);
+            begin_replan(play.replanner, ++id, low, 0);
             QCOMPARE(play.model.forward().max_step(), kSmallestStep);  // at once: the new plan needs the room
             for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
             play.replanner.finish({});
@@ -279,7 +279,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
             ReplanRequest back;
             (on_cpu ? back.ram_bytes : back.vram_bytes) =
                 on_cpu ? reference.model.plan().budget.ram_bytes : roomy.vram_bytes;
-            play.replanner.begin(++id, back, 0);
+            begin_replan(play.replanner, ++id, back, 0);
             for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
             if (round == 1) play.replanner.finish({});
             if (round == 0) play.replanner.cancel();
@@ -314,7 +314,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QVERIFY(agree(play, reference, next));
         ReplanRequest low;
         low.ram_bytes = least;
-        play.replanner.begin(1, low, 0);
+        begin_replan(play.replanner, 1, low, 0);
         for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
         play.replanner.finish({});
         const ReplanReport& report = play.replanner.reports().back();
@@ -342,7 +342,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
 
         ReplanRequest back;
         back.ram_bytes = reference.model.plan().budget.ram_bytes;
-        play.replanner.begin(2, back, 0);
+        begin_replan(play.replanner, 2, back, 0);
         play.replanner.finish({});
         QCOMPARE(play.replanner.in_force().context, whole.context);
         for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
@@ -394,7 +394,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         Play reference(on("cpu"));
         ReplanRequest replan;
         replan.experts = WeightType::kHqq4;
-        play.replanner.begin(1, replan, 0);
+        begin_replan(play.replanner, 1, replan, 0);
         {
             const FullDisk full(rlim_t{64} << 10);  // an expert has 81 KiB
             QVERIFY(full.works());
@@ -429,7 +429,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         ReplanRequest replan;
         replan.experts = WeightType::kHqq3;
         replan.vram_bytes = vramFor(30);
-        play.replanner.begin(1, replan, 1);
+        begin_replan(play.replanner, 1, replan, 1);
         for (int step = 0; step < 12 && play.replanner.moving(); ++step) {
             QVERIFY(agree(play, reference, next));
             play.checkBudgets();
@@ -444,7 +444,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QCOMPARE(play.model.device().memory().usage().budget_bytes, request.vram_bytes);
         for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
         QVERIFY(copy.putBack());
-        play.replanner.begin(2, replan, 1);
+        begin_replan(play.replanner, 2, replan, 1);
         play.replanner.finish({});
         QCOMPARE(play.replanner.reports().back().state, ReplanState::kDone);
     }
@@ -470,7 +470,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         ReplanRequest replan;
         replan.experts = WeightType::kHqq2;
         replan.vram_bytes = vramFor(30);
-        play.replanner.begin(1, replan, 0);
+        begin_replan(play.replanner, 1, replan, 0);
         const auto in_old_format = [&] {
             const auto formats = play.model.experts().formats();
             return std::count(formats.begin(), formats.end(), WeightType::kBf16);
@@ -498,7 +498,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         for (int i = 0; i < 5; ++i) QVERIFY(agrees());
         QVERIFY(copy.putBack());
         replan.experts = WeightType::kBf16;
-        play.replanner.begin(2, replan, 0);
+        begin_replan(play.replanner, 2, replan, 0);
         play.replanner.finish({});
         QVERIFY2(play.replanner.reports().back().state == ReplanState::kDone,
                  play.replanner.reports().back().problem.english().c_str());

@@ -469,14 +469,16 @@ class TestTheta : public QObject {
         ReplanRequest change;
         change.theta = 0.3;
         const ReplanPreview less = session.preview(change);
-        QCOMPARE(less.tokens_per_s_before, whole.tokens_per_s_before);
-        QVERIFY2(less.tokens_per_s_after > 1.1 * whole.tokens_per_s_after,
-                 qPrintable(QStringLiteral("%1 %2").arg(less.tokens_per_s_after).arg(whole.tokens_per_s_after)));
+        QCOMPARE(less.before.decode_tokens_per_s, whole.before.decode_tokens_per_s);
+        QVERIFY2(less.after.decode_tokens_per_s > 1.1 * whole.after.decode_tokens_per_s,
+                 qPrintable(
+                     QStringLiteral("%1 %2").arg(less.after.decode_tokens_per_s).arg(whole.after.decode_tokens_per_s)));
         request.theta = 0.3;
         const ModelSummary opened = session.load(request, {}, {});
-        QVERIFY(std::abs(session.preview({}).tokens_per_s_before / less.tokens_per_s_after - 1) < 1e-6);
+        QVERIFY(std::abs(session.preview({}).before.decode_tokens_per_s / less.after.decode_tokens_per_s - 1) < 1e-6);
         change.theta = 0;
-        QVERIFY(std::abs(session.preview(change).tokens_per_s_after / whole.tokens_per_s_after - 1) < 1e-6);
+        QVERIFY(std::abs(session.preview(change).after.decode_tokens_per_s / whole.after.decode_tokens_per_s - 1) <
+                1e-6);
 
         const PlanReport report = plan_model(request, 16, {}, {});
         QVERIFY(report.share_is_measured && !report.share_is_given);

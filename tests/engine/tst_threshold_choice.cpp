@@ -280,7 +280,7 @@ class TestThresholdChoice : public QObject {
         wanted.chooses_theta = true;
         const ReplanPreview chosen = session.preview(wanted);
         QVERIFY(chosen.plan.theta == ThetaChoice::for_loss(0.5));
-        QVERIFY(chosen.tokens_per_s_after > fixed.tokens_per_s_after);
+        QVERIFY(chosen.after.decode_tokens_per_s > fixed.after.decode_tokens_per_s);
         // As a user applies it: with these thresholds, the plan is the same.
         wanted.chooses_theta = false;
         wanted.theta = chosen.plan.theta;

@@ -239,7 +239,7 @@ class TestWeightReads : public QObject, ReplanSetup {
             if (format != WeightType::kBf16) {
                 ReplanRequest replan;
                 replan.experts = format;
-                play.replanner.begin(1, replan, play.made);
+                begin_replan(play.replanner, 1, replan, play.made);
                 play.replanner.finish({});
                 QVERIFY(!play.replanner.moving());
             }

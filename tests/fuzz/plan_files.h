@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/plan/calibration.h"
+#include "engine/json.h"
+#include "engine/plan/cost_model.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
@@ -102,10 +103,23 @@ inline std::string check_points(const std::vector<engine::CostPoint>& points) {
     return {};
 }
 
+// A measurement as a store keeps it.
+template <typename T>
+T parse_stored(std::string_view text, const std::string& source) {
+    const nlohmann::json document = engine::parse_json(text, source, {.max_depth = 8, .max_values = 100'000});
+    return engine::StoredAs<T>::read(engine::JsonFields(document, source));
+}
+template <typename T>
+std::string stored_text(const T& value) {
+    nlohmann::json document;
+    engine::StoredAs<T>::write(value, document);
+    return document.dump(1);
+}
+
 inline std::string check_cost_table(std::string_view text) {
     engine::CostTable table;
     try {
-        table = engine::parse_cost_table(text, kPlanSource);
+        table = parse_stored<engine::CostTable>(text, kPlanSource);
     } catch (const engine::Error& error) {
         return check_plan_error(error);
     }
@@ -125,8 +139,9 @@ inline std::string check_cost_table(std::string_view text) {
         if (!std::isfinite(factor) || factor < 0) return "a factor that is negative or not finite";
     }
     // Written and read again it is the same.
-    const std::string written = engine::to_json(table);
-    if (engine::to_json(engine::parse_cost_table(written, kPlanSource)) != written) return "another table once written";
+    const std::string written = stored_text(table);
+    if (stored_text(parse_stored<engine::CostTable>(written, kPlanSource)) != written)
+        return "another table once written";
     return {};
 }
 

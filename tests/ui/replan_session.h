@@ -128,12 +128,12 @@ class ReplanSession : public engine::Session {
         }
         engine::ReplanPreview preview;
         preview.plan.places.assign(64, engine::Place::kRam);
-        preview.tokens_per_s_before = 20;
-        preview.tokens_per_s_after = 31;
-        preview.ttft_s_before = 0.9;
-        preview.ttft_s_after = 0.0006;  // of a small model
-        preview.hit_rate_before = 0.5;
-        preview.hit_rate_after = 0.8;
+        preview.before.decode_tokens_per_s = 20;
+        preview.after.decode_tokens_per_s = 31;
+        preview.before.ttft_s = 0.9;
+        preview.after.ttft_s = 0.0006;  // of a small model
+        preview.before.hit_rate = 0.5;
+        preview.after.hit_rate = 0.8;
         preview.bytes_to_move = 3'000'000'000;
         preview.seconds = 1.5;
         {
@@ -144,7 +144,7 @@ class ReplanSession : public engine::Session {
                 preview.plan.theta = m_stage->planTheta;
             }
         }
-        preview.mean_bits_before = preview.mean_bits_after = 16;
+        preview.before.mean_bits = preview.after.mean_bits = 16;
         done(preview, {});
     }
     std::uint64_t replan(const engine::ReplanRequest& request) override {

@@ -126,14 +126,14 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(panel.previewText().contains(QStringLiteral("simulated, over the last 99 token")),
                                  10'000);
         QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
-        QVERIFY(std::abs(preview.tokens_per_s_before - before) < 0.05 * before);
+        QVERIFY(std::abs(preview.before.decode_tokens_per_s - before) < 0.05 * before);
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
         const double after = answer();
-        QVERIFY2(std::abs(preview.tokens_per_s_after - after) < 0.25 * after,
+        QVERIFY2(std::abs(preview.after.decode_tokens_per_s - after) < 0.25 * after,
                  qPrintable(QStringLiteral("before %1, promised %2, after %3")
                                 .arg(before)
-                                .arg(preview.tokens_per_s_after)
+                                .arg(preview.after.decode_tokens_per_s)
                                 .arg(after)));
 
         const bool beyond = m_engine->snapshot()->decode_overhead_us > 0;  // small, for the forecast is true
@@ -194,7 +194,8 @@ class TestBudgetBenchmarkDemo : public QObject {
         engine::LoadRequest small = request("cpu", 0);
         small.ram_bytes = 22 * kMiB;
         dialog.view().setRequest(small);
-        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().estimate() && dialog.view().estimate()->on_disk > 0, 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            dialog.view().estimate() && dialog.view().estimate()->plan.n_in(engine::Place::kDisk) > 0, 10'000);
         QVERIFY2(dialog.view().fits(), qPrintable(dialog.view().verdict()));
         QVERIFY2(dialog.view().verdict().contains(QStringLiteral("on disk")), qPrintable(dialog.view().verdict()));
         picture(dialog, QStringLiteral("open-model-slow"));

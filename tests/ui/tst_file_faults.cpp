@@ -16,7 +16,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "engine/plan/calibration.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/measurement_store.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/quant/quant_cache.h"
@@ -560,7 +561,7 @@ class TestFileFaults : public QObject {
     void addEngineRows() {
         const auto calibrate = [](double us) {
             return [us](const QString& folder) {
-                const engine::CalibrationCache cache(folder.toStdString());
+                const engine::MeasurementStore cache(folder.toStdString());
                 cache.store("a", costs(us));
                 return outcome(cache.problem().english());
             };

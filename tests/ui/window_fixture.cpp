@@ -55,7 +55,7 @@ quint64 demoVram(quint64 ofTheFolder, qint64 context) {
     for (quint64 mib = 4; mib < 64; ++mib) {
         request.vram_bytes = mib << 20;
         const engine::FitEstimate estimate = estimator.estimate(request);
-        if (estimate.fits && estimate.resident > 1) {
+        if (estimate.fits && estimate.plan.n_resident() > 1) {
             return request.vram_bytes;
         }
     }

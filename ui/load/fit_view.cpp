@@ -382,6 +382,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_bars->setRows(std::move(rows));
 
     QString text;
+    const auto onDisk = estimate.plan.n_in(engine::Place::kDisk);
     if (!estimate.fits) {
         const QString memory = estimate.vram_is_short ? tr("VRAM") : tr("RAM");
         text = estimate.short_by > 0
@@ -392,29 +393,29 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         const bool cpu = estimate.vram.total == 0;
         const qint64 all = estimate.n_layers * estimate.n_experts;
         text = cpu ? tr("Fits: %1 of %2 experts in RAM, %3 tokens of context.")
-                         .arg(estimate.in_ram)
+                         .arg(estimate.plan.n_in(engine::Place::kRam))
                          .arg(all)
-                         .arg(tokensText(estimate.context))
+                         .arg(tokensText(estimate.plan.context))
                    : tr("Fits: %1 of %2 experts on the device, %3 tokens of context. About %4 of the expert calls will "
                         "find theirs there.")
-                         .arg(estimate.resident)
+                         .arg(estimate.plan.n_resident())
                          .arg(all)
-                         .arg(tokensText(estimate.context), percentText(estimate.expected_hit_rate));
+                         .arg(tokensText(estimate.plan.context), percentText(estimate.plan.expected_hit_rate));
         QStringList more;
         if (estimate.expert_formats.in_blocks) {
             more << tr("In the file: experts in %1, all else in %2.")
                         .arg(QString::fromStdString(estimate.expert_formats.stored),
                              QString::fromStdString(estimate.dense_types));
         }
-        if (estimate.on_disk > 0) {  // calm words would look like a promise
+        if (onDisk > 0) {  // calm words would look like a promise
             more.prepend(text);
             text = estimate.forecast
                        ? tr("Fits, but slowly: %1 of %2 experts stay on disk. About %3 tokens/s (forecast).")
-                             .arg(estimate.on_disk)
+                             .arg(onDisk)
                              .arg(all)
                              .arg(rateText(estimate.forecast->decode_tokens_per_s))
                        : tr("Fits, but slowly: %1 of %2 experts stay on disk and are read whenever they are called.")
-                             .arg(estimate.on_disk)
+                             .arg(onDisk)
                              .arg(all);
         }
         if (!estimate.has_chat_template) {
@@ -436,9 +437,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         m_detail->setText(more.join(u' '));
     }
     m_detail->setVisible(!m_detail->text().isEmpty());
-    setVerdict(text, !estimate.fits                                        ? Verdict::Bad
-                     : estimate.on_disk > 0 || !estimate.has_chat_template ? Verdict::Slow
-                                                                           : Verdict::Good);
+    setVerdict(text, !estimate.fits                              ? Verdict::Bad
+                     : onDisk > 0 || !estimate.has_chat_template ? Verdict::Slow
+                                                                 : Verdict::Good);
     showChanges();
     showSpeed();
     Q_EMIT changed();

@@ -267,9 +267,9 @@ void LocalModels::setFit(quint64 round, const QString& path, const engine::FitEs
         return;
     }
     LocalModel& model = m_models[static_cast<std::size_t>(row)];
-    model.fit = !estimate.fits         ? LocalModel::Fit::TooLarge
-                : estimate.on_disk > 0 ? LocalModel::Fit::FitsWithDisk
-                                       : LocalModel::Fit::Fits;
+    model.fit = !estimate.fits                                 ? LocalModel::Fit::TooLarge
+                : estimate.plan.n_in(engine::Place::kDisk) > 0 ? LocalModel::Fit::FitsWithDisk
+                                                               : LocalModel::Fit::Fits;
     model.shortBy = estimate.short_by;
     model.tokensPerSecond = estimate.forecast ? estimate.forecast->decode_tokens_per_s : 0;
     model.emulated = estimate.device.emulated;

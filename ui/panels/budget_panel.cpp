@@ -377,11 +377,11 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     }
     m_now = p;
     showNow();
-    m_speed.then->setText(rateText(p.tokens_per_s_after));
-    m_ttft.then->setText(firstTokenText(p.ttft_s_after));
-    m_hits.then->setText(percentText(p.hit_rate_after));
-    m_bits.then->setText(budgetNumber(p.mean_bits_after, 2));
-    m_loss.then->setText(lossText(p.predicted_loss_after));
+    m_speed.then->setText(rateText(p.after.decode_tokens_per_s));
+    m_ttft.then->setText(firstTokenText(p.after.ttft_s));
+    m_hits.then->setText(percentText(p.after.hit_rate));
+    m_bits.then->setText(budgetNumber(p.after.mean_bits, 2));
+    m_loss.then->setText(lossText(p.after.predicted_loss));
     m_resident.then->setText(tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size()));
     m_active.then->setText(activeText(m_form->setting().theta));
     m_leftOut.then->setText(leftOutText(m_form->setting().theta));
@@ -414,11 +414,11 @@ void BudgetPanel::showNow() {
         return;
     }
     const engine::ReplanPreview& p = *m_now;
-    m_speed.now->setText(rateText(p.tokens_per_s_before));
-    m_ttft.now->setText(firstTokenText(p.ttft_s_before));
-    m_hits.now->setText(percentText(p.hit_rate_before));
-    m_bits.now->setText(budgetNumber(p.mean_bits_before, 2));
-    m_loss.now->setText(lossText(p.predicted_loss_before));
+    m_speed.now->setText(rateText(p.before.decode_tokens_per_s));
+    m_ttft.now->setText(firstTokenText(p.before.ttft_s));
+    m_hits.now->setText(percentText(p.before.hit_rate));
+    m_bits.now->setText(budgetNumber(p.before.mean_bits, 2));
+    m_loss.now->setText(lossText(p.before.predicted_loss));
     m_active.now->setText(activeText(m_inForce.theta));
     m_leftOut.now->setText(leftOutText(m_inForce.theta));
     const auto& places = snapshot().experts.place;
