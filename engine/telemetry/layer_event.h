@@ -67,7 +67,7 @@ struct LayerEvent {
 // The execution of an expert of a layer and step.
 struct AssignmentEvent {
     std::uint16_t expert = 0;
-    std::uint8_t target = 0;  // plan/policy_kind.h: ExecutionTarget
+    std::uint8_t target = 0;  // plan/schedule.h: ExecutionTarget
     std::uint8_t place = 0;   // plan/plan.h: Place
     std::uint8_t format = 0;  // FormatId
     std::uint32_t n_tokens = 0;

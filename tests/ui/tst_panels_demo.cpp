@@ -4,6 +4,7 @@
 #include <QSignalSpy>
 #include <QTest>
 
+#include "engine/plan/schedule.h"
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/engine_controller.h"

@@ -17,6 +17,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "engine/plan/schedule.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
 #include "ui/panels/selection.h"

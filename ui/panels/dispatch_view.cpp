@@ -6,6 +6,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 
+#include "engine/plan/schedule.h"
 #include "ui/engine/format.h"
 #include "ui/panels/expert_channels.h"
 
