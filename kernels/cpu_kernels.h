@@ -1,6 +1,6 @@
 #pragma once
-// The list of CPU operations. One table per instruction set; the best one that this
-// machine can run is chosen once.
+// The list of the kernels that operations (kernels/ops) have for each instruction set. One
+// table per set; the best one that this machine can run is chosen once.
 //
 // Weights may be of any type. Packed ones (kernels/packed.h) are decoded to float32 as
 // they are read: rows of a multiple of kPackedBlock weights, each beginning at a multiple
@@ -8,8 +8,9 @@
 //
 // Every function works on one thread, on the range it is given; the caller splits the
 // work (ThreadPool). Inputs and outputs never overlap unless a comment says so. No
-// alignment is required beyond an element's own. Each operation's scalar version
-// (kernels/cpu/*_scalar.cpp) defines the result; the others may differ only by rounding.
+// alignment is required beyond an element's own. Each kernel's scalar version
+// (kernels/ops/*.cpp, kernels/cpu/*_scalar.cpp) defines the result; the others may differ
+// only by rounding.
 
 #include <cstddef>
 #include <cstdint>
@@ -113,7 +114,7 @@ struct CpuKernels {
     // multiple of 32): each 32 of a token have a scale, their largest magnitude divided
     // by 127. x (n_tokens, n) with x_stride; to: rounded_input_bytes(n) for each token.
     void (*round_inputs)(WeightType type, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n,
-                         std::byte* to);
+                         std::byte* to) = nullptr;
     // As matvec_multi for a weight in a file's blocks or our own formats and any number
     // of tokens, whose inputs lie at inputs[token], from round_inputs() of this set.
     // Codes and rounded inputs are multiplied as whole numbers, exactly. A token's result
@@ -121,7 +122,7 @@ struct CpuKernels {
     // by bit. For interleaved rows row_begin and row_end are multiples of 16. scratch:
     // byte_product_scratch(n_cols).
     void (*matvec_bytes)(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
-                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch);
+                         std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch) = nullptr;
 
     // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one
     // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],
@@ -180,6 +181,23 @@ struct CpuKernels {
     // largest; 0 if all are NaN or -infinity.
     std::int64_t (*argmax)(const float* x, std::int64_t n);
 };
+
+// Its kernels by name, those of integer products (kernels/cpu/operations.h) apart.
+#define OFFSTAGE_CPU_KERNELS(EACH) \
+    EACH(matvec)                   \
+    EACH(matvec_multi)             \
+    EACH(expert_ffn)               \
+    EACH(rms_norm)                 \
+    EACH(layer_norm)               \
+    EACH(rope)                     \
+    EACH(attention)                \
+    EACH(delta_rule)               \
+    EACH(activate)                 \
+    EACH(axpy)                     \
+    EACH(soft_cap)                 \
+    EACH(widen)                    \
+    EACH(narrow_bf16)              \
+    EACH(argmax)
 
 // n: the larger number of keys and queries. dim: the larger of key_dim and value_dim.
 std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim);

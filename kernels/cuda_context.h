@@ -11,11 +11,14 @@
 #include "kernels/byte_inputs.h"
 #include "kernels/cuda_failure.h"
 #include "kernels/expert_layout.h"
-#include "kernels/kv_cache.h"
-#include "kernels/router.h"
+#include "kernels/ops/segments.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {
+
+namespace ops {
+struct Operation;  // kernels/ops/operation.h
+}
 
 // The properties of an opened GPU, as of the moment when it was opened.
 struct CudaFacts {
@@ -35,31 +38,6 @@ struct CudaFacts {
 };
 
 enum class CudaQueue : std::uint8_t { kCompute, kCopy };
-
-// Tokens of one sequence: see engine's AttentionSegment. `blocks`, in the device's
-// memory: addresses that its kernels can use, in its own memory or in pinned host memory.
-struct CudaSegment {
-    std::int64_t first_row = 0;
-    std::int64_t n_tokens = 0;
-    std::int64_t past = 0;
-    std::byte* const* blocks = nullptr;
-    // If set, kernels read `past` from here: the same number, in the device's memory.
-    // Only for segments of one token.
-    const std::int32_t* device_past = nullptr;
-    // In host memory: 1 for each block that lies there; nullptr: none does, or the caller
-    // does not say.
-    const std::uint8_t* in_host = nullptr;
-    // Besides it, a copy of the table in host memory, which must exist until the call
-    // returns.
-    std::byte* const* host_table = nullptr;
-};
-
-// One expert's rows. weights: a block (ExpertLayout) in the device's memory.
-struct CudaExpertCall {
-    const void* weights = nullptr;
-    std::int64_t first_row = 0;
-    std::int64_t n_rows = 0;
-};
 
 // The largest step that scratch memory is sized for.
 struct CudaStep {
@@ -180,69 +158,31 @@ class CudaContext {
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
     // The device's memory, 256-byte aligned, until the next call. Waits for the queue.
     virtual void set_scratch(void* data, std::size_t bytes) = 0;
-    // The same for copies of keys in host memory, which attend() and fetch_keys() make.
+    // The same for copies of keys in host memory, which ops::Attend and fetch_keys() make.
     virtual std::uint64_t staged_key_bytes(const CudaStep& step) const = 0;
     virtual void set_staged_keys(void* data, std::size_t bytes) = 0;
 
-    // For multiply() and experts() from now on; none at first. Experts with many rows:
+    // For ops::Multiply and ops::Experts from now on; none at first. Experts with many rows:
     // only those with all three matrices of such types.
     virtual void set_byte_inputs(const ByteInputTypes& types) = 0;
 
-    // ---- operations on the compute queue: see engine's Backend for what each computes.
-    virtual void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) = 0;
-    virtual void norm(NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
-                      const float* x, std::int64_t n, float* out) = 0;
-    virtual void norm_pieces(const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
-                             std::int64_t n_pieces, float* x) = 0;
-    virtual void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) = 0;
-    // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix
-    // product; with 16-bit weights its inputs are rounded to the weight's type (f16:
-    // within its range), sums in float32. Packed weights (8-byte aligned, their inputs
-    // 16-byte aligned; so too in experts()): the same, with the weights rounded as well -
-    // to bf16 or, before compute capability 8.0, f16; there not at all without cuBLAS.
-    // Blocks of files, which lie at any address: the same, and without cuBLAS never
-    // rounded; of experts in these the rows of w2 are outputs.
+    // ---- operations on the compute queue: see the headers of kernels/ops.
+    // Products of up to kFewRows rows: one pass over the weight, float32 sums. More: a
+    // matrix product; with 16-bit weights its inputs are rounded to the weight's type
+    // (f16: within its range), sums in float32. Packed weights (8-byte aligned, their
+    // inputs 16-byte aligned; so too in experts): the same, with the weights rounded as
+    // well - to bf16 or, before compute capability 8.0, f16; there not at all without
+    // cuBLAS. Blocks of files, which lie at any address: the same, and without cuBLAS
+    // never rounded; of experts in these the rows of w2 are outputs.
     static constexpr std::int64_t kFewRows = 8;
-    virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
-    virtual void add(const float* y, std::int64_t n, float* x, float factor) = 0;
-    virtual void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
-                           float* x) = 0;
-    virtual void scale(float factor, std::int64_t n, float* x) = 0;
-    virtual void multiply_sigmoid(const float* gate, std::int64_t n, float* x) = 0;
-    virtual void clamp(float limit, std::int64_t n, float* x) = 0;
-    virtual void soft_cap(float limit, std::int64_t n, float* x) = 0;
-    virtual void clear(std::int64_t n, float* x) = 0;
-    virtual void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
-                                std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
-                                std::int64_t y_head_stride) = 0;
-    virtual void rotate_and_store(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                                  std::size_t n_segments, const float* cos, const float* sin, float* qkv,
-                                  const KvShape& kv) = 0;
-    virtual void rotate_and_store_latent(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                                         std::size_t n_segments, const float* cos, const float* sin, const float* q,
-                                         std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv) = 0;
-    virtual void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                        std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv,
-                        float* out) = 0;
-    virtual void fetch_keys(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                            std::size_t n_segments, const KvShape& kv) = 0;
+    virtual void submit(const ops::Operation& operation) = 0;
+    // See engine's Backend.
+    virtual void fetch_keys(std::int64_t layer, const AttentionShape& shape, Span<AttentionSegment> segments,
+                            const KvShape& kv) = 0;
     virtual void forget_keys() = 0;
-    // Keys of up to 256 values.
-    virtual void delta_net(std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments,
-                           std::size_t n_segments, float* qkv, float* decay_beta, const float* z, const KvShape& kv,
-                           float* out) = 0;
-    virtual void copy_kv_block(const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
-                               std::int64_t n_tokens) = 0;
-    virtual void route(const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
-                       std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
-    virtual void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
-                         const float* inputs, const std::int32_t* row_token, float* out) = 0;
-    // Not if the rows of w2 are outputs but not in blocks.
+    // Whether submit() takes ops::ChosenExperts of this layout: not if the rows of w2 are
+    // outputs but not in blocks.
     virtual bool takes_chosen(const ExpertLayout& layout) const = 0;
-    virtual void chosen_experts(const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
-                                std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) = 0;
-    virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
-                         std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
     // Packs beside all other work: nullptr (no failure) if the driver refuses a third
     // queue. It must not outlive this object.

@@ -11,6 +11,7 @@
 #include "engine/run/dense_costs.h"
 #include "engine/run/measurements.h"
 #include "engine/statistics.h"
+#include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
 namespace {

@@ -7,6 +7,7 @@
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
 #include "engine/experts/interleave_expert.h"
+#include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
 namespace {
@@ -338,7 +339,7 @@ NodeReply NodeExperts::compute(Desktop desktop, const NodeCompute& request) {
         first_row += expert.n_rows;
     }
     host_.host().set_sum_order(request.order);
-    host_.host().experts(calls_, inputs_.data(), row_token_.data(), outputs_.data());
+    host_.host().run(ops::Experts{calls_, inputs_.data(), row_token_.data(), outputs_.data()});
     reply.n_rows = static_cast<std::uint32_t>(n_rows);
     append_activations(request.activations, outputs_, reply.outputs);
     reply.compute_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();

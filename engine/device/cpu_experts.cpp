@@ -50,19 +50,22 @@ bool are_consecutive(const std::int32_t* tokens, std::int64_t n) {
 
 }  // namespace
 
-void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
-                            float* out) {
-    state_->few_rows(calls, inputs, row_token, out);
-    state_->by_outputs(calls, inputs, row_token, out);
-    state_->by_pairs(calls, inputs, row_token, out);
-    state_->by_bytes(calls, inputs, row_token, out);
-    for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || state_->are_few(call.n_rows) || state_->splits_by_outputs(call) ||
-            state_->uses_rounded_rows(call) || state_->uses_few_rounded_rows(call)) {
+void compute(CpuOperations::State& state, const ops::Experts& op) {
+    state.few_rows(op.calls, op.inputs, op.row_token, op.out);
+    state.by_outputs(op.calls, op.inputs, op.row_token, op.out);
+    state.by_pairs(op.calls, op.inputs, op.row_token, op.out);
+    state.by_bytes(op.calls, op.inputs, op.row_token, op.out);
+    for (const ExpertCall& call : op.calls) {
+        if (call.n_rows == 0 || state.are_few(call.n_rows) || state.splits_by_outputs(call) ||
+            state.uses_rounded_rows(call) || state.uses_few_rounded_rows(call)) {
             continue;
         }
-        state_->by_matrices(call, inputs, row_token, out);
+        state.by_matrices(call, op.inputs, op.row_token, op.out);
     }
+}
+
+void compute(CpuOperations::State&, const ops::ChosenExperts&) {
+    assert(false);
 }
 
 void CpuOperations::State::gather_inputs(const float* inputs, const std::int32_t* row_token) {
@@ -94,8 +97,8 @@ void CpuOperations::State::gather_inputs(const float* inputs, const std::int32_t
     }
 }
 
-void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const float* inputs,
-                                    const std::int32_t* row_token, float* out) {
+void CpuOperations::State::few_rows(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                                    float* out) {
     few.clear();
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0 || !are_few(call.n_rows) || call.weights.layout.down_rows_are_outputs) continue;
@@ -116,7 +119,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
         for (std::int64_t c = 0; c < expert.chunks; ++c) chunks.push_back({&expert, c});
     }
     room(partials, n_partials * hidden);
-    if (form.byte_inputs) reserve_expert_scratch(kernels::byte_expert_scratch(hidden, kFewTokens));
+    if (form.byte_inputs) reserve_thread_scratch(kernels::byte_expert_scratch(hidden, kFewTokens));
 
     begin_counting();
     // Memory seldom serves two threads equally: a finished thread takes pieces of the

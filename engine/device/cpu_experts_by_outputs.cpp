@@ -32,7 +32,7 @@ void CpuOperations::State::round_for_first_job(const float* inputs, const std::i
         for (std::int64_t r = 0; r < expert.call->n_rows; ++r) n_tokens = std::max(n_tokens, tokens[r] + 1);
     }
     roundings.clear();
-    std::byte* const to = room_for_rounded(rounded, form.byte_inputs ? 2 * n_rows * bytes : 0);
+    std::byte* const to = room_at_line(rounded, form.byte_inputs ? 2 * n_rows * bytes : 0);
     room(rounded_rows, form.byte_inputs ? 2 * n_rows : 0);
     std::int64_t n_used = 0;  // used part of rounded_rows
     kernels::WeightType last_type = {};
@@ -74,7 +74,7 @@ void CpuOperations::State::round_for_second_job(const float* activations) {
         n_bytes += expert.call->n_rows * kernels::rounded_input_bytes(layout.ffn_dim);
         longest = std::max(longest, layout.ffn_dim);
     }
-    std::byte* to = room_for_rounded(rounded, n_bytes);
+    std::byte* to = room_at_line(rounded, n_bytes);
     const std::byte** rows = room(rounded_rows, n_rows);
     roundings.clear();
     for (ExpertRows& expert : few) {
@@ -94,7 +94,7 @@ void CpuOperations::State::round_for_second_job(const float* activations) {
     if (!roundings.empty()) reserve_scratch(longest);
 }
 
-void CpuOperations::State::by_outputs(std::span<const ExpertCall> calls, const float* inputs,
+void CpuOperations::State::by_outputs(kernels::Span<ExpertCall> calls, const float* inputs,
                                       const std::int32_t* row_token, float* out) {
     few.clear();
     std::int64_t n_values = 0;

@@ -49,8 +49,8 @@ std::int64_t CpuOperations::State::divide(const ExpertCall& call, const std::byt
     return n_partials + (n - 1) * call.n_rows;
 }
 
-void CpuOperations::State::by_pairs(std::span<const ExpertCall> calls, const float* inputs,
-                                    const std::int32_t* row_token, float* out) {
+void CpuOperations::State::by_pairs(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                                    float* out) {
     rounded_pieces.clear();
     std::int64_t n_partials = 0;
     std::int32_t first_token = 0;
@@ -71,7 +71,7 @@ void CpuOperations::State::by_pairs(std::span<const ExpertCall> calls, const flo
         kernels.narrow_bf16(inputs + (first_token + begin) * hidden, (end - begin) * hidden, narrow + begin * hidden);
     });
     float* const sums = room(partials, n_partials * hidden);
-    reserve_expert_scratch(static_cast<std::int64_t>(kernels::bf16_expert_scratch(hidden, kRowsOfPiece)));
+    reserve_thread_scratch(static_cast<std::int64_t>(kernels::bf16_expert_scratch(hidden, kRowsOfPiece)));
     begin_counting();
     pool.parallel_dynamic(static_cast<std::int64_t>(rounded_pieces.size()), [&](std::int64_t i, int thread) {
         const RoundedPiece& piece = rounded_pieces[as_size(i)];
@@ -92,8 +92,8 @@ void CpuOperations::State::by_pairs(std::span<const ExpertCall> calls, const flo
     add_pieces(n_partials, hidden, out);
 }
 
-void CpuOperations::State::by_bytes(std::span<const ExpertCall> calls, const float* inputs,
-                                    const std::int32_t* row_token, float* out) {
+void CpuOperations::State::by_bytes(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                                    float* out) {
     few.clear();
     for (const ExpertCall& call : calls) {
         if (call.n_rows > 0 && uses_few_rounded_rows(call)) few.emplace_back().call = &call;
@@ -105,7 +105,7 @@ void CpuOperations::State::by_bytes(std::span<const ExpertCall> calls, const flo
     for (const ExpertRows& expert : few) n_partials = divide(*expert.call, expert.gate_inputs.rounded, n_partials);
     const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
     float* const sums = room(partials, n_partials * hidden);
-    reserve_expert_scratch(kernels::byte_expert_scratch(hidden, kRowsOfPiece));
+    reserve_thread_scratch(kernels::byte_expert_scratch(hidden, kRowsOfPiece));
     pool.parallel_dynamic(static_cast<std::int64_t>(rounded_pieces.size()), [&](std::int64_t i, int thread) {
         const RoundedPiece& piece = rounded_pieces[as_size(i)];
         const ExpertCall& call = *piece.call;

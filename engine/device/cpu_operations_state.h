@@ -1,6 +1,6 @@
 #pragma once
-// Shared by the parts of CpuOperations, and private to them: the pool, scratch buffers
-// and products of a range of rows.
+// Shared by the parts of CpuOperations, and private to them: products and experts, and
+// their scratch buffers.
 
 #include <algorithm>
 #include <cassert>
@@ -11,40 +11,22 @@
 
 #include "engine/as_size.h"
 #include "engine/device/cpu_operations.h"
-#include "kernels/bf16_attention.h"
 #include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
+#include "kernels/cpu_worker.h"
+#include "kernels/ops/operation.h"
 #include "kernels/sparse_experts.h"
 
 namespace offstage::engine {
 
-struct CpuOperations::State {
-    static constexpr std::int64_t kRowGrain = 16;      // rows of a step or a weight: the least for another thread
-    static constexpr std::int64_t kPieceRows = 48;     // of a weight: a piece of a job of several; all grains divide it
-    static constexpr std::int64_t kStripRows = 64;     // the same of interleaved rows: an even number of strips
-    static constexpr std::int64_t kValueGrain = 4096;  // the same for single values
-    static constexpr std::int64_t kSerialFloats = 1 << 16;  // shorter sums do not wake the pool
-
-    template <typename Value>
-    static Value* room(std::vector<Value>& buffer, std::int64_t n) {
-        if (buffer.size() < as_size(n)) buffer.resize(as_size(n));
-        return buffer.data();
-    }
-    // The same for inputs of 8 bits, which begin at a cache line.
-    static std::byte* room_for_rounded(std::vector<std::byte>& buffer, std::int64_t n) {
-        constexpr std::uintptr_t kLine = 64;
-        std::byte* const bytes = room(buffer, n + static_cast<std::int64_t>(kLine));
-        return bytes + (kLine - reinterpret_cast<std::uintptr_t>(bytes) % kLine) % kLine;
-    }
+struct CpuOperations::State : kernels::CpuWorker {
+    static constexpr std::int64_t kPieceRows = 48;  // of a weight: a piece of a job of several; all grains divide it
+    static constexpr std::int64_t kStripRows = 64;  // the same of interleaved rows: an even number of strips
 
     State(kernels::ThreadPool& compute_pool, kernels::ProductForm product_form)
-        : pool(compute_pool),
-          form(product_form),
-          kernels(kernels::cpu_kernels()),
+        : CpuWorker(compute_pool, product_form),
           gemm(compute_pool),
-          attention_scratch(as_size(compute_pool.n_threads())),
-          product_scratch(as_size(compute_pool.n_threads())),
-          expert_scratch(as_size(compute_pool.n_threads())) {}
+          product_scratch(as_size(compute_pool.n_threads())) {}
 
     // A product's inputs: rows of values, at most kFewTokens, or the rows rounded
     // (CpuKernels::round_inputs) for products of rounded inputs, any number.
@@ -90,13 +72,8 @@ struct CpuOperations::State {
         std::int64_t first_partial;      // where its sums begin in those of all experts, in rows; piece 0's are results
     };
 
-    kernels::ThreadPool& pool;
-    kernels::ProductForm form;
-    SumOrder order = SumOrder::kByNumber;
-    const kernels::CpuKernels& kernels;
     const kernels::ExpertFfnBytes expert_ffn_bytes = kernels::expert_ffn_bytes(kernels.instruction_set);
     const kernels::ExpertFfnBf16 expert_ffn_bf16 = kernels::expert_ffn_bf16(kernels.instruction_set);
-    const kernels::Bf16Attention bf16_attention = kernels::bf16_attention(kernels.instruction_set);
     const kernels::SparseExpertFfn sparse_expert_ffn = kernels::sparse_expert_ffn(kernels.instruction_set);
     const kernels::SparseExpertFfnBytes sparse_expert_ffn_bytes =
         kernels::sparse_expert_ffn_bytes(kernels.instruction_set);
@@ -106,14 +83,11 @@ struct CpuOperations::State {
     std::vector<kernels::NeuronCounts> thread_neurons;  // a job's, per thread
     std::vector<std::int64_t> n_chosen;                 // of a piece of an expert's neurons
     kernels::Gemm gemm;
-    std::vector<std::vector<float>> attention_scratch;  // per thread
-    std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
     std::vector<ExpertRows> few;
     std::vector<Chunk> chunks;
     std::vector<Piece> pieces;
     std::vector<float> gathered;     // inputs of experts whose tokens do not follow each other
     std::vector<float> partials;     // see ExpertRows
-    std::vector<std::byte> strip;    // an embedding's strip, its rows one after the other
     std::vector<std::byte> rounded;  // see Inputs
     std::vector<const std::byte*> rounded_rows;
     std::vector<Rounding> roundings;
@@ -121,18 +95,8 @@ struct CpuOperations::State {
     std::vector<std::vector<std::byte>> product_scratch;  // per thread: CpuKernels::matvec_bytes
     std::vector<float> batch_in, batch_gate, batch_up;    // one expert's, matrix by matrix
     std::vector<RoundedPiece> rounded_pieces;
-    std::vector<kernels::Bf16> narrow_inputs;            // the tokens from the first to the last of the pieces
-    std::vector<std::vector<std::byte>> expert_scratch;  // per thread: expert_ffn_bf16, expert_ffn_bytes
+    std::vector<kernels::Bf16> narrow_inputs;  // the tokens from the first to the last of the pieces
 
-    // change(begin, end): a range of n values, here or on the pool.
-    template <typename Change>
-    void for_values(std::int64_t n, const Change& change) {
-        if (n <= kSerialFloats) {
-            change(std::int64_t{0}, n);
-        } else {
-            pool.parallel_for(n, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) { change(begin, end); });
-        }
-    }
     // Whether so many rows use the kernels for few rows.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
@@ -196,24 +160,19 @@ struct CpuOperations::State {
         return rounds_neurons(layout) && rounds_inputs(layout.gate, call.n_rows) && several && layout.spec.theta == 0 &&
                call.neurons.empty();
     }
-    // Scratch memory for expert_ffn_bytes() or expert_ffn_bf16() on any thread.
-    void reserve_expert_scratch(std::int64_t bytes) {
-        for (auto& scratch : expert_scratch) room_for_rounded(scratch, bytes);
-    }
-    std::byte* scratch_of(int thread) { return room_for_rounded(expert_scratch[as_size(thread)], 0); }
     // Copies the inputs of `few` whose kernels take float32, one after the other.
     void gather_inputs(const float* inputs, const std::int32_t* row_token);
-    void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void few_rows(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums, int thread,
                      kernels::NeuronCounts& counts);
     void run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums, int thread);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
     void round_for_first_job(const float* inputs, const std::int32_t* row_token);
     void round_for_second_job(const float* activations);
-    void by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void by_outputs(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_by_outputs(const float* inputs, const std::int32_t* row_token, float* out);
-    void by_pairs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
-    void by_bytes(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void by_pairs(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void by_bytes(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     std::int64_t divide(const ExpertCall& call, const std::byte* const* rows, std::int64_t n_partials);
     void add_pieces(std::int64_t n_partials, std::int64_t hidden, float* out);
     // Counts the active neurons, those that are not 0, among n activations of experts
@@ -231,5 +190,10 @@ struct CpuOperations::State {
     }
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
+
+void compute(CpuOperations::State& state, const ops::Multiply& op);       // cpu_products.cpp
+void compute(CpuOperations::State& state, const ops::MultiplyHeads& op);  // cpu_products.cpp
+void compute(CpuOperations::State& state, const ops::Experts& op);        // cpu_experts.cpp
+void compute(CpuOperations::State& state, const ops::ChosenExperts& op);  // never: Backend::takes_chosen_experts()
 
 }  // namespace offstage::engine

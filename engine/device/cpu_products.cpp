@@ -19,8 +19,8 @@ constexpr std::int64_t kLeastPieces = 4;
 
 }  // namespace
 
-void CpuOperations::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
-    state_->multiply(weight, x, n, y);
+void compute(CpuOperations::State& state, const ops::Multiply& op) {
+    state.multiply(op.weight, op.x, op.n, op.y);
 }
 
 void CpuOperations::State::round_all() {
@@ -42,7 +42,7 @@ CpuOperations::State::Inputs CpuOperations::State::inputs_for(kernels::WeightTyp
                                                               const float* x, std::int64_t x_stride, std::int64_t n) {
     if (n == 0 || !rounds_inputs(type, n)) return {x, x_stride, n, nullptr};
     const std::int64_t bytes = kernels::rounded_input_bytes(n_cols);
-    std::byte* const to = room_for_rounded(rounded, n * bytes);
+    std::byte* const to = room_at_line(rounded, n * bytes);
     room(rounded_rows, n);
     roundings.clear();
     for (std::int64_t t = 0; t < n; ++t) {
@@ -77,56 +77,56 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
                       });
 }
 
-void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
-                                   std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
-                                   std::int64_t y_stride, std::int64_t y_head_stride) {
-    const std::int64_t n_rows = weight.n_rows / n_heads;
+void compute(CpuOperations::State& state, const ops::MultiplyHeads& op) {
+    const kernels::WeightView& weight = op.weight;
+    const std::int64_t n = op.n;
+    const std::int64_t n_rows = weight.n_rows / op.n_heads;
     const auto of_head = [&](std::int64_t head) {
         kernels::WeightView part = weight;
         part.data = weight.row(head * n_rows);
         part.n_rows = n_rows;
         return part;
     };
-    if (!state_->are_few(n) && !state_->rounds_inputs(weight.type, n)) {
-        for (std::int64_t head = 0; head < n_heads; ++head) {
-            state_->gemm.multiply(state_->form.many, kernels::GemmLayout::kRowsAreOutputs, x + head * x_head_stride,
-                                  x_stride, n, of_head(head), y + head * y_head_stride, y_stride);
+    if (!state.are_few(n) && !state.rounds_inputs(weight.type, n)) {
+        for (std::int64_t head = 0; head < op.n_heads; ++head) {
+            state.gemm.multiply(state.form.many, kernels::GemmLayout::kRowsAreOutputs, op.x + head * op.x_head_stride,
+                                op.x_stride, n, of_head(head), op.y + head * op.y_head_stride, op.y_stride);
         }
         return;
     }
     // Few heads (one head if queries, keys and values are separate) are divided among the
     // threads; many heads are not.
-    const bool divided = n_heads < state_->pool.n_threads();
-    const std::int64_t rows = divided ? State::piece_rows(weight) : n_rows;
+    const bool divided = op.n_heads < state.pool.n_threads();
+    const std::int64_t rows = divided ? CpuOperations::State::piece_rows(weight) : n_rows;
     const std::int64_t n_pieces = (n_rows + rows - 1) / rows;
     const auto multiply_pieces = [&](const auto& inputs_of) {
-        state_->pool.parallel_dynamic(n_heads * n_pieces, [&](std::int64_t i, int thread) {
+        state.pool.parallel_dynamic(op.n_heads * n_pieces, [&](std::int64_t i, int thread) {
             const std::int64_t head = i / n_pieces;
             const std::int64_t begin = i % n_pieces * rows;
-            state_->multiply_rows(of_head(head), inputs_of(head), begin, std::min(begin + rows, n_rows),
-                                  y + head * y_head_stride, y_stride, thread);
+            state.multiply_rows(of_head(head), inputs_of(head), begin, std::min(begin + rows, n_rows),
+                                op.y + head * op.y_head_stride, op.y_stride, thread);
         });
     };
-    if (!state_->rounds_inputs(weight.type, n)) {
+    if (!state.rounds_inputs(weight.type, n)) {
         multiply_pieces([&](std::int64_t head) {
-            return State::Inputs{x + head * x_head_stride, x_stride, n, nullptr};
+            return CpuOperations::State::Inputs{op.x + head * op.x_head_stride, op.x_stride, n, nullptr};
         });
         return;
     }
     // The rows of a head follow those of another.
     const std::int64_t bytes = kernels::rounded_input_bytes(weight.n_cols);
-    std::byte* to = State::room_for_rounded(state_->rounded, n_heads * n * bytes);
-    State::room(state_->rounded_rows, n_heads * n);
-    state_->roundings.clear();
-    for (std::int64_t i = 0; i < n_heads * n; ++i, to += bytes) {
-        const float* values = x + i / n * x_head_stride + i % n * x_stride;
-        state_->roundings.push_back({weight.type, weight.n_cols, values, to});
-        state_->rounded_rows[as_size(i)] = to;
+    std::byte* to = CpuOperations::State::room_at_line(state.rounded, op.n_heads * n * bytes);
+    CpuOperations::State::room(state.rounded_rows, op.n_heads * n);
+    state.roundings.clear();
+    for (std::int64_t i = 0; i < op.n_heads * n; ++i, to += bytes) {
+        const float* values = op.x + i / n * op.x_head_stride + i % n * op.x_stride;
+        state.roundings.push_back({weight.type, weight.n_cols, values, to});
+        state.rounded_rows[as_size(i)] = to;
     }
-    state_->round_all();
-    state_->reserve_scratch(weight.n_cols);
+    state.round_all();
+    state.reserve_scratch(weight.n_cols);
     multiply_pieces([&](std::int64_t head) {
-        return State::Inputs{nullptr, 0, n, state_->rounded_rows.data() + head * n};
+        return CpuOperations::State::Inputs{nullptr, 0, n, state.rounded_rows.data() + head * n};
     });
 }
 

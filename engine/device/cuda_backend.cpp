@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "engine/device/cuda_messages.h"
 #include "engine/device/cuda_row_quantizer.h"
@@ -181,89 +180,14 @@ class CudaBackend final : public Backend {
         return now_us() - begin;
     }
 
-    void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) override {
-        context_->embed(table, tokens, n, x);
-    }
-    void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) override {
-        context_->norm(norm.kind, norm.weight, norm.bias, norm.dim, norm.eps, x, n, out);
-    }
-    void norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces,
-                     float* x) override {
-        context_->norm_pieces(norm.weight, norm.dim, norm.eps, n, stride, n_pieces, x);
-    }
-    void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) override {
-        context_->add_bias(bias, n, dim, x);
-    }
-    void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override {
-        context_->multiply(weight, x, n, y);
-    }
-    void add(const float* y, std::int64_t n, float* x, float factor) override { context_->add(y, n, x, factor); }
-    void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
-                   float* x) override {
-        context_->add_gated(gate, input, y, n, dim, x);
-    }
-    void scale(float factor, std::int64_t n, float* x) override { context_->scale(factor, n, x); }
-    void multiply_sigmoid(const float* gate, std::int64_t n, float* x) override {
-        context_->multiply_sigmoid(gate, n, x);
-    }
-    void clamp(float limit, std::int64_t n, float* x) override { context_->clamp(limit, n, x); }
-    void soft_cap(float limit, std::int64_t n, float* x) override { context_->soft_cap(limit, n, x); }
-    void clear(std::int64_t n, float* x) override { context_->clear(n, x); }
-    void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
-                        std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
-                        std::int64_t y_head_stride) override {
-        context_->multiply_heads(weight, n_heads, x, x_stride, x_head_stride, n, y, y_stride, y_head_stride);
-    }
-    void rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
-                          std::span<const AttentionSegment> segments, const float* cos, const float* sin, float* qkv,
-                          const kernels::KvShape& kv) override {
-        take(segments);
-        context_->rotate_and_store(layer, shape, segments_.data(), segments_.size(), cos, sin, qkv, kv);
-    }
-    void rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
-                                 std::span<const AttentionSegment> segments, const float* cos, const float* sin,
-                                 const float* q, std::int64_t nope_dim, float* latent, float* queries,
-                                 const kernels::KvShape& kv) override {
-        take(segments);
-        context_->rotate_and_store_latent(layer, shape, segments_.data(), segments_.size(), cos, sin, q, nope_dim,
-                                          latent, queries, kv);
-    }
-    void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out) override {
-        take(segments);
-        context_->attend(layer, shape, segments_.data(), segments_.size(), queries, query_stride, kv, out);
-    }
-    void fetch_keys(std::int64_t layer, const kernels::AttentionShape& shape,
-                    std::span<const AttentionSegment> segments, const kernels::KvShape& kv) override {
-        take(segments);
-        context_->fetch_keys(layer, shape, segments_.data(), segments_.size(), kv);
+    void submit(const ops::Operation& operation) override { context_->submit(operation); }
+    void fetch_keys(std::int64_t layer, const kernels::AttentionShape& shape, kernels::Span<AttentionSegment> segments,
+                    const kernels::KvShape& kv) override {
+        context_->fetch_keys(layer, shape, segments, kv);
     }
     void forget_keys() override { context_->forget_keys(); }
-    void delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape, std::span<const AttentionSegment> segments,
-                   float* qkv, float* decay_beta, const float* z, const kernels::KvShape& kv, float* out) override {
-        take(segments);
-        context_->delta_net(layer, shape, segments_.data(), segments_.size(), qkv, decay_beta, z, kv, out);
-    }
-    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
-                       std::int64_t n_tokens) override {
-        context_->copy_kv_block(kv, from.data, type, to.data, n_tokens);
-    }
-    void route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x, std::int64_t n,
-               std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
-        context_->route(spec, arrays, x, n, hidden_dim, experts, weights);
-    }
-    void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
-                 float* out) override;
     bool takes_chosen_experts(const kernels::ExpertLayout& layout) const override {
         return context_->takes_chosen(layout);
-    }
-    void chosen_experts(const kernels::ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
-                        std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) override {
-        context_->chosen_experts(layout, blocks, chosen, n, inputs, row_token, out);
-    }
-    void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
-                 std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
-        context_->combine(rows, row_of, weights, n, n_active, hidden_dim, x);
     }
     bool set_byte_inputs(const kernels::ByteInputTypes& types) override;
     RowQuantizer* row_quantizer() override { return row_quantizer_.get(); }
@@ -302,19 +226,6 @@ class CudaBackend final : public Backend {
         host_wait(record(DeviceEvent::Queue::kCompute));
         host_wait(record(DeviceEvent::Queue::kCopy));
     }
-    void take(std::span<const AttentionSegment> segments) {
-        segments_.clear();
-        // So that one token's launches equal those of the next token: see
-        // begin_repeated().
-        const bool one = graphs_ && segments.size() == 1 && segments[0].n_tokens == 1;
-        for (const AttentionSegment& segment : segments) {
-            const bool in_host = segment.n_tokens > 1 &&
-                                 std::find(segment.in_host.begin(), segment.in_host.end(), 1) != segment.in_host.end();
-            segments_.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks,
-                                 one ? segment.device_past : nullptr, in_host ? segment.in_host.data() : nullptr,
-                                 in_host ? segment.blocks.data() : nullptr});
-        }
-    }
 
     std::unique_ptr<CudaContext> context_;
     DeviceInfo info_;
@@ -323,32 +234,12 @@ class CudaBackend final : public Backend {
     DeviceBlock scratch_;
     DeviceBlock staged_keys_;
     std::unique_ptr<CudaRowQuantizer> row_quantizer_;
-    std::uint64_t quantizer_bytes_ = 0;           // of the last attempt to make it
-    std::uint64_t graph_bytes_ = 0;               // counted in the arena
-    std::vector<kernels::CudaSegment> segments_;  // kept, so that a step allocates nothing
-    std::vector<kernels::CudaExpertCall> calls_;
+    std::uint64_t quantizer_bytes_ = 0;  // of the last attempt to make it
+    std::uint64_t graph_bytes_ = 0;      // counted in the arena
     int fail_in_ = 0;
     bool graphs_ = true;  // until they are switched off, or failed and the user was informed
     Clock::time_point opened_ = Clock::now();
 };
-
-void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
-                          float* out) {
-    // Experts of one layer have one shape; their formats may differ (some in fewer bits).
-    // Experts of one format are computed together, in the order of the calls.
-    const auto is_of = [](const kernels::ExpertLayout& layout) {
-        return [&layout](const ExpertCall& call) { return call.weights.layout == layout; };
-    };
-    for (auto first = calls.begin(); first != calls.end(); ++first) {
-        const kernels::ExpertLayout& layout = first->weights.layout;
-        if (std::any_of(calls.begin(), first, is_of(layout))) continue;
-        calls_.clear();
-        for (auto call = first; call != calls.end(); ++call) {
-            if (is_of(layout)(*call)) calls_.push_back({call->weights.data, call->first_row, call->n_rows});
-        }
-        context_->experts(layout, calls_.data(), calls_.size(), inputs, row_token, out);
-    }
-}
 
 bool CudaBackend::set_byte_inputs(const kernels::ByteInputTypes& types) {
     context_->set_byte_inputs(types);

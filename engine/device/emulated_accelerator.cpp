@@ -29,27 +29,6 @@ constexpr std::size_t kQueuedCopies = 64;
 // loop that polls the event would never end.
 constexpr double kPollUs = 1.0;
 
-double as_double(std::int64_t n) {
-    return static_cast<double>(n);
-}
-
-double matrix_bytes(const kernels::WeightView& weight, std::int64_t n_rows) {
-    return as_double(n_rows) * static_cast<double>(kernels::row_bytes(weight.type, weight.n_cols));
-}
-
-// The keys from `first` on that are in host memory.
-std::int64_t keys_in_host(const AttentionSegment& segment, std::int64_t first) {
-    constexpr std::int64_t kTokens = kernels::kKvBlockTokens;
-    if (segment.in_host.empty()) return 0;
-    const std::int64_t end = segment.past + segment.n_tokens;
-    std::int64_t n = 0;
-    for (std::int64_t block = first / kTokens; block * kTokens < end; ++block) {
-        if (segment.in_host[static_cast<std::size_t>(block)] == 0) continue;
-        n += std::min(end, (block + 1) * kTokens) - std::max(first, block * kTokens);
-    }
-    return n;
-}
-
 // Copies bytes from host memory to "device" memory in order, on its own thread.
 class CopyThread {
   public:
@@ -176,30 +155,34 @@ struct EmulatedAccelerator::State {
         if (event.queue == Queue::kCopy) copies.wait(event.ticket);
     }
 
-    // Accounts one operation on the compute queue; the host's part is its launch.
-    // bus_bytes: bytes of host memory that the operation itself reads or writes, besides
-    // its device memory and its arithmetic.
-    void account(double bytes, double flops, double bus_bytes = 0) {
+    // Accounts one kernel on the compute queue; the host's part is its launch.
+    void account(const ops::Cost& cost) {
         timeline.advance_host(profile.launch_us);
-        const double bus_us = bus_bytes / (profile.bus_gbps * profile.bus_efficiency * 1e3);
-        timeline.submit(Queue::kCompute, std::max(profile.operation_us(bytes, flops), profile.launch_us + bus_us));
+        const double bus_us = cost.bus_bytes / (profile.bus_gbps * profile.bus_efficiency * 1e3);
+        timeline.submit(Queue::kCompute,
+                        std::max(profile.operation_us(cost.bytes, cost.flops), profile.launch_us + bus_us));
     }
-
-    // Queries, keys and values of a step. values: float32 of each token that are read and
-    // written; stored: the token's bytes in one layer of the cache.
-    void account_store(std::span<const AttentionSegment> segments, std::int64_t values, std::int64_t stored) {
-        if (dry) begin_layer(segments);
-        double own_bytes = 0;
-        double bus_bytes = 0;
-        for (const AttentionSegment& segment : segments) {
-            const std::int64_t in_host = keys_in_host(segment, segment.past);
-            own_bytes += as_double(segment.n_tokens * values * 4 + (segment.n_tokens - in_host) * stored);
-            bus_bytes += as_double(in_host * stored);
+    template <typename Op>
+    void account_operation(const Op& op) {
+        account(op.cost());
+    }
+    void account_operation(const ops::Experts& op) {
+        for (const ExpertCall& call : op.calls) {
+            if (call.n_rows > 0) account(ops::Experts::cost_of(call));
         }
-        account(own_bytes, 0, bus_bytes);
     }
 
-    void begin_layer(std::span<const AttentionSegment> segments) {
+    // What of an operation happens in a dry run: which layer comes next, and the choice
+    // of experts.
+    template <typename Op>
+    void run_dry(const Op&) {}
+    void run_dry(const ops::Embed&) { dry_moe_layer = -1; }  // a step begins
+    void run_dry(const ops::RotateAndStore& op) { begin_layer(op.segments); }
+    void run_dry(const ops::RotateAndStoreLatent& op) { begin_layer(op.segments); }
+    void run_dry(const ops::DeltaNet& op) { begin_layer(op.segments); }
+    void run_dry(const ops::Route& op) { draw(op.n, op.spec.n_active, op.experts); }
+
+    void begin_layer(kernels::Span<AttentionSegment> segments) {
         dry_routed = 0;
         dry_positions.clear();
         for (const AttentionSegment& segment : segments) {
@@ -309,7 +292,7 @@ void EmulatedAccelerator::download(void* host, const void* device, std::size_t b
 void EmulatedAccelerator::copy_within(void* to, const void* from, std::size_t bytes) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) std::memcpy(to, from, bytes);
-    state_->account(2 * static_cast<double>(bytes), 0);  // read and written
+    state_->account({2 * static_cast<double>(bytes)});  // read and written
 }
 
 std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const void* host, std::size_t bytes,
@@ -402,204 +385,13 @@ void EmulatedAccelerator::set_sum_order(SumOrder order) {
     state_->operations.set_sum_order(order);
 }
 
-void EmulatedAccelerator::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
+void EmulatedAccelerator::submit(const ops::Operation& operation) {
     const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.embed(table, tokens, n, x);
-    state_->dry_moe_layer = -1;  // a step begins
-    state_->account(matrix_bytes(table, n) + as_double(n * table.n_cols) * 4, 0);
-}
-
-void EmulatedAccelerator::norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.norm(norm, x, n, out);
-    state_->account(as_double(n * norm.dim) * 8, 0);
-}
-
-void EmulatedAccelerator::norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride,
-                                      std::int64_t n_pieces, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.norm_pieces(norm, n, stride, n_pieces, x);
-    state_->account(as_double(n * n_pieces * norm.dim) * 8, 0);
-}
-
-void EmulatedAccelerator::add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.add_bias(bias, n, dim, x);
-    state_->account(as_double((2 * n + 1) * dim) * 4, 0);
-}
-
-void EmulatedAccelerator::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.multiply(weight, x, n, y);
-    const double n_weights = as_double(weight.n_rows * weight.n_cols);
-    state_->account(matrix_bytes(weight, weight.n_rows) + as_double(n * (weight.n_rows + weight.n_cols)) * 4,
-                    2 * as_double(n) * n_weights);
-}
-
-void EmulatedAccelerator::add(const float* y, std::int64_t n, float* x, float factor) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.add(y, n, x, factor);
-    state_->account(as_double(n) * 12, 0);
-}
-
-void EmulatedAccelerator::add_gated(const float* gate, const float* input, const float* y, std::int64_t n,
-                                    std::int64_t dim, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.add_gated(gate, input, y, n, dim, x);
-    state_->account(as_double((4 * n + 1) * dim) * 4, 0);
-}
-
-void EmulatedAccelerator::scale(float factor, std::int64_t n, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.scale(factor, n, x);
-    state_->account(as_double(n) * 8, 0);
-}
-
-void EmulatedAccelerator::multiply_sigmoid(const float* gate, std::int64_t n, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.multiply_sigmoid(gate, n, x);
-    state_->account(as_double(n) * 12, 0);
-}
-
-void EmulatedAccelerator::clamp(float limit, std::int64_t n, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.clamp(limit, n, x);
-    state_->account(as_double(n) * 8, 0);
-}
-
-void EmulatedAccelerator::soft_cap(float limit, std::int64_t n, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.soft_cap(limit, n, x);
-    state_->account(as_double(n) * 8, 0);
-}
-
-void EmulatedAccelerator::clear(std::int64_t n, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.clear(n, x);
-    state_->account(as_double(n) * 4, 0);
-}
-
-void EmulatedAccelerator::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
-                                         std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
-                                         std::int64_t y_stride, std::int64_t y_head_stride) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) {
-        state_->operations.multiply_heads(weight, n_heads, x, x_stride, x_head_stride, n, y, y_stride, y_head_stride);
-    }
-    state_->account(matrix_bytes(weight, weight.n_rows) + as_double(n * (weight.n_rows + n_heads * weight.n_cols)) * 4,
-                    2 * as_double(n) * as_double(weight.n_rows * weight.n_cols));
-}
-
-void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
-                                           std::span<const AttentionSegment> segments, const float* cos,
-                                           const float* sin, float* qkv, const kernels::KvShape& kv) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
-    // Queries are read and written, keys and values as well.
-    const std::int64_t kv_width = shape.n_kv_heads * (shape.key_dim + shape.value_dim);
-    state_->account_store(segments, 2 * (shape.query_width() + kv_width), kv.layer_token_bytes());
-}
-
-void EmulatedAccelerator::rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
-                                                  std::span<const AttentionSegment> segments, const float* cos,
-                                                  const float* sin, const float* q, std::int64_t nope_dim,
-                                                  float* latent, float* queries, const kernels::KvShape& kv) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) {
-        state_->operations.rotate_and_store_latent(layer, shape, segments, cos, sin, q, nope_dim, latent, queries, kv);
-    }
-    const std::int64_t rotated = (shape.n_heads + 1) * shape.rotary_dim;
-    state_->account_store(segments, 2 * rotated + shape.key_dim, kv.layer_token_bytes());
-}
-
-void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionShape& shape,
-                                 std::span<const AttentionSegment> segments, const float* queries,
-                                 std::int64_t query_stride, const kernels::KvShape& kv, float* out) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.attend(layer, shape, segments, queries, query_stride, kv, out);
-    // Keys and values are read once for each sequence: a GPU's blocks of queries share
-    // them in its cache.
-    const std::int64_t head_width = shape.key_dim + shape.value_dim;
-    double own_bytes = 0;
-    double bus_bytes = 0;
-    double pairs = 0;  // of a query and a key
-    for (const AttentionSegment& segment : segments) {
-        const std::int64_t window = shape.window > 0 ? shape.window : segment.past + segment.n_tokens;
-        const std::int64_t n_keys = std::min(segment.past + segment.n_tokens, window + segment.n_tokens - 1);
-        const std::int64_t in_host = keys_in_host(segment, segment.past + segment.n_tokens - n_keys);
-        own_bytes +=
-            as_double((n_keys - in_host) * kv.layer_token_bytes() + segment.n_tokens * shape.n_heads * head_width * 4);
-        bus_bytes += as_double(in_host * kv.layer_token_bytes());
-        for (std::int64_t t = 0; t < segment.n_tokens; ++t) pairs += as_double(std::min(segment.past + t + 1, window));
-    }
-    state_->account(own_bytes, 2 * pairs * as_double(shape.n_heads * head_width), bus_bytes);
-}
-
-void EmulatedAccelerator::delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape,
-                                    std::span<const AttentionSegment> segments, float* qkv, float* decay_beta,
-                                    const float* z, const kernels::KvShape& kv, float* out) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.delta_net(layer, shape, segments, qkv, decay_beta, z, kv, out);
-    if (state_->dry) state_->begin_layer(segments);
-    // A state is read and written once in a step: a GPU keeps it in registers between
-    // tokens.
-    double own_bytes = 0;
-    double bus_bytes = 0;
-    double n_tokens = 0;
-    for (const AttentionSegment& segment : segments) {
-        for (std::size_t i = 0; i < segment.blocks.size(); ++i) {
-            const bool in_host = !segment.in_host.empty() && segment.in_host[i] != 0;
-            (in_host ? bus_bytes : own_bytes) += as_double(shape.kept_size()) * 4;
-        }
-        n_tokens += as_double(segment.n_tokens);
-    }
-    own_bytes += n_tokens * as_double(2 * shape.qkv_width() + 2 * shape.output_width()) * 4;
-    const std::int64_t flops = 7 * shape.states_size() + 2 * shape.kernel_size * shape.qkv_width();
-    state_->account(own_bytes, n_tokens * as_double(flops), bus_bytes);
-}
-
-void EmulatedAccelerator::copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
-                                        std::int64_t n_tokens) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.copy_kv_block(kv, from, type, to, n_tokens);
-    kernels::KvShape target = kv;
-    target.type = type;
-    const double read = as_double(kv.token_bytes() * n_tokens);
-    const double written = as_double(target.token_bytes() * n_tokens);
-    state_->account((from.in_host ? 0 : read) + (to.in_host ? 0 : written), 0,
-                    (from.in_host ? read : 0) + (to.in_host ? written : 0));
-}
-
-void EmulatedAccelerator::route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x,
-                                std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
-    const InPlaceOfGpu guard(*state_);
-    if (state_->dry) {
-        state_->draw(n, spec.n_active, experts);
-    } else {
-        state_->operations.route(spec, arrays, x, n, hidden_dim, experts, weights);
-    }
-    const std::int64_t n_experts = spec.n_experts;
-    state_->account(as_double((n + n_experts) * hidden_dim) * 4, 2 * as_double(n * n_experts * hidden_dim));
-}
-
-void EmulatedAccelerator::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
-                                  float* out) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.experts(calls, inputs, row_token, out);
-    for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0) continue;
-        const kernels::ExpertLayout& expert = call.weights.layout;
-        const double n_weights = 3 * as_double(expert.hidden_dim * expert.ffn_dim);
-        state_->account(static_cast<double>(expert.bytes()) + as_double(call.n_rows * expert.hidden_dim) * 8,
-                        2 * as_double(call.n_rows) * n_weights);
-    }
-}
-
-void EmulatedAccelerator::combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
-                                  std::int64_t n_active, std::int64_t hidden_dim, float* x) {
-    const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.combine(rows, row_of, weights, n, n_active, hidden_dim, x);
-    state_->account(as_double(n * hidden_dim * (n_active + 2)) * 4, 0);
+    if (!state_->dry) state_->operations.run(operation);
+    operation.visit([this](const auto& op) {
+        if (state_->dry) state_->run_dry(op);
+        state_->account_operation(op);
+    });
 }
 
 }  // namespace offstage::engine

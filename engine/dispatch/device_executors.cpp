@@ -6,7 +6,7 @@ namespace {
 // Returns when it is done, on the compute queue.
 DeviceEvent run_on_device(Backend& device, LayerWork& work, std::span<const ExpertCall> calls) {
     const DeviceEvent begin = device.record(DeviceEvent::Queue::kCompute);
-    device.experts(calls, work.normalised, work.rows.device_row_token(), work.rows.outputs().device());
+    device.submit(ops::Experts{calls, work.normalised, work.rows.device_row_token(), work.rows.outputs().device()});
     const DeviceEvent end = device.record(DeviceEvent::Queue::kCompute);
     work.device_times.push_back({begin, end});
     return end;

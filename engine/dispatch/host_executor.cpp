@@ -96,7 +96,7 @@ void HostExecutor::run_calls(LayerWork& work, const float* inputs) {
     bool computed = false;
     const double us = device_.run_on_host(amounts_, [&] {
         computed = true;
-        operations_.experts(calls_, inputs, work.rows.host_row_token(), work.rows.outputs().host());
+        operations_.run(ops::Experts{calls_, inputs, work.rows.host_row_token(), work.rows.outputs().host()});
     });
     work.cpu_us += us;
     if (!device_.shares_host_memory()) {

@@ -11,7 +11,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::uintptr_t kBlockAlignment = 16;  // Backend::chosen_experts()
+constexpr std::uintptr_t kBlockAlignment = 16;  // ops::ChosenExperts
 
 std::byte* address_of(const kernels::ExpertView& expert) {
     return const_cast<std::byte*>(static_cast<const std::byte*>(expert.data));
@@ -90,8 +90,13 @@ void ResidentLayers::upload(std::int64_t layer) {
 void ResidentLayers::compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out) {
     const Layer& held = layers_[as_size(layer)];
     assert(held.uploaded && held.seen_at == experts_.n_device_changes(layer));
-    device_.chosen_experts(grid_.layout(held.format), blocks_.device() + experts_.index(layer, 0), chosen,
-                           grid_.n_active, input, rows_.device(), out);
+    device_.submit(ops::ChosenExperts{.layout = grid_.layout(held.format),
+                                      .blocks = blocks_.device() + experts_.index(layer, 0),
+                                      .chosen = chosen,
+                                      .n = grid_.n_active,
+                                      .inputs = input,
+                                      .row_token = rows_.device(),
+                                      .out = out});
 }
 
 DeviceEvent ResidentLayers::fetch(std::int64_t first, std::int64_t n) {

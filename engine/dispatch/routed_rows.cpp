@@ -140,8 +140,8 @@ void RoutedRows::upload(std::span<const std::size_t> groups) {
 void RoutedRows::combine(float* x) {
     const std::int32_t* row_of = row_map_.device() + row_of_at_;
     for (const TokenRange& tokens : wanted_) {
-        device_.combine(outputs_.device(), row_of, weights_.as<float>() + tokens.first * grid_.n_active, tokens.n,
-                        grid_.n_active, grid_.hidden_dim, x + tokens.first * grid_.hidden_dim);
+        device_.submit(ops::Combine{outputs_.device(), row_of, weights_.as<float>() + tokens.first * grid_.n_active,
+                                    tokens.n, grid_.n_active, grid_.hidden_dim, x + tokens.first * grid_.hidden_dim});
         row_of += tokens.n * grid_.n_active;
     }
 }

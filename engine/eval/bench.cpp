@@ -93,8 +93,8 @@ double device_read_gbps(Backend& device, std::size_t& bytes) {
             double best_us = 0;
             for (int repeat = 0; repeat < 6; ++repeat) {
                 const DeviceEvent begin = device.record(DeviceEvent::Queue::kCompute);
-                device.multiply({weights.data(), kernels::WeightType::kBf16, n_rows, kColumns}, x.as<float>(), 1,
-                                y.as<float>());
+                device.submit(ops::Multiply{
+                    {weights.data(), kernels::WeightType::kBf16, n_rows, kColumns}, x.as<float>(), 1, y.as<float>()});
                 const DeviceEvent end = device.record(DeviceEvent::Queue::kCompute);
                 device.host_wait(end);
                 const double us = device.elapsed_us(begin, end);

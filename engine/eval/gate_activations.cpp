@@ -25,8 +25,10 @@ std::span<float> GateActivations::of(std::int64_t layer, std::int64_t expert, co
                     as_size(grid_.hidden_dim) * sizeof(float));
     }
     const kernels::ExpertView view = with_rows_apart(model_.experts().on_host(layer, expert));
-    model_.host().multiply(view.gate(), gathered_.data(), n, values_.data());
-    if (view.biases().gate != nullptr) model_.host().add_bias(view.biases().gate, n, grid_.ffn_dim, values_.data());
+    model_.host().run(ops::Multiply{view.gate(), gathered_.data(), n, values_.data()});
+    if (view.biases().gate != nullptr) {
+        model_.host().run(ops::AddBias{view.biases().gate, n, grid_.ffn_dim, values_.data()});
+    }
     for (std::int64_t r = 0; r < n; ++r) {
         float* const row = values_.data() + r * grid_.ffn_dim;
         kernels::cpu_kernels().activate(view.layout.spec, row, ups_.data(), grid_.ffn_dim, row);

@@ -72,8 +72,8 @@ class ContributionProbe final : public StepProbe {
 
     void submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) override {
         const RouterWeights router = router_of(model_.spec(), weights, layer);
-        model_.device().route(router.spec, router.arrays, router.input(step), n_tokens_, grid_.hidden_dim,
-                              chosen_.device(), weights_.device());
+        model_.device().submit(ops::Route{router.spec, router.arrays, router.input(step), n_tokens_, grid_.hidden_dim,
+                                          chosen_.device(), weights_.device()});
         const std::size_t pairs = as_size(n_tokens_ * grid_.n_active);
         chosen_.download(0, pairs);
         weights_.download(0, pairs);
@@ -104,8 +104,8 @@ class ContributionProbe final : public StepProbe {
         const std::span<const float> norms = norms_of(index, layer, expert);
         const std::span<const float> values = activations_.of(layer, expert, inputs_.data(), rows_);
         const kernels::ExpertView view = activations_.with_rows_apart(model_.experts().on_host(layer, expert));
-        model_.host().multiply(view.up(), activations_.gathered(), n, ups_.data());
-        if (view.biases().up != nullptr) model_.host().add_bias(view.biases().up, n, ffn, ups_.data());
+        model_.host().run(ops::Multiply{view.up(), activations_.gathered(), n, ups_.data()});
+        if (view.biases().up != nullptr) model_.host().run(ops::AddBias{view.biases().up, n, ffn, ups_.data()});
         const kernels::ExpertSpec& spec = view.layout.spec;
         const bool clamps = spec.activation == kernels::Activation::kClamped;
         LeftOutCurve& curve = curves_[index];

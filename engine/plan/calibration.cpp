@@ -224,7 +224,7 @@ class Calibrator {
     double on_device_us(const Work& work) {
         // An operation before it, so that the queue is not idle while the work is
         // submitted.
-        device_.add(device_inputs_.as<float>(), 1, device_outputs_.as<float>(), 1.0f);
+        device_.submit(ops::Add{device_inputs_.as<float>(), 1, device_outputs_.as<float>(), 1.0f});
         const DeviceEvent begin = device_.record(Queue::kCompute);
         work();
         const DeviceEvent end = device_.record(Queue::kCompute);
@@ -249,13 +249,13 @@ class Calibrator {
         const auto round_trip_us = [&](bool by_the_host) {
             calls_.clear();
             for (std::int64_t i = 0; i < n_active_; ++i) calls_.push_back({{next_slot(), layout_}, i, 1});
-            device_.experts(calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
-                            device_outputs_.as<float>());
+            device_.submit(ops::Experts{calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
+                                        device_outputs_.as<float>()});
             const DeviceEvent begin = device_.record(Queue::kCompute);
             device_.download(outputs_.host(), device_inputs_.data(), bytes);
             if (by_the_host) device_.host_wait(device_.record(Queue::kCompute));
             device_.upload(device_outputs_.data(), inputs_.host(), bytes);
-            device_.add(device_inputs_.as<float>(), 1, device_outputs_.as<float>(), 1.0f);
+            device_.submit(ops::Add{device_inputs_.as<float>(), 1, device_outputs_.as<float>(), 1.0f});
             const DeviceEvent end = device_.record(Queue::kCompute);
             device_.host_wait(end);
             return device_.elapsed_us(begin, end);
@@ -271,8 +271,8 @@ class Calibrator {
             calls_.push_back({{next_slot(), layout_}, i * n_tokens, n_tokens});
         }
         const double us = on_device_us([&] {
-            device_.experts(calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
-                            device_outputs_.as<float>());
+            device_.submit(ops::Experts{calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
+                                        device_outputs_.as<float>()});
         });
         return us / static_cast<double>(n);
     }
@@ -290,7 +290,7 @@ class Calibrator {
                     calls_.push_back({next_expert(), i * n_tokens, n_tokens});
                     calls_.back().weights.layout.spec.theta = theta;
                 }
-                host_.experts(calls_, inputs, row_token_.data(), outputs_.host());
+                host_.run(ops::Experts{calls_, inputs, row_token_.data(), outputs_.host()});
             }
         });
         return us / static_cast<double>(n * repeats);
@@ -403,7 +403,7 @@ class Calibrator {
             some.layout.spec.theta = theta;
             calls_.push_back({some, i, 1});
         }
-        host_.experts(calls_, inputs_.host(), row_token_.data(), outputs_.host());
+        host_.run(ops::Experts{calls_, inputs_.host(), row_token_.data(), outputs_.host()});
         const auto seen = static_cast<double>(host_.neurons().neurons - before.neurons);
         return seen > 0 ? static_cast<double>(host_.neurons().active - before.active) / seen : 1;
     }

@@ -66,10 +66,13 @@ class DeviceTrial {
         const DeviceEvent begin = device_.record(DeviceEvent::Queue::kCompute);
         for (int i = 0; i < shape_.n_products; ++i) {
             if (calls.empty()) {
-                device_.multiply({weights_.data(), type, shape_.n_rows, shape_.n_columns}, inputs_.as<float>(),
-                                 rows == ProductRows::kFew ? 1 : shape_.n_inputs, outputs_.as<float>());
+                device_.submit(ops::Multiply{{weights_.data(), type, shape_.n_rows, shape_.n_columns},
+                                             inputs_.as<float>(),
+                                             rows == ProductRows::kFew ? 1 : shape_.n_inputs,
+                                             outputs_.as<float>()});
             } else {
-                device_.experts(calls, inputs_.as<float>(), tokens_.as<std::int32_t>(), outputs_.as<float>());
+                device_.submit(
+                    ops::Experts{calls, inputs_.as<float>(), tokens_.as<std::int32_t>(), outputs_.as<float>()});
             }
         }
         const DeviceEvent end = device_.record(DeviceEvent::Queue::kCompute);

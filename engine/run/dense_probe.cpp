@@ -242,15 +242,15 @@ double DenseProbe::guess_us() {
     const DeviceBlock in = allocate(static_cast<std::size_t>(spec.hidden_dim));
     const DeviceBlock chosen = allocate(n_active);
     const DeviceBlock weights = allocate(n_active);
-    device.clear(spec.hidden_dim, in.as<float>());
+    device.submit(ops::Clear{spec.hidden_dim, in.as<float>()});
     double us = 0;
     for (std::int64_t layer = 1; layer < spec.experts.n_layers; ++layer) {
         const RouterWeights router = router_of(spec, parts_->weights_, layer);
         const auto route_us = [&] {
             device.host_wait(device.record(DeviceEvent::Queue::kCompute));
             const double begin = device.now_us();
-            device.route(router.spec, router.arrays, in.as<float>(), 1, spec.hidden_dim, chosen.as<std::int32_t>(),
-                         weights.as<float>());
+            device.submit(ops::Route{router.spec, router.arrays, in.as<float>(), 1, spec.hidden_dim,
+                                     chosen.as<std::int32_t>(), weights.as<float>()});
             device.host_wait(device.record(DeviceEvent::Queue::kCompute));
             return device.now_us() - begin;
         };
@@ -273,7 +273,7 @@ double DenseProbe::head_us() {
     device.upload(in.data(), ones.data(), ones.size() * sizeof(float));
     device.host_wait(device.record(DeviceEvent::Queue::kCompute));
     const double begin = device.now_us();
-    device.multiply(parts_->weights_.logits(), in.as<float>(), 1, out.as<float>());
+    device.submit(ops::Multiply{parts_->weights_.logits(), in.as<float>(), 1, out.as<float>()});
     device.host_wait(device.record(DeviceEvent::Queue::kCompute));
     return device.now_us() - begin;
 }

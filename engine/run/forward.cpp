@@ -254,8 +254,10 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tokens.size() > 1; });
     repeats_ = n_tokens == 1 && probe_ == nullptr;
     if (repeats_) device_.begin_repeated(0);
-    device_.embed(weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>());
-    if (spec_.embedding_scale != 1) device_.scale(spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>());
+    device_.submit(ops::Embed{weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>()});
+    if (spec_.embedding_scale != 1) {
+        device_.submit(ops::Scale{spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>()});
+    }
     find_wanted(n_tokens, prefill, wanted);
     std::int64_t n_last = n_tokens;
     if (ends_with_experts(spec_)) {
@@ -320,23 +322,23 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     const Layer& modules = layers_[as_size(layer)];
     if (repeats_) device_.begin_repeated(layer);
-    device_.norm(modules.attention_norm, step.x, step.n_tokens, step.normalised);
+    device_.submit(ops::Norm{modules.attention_norm, step.x, step.n_tokens, step.normalised});
     modules.attention->run(step);
     if (layer + 1 < spec_.n_layers()) layers_[as_size(layer + 1)].attention->fetch_keys(step);
     StepContext behind = step;
     if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;
     if (modules.moe_layer >= 0) {
-        device_.norm(modules.ffn_norm, step.x, step.n_tokens, step.normalised);  // the router looks at all
+        device_.submit(ops::Norm{modules.ffn_norm, step.x, step.n_tokens, step.normalised});  // the router looks at all
         run_experts(layer, behind);
     }
     for (const TokenRange& tokens : behind.wanted) {
         const StepContext wanted = behind.only(tokens);
         if (modules.moe_layer < 0) {
-            device_.norm(modules.ffn_norm, wanted.x, wanted.n_tokens, wanted.normalised);
+            device_.submit(ops::Norm{modules.ffn_norm, wanted.x, wanted.n_tokens, wanted.normalised});
             modules.network.compute(wanted);
             modules.network.add(wanted, wanted.x);
         }
-        if (modules.scale != 1) device_.scale(modules.scale, wanted.n_tokens * spec_.hidden_dim, wanted.x);
+        if (modules.scale != 1) device_.submit(ops::Scale{modules.scale, wanted.n_tokens * spec_.hidden_dim, wanted.x});
     }
 }
 
@@ -445,11 +447,11 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
     const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);
     const float* const head_bias = weights_.vector(TensorRole::kHeadBias);
     const auto rows = [&](std::int64_t first, std::int64_t n) {
-        device_.norm(norm, x_.as<float>() + first * spec_.hidden_dim, n, h_.as<float>());
-        device_.multiply(weights_.logits(), h_.as<float>(), n, logits_.device());
-        if (head_bias != nullptr) device_.add_bias(head_bias, n, vocab, logits_.device());
-        if (spec_.logits_scale != 1) device_.scale(spec_.logits_scale, n * vocab, logits_.device());
-        if (spec_.logits_cap > 0) device_.soft_cap(spec_.logits_cap, n * vocab, logits_.device());
+        device_.submit(ops::Norm{norm, x_.as<float>() + first * spec_.hidden_dim, n, h_.as<float>()});
+        device_.submit(ops::Multiply{weights_.logits(), h_.as<float>(), n, logits_.device()});
+        if (head_bias != nullptr) device_.submit(ops::AddBias{head_bias, n, vocab, logits_.device()});
+        if (spec_.logits_scale != 1) device_.submit(ops::Scale{spec_.logits_scale, n * vocab, logits_.device()});
+        if (spec_.logits_cap > 0) device_.submit(ops::SoftCap{spec_.logits_cap, n * vocab, logits_.device()});
         device_.end_repeated();
         logits_.download(0, as_size(n * vocab));
     };

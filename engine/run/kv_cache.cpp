@@ -194,8 +194,8 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
         if (parts_from_last(g)) {
             std::int32_t& last = table.at(size_ / kKvBlockTokens);
             const std::int32_t own = pool.take();
-            device.copy_kv_block(pool.shape(), pool.block(last), pool.shape().type, pool.block(own),
-                                 size_ % kKvBlockTokens);
+            device.submit(ops::CopyKvBlock{pool.shape(), pool.block(last), pool.shape().type, pool.block(own),
+                                           size_ % kKvBlockTokens});
             pool.drop(last);
             last = own;
         }

@@ -259,7 +259,7 @@ void KvPool::rewrite(Held& held, kernels::KvType type) {
     target.type = type;
     const Place place = held.memory.place.in_host ? Place::kHost : Place::kDevice;
     Memory memory = std::move(allocate(place, target, 1, room_.n_blocks()).front());
-    device_.copy_kv_block(shape_, held.memory.place, type, memory.place, kKvBlockTokens);
+    device_.submit(ops::CopyKvBlock{shape_, held.memory.place, type, memory.place, kKvBlockTokens});
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
     if (!device_.ok()) {
         throw Error(ErrorKind::kDevice, messages::kv_cache_keeps_format(device_.failure()));

@@ -17,6 +17,7 @@
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
+#include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
 namespace {

@@ -154,7 +154,7 @@ void MoeLayer::compute_shared(const NetworkModule& shared, const StepContext& st
 void MoeLayer::clear_wanted(const StepContext& step, float* sum) {
     if (sum == step.x) return;
     for (const TokenRange& tokens : step.wanted) {
-        device_.clear(tokens.n * grid_.hidden_dim, sum + tokens.first * grid_.hidden_dim);
+        device_.submit(ops::Clear{tokens.n * grid_.hidden_dim, sum + tokens.first * grid_.hidden_dim});
     }
 }
 
@@ -211,8 +211,8 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     const auto guessed = guesses();
     unread.expected.assign(guessed.begin(), guessed.end());
     n_guesses_ = 0;
-    device_.route(router.spec, router.arrays, router.input(step), 1, grid_.hidden_dim, residents_->chosen(layer),
-                  rows_.weights());
+    device_.submit(ops::Route{router.spec, router.arrays, router.input(step), 1, grid_.hidden_dim,
+                              residents_->chosen(layer), rows_.weights()});
     unread.events.begin = last_end_;
     unread.events.routed = device_.record(Queue::kCompute);
     compute_shared(shared, step, sum);
@@ -222,8 +222,8 @@ void MoeLayer::run_resident(std::int64_t layer, const RouterWeights& router, boo
     residents_->compute(layer, residents_->chosen(layer), step.normalised, rows_.outputs().device());
     unread.experts.end = device_.record(Queue::kCompute);
     clear_wanted(step, sum);
-    device_.combine(rows_.outputs().device(), residents_->row_of(), rows_.weights(), 1, grid_.n_active,
-                    grid_.hidden_dim, sum);
+    device_.submit(ops::Combine{rows_.outputs().device(), residents_->row_of(), rows_.weights(), 1, grid_.n_active,
+                                grid_.hidden_dim, sum});
     unread.events.end = last_end_ = device_.record(Queue::kCompute);
     ++n_unread_;
     if (n_unread_ - n_read_ >= kMostUnread) device_.host_wait(last_end_);
@@ -286,15 +286,16 @@ void MoeLayer::route(std::int64_t layer, const RouterWeights& router, const Rout
                      const StepContext& step) {
     const std::int64_t n = step.n_tokens;
     rows_.begin(n, step.wanted);
-    device_.route(router.spec, router.arrays, router.input(step), n, grid_.hidden_dim, rows_.chosen(), rows_.weights());
+    device_.submit(ops::Route{router.spec, router.arrays, router.input(step), n, grid_.hidden_dim, rows_.chosen(),
+                              rows_.weights()});
     const auto guessed = guesses();
     expected_.assign(guessed.begin(), guessed.end());
     n_guesses_ = 0;
     if (next != nullptr && wants_guesses(n)) {
         const bool own = !own_guesses_.empty();
-        device_.route(next->spec, next->arrays, next->input(step), n, grid_.hidden_dim,
-                      own ? own_guesses_.data() : guesses_.device(),
-                      own ? own_guess_weights_.data() : guess_weights_.as<float>());
+        device_.submit(ops::Route{next->spec, next->arrays, next->input(step), n, grid_.hidden_dim,
+                                  own ? own_guesses_.data() : guesses_.device(),
+                                  own ? own_guess_weights_.data() : guess_weights_.as<float>()});
         n_guesses_ = n * grid_.n_active;
     }
     rows_.download(repeats());

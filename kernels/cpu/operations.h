@@ -44,27 +44,16 @@ struct KernelTables {
 };
 
 namespace OFFSTAGE_INSTRUCTION_SET {
-Signature<decltype(CpuKernels::matvec)> matvec;
-Signature<decltype(CpuKernels::matvec_multi)> matvec_multi;
+#define OFFSTAGE_DECLARE(name) Signature<decltype(CpuKernels::name)> name;
+OFFSTAGE_CPU_KERNELS(OFFSTAGE_DECLARE)
+#undef OFFSTAGE_DECLARE
 Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<ExpertFfnBytes> expert_ffn_bytes;
 Signature<SparseExpertFfnBytes> sparse_expert_ffn_bytes;
 Signature<ChosenNeuronsOfBytes> chosen_neurons_bytes;
-Signature<decltype(CpuKernels::expert_ffn)> expert_ffn;
 Signature<SparseExpertFfn> sparse_expert_ffn;
 Signature<ChosenNeuronsOf> chosen_neurons;
-Signature<decltype(CpuKernels::rms_norm)> rms_norm;
-Signature<decltype(CpuKernels::layer_norm)> layer_norm;
-Signature<decltype(CpuKernels::rope)> rope;
-Signature<decltype(CpuKernels::attention)> attention;
-Signature<decltype(CpuKernels::delta_rule)> delta_rule;
-Signature<decltype(CpuKernels::activate)> activate;
-Signature<decltype(CpuKernels::axpy)> axpy;
-Signature<decltype(CpuKernels::soft_cap)> soft_cap;
-Signature<decltype(CpuKernels::widen)> widen;
-Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;
-Signature<decltype(CpuKernels::argmax)> argmax;
 Signature<decltype(PackKernels::transpose_f32)> transpose_f32;
 Signature<decltype(PackKernels::transpose_bf16_pairs)> transpose_bf16_pairs;
 Signature<decltype(PackKernels::copy_f32)> copy_f32;

@@ -16,32 +16,15 @@ namespace avx512 {
 
 namespace OFFSTAGE_INSTRUCTION_SET {
 
+#define OFFSTAGE_ROW(name) .name = (name),
 constinit const KernelTables kTables = {
-    .cpu =
-        {
-            .instruction_set = kOwnSet,
-            .matvec = matvec,
-            .matvec_multi = matvec_multi,
-            .round_inputs = nullptr,
-            .matvec_bytes = nullptr,
-            .expert_ffn = expert_ffn,
-            .rms_norm = rms_norm,
-            .layer_norm = layer_norm,
-            .rope = rope,
-            .attention = attention,
-            .delta_rule = delta_rule,
-            .activate = activate,
-            .axpy = axpy,
-            .soft_cap = soft_cap,
-            .widen = widen,
-            .narrow_bf16 = narrow_bf16,
-            .argmax = argmax,
-        },
+    .cpu = {.instruction_set = kOwnSet, OFFSTAGE_CPU_KERNELS(OFFSTAGE_ROW)},
     .sparse_expert_ffn = sparse_expert_ffn,
     .chosen_neurons = chosen_neurons,
     .pack = {transpose_f32, transpose_bf16_pairs, copy_f32, interleave_bf16_pairs},
     .quantize = {largest_weight, sum_of_squares, pack_row},
 };
+#undef OFFSTAGE_ROW
 
 }  // namespace OFFSTAGE_INSTRUCTION_SET
 }  // namespace offstage::kernels

@@ -1,5 +1,5 @@
 #pragma once
-// Types and functions that attention.cu and wide_attention.cu share.
+// Types and functions that kernels/ops/attend.cu and wide_attention.cu share.
 
 #include <cstddef>
 #include <cstdint>

@@ -10,8 +10,10 @@
 #include "kernels/cuda/event_ring.cuh"
 #include "kernels/cuda/handles.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/segments.cuh"
 #include "kernels/cuda/staged_keys.cuh"
 #include "kernels/cuda_context.h"
+#include "kernels/ops/operation.h"
 
 namespace offstage::kernels {
 namespace cuda {
@@ -32,7 +34,7 @@ constexpr std::chrono::microseconds kAwakeWait{OFFSTAGE_AWAKE_US};
 constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see EventRing
 #endif
 
-constexpr std::int64_t kMostRoutedExperts = 4096;  // as router.cu serves
+constexpr std::int64_t kMostRoutedExperts = 4096;  // as kernels/ops/route.cu serves
 
 // Operations report failures as sentences for the log.
 CudaFailure failure_of(const Failure& failure) {
@@ -165,115 +167,26 @@ class Context final : public CudaContext {
 
     void set_byte_inputs(const ByteInputTypes& types) override { worker_.byte_inputs = types; }
 
-    void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) override {
-        if (begin_operation()) cuda::embed(worker_, table, tokens, n, x);
+    void submit(const ops::Operation& operation) override {
+        operation.visit([this](const auto& op) {
+            if (begin(op)) compute(worker_, op);
+        });
     }
-    void norm(NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps, const float* x,
-              std::int64_t n, float* out) override {
-        if (begin_operation()) cuda::norm(worker_, kind, weight, bias, dim, eps, x, n, out);
-    }
-    void norm_pieces(const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
-                     std::int64_t n_pieces, float* x) override {
-        if (begin_operation()) cuda::norm_pieces(worker_, weight, dim, eps, n, stride, n_pieces, x);
-    }
-    void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) override {
-        if (begin_operation()) cuda::add_bias(worker_, bias, n, dim, x);
-    }
-    void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) override {
-        if (begin_operation()) cuda::multiply(worker_, weight, x, n, y);
-    }
-    void add(const float* y, std::int64_t n, float* x, float factor) override {
-        if (begin_operation()) cuda::add(worker_, y, n, x, factor);
-    }
-    void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
-                   float* x) override {
-        if (begin_operation()) cuda::add_gated(worker_, gate, input, y, n, dim, x);
-    }
-    void scale(float factor, std::int64_t n, float* x) override {
-        if (begin_operation()) cuda::scale(worker_, factor, n, x);
-    }
-    void multiply_sigmoid(const float* gate, std::int64_t n, float* x) override {
-        if (begin_operation()) cuda::multiply_sigmoid(worker_, gate, n, x);
-    }
-    void clamp(float limit, std::int64_t n, float* x) override {
-        if (begin_operation()) cuda::clamp(worker_, limit, n, x);
-    }
-    void soft_cap(float limit, std::int64_t n, float* x) override {
-        if (begin_operation()) cuda::soft_cap(worker_, limit, n, x);
-    }
-    void clear(std::int64_t n, float* x) override {
-        if (begin_operation()) cuda::clear(worker_, n, x);
-    }
-    void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
-                        std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
-                        std::int64_t y_head_stride) override {
-        if (!begin_operation()) return;
-        cuda::multiply_heads(worker_, weight, n_heads, {x, x_stride, x_head_stride}, n, {y, y_stride, y_head_stride});
-    }
-    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                          std::size_t n_segments, const float* cos, const float* sin, float* qkv,
-                          const KvShape& kv) override {
-        if (begin_operation()) cuda::rotate_and_store(worker_, layer, shape, segments, n_segments, cos, sin, qkv, kv);
-    }
-    void rotate_and_store_latent(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                                 std::size_t n_segments, const float* cos, const float* sin, const float* q,
-                                 std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv) override {
-        if (!begin_operation()) return;
-        cuda::rotate_and_store_latent(worker_, layer, shape, segments, n_segments, cos, sin, q, nope_dim, latent,
-                                      queries, kv);
-    }
-    void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments, std::size_t n_segments,
-                const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) override {
-        if (first_staged(segments, n_segments) != nullptr) start_kept();  // two queues have a part in it
-        if (!begin_operation()) return;
-        if (shape.key_dim > cuda::kMostKeyDim || shape.value_dim > cuda::kMostValueDim) {
-            return fail({CudaFault::kAttentionTooWide, {}, {}, shape.key_dim, shape.value_dim});
-        }
-        cuda::attend(worker_, layer, shape, segments, n_segments, queries, query_stride, kv, out);
-    }
-    void fetch_keys(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                    std::size_t n_segments, const KvShape& kv) override {
-        const CudaSegment* const segment = first_staged(segments, n_segments);
-        if (segment == nullptr) return;
+    void fetch_keys(std::int64_t layer, const AttentionShape& shape, Span<AttentionSegment> segments,
+                    const KvShape& kv) override {
+        if (!stages_keys(segments)) return;
         start_kept();
-        if (begin_operation()) staged_keys_.fetch(worker_, shape.window, *segment, layer_place(kv, layer));
+        if (!begin_operation()) return;
+        const std::vector<CudaSegment>& on_device = device_segments(worker_, segments);
+        const auto first = std::find_if(on_device.begin(), on_device.end(), has_staged_keys);
+        staged_keys_.fetch(worker_, shape.window, *first, layer_place(kv, layer));
     }
     void forget_keys() override {
         if (!staged_keys_.has_fetched()) return;
         start_kept();
         if (use_device()) staged_keys_.forget(worker_);  // after a failure, too
     }
-    void delta_net(std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments, std::size_t n_segments,
-                   float* qkv, float* decay_beta, const float* z, const KvShape& kv, float* out) override {
-        if (begin_operation()) {
-            cuda::delta_net(worker_, layer, shape, segments, n_segments, qkv, decay_beta, z, kv, out);
-        }
-    }
-    void copy_kv_block(const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
-                       std::int64_t n_tokens) override {
-        if (begin_operation()) cuda::copy_kv_block(worker_, kv, from, type, to, n_tokens);
-    }
-    void route(const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
-               std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
-        if (!begin_operation()) return;
-        if (spec.n_experts > kMostRoutedExperts || spec.n_groups > kMostExpertGroups) {
-            return fail({CudaFault::kRouterTooLarge});
-        }
-        cuda::route(worker_, spec, arrays, x, n, hidden_dim, experts, weights);
-    }
-    void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls, const float* inputs,
-                 const std::int32_t* row_token, float* out) override {
-        if (begin_operation()) cuda::experts(worker_, layout, calls, n_calls, inputs, row_token, out);
-    }
     bool takes_chosen(const ExpertLayout& layout) const override { return cuda::takes_chosen(layout); }
-    void chosen_experts(const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
-                        std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) override {
-        if (begin_operation()) cuda::chosen_experts(worker_, layout, blocks, chosen, n, inputs, row_token, out);
-    }
-    void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
-                 std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
-        if (begin_operation()) cuda::combine(worker_, rows, row_of, weights, n, n_active, hidden_dim, x);
-    }
     std::unique_ptr<CudaQuantizer> open_quantizer() override;
 
   private:
@@ -301,10 +214,28 @@ class Context final : public CudaContext {
         (void)select_device();
         worker_.start_kept();
     }
-    // nullptr: none is.
-    static const CudaSegment* first_staged(const CudaSegment* segments, std::size_t n_segments) {
-        const CudaSegment* const found = std::find_if(segments, segments + n_segments, has_staged_keys);
-        return found == segments + n_segments ? nullptr : found;
+    static bool stages_keys(Span<AttentionSegment> segments) {
+        return std::any_of(segments.begin(), segments.end(), [](const AttentionSegment& segment) {
+            return segment.n_tokens > kFewTokens && has_keys_in_host(segment);
+        });
+    }
+    // False: the operation is not computed; failure() says why.
+    template <typename Op>
+    bool begin(const Op&) {
+        return begin_operation();
+    }
+    bool begin(const ops::Attend& op) {
+        if (stages_keys(op.segments)) start_kept();  // two queues have a part in it
+        if (!begin_operation()) return false;
+        if (op.shape.key_dim <= kMostKeyDim && op.shape.value_dim <= kMostValueDim) return true;
+        fail({CudaFault::kAttentionTooWide, {}, {}, op.shape.key_dim, op.shape.value_dim});
+        return false;
+    }
+    bool begin(const ops::Route& op) {
+        if (!begin_operation()) return false;
+        if (op.spec.n_experts <= kMostRoutedExperts && op.spec.n_groups <= kMostExpertGroups) return true;
+        fail({CudaFault::kRouterTooLarge});
+        return false;
     }
     // A point of the compute queue that was not submitted yet.
     bool is_kept(CudaQueue queue, std::uint64_t ticket) const {
@@ -597,6 +528,7 @@ void Context::end_repeated() {
 
 void Context::set_graphs(bool on) {
     start_kept();
+    worker_.graphs = on;
     if (select_device()) replay_.set_on(on);
 }
 

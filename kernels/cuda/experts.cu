@@ -11,12 +11,17 @@
 // block runs, so results do not vary from run to run; nor do they depend on the other
 // calls. Many rows: products of matrices, as they lie in the block; packed ones of all
 // calls together (packed_tiles.cu).
+#include <algorithm>
+
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
 #include "kernels/cuda/split_products.cuh"
+#include "kernels/ops/add_bias.h"
+#include "kernels/ops/chosen_experts.h"
+#include "kernels/ops/experts.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -265,7 +270,8 @@ void down_by_outputs(Worker& worker, const ExpertLayout& layout, int n_inputs, c
         float* const rows = out + call.first_row * layout.hidden_dim;
         multiply_heads(worker, expert.down(), 1, {activations + call.scratch_row * layout.ffn_dim, layout.ffn_dim, 0},
                        call.n_rows, {rows, layout.hidden_dim, 0});
-        if (layout.spec.biases) add_bias(worker, expert.biases().down, call.n_rows, layout.hidden_dim, rows);
+        if (layout.spec.biases)
+            compute(worker, ops::AddBias{expert.biases().down, call.n_rows, layout.hidden_dim, rows});
     }
 }
 
@@ -456,13 +462,13 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
         if (up_type != gate_type) gather(worker, inputs, tokens, rows, layout.hidden_dim, up_type, x);
         product(expert.up(), false, x, rows, up);
         if (biases.gate != nullptr) {
-            add_bias(worker, biases.gate, rows, layout.ffn_dim, gate);
-            add_bias(worker, biases.up, rows, layout.ffn_dim, up);
+            compute(worker, ops::AddBias{biases.gate, rows, layout.ffn_dim, gate});
+            compute(worker, ops::AddBias{biases.up, rows, layout.ffn_dim, up});
         }
         activate(worker, layout.spec, gate, up, rows * layout.ffn_dim, down_type, activation);
         float* const outputs = out + (call.first_row + row) * layout.hidden_dim;
         product(expert.down(), !layout.down_rows_are_outputs, activation, rows, outputs);
-        if (biases.down != nullptr) add_bias(worker, biases.down, rows, layout.hidden_dim, outputs);
+        if (biases.down != nullptr) compute(worker, ops::AddBias{biases.down, rows, layout.hidden_dim, outputs});
     }
 }
 
@@ -490,18 +496,9 @@ std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int
     return many > few ? many : few;
 }
 
-}  // namespace
-
-std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
-    if (step.hidden_dim <= 0) return 0;
-    const std::uint64_t experts =
-        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1, unpacked_bytes);
-    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes);
-    return experts > dense ? experts : dense;
-}
-
-void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
-             const float* inputs, const std::int32_t* row_token, float* out) {
+// Calls of one layout.
+void experts_of_layout(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
+                       const float* inputs, const std::int32_t* row_token, float* out) {
     if (is_blocks(layout.down) && !layout.down_rows_are_outputs) {
         worker.failure.set("A CUDA operation got experts whose w2 lies in blocks across its outputs.");
         return;
@@ -524,18 +521,47 @@ void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* c
     }
 }
 
+}  // namespace
+
+std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
+    if (step.hidden_dim <= 0) return 0;
+    const std::uint64_t experts =
+        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1, unpacked_bytes);
+    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes);
+    return experts > dense ? experts : dense;
+}
+
 bool takes_chosen(const ExpertLayout& layout) {
     return layout.down_rows_are_outputs ? is_blocks(layout.down) : !is_blocks(layout.down);
 }
 
-void chosen_experts(Worker& worker, const ExpertLayout& layout, const std::byte* const* blocks,
-                    const std::int32_t* chosen, std::int64_t n, const float* inputs, const std::int32_t* row_token,
-                    float* out) {
-    if (!takes_chosen(layout)) {
+}  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const Experts& op) {
+    // Experts of one layer have one shape; their formats may differ (some in fewer bits).
+    // Experts of one format are computed together, in the order of the calls.
+    for (const ExpertCall* first = op.calls.begin(); first != op.calls.end() && worker.failure.none(); ++first) {
+        const ExpertLayout& layout = first->weights.layout;
+        const auto is_of_it = [&layout](const ExpertCall& call) { return call.weights.layout == layout; };
+        if (std::any_of(op.calls.begin(), first, is_of_it)) continue;
+        worker.calls.clear();
+        for (const ExpertCall* call = first; call != op.calls.end(); ++call) {
+            if (is_of_it(*call)) worker.calls.push_back({call->weights.data, call->first_row, call->n_rows});
+        }
+        experts_of_layout(worker, layout, worker.calls.data(), worker.calls.size(), op.inputs, op.row_token, op.out);
+    }
+}
+
+void compute(Worker& worker, const ChosenExperts& op) {
+    if (!takes_chosen(op.layout)) {
         worker.failure.set("A CUDA operation was to choose among experts of a layout that it does not take.");
         return;
     }
-    chosen_rows(worker, layout, blocks, chosen, n, inputs, row_token, out);
+    chosen_rows(worker, op.layout, op.blocks, op.chosen, op.n, op.inputs, op.row_token, op.out);
 }
 
-}  // namespace offstage::kernels::cuda
+}  // namespace offstage::kernels::ops

@@ -1,11 +1,12 @@
 #pragma once
-// The operations behind CudaContext: each starts its kernels on the worker's stream and
-// returns.
+// What the operations behind CudaContext compute with, and what they share. compute() of
+// each (kernels/ops) starts its kernels on the worker's stream and returns.
 
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/cuda/cublas_library.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -44,6 +45,31 @@ class Scratch {
 
 class StagedKeys;
 
+// AttentionSegment for kernels. `blocks`, in the device's memory: addresses that its
+// kernels can use, in its own memory or in pinned host memory.
+struct CudaSegment {
+    std::int64_t first_row = 0;
+    std::int64_t n_tokens = 0;
+    std::int64_t past = 0;
+    std::byte* const* blocks = nullptr;
+    // If set, kernels read `past` from here: the same number, in the device's memory.
+    // Only for segments of one token.
+    const std::int32_t* device_past = nullptr;
+    // In host memory: 1 for each block that lies there; nullptr: none does, or the caller
+    // does not say.
+    const std::uint8_t* in_host = nullptr;
+    // Besides it, a copy of the table in host memory, which must exist until the call
+    // returns.
+    std::byte* const* host_table = nullptr;
+};
+
+// One expert's rows. weights: a block (ExpertLayout) in the device's memory.
+struct CudaExpertCall {
+    const void* weights = nullptr;
+    std::int64_t first_row = 0;
+    std::int64_t n_rows = 0;
+};
+
 // The stream, memory and state that an operation uses.
 struct Worker {
     cudaStream_t stream = nullptr;
@@ -54,7 +80,11 @@ struct Worker {
     ByteInputTypes byte_inputs;
     StagedKeys* staged_keys = nullptr;
     std::size_t unpacked_bytes = 0;  // of weights unpacked at once: see unpacked_bytes_for()
+    bool graphs = true;              // sequences of operations may be repeated: CudaContext::set_graphs()
     LaunchList* kept = nullptr;      // kernels are recorded here instead of being started; nullptr: they are started
+
+    std::vector<CudaSegment> segments;  // these two: an operation's, kept, so that a step allocates nothing
+    std::vector<CudaExpertCall> calls;
 
     // Arguments are converted to the kernel's own parameter types.
     template <typename... Parameters, typename... Arguments>
@@ -91,48 +121,15 @@ inline std::int64_t row_stride(const WeightView& weight) {
     return static_cast<std::int64_t>(weight.stride_bytes() / bytes_per_weight(weight.type));
 }
 
-// dense.cu
-void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x);
-void norm(Worker& worker, NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
-          const float* x, std::int64_t n, float* out);
-void norm_pieces(Worker& worker, const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
-                 std::int64_t n_pieces, float* x);
-void add_bias(Worker& worker, const float* bias, std::int64_t n, std::int64_t dim, float* x);
-void add(Worker& worker, const float* y, std::int64_t n, float* x, float factor);
-void add_gated(Worker& worker, const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
-               float* x);
-void scale(Worker& worker, float factor, std::int64_t n, float* x);
-void multiply_sigmoid(Worker& worker, const float* gate, std::int64_t n, float* x);
-void clamp(Worker& worker, float limit, std::int64_t n, float* x);
-void soft_cap(Worker& worker, float limit, std::int64_t n, float* x);
-void clear(Worker& worker, std::int64_t n, float* x);
+// kernels/ops/elementwise.cu
 // n words to host memory that kernels find at `to`.
 void store(Worker& worker, const std::uint32_t* from, std::int64_t n, std::uint32_t* to);
-void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
-             std::int64_t n_active, std::int64_t hidden_dim, float* x);
 
-// kv_blocks.cu
-void rotate_and_store(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvShape& kv);
-void rotate_and_store_latent(Worker& worker, std::int64_t layer, const AttentionShape& shape,
-                             const CudaSegment* segments, std::size_t n_segments, const float* cos, const float* sin,
-                             const float* q, std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv);
-void copy_kv_block(Worker& worker, const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
-                   std::int64_t n_tokens);
-
-// delta_net.cu
-void delta_net(Worker& worker, std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments,
-               std::size_t n_segments, float* qkv, float* decay_beta, const float* z, const KvShape& kv, float* out);
-
-// attention.cu
+// kernels/ops/attend.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);
-void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-            std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv, float* out);
 
-// router.cu
+// kernels/ops/route.cu
 std::uint64_t router_scratch_bytes(const CudaStep& step);
-void route(Worker& worker, const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
-           std::int64_t hidden_dim, std::int32_t* experts, float* weights);
 
 // products.cu
 constexpr std::int64_t kProductRows = 1024;  // activations, converted at once
@@ -216,12 +213,7 @@ void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int3
 
 // experts.cu
 std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes);
-void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
-             const float* inputs, const std::int32_t* row_token, float* out);
 bool takes_chosen(const ExpertLayout& layout);
-void chosen_experts(Worker& worker, const ExpertLayout& layout, const std::byte* const* blocks,
-                    const std::int32_t* chosen, std::int64_t n, const float* inputs, const std::int32_t* row_token,
-                    float* out);
 
 // quantize.cu
 bool can_quantize(const WeightView& rows, WeightType format, const void* out);

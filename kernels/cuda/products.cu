@@ -3,6 +3,8 @@
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
 #include "kernels/cuda/split_products.cuh"
+#include "kernels/ops/multiply.h"
+#include "kernels/ops/multiply_heads.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -339,3 +341,16 @@ void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const f
 }
 
 }  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+void compute(cuda::Worker& worker, const Multiply& op) {
+    cuda::multiply(worker, op.weight, op.x, op.n, op.y);
+}
+
+void compute(cuda::Worker& worker, const MultiplyHeads& op) {
+    cuda::multiply_heads(worker, op.weight, op.n_heads, {op.x, op.x_stride, op.x_head_stride}, op.n,
+                         {op.y, op.y_stride, op.y_head_stride});
+}
+
+}  // namespace offstage::kernels::ops

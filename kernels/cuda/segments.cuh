@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/numbers.cuh"
-#include "kernels/cuda_context.h"
+#include "kernels/cuda/operations.cuh"
 
 namespace offstage::kernels::cuda {
 
@@ -97,6 +97,28 @@ __device__ inline float4 four_cached_values(KvType type, const std::byte* row, s
     return make_float4(value(0), value(1), value(2), value(3));
 }
 
+inline bool has_keys_in_host(const AttentionSegment& segment) {
+    for (const std::uint8_t in_host : segment.in_host) {
+        if (in_host == 1) return true;
+    }
+    return false;
+}
+
+// The segments for kernels, in worker.segments.
+inline const std::vector<CudaSegment>& device_segments(Worker& worker, Span<AttentionSegment> segments) {
+    worker.segments.clear();
+    // So that one token's launches equal those of the next token: see
+    // CudaContext::begin_repeated().
+    const bool one = worker.graphs && segments.size() == 1 && segments[0].n_tokens == 1;
+    for (const AttentionSegment& segment : segments) {
+        const bool in_host = segment.n_tokens > 1 && has_keys_in_host(segment);
+        worker.segments.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks,
+                                   one ? segment.device_past : nullptr, in_host ? segment.in_host.data() : nullptr,
+                                   in_host ? segment.blocks.data() : nullptr});
+    }
+    return worker.segments;
+}
+
 // Calls body(list) for up to kSegmentsPerLaunch segments at a time. units(segment): their
 // number for each, 0: skip it.
 template <typename Units, typename Body>
@@ -118,6 +140,11 @@ void for_segment_lists(const CudaSegment* segments, std::size_t n_segments, cons
             list.n = 0;
         }
     }
+}
+
+template <typename Units, typename Body>
+void for_segment_lists(const std::vector<CudaSegment>& segments, const Units& units, const Body& body) {
+    for_segment_lists(segments.data(), segments.size(), units, body);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -95,18 +95,21 @@ class Stage {
         const DeviceBlock x = zeros(kValues * 4);
         const DeviceBlock y = zeros(kValues * 4);
         device_gbps_ = median(11, [&] {
-            return 12e-3 * static_cast<double>(kValues) /
-                   time_us([&] { backend_->add(y.as<float>(), kValues, x.as<float>(), 1.0f); });
+            return 12e-3 * static_cast<double>(kValues) / time_us([&] {
+                       backend_->submit(ops::Add{y.as<float>(), kValues, x.as<float>(), 1.0f});
+                   });
         });
         constexpr std::int64_t kRows = std::int64_t{1} << 17;
         const DeviceBlock weights = backend_->memory().allocate(kRows * kHidden * 2, MemoryUse::kWorkspace, "a bench");
-        device_gbps_ =
-            std::max(device_gbps_, median(11, [&] {
-                         return 2e-3 * static_cast<double>(kRows * kHidden) / time_us([&] {
-                                    backend_->multiply({weights.data(), kernels::WeightType::kBf16, kRows, kHidden},
-                                                       x.as<float>(), 1, y.as<float>());
-                                });
-                     }));
+        device_gbps_ = std::max(
+            device_gbps_, median(11, [&] {
+                return 2e-3 * static_cast<double>(kRows * kHidden) / time_us([&] {
+                           backend_->submit(ops::Multiply{{weights.data(), kernels::WeightType::kBf16, kRows, kHidden},
+                                                          x.as<float>(),
+                                                          1,
+                                                          y.as<float>()});
+                       });
+            }));
         return device_gbps_;
     }
     // Median of one large pinned copy on the copy queue.
@@ -182,7 +185,7 @@ void matvec(benchmark::State& state, Stage& stage, WeightType type, std::int64_t
     count(state, stage, bytes, 0, [&](int i) {
         const auto turn = static_cast<std::size_t>(i);
         const std::byte* const weight = stage.expert(turn) + turn / kExperts % places * static_cast<std::size_t>(bytes);
-        stage.backend().multiply({weight, type, n_rows, kHidden}, x.as<float>(), n_tokens, y.as<float>());
+        stage.backend().submit(ops::Multiply{{weight, type, n_rows, kHidden}, x.as<float>(), n_tokens, y.as<float>()});
     });
 }
 
@@ -207,7 +210,7 @@ void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t
             const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e), layout};
             calls.push_back({view, static_cast<std::int64_t>(e) * n_rows, n_rows});
         }
-        stage.backend().experts(calls, x.as<float>(), row_token.as<std::int32_t>(), out.as<float>());
+        stage.backend().submit(ops::Experts{calls, x.as<float>(), row_token.as<std::int32_t>(), out.as<float>()});
     });
 }
 
@@ -277,8 +280,8 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
     const double pairs = static_cast<double>(rows) * (static_cast<double>(past) + static_cast<double>(n_tokens) / 2);
     count(state, stage, static_cast<double>(n_sequences * (past + n_tokens) * 2 * kv_heads * d * 4),
           4.0 * static_cast<double>(kAttention.n_heads * d) * pairs, [&](int) {
-              stage.backend().attend(0, kAttention, segments, qkv.as<float>(), kAttention.qkv_width(), shape,
-                                     out.as<float>());
+              stage.backend().submit(ops::Attend{0, kAttention, segments, qkv.as<float>(), kAttention.qkv_width(),
+                                                 shape, out.as<float>()});
           });
 }
 
@@ -296,8 +299,8 @@ void route(benchmark::State& state, Stage& stage, std::int32_t n_experts, std::i
     count(state, stage, static_cast<double>(gate_values + n_tokens * kHidden) * 4,
           2.0 * static_cast<double>(gate_values * n_tokens), [&](int i) {
               const float* const gate = reinterpret_cast<const float*>(stage.expert(0)) + i % n_gates * gate_values;
-              stage.backend().route(spec, {gate}, x.as<float>(), n_tokens, kHidden, chosen.as<std::int32_t>(),
-                                    weights.as<float>());
+              stage.backend().submit(ops::Route{
+                  spec, {gate}, x.as<float>(), n_tokens, kHidden, chosen.as<std::int32_t>(), weights.as<float>()});
           });
 }
 
@@ -308,8 +311,9 @@ void norm(benchmark::State& state, Stage& stage, std::int64_t n_tokens) {
     NormWeights weights;
     weights.dim = kHidden;
     weights.eps = 1e-5f;
-    count(state, stage, 2.0 * static_cast<double>(bytes), 0,
-          [&](int) { stage.backend().norm(weights, x.as<float>(), n_tokens, y.as<float>()); });
+    count(state, stage, 2.0 * static_cast<double>(bytes), 0, [&](int) {
+        stage.backend().submit(ops::Norm{weights, x.as<float>(), n_tokens, y.as<float>()});
+    });
 }
 
 void rotate(benchmark::State& state, Stage& stage, std::int64_t n_tokens) {
@@ -330,8 +334,8 @@ void rotate(benchmark::State& state, Stage& stage, std::int64_t n_tokens) {
     // Queries are read and written; keys and values read, and written to the cache.
     const auto values = static_cast<double>(n_tokens * kAttention.qkv_width());
     count(state, stage, 8 * values, 0, [&](int) {
-        stage.backend().rotate_and_store(0, kAttention, {&segment, 1}, angles.as<float>(), angles.as<float>(),
-                                         qkv.as<float>(), shape);
+        stage.backend().submit(ops::RotateAndStore{
+            0, kAttention, {&segment, 1}, angles.as<float>(), angles.as<float>(), qkv.as<float>(), shape});
     });
 }
 
@@ -381,22 +385,28 @@ void decode(benchmark::State& state, Stage& stage, WeightType type, bool graphs)
     const auto step = [&] {
         for (std::int64_t l = 0; l < kLayers; ++l) {
             const std::byte* const dense = stage.expert(static_cast<std::size_t>(l));
-            backend.norm(norm_weights, x.as<float>(), 1, h.as<float>());
-            backend.multiply({dense, WeightType::kBf16, kAttention.qkv_width(), kHidden}, h.as<float>(), 1,
-                             qkv.as<float>());
-            backend.rotate_and_store(l, kAttention, {&segment, 1}, angles.as<float>(), angles.as<float>(),
-                                     qkv.as<float>(), kv);
-            backend.attend(l, kAttention, {&segment, 1}, qkv.as<float>(), kAttention.qkv_width(), kv,
-                           attended.as<float>());
-            backend.multiply({dense, WeightType::kBf16, kHidden, kHidden}, attended.as<float>(), 1, out.as<float>());
-            backend.add(out.as<float>(), kHidden, x.as<float>(), 1.0f);
-            backend.norm(norm_weights, x.as<float>(), 1, h.as<float>());
-            backend.route(spec, {reinterpret_cast<const float*>(dense)}, h.as<float>(), 1, kHidden,
-                          chosen.as<std::int32_t>(), weights.as<float>());
-            backend.chosen_experts(layout, tables.as<std::byte*>() + n_blocks, chosen.as<std::int32_t>(), kActive,
-                                   h.as<float>(), words.as<std::int32_t>() + 1, rows.as<float>());
-            backend.combine(rows.as<float>(), words.as<std::int32_t>() + 3, weights.as<float>(), 1, kActive, kHidden,
-                            x.as<float>());
+            backend.submit(ops::Norm{norm_weights, x.as<float>(), 1, h.as<float>()});
+            backend.submit(ops::Multiply{
+                {dense, WeightType::kBf16, kAttention.qkv_width(), kHidden}, h.as<float>(), 1, qkv.as<float>()});
+            backend.submit(ops::RotateAndStore{
+                l, kAttention, {&segment, 1}, angles.as<float>(), angles.as<float>(), qkv.as<float>(), kv});
+            backend.submit(ops::Attend{
+                l, kAttention, {&segment, 1}, qkv.as<float>(), kAttention.qkv_width(), kv, attended.as<float>()});
+            backend.submit(
+                ops::Multiply{{dense, WeightType::kBf16, kHidden, kHidden}, attended.as<float>(), 1, out.as<float>()});
+            backend.submit(ops::Add{out.as<float>(), kHidden, x.as<float>(), 1.0f});
+            backend.submit(ops::Norm{norm_weights, x.as<float>(), 1, h.as<float>()});
+            backend.submit(ops::Route{spec,
+                                      {reinterpret_cast<const float*>(dense)},
+                                      h.as<float>(),
+                                      1,
+                                      kHidden,
+                                      chosen.as<std::int32_t>(),
+                                      weights.as<float>()});
+            backend.submit(ops::ChosenExperts{layout, tables.as<std::byte*>() + n_blocks, chosen.as<std::int32_t>(),
+                                              kActive, h.as<float>(), words.as<std::int32_t>() + 1, rows.as<float>()});
+            backend.submit(ops::Combine{rows.as<float>(), words.as<std::int32_t>() + 3, weights.as<float>(), 1, kActive,
+                                        kHidden, x.as<float>()});
         }
     };
     double host_us = 0;

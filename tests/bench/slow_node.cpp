@@ -61,9 +61,10 @@ const CpuKernels& slow_kernels() {
     static const CpuKernels table = [] {
         using K = CpuKernels;
         K slow = fast_kernels();
-        slow_down<&K::matvec, &K::matvec_multi, &K::round_inputs, &K::matvec_bytes, &K::expert_ffn, &K::rms_norm,
-                  &K::layer_norm, &K::rope, &K::attention, &K::delta_rule, &K::activate, &K::axpy, &K::soft_cap,
-                  &K::widen, &K::narrow_bf16, &K::argmax>(slow);
+        slow_down<&K::round_inputs, &K::matvec_bytes>(slow);
+#define OFFSTAGE_SLOW(name) slow_down<&K::name>(slow);
+        OFFSTAGE_CPU_KERNELS(OFFSTAGE_SLOW)
+#undef OFFSTAGE_SLOW
         return slow;
     }();
     return table;

@@ -135,7 +135,7 @@ double executed_us(Fixture& f, const Schedule& schedule) {
         kernels::ExpertView weights = f.experts.front();
         weights.data = expert_slots.data() + slot * kExpertBytes;
         const ExpertCall one = {weights, row, a.n_tokens};
-        f.device.experts({&one, 1}, inputs.as<float>(), tokens.as<std::int32_t>(), outputs.as<float>());
+        f.device.submit(ops::Experts{{&one, 1}, inputs.as<float>(), tokens.as<std::int32_t>(), outputs.as<float>()});
         row += a.n_tokens;
     };
     std::array<DeviceEvent, kSlots> slot_free{};
@@ -172,7 +172,9 @@ double executed_us(Fixture& f, const Schedule& schedule) {
         f.device.host_wait(downloaded);
         for (const ExpertCall& one : cpu_calls) {
             work = {static_cast<double>(kExpertBytes), 6.0 * kHidden * kFfn * static_cast<double>(one.n_rows)};
-            f.device.run_on_host(work, [&] { f.operations.experts({&one, 1}, x.data(), row_token.data(), y.data()); });
+            f.device.run_on_host(work, [&] {
+                f.operations.run(ops::Experts{{&one, 1}, x.data(), row_token.data(), y.data()});
+            });
         }
         f.device.upload(outputs.data(), y.data(), cpu_bytes);
     }

@@ -122,8 +122,9 @@ void TestCpuOperations::multiply_same_on_any_number_of_threads() {
         const kernels::WeightView weight{values.data(), format, rows, cols};
         const std::vector<float> x = random_floats(n * cols, 2);
         std::vector<float> y(static_cast<std::size_t>(n * rows));
-        compare_thread_counts(static_cast<GemmMode>(mode), y,
-                              [&](CpuOperations& operations) { operations.multiply(weight, x.data(), n, y.data()); });
+        compare_thread_counts(static_cast<GemmMode>(mode), y, [&](CpuOperations& operations) {
+            operations.run(ops::Multiply{weight, x.data(), n, y.data()});
+        });
     }
 }
 
@@ -144,7 +145,7 @@ void TestCpuOperations::experts_same_on_any_number_of_threads() {
     const std::vector<ExpertCall> calls = {{view, 0, n}, {view, n, 1}};
     std::vector<float> out(static_cast<std::size_t>((n + 1) * hidden));
     compare_thread_counts(static_cast<GemmMode>(mode), out, [&](CpuOperations& operations) {
-        operations.experts(calls, x.data(), tokens.data(), out.data());
+        operations.run(ops::Experts{calls, x.data(), tokens.data(), out.data()});
     });
 }
 
@@ -173,9 +174,9 @@ void TestCpuOperations::experts_of_few_and_many_rows_agree() {
     std::vector<float> many(kRows * kHidden);
     std::vector<float> few(kRows * kHidden);
     const std::vector<ExpertCall> all = {{view, 0, kRows}};
-    operations.experts(all, x.data(), tokens.data(), many.data());
+    operations.run(ops::Experts{all, x.data(), tokens.data(), many.data()});
     const std::vector<ExpertCall> parts = {{view, 0, 1}, {view, 1, 3}, {view, 4, 8}};
-    operations.experts(parts, x.data(), tokens.data(), few.data());
+    operations.run(ops::Experts{parts, x.data(), tokens.data(), few.data()});
     float largest = 0.0f;
     for (const float value : many) largest = std::max(largest, std::abs(value));
     QVERIFY(largest > 0.0f);
@@ -205,7 +206,7 @@ void TestCpuOperations::rounded_inputs_of_packed_experts_give_nearly_the_same() 
     const auto results = [&](kernels::ProductForm form, const std::vector<ExpertCall>& calls) {
         CpuOperations operations(pool, form);
         std::vector<float> out(kRows * kHidden);
-        operations.experts(calls, x.data(), tokens.data(), out.data());
+        operations.run(ops::Experts{calls, x.data(), tokens.data(), out.data()});
         return out;
     };
     const std::vector<float> exact = results(GemmMode::kF32, parts);
@@ -281,10 +282,10 @@ void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company()
     CpuOperations single(one, kernels::ProductForm(GemmMode::kF32, true));
     for (std::int64_t r = 0; r <= kRows; ++r) {
         const ExpertCall call{expert, 0, 1};
-        single.experts({&call, 1}, x.data(), tokens.data() + r, alone.experts.data() + r * kHidden);
-        single.multiply(expert.gate(), x.data() + r * kHidden, 1, alone.product.data() + r * kFfn);
-        single.multiply_heads(heads, 2, x.data() + r * kHidden, kHidden, kFfn, 1, alone.of_heads.data() + r * kHidden,
-                              kHidden, kHidden / 2);
+        single.run(ops::Experts{{&call, 1}, x.data(), tokens.data() + r, alone.experts.data() + r * kHidden});
+        single.run(ops::Multiply{expert.gate(), x.data() + r * kHidden, 1, alone.product.data() + r * kFfn});
+        single.run(ops::MultiplyHeads{heads, 2, x.data() + r * kHidden, kHidden, kFfn, 1,
+                                      alone.of_heads.data() + r * kHidden, kHidden, kHidden / 2});
     }
     for (const int n_threads : {1, 3}) {
         for (const SumOrder order : {SumOrder::kByNumber, SumOrder::kMany}) {
@@ -293,10 +294,10 @@ void TestCpuOperations::rounded_inputs_give_a_row_the_same_bits_in_any_company()
             operations.set_sum_order(order);
             Results all;
             const std::vector<ExpertCall> calls = {{expert, 0, kRows}, {expert, kRows, 1}};
-            operations.experts(calls, x.data(), tokens.data(), all.experts.data());
-            operations.multiply(expert.gate(), x.data(), kRows + 1, all.product.data());
-            operations.multiply_heads(heads, 2, x.data(), kHidden, kFfn, kRows + 1, all.of_heads.data(), kHidden,
-                                      kHidden / 2);
+            operations.run(ops::Experts{calls, x.data(), tokens.data(), all.experts.data()});
+            operations.run(ops::Multiply{expert.gate(), x.data(), kRows + 1, all.product.data()});
+            operations.run(ops::MultiplyHeads{heads, 2, x.data(), kHidden, kFfn, kRows + 1, all.of_heads.data(),
+                                              kHidden, kHidden / 2});
             QVERIFY(all.experts == alone.experts);
             QVERIFY(all.product == alone.product);
             QVERIFY(all.of_heads == alone.of_heads);
@@ -331,11 +332,11 @@ void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() 
     std::vector<float> alone(kAllRows * kHidden);
     std::vector<float> in_f32(kAllRows * kHidden);
     single.set_sum_order(SumOrder::kMany);
-    exact.experts(calls, x.data(), tokens.data(), in_f32.data());
+    exact.run(ops::Experts{calls, x.data(), tokens.data(), in_f32.data()});
     for (const ExpertCall& call : calls) {
         for (std::int64_t r = call.first_row; r < call.first_row + call.n_rows; ++r) {
             const ExpertCall row{call.weights, 0, 1};
-            single.experts({&row, 1}, x.data(), tokens.data() + r, alone.data() + r * kHidden);
+            single.run(ops::Experts{{&row, 1}, x.data(), tokens.data() + r, alone.data() + r * kHidden});
         }
     }
     double error = 0;
@@ -350,16 +351,16 @@ void TestCpuOperations::bf16_gives_a_prompts_row_the_same_bits_in_any_company() 
         CpuOperations operations(pool, GemmMode::kBf16);
         operations.set_sum_order(SumOrder::kMany);
         std::vector<float> all(kAllRows * kHidden, 7.0f);
-        operations.experts(calls, x.data(), tokens.data(), all.data());
+        operations.run(ops::Experts{calls, x.data(), tokens.data(), all.data()});
         QVERIFY(all == alone);
 
         // By number: each expert alone and together with the others.
         operations.set_sum_order(SumOrder::kByNumber);
         single.set_sum_order(SumOrder::kByNumber);
-        operations.experts(calls, x.data(), tokens.data(), all.data());
+        operations.run(ops::Experts{calls, x.data(), tokens.data(), all.data()});
         for (const ExpertCall& call : calls) {
             std::vector<float> of_call(kAllRows * kHidden);
-            single.experts({&call, 1}, x.data(), tokens.data(), of_call.data());
+            single.run(ops::Experts{{&call, 1}, x.data(), tokens.data(), of_call.data()});
             const std::int64_t begin = call.first_row * kHidden;
             const std::int64_t end = begin + call.n_rows * kHidden;
             QVERIFY(std::equal(of_call.begin() + begin, of_call.begin() + end, all.begin() + begin));
@@ -408,7 +409,8 @@ void TestCpuOperations::attention_is_rounded_in_bf16_for_many_queries_alone() {
                     CpuOperations operations(pool, mode);
                     operations.set_sum_order(order);
                     std::vector<float> out(static_cast<std::size_t>(n * shape.output_width()));
-                    operations.attend(0, shape, {&segment, 1}, queries.data(), shape.query_width(), kv, out.data());
+                    operations.run(
+                        ops::Attend{0, shape, {&segment, 1}, queries.data(), shape.query_width(), kv, out.data()});
                     return out;
                 };
                 const std::vector<float> exact = attended(GemmMode::kF32), rounded = attended(GemmMode::kBf16);

@@ -57,7 +57,7 @@ std::vector<float> attended(Backend& backend, const kernels::AttentionShape& sha
     const std::int64_t stride = parity::query_stride(shape);
     const parity::OnDevice<float> queries(backend, parity::random_floats(sequences.n_rows() * stride, 2));
     const parity::OnDevice<float> out(backend, parity::filled(sequences.n_rows() * shape.output_width(), NAN));
-    backend.attend(0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
+    backend.submit(ops::Attend{0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data()});
     return out.download();
 }
 
@@ -200,7 +200,7 @@ void TestCudaOnHost::more_rows_than_scratch_takes_match_the_cpu() {
         const parity::TestWeight weight(device, kernels::WeightType::kBf16, 8, 32, 3);
         const parity::OnDevice<float> x(device, parity::random_floats(kRows * 32, 4));
         const parity::OnDevice<float> y(device, parity::filled(kRows * 8, NAN));
-        device.multiply(weight.view, x.data(), kRows, y.data());
+        device.submit(ops::Multiply{weight.view, x.data(), kRows, y.data()});
         std::vector<float> all = y.download();
         const parity::TestExperts experts(device, kernels::WeightType::kBf16, 32, 16, 1);
         const parity::TestExperts::Share share{0, parity::some_tokens(kRows, 0, 1)};
@@ -242,10 +242,10 @@ void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
     const parity::TestWeight weight(*backend, WeightType::kHqq4, 8, 64, 3);
     const parity::OnDevice<float> x(*backend, parity::random_floats(257 * 64, 4));
     const parity::OnDevice<float> y(*backend, parity::filled(257 * 8, NAN));
-    backend->multiply(weight.view, x.data(), 256, y.data());
+    backend->submit(ops::Multiply{weight.view, x.data(), 256, y.data()});
     QCOMPARE(calls("cublasGemmEx"), 0);
     const std::vector<float> tiles = y.download();
-    backend->multiply(weight.view, x.data(), 257, y.data());
+    backend->submit(ops::Multiply{weight.view, x.data(), 257, y.data()});
     QVERIFY(calls("cublasGemmEx") > 0);
     std::vector<float> products = y.download();
     products.resize(256 * 8);
@@ -256,7 +256,7 @@ void TestCudaOnHost::packed_experts_of_many_rows_are_multiplied_together() {
     const int before = calls("cublasGemmEx");
     const parity::TestWeight large(*backend, WeightType::kHqq4, 129, 64, 5);
     const parity::OnDevice<float> out(*backend, parity::filled(9 * 129, NAN));
-    backend->multiply(large.view, x.data(), 9, out.data());
+    backend->submit(ops::Multiply{large.view, x.data(), 9, out.data()});
     QVERIFY(calls("cublasGemmEx") > before);
     for (const WeightType type : {WeightType::kInt8, WeightType::kHqq4}) {
         const int calls_before = calls("cublasGemmEx");
@@ -356,9 +356,10 @@ void TestCudaOnHost::prompts_read_keys_in_host_memory_once() {
         if (run.repeated) backend->begin_repeated(0);
         copies = calls("cudaMemcpyAsync");
         if (n_kv_heads > 0) {
-            backend->rotate_and_store(1, shape, segments, angles.data(), angles.data(), qkv.data(), sequences.shape());
+            backend->submit(
+                ops::RotateAndStore{1, shape, segments, angles.data(), angles.data(), qkv.data(), sequences.shape()});
         }
-        backend->attend(1, shape, segments, qkv.data(), stride, sequences.shape(), out.data());
+        backend->submit(ops::Attend{1, shape, segments, qkv.data(), stride, sequences.shape(), out.data()});
         run.copies = calls("cudaMemcpyAsync") - copies;
         backend->end_repeated();
         run.launches = calls("cudaLaunchKernel") - launches;
@@ -394,7 +395,7 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     const parity::OnDevice<float> qkv(*backend, parity::random_floats(9 * shape.qkv_width(), 2));
     const parity::OnDevice<float> out(*backend, parity::filled(9 * shape.output_width(), NAN));
     const auto attend = [&] {
-        backend->attend(1, shape, segments, qkv.data(), shape.qkv_width(), sequences.shape(), out.data());
+        backend->submit(ops::Attend{1, shape, segments, qkv.data(), shape.qkv_width(), sequences.shape(), out.data()});
     };
     const int before = copies();
     attend();
@@ -444,7 +445,7 @@ void TestCudaOnHost::keys_are_copied_beside_the_work() {
     other->fetch_keys(1, shape, theirs.segments(), theirs.shape());
     QCOMPARE(copies(), unreserved);
     QVERIFY(other->ok());
-    other->attend(1, shape, theirs.segments(), qkv.data(), shape.qkv_width(), theirs.shape(), out.data());
+    other->submit(ops::Attend{1, shape, theirs.segments(), qkv.data(), shape.qkv_width(), theirs.shape(), out.data()});
     QVERIFY(QString::fromStdString(other->failure().english()).contains("scratch"));
 }
 
@@ -477,7 +478,8 @@ void TestCudaOnHost::one_tokens_place_may_be_the_devices_to_read() {
             std::vector<AttentionSegment> segments(sequences.segments().begin(), sequences.segments().end());
             if (on_device) segments[0].device_past = past.data();
             const parity::OnDevice<float> out(*backend, parity::filled(each.shape.output_width(), NAN));
-            backend->attend(0, each.shape, segments, queries.data(), stride, sequences.shape(), out.data());
+            backend->submit(
+                ops::Attend{0, each.shape, segments, queries.data(), stride, sequences.shape(), out.data()});
             results[on_device ? 1 : 0] = out.download();
         }
         QVERIFY2(backend->ok(), backend->failure().english().c_str());
@@ -507,7 +509,7 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     QVERIFY(lacks_scratch());
     const parity::TestWeight weight(*backend, kernels::WeightType::kInt8, 8, 64, 1);
     const parity::OnDevice<float> y(*backend, parity::filled(9 * 8, 0.0f));
-    backend->multiply(weight.view, inputs.data(), 9, y.data());
+    backend->submit(ops::Multiply{weight.view, inputs.data(), 9, y.data()});
     QVERIFY(lacks_scratch());
     // Memory reserved for one token is enough for it, after any larger step.
     Backend::StepShape shape;
@@ -535,7 +537,7 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(2));
     const parity::OnDevice<float> weights(*backend, parity::filled(2, 0.0f));
     const auto route = [&] {
-        backend->route(router, {gate.data()}, inputs.data(), 1, 64, chosen.data(), weights.data());
+        backend->submit(ops::Route{router, {gate.data()}, inputs.data(), 1, 64, chosen.data(), weights.data()});
         parity::finish(*backend);
         return backend->ok();
     };
@@ -562,8 +564,8 @@ void TestCudaOnHost::layers_of_two_head_sizes_have_room() {
         const parity::TestSequences sequences(*backend, shape, lengths, 1);
         const parity::OnDevice<float> queries(*backend, parity::random_floats(shape.qkv_width(), 1));
         const parity::OnDevice<float> out(*backend, parity::filled(shape.output_width(), NAN));
-        backend->attend(0, shape, sequences.segments(), queries.data(), shape.qkv_width(), sequences.shape(),
-                        out.data());
+        backend->submit(ops::Attend{0, shape, sequences.segments(), queries.data(), shape.qkv_width(),
+                                    sequences.shape(), out.data()});
         QVERIFY(std::isfinite(out.download().back()));
         QVERIFY2(backend->ok(), backend->failure().english().c_str());
     }
@@ -579,13 +581,13 @@ void TestCudaOnHost::packed_weights_that_are_not_aligned_are_a_failure() {
         kernels::WeightView apart = weight.view;
         apart.data = weight.device.data() + 4;
         apart.n_rows = 3;
-        backend->multiply(apart, x.data(), n, y.data());
+        backend->submit(ops::Multiply{apart, x.data(), n, y.data()});
         QVERIFY(QString::fromStdString(backend->failure().english()).contains("aligned"));
         backend->clear_failure();
-        backend->multiply(weight.view, x.data() + 1, n, y.data());
+        backend->submit(ops::Multiply{weight.view, x.data() + 1, n, y.data()});
         QVERIFY(QString::fromStdString(backend->failure().english()).contains("aligned"));
         backend->clear_failure();
-        backend->multiply(weight.view, x.data(), n, y.data());
+        backend->submit(ops::Multiply{weight.view, x.data(), n, y.data()});
         QVERIFY2(backend->ok(), backend->failure().english().c_str());
     }
 }
@@ -616,7 +618,7 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         const parity::TestSequences sequences(*backend, shape, lengths, 1);
         const parity::OnDevice<float> qkv(*backend, parity::random_floats(sequences.n_rows() * 8 * 64, 2));
         const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * 4 * 64, 0.0f));
-        backend->attend(0, shape, sequences.segments(), qkv.data(), 8 * 64, sequences.shape(), out.data());
+        backend->submit(ops::Attend{0, shape, sequences.segments(), qkv.data(), 8 * 64, sequences.shape(), out.data()});
         const std::vector<float> grouped = out.download();
         all.insert(all.end(), grouped.begin(), grouped.end());
         const std::vector<float> latent = attended(*backend, parity::latent_attention(9, 40, 8), {{1200, 1}, {20, 12}});
@@ -631,7 +633,8 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         const parity::OnDevice<float> gate(*backend, parity::random_floats(64 * 72, 3));
         const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(10 * 6));
         const parity::OnDevice<float> weights(*backend, parity::filled(10 * 6, 0.0f));
-        backend->route(router, {gate.data(), gate.data()}, inputs.data(), 10, 72, chosen.data(), weights.data());
+        backend->submit(
+            ops::Route{router, {gate.data(), gate.data()}, inputs.data(), 10, 72, chosen.data(), weights.data()});
         const std::vector<float> shares_of_six = weights.download();
         all.insert(all.end(), shares_of_six.begin(), shares_of_six.end());
         QVERIFY(backend->ok());

@@ -68,8 +68,9 @@ bool run_a_step(Backend& backend) {
         const kernels::ExpertView expert{weights.data(),
                                          kernels::expert_layout(kernels::WeightType::kF32, kHidden, kFfn)};
         const ExpertCall calls[] = {{expert, 0, 3}, {expert, 3, kRows - 3}};
-        backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
-        backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden}, x.as<float>(), kRows, y.as<float>());
+        backend.submit(ops::Experts{{calls, 2}, x.as<float>(), indices.as<std::int32_t>(), y.as<float>()});
+        backend.submit(ops::Multiply{
+            {weights.data(), kernels::WeightType::kF32, 16, kHidden}, x.as<float>(), kRows, y.as<float>()});
         // After any failure the packed bytes are there: the processor makes them then.
         kernels::ThreadPool one(1);
         Quantizer(one, QuantMethod::kHqq, backend.ok() ? backend.row_quantizer() : nullptr)
@@ -78,8 +79,8 @@ bool run_a_step(Backend& backend) {
         const kernels::ExpertView fewer_bits{packed.data(),
                                              kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn)};
         const ExpertCall packed_calls[] = {{fewer_bits, 0, 2}, {fewer_bits, 2, kRows - 2}};
-        backend.experts(packed_calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
-        backend.add(x.as<float>(), kRows * kHidden, y.as<float>(), 1.0f);
+        backend.submit(ops::Experts{{packed_calls, 2}, x.as<float>(), indices.as<std::int32_t>(), y.as<float>()});
+        backend.submit(ops::Add{x.as<float>(), kRows * kHidden, y.as<float>(), 1.0f});
         backend.download(result.data(), y.data(), kRows * kHidden * 4);
         parity::finish(backend);
         return copied && backend.ok();
@@ -97,9 +98,9 @@ class Repeated {
     void run(std::int64_t place, float factor, int times = 1) {
         for (int i = 0; i < times; ++i) {
             backend_.begin_repeated(place);
-            backend_.scale(factor, kValues, x_.data());
+            backend_.submit(ops::Scale{factor, kValues, x_.data()});
             midst = backend_.record(DeviceEvent::Queue::kCompute);
-            backend_.add(y_.data(), kValues, x_.data(), 1.0f);
+            backend_.submit(ops::Add{y_.data(), kValues, x_.data(), 1.0f});
             on_host_.store(0, x_.data(), kValues);
             end = backend_.record(DeviceEvent::Queue::kCompute);
             backend_.end_repeated();
@@ -268,7 +269,7 @@ void TestCudaQueuesOnHost::sequences_that_come_again_are_replayed() {
         repeated.run(0, 3.0f);  // goes on, and ends it
         QVERIFY(counts() == Counts(3, 7u + static_cast<unsigned>(what)));
         backend->begin_repeated(2);
-        backend->scale(1.0f, 0, nullptr);
+        backend->submit(ops::Scale{1.0f, 0, nullptr});
         repeated.midst = backend->record(DeviceEvent::Queue::kCompute);
         QVERIFY(!backend->has_happened(repeated.midst));
         if (what == 0) repeated.set(5.0f);
@@ -287,7 +288,7 @@ void TestCudaQueuesOnHost::sequences_that_come_again_are_replayed() {
     backend->begin_repeated(3);
     const parity::OnDevice<float> value(*backend, parity::filled(8, 4.0f));
     backend->begin_repeated(3);
-    backend->scale(2.0f, 8, value.data());
+    backend->submit(ops::Scale{2.0f, 8, value.data()});
     const DeviceEvent scaled = backend->record(DeviceEvent::Queue::kCompute);
     backend->host_wait(*backend->copy_to_host(copied.data(), value.data(), 8 * sizeof(float), scaled));
     QVERIFY(copied == parity::filled(8, 8.0f));

@@ -121,8 +121,8 @@ void TestEmulatedAccelerator::computes_what_the_host_computes() {
         const ExpertCall call{{values.data(), kernels::expert_layout(WeightType::kBf16, kHidden, kFfn)}, 0, n};
         std::vector<float> want(x.size());
         std::vector<float> got(x.size());
-        operations_.experts({&call, 1}, x.data(), tokens.data(), want.data());
-        gpu.experts({&call, 1}, x.data(), tokens.data(), got.data());
+        operations_.run(ops::Experts{{&call, 1}, x.data(), tokens.data(), want.data()});
+        gpu.submit(ops::Experts{{&call, 1}, x.data(), tokens.data(), got.data()});
         QVERIFY(std::memcmp(want.data(), got.data(), want.size() * sizeof(float)) == 0);
     }
 }
@@ -138,7 +138,7 @@ void TestEmulatedAccelerator::operation_takes_launch_and_roofline() {
     // One row: bound by the 1,000,000 bytes of weights and 6000 of activations: 20.12 us.
     std::vector<float> x = random_floats(100 * kCols, 2);
     std::vector<float> y(100 * kRows);
-    gpu.multiply(weight, x.data(), 1, y.data());
+    gpu.submit(ops::Multiply{weight, x.data(), 1, y.data()});
     QCOMPARE(gpu.now_us(), kLaunch);  // the host's time
     const DeviceEvent first = gpu.record(Queue::kCompute);
     gpu.host_wait(first);
@@ -146,7 +146,7 @@ void TestEmulatedAccelerator::operation_takes_launch_and_roofline() {
 
     // A hundred rows: bound by 2 * 100 * 500,000 operations: 100 us.
     const double before = gpu.now_us();
-    gpu.multiply(weight, x.data(), 100, y.data());
+    gpu.submit(ops::Multiply{weight, x.data(), 100, y.data()});
     const DeviceEvent second = gpu.record(Queue::kCompute);
     gpu.host_wait(second);
     QCOMPARE(gpu.now_us() - before, kLaunch + kLaunch + 100.0 + kSync);
@@ -161,7 +161,7 @@ void TestEmulatedAccelerator::operations_follow_each_other_behind_their_launches
     const std::vector<float> y(1000, 1.0f);
     // 12,000 bytes: 4 + 0.24 us each on the device, launched every 4 us: the first begins
     // at 4, the rest follow it.
-    for (int i = 0; i < 10; ++i) gpu.add(y.data(), 1000, x.data(), 1.0f);
+    for (int i = 0; i < 10; ++i) gpu.submit(ops::Add{y.data(), 1000, x.data(), 1.0f});
     QCOMPARE(gpu.now_us(), 10 * kLaunch);
     gpu.host_wait(gpu.record(Queue::kCompute));
     QCOMPARE(gpu.now_us(), kLaunch + 10 * (kLaunch + 0.24) + kSync);
@@ -190,27 +190,32 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
     constexpr double kFlopsPerUs = 1e6;
     constexpr double kBusBytesPerUs = 10'000;
     const NormWeights norm{kernels::NormKind::kRms, nullptr, nullptr, 100, 1e-6f};
-    expect_us(1000 * 3 * 100 * 8 / kBytesPerUs, [&] { gpu.norm_pieces(norm, 1000, 300, 3, nullptr); });
-    expect_us(2001 * 100 * 4 / kBytesPerUs, [&] { gpu.add_bias(nullptr, 1000, 100, nullptr); });
+    expect_us(1000 * 3 * 100 * 8 / kBytesPerUs, [&] { gpu.submit(ops::NormPieces{norm, 1000, 300, 3, nullptr}); });
+    expect_us(2001 * 100 * 4 / kBytesPerUs, [&] { gpu.submit(ops::AddBias{nullptr, 1000, 100, nullptr}); });
     const kernels::WeightView weight{nullptr, WeightType::kF16, 10 * 100, 30};
-    expect_us((30'000 * 2 + 1000 * (300 + 1000) * 4) / kBytesPerUs,
-              [&] { gpu.multiply_heads(weight, 10, nullptr, 300, 30, 1000, nullptr, 1200, 120); });
-    expect_us((30'000 * 2 + (300 + 1000) * 4) / kBytesPerUs,
-              [&] { gpu.multiply_heads(weight, 10, nullptr, 300, 30, 1, nullptr, 1200, 120); });
+    expect_us((30'000 * 2 + 1000 * (300 + 1000) * 4) / kBytesPerUs, [&] {
+        gpu.submit(ops::MultiplyHeads{weight, 10, nullptr, 300, 30, 1000, nullptr, 1200, 120});
+    });
+    expect_us((30'000 * 2 + (300 + 1000) * 4) / kBytesPerUs, [&] {
+        gpu.submit(ops::MultiplyHeads{weight, 10, nullptr, 300, 30, 1, nullptr, 1200, 120});
+    });
     // Rotated: 20 values each of ten heads and of the key, read and written; of each row
     // 120 read and 120 stored.
     expect_us(1000 * (2 * 11 * 20 + 120 + 120) * 4 / kBytesPerUs, [&] {
-        gpu.rotate_and_store_latent(0, shape, {&segment, 1}, nullptr, nullptr, nullptr, 30, nullptr, nullptr, kv);
+        gpu.submit(
+            ops::RotateAndStoreLatent{0, shape, {&segment, 1}, nullptr, nullptr, nullptr, 30, nullptr, nullptr, kv});
     });
     // A query needs 120 products for a key, and 100 more for its value; values are no
     // further bytes. All rows: bound by arithmetic; one row: by the 1280 keys that cross
     // the bus.
     const double pairs = 1000 * 3000 + 1000 * 1001 / 2;
     expect_us(2 * pairs * 10 * 220 / kFlopsPerUs, [&] {
-        gpu.attend(0, shape, {&segment, 1}, nullptr, 1200, kv, nullptr);
+        gpu.submit(ops::Attend{0, shape, {&segment, 1}, nullptr, 1200, kv, nullptr});
     });
     const AttentionSegment one{0, 1, 3999, blocks, nullptr, in_host};
-    expect_us(1280 * 120 * 4 / kBusBytesPerUs, [&] { gpu.attend(0, shape, {&one, 1}, nullptr, 1200, kv, nullptr); });
+    expect_us(1280 * 120 * 4 / kBusBytesPerUs, [&] {
+        gpu.submit(ops::Attend{0, shape, {&one, 1}, nullptr, 1200, kv, nullptr});
+    });
 }
 
 void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {
@@ -228,16 +233,27 @@ void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {
     router.n_experts = 4;
     router.n_active = 1;
     std::vector<std::int32_t> experts(2);
-    const auto route = [&](std::int64_t n) { gpu.route(router, {}, nullptr, n, 8, experts.data(), nullptr); };
+    const auto route = [&](std::int64_t n) {
+        gpu.submit(ops::Route{router, {}, nullptr, n, 8, experts.data(), nullptr});
+    };
     // The first layer has no experts; the last guesses nothing.
     const auto step = [&](std::int64_t past, std::int64_t n) {
         const AttentionSegment segment{0, n, past, blocks, nullptr, {}};
         draws.clear();
-        gpu.embed({}, nullptr, 0, nullptr);  // begins it
-        gpu.rotate_and_store(0, grouped, {&segment, 1}, nullptr, nullptr, nullptr, kernels::kv_shape_of(3, grouped));
+        gpu.submit(ops::Embed{{}, nullptr, 0, nullptr});  // begins it
+        gpu.submit(ops::RotateAndStore{
+            0, grouped, {&segment, 1}, nullptr, nullptr, nullptr, kernels::kv_shape_of(3, grouped)});
         for (const std::int64_t layer : {1, 2}) {
-            gpu.rotate_and_store_latent(layer, latent, {&segment, 1}, nullptr, nullptr, nullptr, 4, nullptr, nullptr,
-                                        kernels::kv_shape_of(3, latent));
+            gpu.submit(ops::RotateAndStoreLatent{layer,
+                                                 latent,
+                                                 {&segment, 1},
+                                                 nullptr,
+                                                 nullptr,
+                                                 nullptr,
+                                                 4,
+                                                 nullptr,
+                                                 nullptr,
+                                                 kernels::kv_shape_of(3, latent)});
             route(n);
             if (layer == 1) route(n);
         }
@@ -257,7 +273,7 @@ void TestEmulatedAccelerator::copy_runs_beside_compute() {
     const std::vector<float> y(100'000, 1.0f);
     const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});  // 8 + 100 us from 4 on
     QVERIFY(copied.has_value());
-    gpu.add(y.data(), 100'000, x.data(), 1.0f);  // 4 + 24 us from 8 on
+    gpu.submit(ops::Add{y.data(), 100'000, x.data(), 1.0f});  // 4 + 24 us from 8 on
     const DeviceEvent added = gpu.record(Queue::kCompute);
     QVERIFY(!gpu.has_happened(added));
     const double polled = gpu.now_us() - 2 * kLaunch;
@@ -276,7 +292,7 @@ void TestEmulatedAccelerator::what_copies_have_beside_them_is_measured_layer_by_
     const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
     std::vector<float> x(100'000);
     const std::vector<float> y(100'000, 1.0f);
-    const auto add = [&] { gpu.add(y.data(), 100'000, x.data(), 1.0f); };  // 4 + 24 us
+    const auto add = [&] { gpu.submit(ops::Add{y.data(), 100'000, x.data(), 1.0f}); };  // 4 + 24 us
     LoadingOverlap overlap(gpu);
     const auto copy = [&](DeviceEvent after) {
         const DeviceEvent submitted = gpu.record(Queue::kCopy);
@@ -344,9 +360,9 @@ void TestEmulatedAccelerator::copy_waits_for_event() {
     const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
     std::vector<float> x(100'000);
     const std::vector<float> weight(100'000, 1.0f);
-    gpu.add(weight.data(), 0, x.data(), 1.0f);  // 4 us from 4 on
+    gpu.submit(ops::Add{weight.data(), 0, x.data(), 1.0f});  // 4 us from 4 on
     const NormWeights norm{kernels::NormKind::kRms, weight.data(), nullptr, 100'000, 1e-5f};
-    gpu.norm(norm, x.data(), 1, x.data());  // 4 + 16 us from 8 on
+    gpu.submit(ops::Norm{norm, x.data(), 1, x.data()});  // 4 + 16 us from 8 on
     const DeviceEvent used = gpu.record(Queue::kCompute);
     const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), used);
     gpu.host_wait(*copied);
@@ -360,7 +376,7 @@ void TestEmulatedAccelerator::compute_waits_for_copy() {
     std::vector<float> x(100'000, 1.0f);
     const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size() * 4, {});  // 8 + 40 us from 4 on
     gpu.wait(*copied);
-    gpu.add(slot.as<float>(), 100'000, x.data(), 1.0f);
+    gpu.submit(ops::Add{slot.as<float>(), 100'000, x.data(), 1.0f});
     QCOMPARE(x[99'999], 6.0f);
     gpu.host_wait(gpu.record(Queue::kCompute));
     QCOMPARE(gpu.now_us(), kLaunch + kLatency + 40 + kLaunch + 24 + kSync);
@@ -405,7 +421,7 @@ void TestEmulatedAccelerator::clock_does_not_depend_on_the_machine() {
         std::vector<float> y(9 * 300);
         for (const std::int64_t n : {1, 4, 9}) {
             const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});
-            gpu.multiply({values.data(), WeightType::kBf16, 300, 300}, x.data(), n, y.data());
+            gpu.submit(ops::Multiply{{values.data(), WeightType::kBf16, 300, 300}, x.data(), n, y.data()});
             gpu.run_on_host({123'456, 1e5}, [] {});
             gpu.wait(*copied);
             gpu.host_wait(gpu.record(Queue::kCompute));

@@ -68,11 +68,11 @@ class Neighbour final : public ElsewhereExecutor {
         if (!on_device.empty()) {
             const std::size_t n = static_cast<std::size_t>(n_rows) * width_;
             inputs_.upload(0, n);
-            device.experts(on_device, inputs_.device(), identity_.device(), outputs_.device());
+            device.submit(ops::Experts{on_device, inputs_.device(), identity_.device(), outputs_.device()});
             outputs_.download(0, n);
             device.host_wait(device.record(DeviceEvent::Queue::kCompute));
         }
-        host_.host().experts(on_host, inputs_.host(), identity_.host(), outputs_.host());
+        host_.host().run(ops::Experts{on_host, inputs_.host(), identity_.host(), outputs_.host()});
         n_rows = 0;
         for (const std::size_t g : groups) {
             const RowGroup& group = work.rows.groups()[g];

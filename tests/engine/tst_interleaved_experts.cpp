@@ -118,8 +118,8 @@ class TestInterleavedExperts : public QObject {
             std::vector<float> got(inputs.size(), -2.0f);
             const ExpertCall apart[] = {{{plain.data(), layout}, 0, n_rows}};
             const ExpertCall beside[] = {{{block.data(), interleaved}, 0, n_rows}};
-            operations.experts(apart, inputs.data(), tokens.data(), expected.data());
-            operations.experts(beside, inputs.data(), tokens.data(), got.data());
+            operations.run(ops::Experts{{apart, 1}, inputs.data(), tokens.data(), expected.data()});
+            operations.run(ops::Experts{{beside, 1}, inputs.data(), tokens.data(), got.data()});
             QCOMPARE(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0);
             QVERIFY(*std::max_element(got.begin(), got.end()) > 0);
         }
@@ -184,8 +184,8 @@ class TestInterleavedExperts : public QObject {
                 const kernels::WeightView b = head ? beside.logits() : beside.matrix(role, 0);
                 std::vector<float> expected(static_cast<std::size_t>(n * a.n_rows), -1.0f);
                 std::vector<float> got(expected.size(), -2.0f);
-                operations.multiply(a, inputs.data(), n, expected.data());
-                operations.multiply(b, inputs.data(), n, got.data());
+                operations.run(ops::Multiply{a, inputs.data(), n, expected.data()});
+                operations.run(ops::Multiply{b, inputs.data(), n, got.data()});
                 QCOMPARE(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0);
                 QVERIFY(*std::max_element(got.begin(), got.end()) > 0);
             }
@@ -193,8 +193,8 @@ class TestInterleavedExperts : public QObject {
             for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>((i * 37 + 5) % kVocab);
             std::vector<float> expected(inputs.size(), -1.0f);
             std::vector<float> got(inputs.size(), -2.0f);
-            operations.embed(apart.matrix(TensorRole::kEmbedding), tokens.data(), n, expected.data());
-            operations.embed(beside.matrix(TensorRole::kEmbedding), tokens.data(), n, got.data());
+            operations.run(ops::Embed{apart.matrix(TensorRole::kEmbedding), tokens.data(), n, expected.data()});
+            operations.run(ops::Embed{beside.matrix(TensorRole::kEmbedding), tokens.data(), n, got.data()});
             QCOMPARE(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0);
         }
     }

@@ -13,6 +13,7 @@
 #include "engine/device/host_memory.h"
 #include "engine/error.h"
 #include "engine/run/kv_cache.h"
+#include "kernels/cpu_kernels.h"
 #include "tests/cuda_host/cuda_host.h"
 
 using namespace offstage::engine;
@@ -910,7 +911,8 @@ class TestKvPool : public QObject {
             AttentionSegment segment{0, 1, 4 * kKvBlockTokens - 1, table, table.data(), {}};
             if (told) segment.in_host = in_host;
             const DeviceEvent begin = f.device.record(DeviceEvent::Queue::kCompute);
-            f.device.attend(0, windowed, {&segment, 1}, qkv.data(), windowed.qkv_width(), f.pool.shape(), out.data());
+            f.device.submit(
+                ops::Attend{0, windowed, {&segment, 1}, qkv.data(), windowed.qkv_width(), f.pool.shape(), out.data()});
             const DeviceEvent end = f.device.record(DeviceEvent::Queue::kCompute);
             f.device.host_wait(end);
             return f.device.elapsed_us(begin, end);

@@ -10,6 +10,7 @@
 #include <QDirIterator>
 #include <QtTest>
 
+#include "kernels/cpu_kernels.h"
 #include "tests/engine/node_parts.h"
 #include "tests/fuzz/node_messages.h"
 

@@ -11,6 +11,7 @@
 #include "engine/cluster/peer_inbox.h"
 #include "engine/cluster/peer_timeline.h"
 #include "engine/run/local_session.h"
+#include "kernels/cpu_kernels.h"
 #include "tests/engine/node_parts.h"
 #include "tests/engine/replan_play.h"
 #include "tests/sanitized.h"

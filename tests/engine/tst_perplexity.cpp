@@ -11,6 +11,7 @@
 #include "engine/model/model_files.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/model_shape.h"
+#include "kernels/cpu_kernels.h"
 #include "kernels/packed.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/mixed_gguf.h"

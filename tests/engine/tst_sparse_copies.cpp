@@ -103,7 +103,7 @@ class TestSparseCopies : public QObject {
             QVERIFY(operations.chooses_neurons(layout, n_rows));
             const kernels::NeuronCounts before = operations.neurons();
             std::vector<float> expected(inputs.size(), -1.0f), got(inputs.size(), -2.0f);
-            operations.experts({&call, 1}, inputs.data(), tokens.data(), expected.data());
+            operations.run(ops::Experts{{&call, 1}, inputs.data(), tokens.data(), expected.data()});
             const kernels::NeuronCounts counted = operations.neurons();
 
             std::vector<std::int32_t> chosen;
@@ -123,7 +123,7 @@ class TestSparseCopies : public QObject {
             call.weights = {some.data(), smaller};
             call.neurons = chosen;
             call.whole_ffn_dim = kFfn;
-            operations.experts({&call, 1}, inputs.data(), tokens.data(), got.data());
+            operations.run(ops::Experts{{&call, 1}, inputs.data(), tokens.data(), got.data()});
             QCOMPARE(got, expected);
             QCOMPARE(operations.neurons().neurons, counted.neurons);  // counted when they were chosen
 
@@ -139,7 +139,7 @@ class TestSparseCopies : public QObject {
             gather_neurons(whole, lying, some.data(), pool);
             call.weights.order = order.data();
             std::fill(got.begin(), got.end(), -2.0f);
-            operations.experts({&call, 1}, inputs.data(), tokens.data(), got.data());
+            operations.run(ops::Experts{{&call, 1}, inputs.data(), tokens.data(), got.data()});
             QCOMPARE(got, expected);
         }
         // Many rows go by matrices: nothing is chosen for them.

@@ -127,6 +127,8 @@ void TestIncludes::invented_breachIsFound_data() {
                                         << "#include <cuda_runtime.h>";
     QTest::newRow("CUDA beside kernels/cuda") << "kernels/cuda_devices.h"
                                               << "#include <cuda_runtime_api.h>";
+    QTest::newRow("CUDA in an operation's header") << "kernels/ops/a.h"
+                                                   << "#include <cuda_runtime.h>";
     QTest::newRow("cuBLAS") << "engine/a.cpp"
                             << "#include <cublas_v2.h>";
     QTest::newRow("QtCharts") << "ui/a.cpp"
@@ -220,6 +222,8 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                   << "#include <immintrin.h>";
     QTest::newRow("CUDA at home") << "kernels/cuda/a.cu"
                                   << "#include <cuda_runtime.h>";
+    QTest::newRow("CUDA of an operation") << "kernels/ops/a.cu"
+                                          << "#include <cuda_runtime.h>";
     QTest::newRow("the server's sockets") << "engine/serve/http_server.cpp"
                                           << "#include <httplib.h>";
     QTest::newRow("the command that listens") << "app/cli/command_serve.cpp"

@@ -4,13 +4,13 @@ namespace offstage::engine {
 namespace {
 
 void add_bias(const StepContext& step, const float* bias, std::int64_t width, float* x) {
-    if (bias != nullptr) step.device.add_bias(bias, step.n_tokens, width, x);
+    if (bias != nullptr) step.device.submit(ops::AddBias{bias, step.n_tokens, width, x});
 }
 
 // Projects the heads' outputs and adds them to the residual stream.
 void add_output(const StepContext& step, const kernels::WeightView& output, const float* bias, const float* values,
                 float* projected, const OutputRule& rule) {
-    step.device.multiply(output, values, step.n_tokens, projected);
+    step.device.submit(ops::Multiply{output, values, step.n_tokens, projected});
     add_bias(step, bias, output.n_rows, projected);
     rule.add(step, output.n_rows, projected);
 }
@@ -67,18 +67,30 @@ class GroupedQueryAttention final : public AttentionModule {
         if (spec_.qk_norm != QkNorm::kNone) normalise_heads(step, qkv);
         if (spec_.value_norm) {
             const NormWeights norm{kernels::NormKind::kRms, nullptr, nullptr, spec_.head_dim, spec_.qk_norm_eps};
-            step.device.norm_pieces(norm, step.n_tokens, shape_.qkv_width(), spec_.n_kv_heads,
-                                    qkv + shape_.query_width() + spec_.n_kv_heads * spec_.head_dim);
+            step.device.submit(ops::NormPieces{norm, step.n_tokens, shape_.qkv_width(), spec_.n_kv_heads,
+                                               qkv + shape_.query_width() + spec_.n_kv_heads * spec_.head_dim});
         }
-        if (spec_.clip > 0) step.device.clamp(spec_.clip, step.n_tokens * shape_.qkv_width(), qkv);
+        if (spec_.clip > 0) step.device.submit(ops::Clamp{spec_.clip, step.n_tokens * shape_.qkv_width(), qkv});
         const KvStep& kv = step.kv[place_.group];
         const Rotation& rotation = step.rotations[rotation_];
-        step.device.rotate_and_store(place_.layer, shape_, kv.segments, rotation.cos, rotation.sin, qkv, kv.shape);
-        step.device.attend(place_.layer, shape_, kv.segments, qkv, shape_.qkv_width(), kv.shape, attended);
+        step.device.submit(ops::RotateAndStore{.layer = place_.layer,
+                                               .shape = shape_,
+                                               .segments = kv.segments,
+                                               .cos = rotation.cos,
+                                               .sin = rotation.sin,
+                                               .qkv = qkv,
+                                               .kv = kv.shape});
+        step.device.submit(ops::Attend{.layer = place_.layer,
+                                       .shape = shape_,
+                                       .segments = kv.segments,
+                                       .queries = qkv,
+                                       .query_stride = shape_.qkv_width(),
+                                       .kv = kv.shape,
+                                       .out = attended});
         if (spec_.output_gate) {
             float* const gate = pieces.take(shape_.output_width());
-            step.device.multiply(output_gate_, step.normalised, step.n_tokens, gate);
-            step.device.multiply_sigmoid(gate, step.n_tokens * shape_.output_width(), attended);
+            step.device.submit(ops::Multiply{output_gate_, step.normalised, step.n_tokens, gate});
+            step.device.submit(ops::MultiplySigmoid{gate, step.n_tokens * shape_.output_width(), attended});
         }
         add_output(step, output_, output_bias_, attended, projected, rule_);
     }
@@ -86,12 +98,17 @@ class GroupedQueryAttention final : public AttentionModule {
   private:
     void project(const StepContext& step, float* qkv) const {
         if (qkv_.data != nullptr) {
-            step.device.multiply(qkv_, step.normalised, step.n_tokens, qkv);
+            step.device.submit(ops::Multiply{qkv_, step.normalised, step.n_tokens, qkv});
             return;
         }
         for (const kernels::WeightView& part : split_) {
-            step.device.multiply_heads(part, 1, step.normalised, hidden_dim_, 0, step.n_tokens, qkv, shape_.qkv_width(),
-                                       0);
+            step.device.submit(ops::MultiplyHeads{.weight = part,
+                                                  .n_heads = 1,
+                                                  .x = step.normalised,
+                                                  .x_stride = hidden_dim_,
+                                                  .n = step.n_tokens,
+                                                  .y = qkv,
+                                                  .y_stride = shape_.qkv_width()});
             qkv += part.n_rows;
         }
     }
@@ -101,8 +118,11 @@ class GroupedQueryAttention final : public AttentionModule {
         const auto run = [&](const float* weight, std::int64_t n_heads, float* first) {
             const std::int64_t n_pieces = per_head ? n_heads : 1;
             const std::int64_t dim = per_head ? spec_.head_dim : n_heads * spec_.head_dim;
-            step.device.norm_pieces({kernels::NormKind::kRms, weight, nullptr, dim, spec_.qk_norm_eps}, step.n_tokens,
-                                    shape_.qkv_width(), n_pieces, first);
+            step.device.submit(ops::NormPieces{{kernels::NormKind::kRms, weight, nullptr, dim, spec_.qk_norm_eps},
+                                               step.n_tokens,
+                                               shape_.qkv_width(),
+                                               n_pieces,
+                                               first});
         };
         run(query_norm_, spec_.n_heads, qkv);
         run(key_norm_, spec_.n_kv_heads, qkv + shape_.query_width());
@@ -179,24 +199,53 @@ class LatentAttention final : public AttentionModule {
 
         const float* query_input = step.normalised;
         if (spec_.query_rank > 0) {
-            device.multiply(query_down_, step.normalised, n, query_down);
+            device.submit(ops::Multiply{query_down_, step.normalised, n, query_down});
             add_bias(step, query_down_bias_, spec_.query_rank, query_down);
-            device.norm_pieces(norm_of(query_down_norm_, spec_.query_rank), n, spec_.query_rank, 1, query_down);
+            device.submit(
+                ops::NormPieces{norm_of(query_down_norm_, spec_.query_rank), n, spec_.query_rank, 1, query_down});
             query_input = query_down;
         }
-        device.multiply(query_up_, query_input, n, q);
-        device.multiply(latent_down_, step.normalised, n, latent);
+        device.submit(ops::Multiply{query_up_, query_input, n, q});
+        device.submit(ops::Multiply{latent_down_, step.normalised, n, latent});
         add_bias(step, latent_down_bias_, spec_.key_dim(), latent);
-        device.norm_pieces(norm_of(latent_norm_, spec_.latent_dim), n, spec_.key_dim(), 1, latent);
-        device.multiply_heads(key_up_, spec_.n_heads, q, spec_.n_heads * spec_.query_dim(), spec_.query_dim(), n,
-                              queries, shape_.query_width(), shape_.key_dim);
+        device.submit(ops::NormPieces{norm_of(latent_norm_, spec_.latent_dim), n, spec_.key_dim(), 1, latent});
+        device.submit(ops::MultiplyHeads{.weight = key_up_,
+                                         .n_heads = spec_.n_heads,
+                                         .x = q,
+                                         .x_stride = spec_.n_heads * spec_.query_dim(),
+                                         .x_head_stride = spec_.query_dim(),
+                                         .n = n,
+                                         .y = queries,
+                                         .y_stride = shape_.query_width(),
+                                         .y_head_stride = shape_.key_dim});
         const KvStep& kv = step.kv[place_.group];
         const Rotation& rotation = step.rotations[rotation_];
-        device.rotate_and_store_latent(place_.layer, shape_, kv.segments, rotation.cos, rotation.sin, q, spec_.nope_dim,
-                                       latent, queries, kv.shape);
-        device.attend(place_.layer, shape_, kv.segments, queries, shape_.query_width(), kv.shape, attended);
-        device.multiply_heads(value_up_, spec_.n_heads, attended, shape_.output_width(), spec_.latent_dim, n, values,
-                              spec_.n_heads * spec_.value_dim, spec_.value_dim);
+        device.submit(ops::RotateAndStoreLatent{.layer = place_.layer,
+                                                .shape = shape_,
+                                                .segments = kv.segments,
+                                                .cos = rotation.cos,
+                                                .sin = rotation.sin,
+                                                .q = q,
+                                                .nope_dim = spec_.nope_dim,
+                                                .latent = latent,
+                                                .queries = queries,
+                                                .kv = kv.shape});
+        device.submit(ops::Attend{.layer = place_.layer,
+                                  .shape = shape_,
+                                  .segments = kv.segments,
+                                  .queries = queries,
+                                  .query_stride = shape_.query_width(),
+                                  .kv = kv.shape,
+                                  .out = attended});
+        device.submit(ops::MultiplyHeads{.weight = value_up_,
+                                         .n_heads = spec_.n_heads,
+                                         .x = attended,
+                                         .x_stride = shape_.output_width(),
+                                         .x_head_stride = spec_.latent_dim,
+                                         .n = n,
+                                         .y = values,
+                                         .y_stride = spec_.n_heads * spec_.value_dim,
+                                         .y_head_stride = spec_.value_dim});
         add_output(step, output_, output_bias_, values, projected, rule_);
     }
 
@@ -261,11 +310,18 @@ class DeltaNet final : public AttentionModule {
         float* const values = pieces.take(shape_.output_width());
         float* const decay_beta = pieces.take(2 * shape_.n_value_heads);
         float* const projected = pieces.take(hidden_dim_);
-        step.device.multiply(qkv_, step.normalised, step.n_tokens, qkv);
-        step.device.multiply(gate_, step.normalised, step.n_tokens, gate);
-        step.device.multiply(decay_beta_, step.normalised, step.n_tokens, decay_beta);
+        step.device.submit(ops::Multiply{qkv_, step.normalised, step.n_tokens, qkv});
+        step.device.submit(ops::Multiply{gate_, step.normalised, step.n_tokens, gate});
+        step.device.submit(ops::Multiply{decay_beta_, step.normalised, step.n_tokens, decay_beta});
         const KvStep& kv = step.kv[place_.group];
-        step.device.delta_net(place_.layer, shape_, kv.segments, qkv, decay_beta, gate, kv.shape, values);
+        step.device.submit(ops::DeltaNet{.layer = place_.layer,
+                                         .shape = shape_,
+                                         .segments = kv.segments,
+                                         .qkv = qkv,
+                                         .decay_beta = decay_beta,
+                                         .z = gate,
+                                         .kv = kv.shape,
+                                         .out = values});
         add_output(step, output_, nullptr, values, projected, rule_);
     }
 

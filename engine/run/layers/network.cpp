@@ -26,12 +26,12 @@ void NetworkModule::compute(const StepContext& step) const {
     const std::int64_t hidden_dim = weights_.layout.hidden_dim;
     const float* input = step.normalised;
     if (input_norm_.weight != nullptr) {
-        step.device.norm(input_norm_, step.x, step.n_tokens, step.further);
+        step.device.submit(ops::Norm{input_norm_, step.x, step.n_tokens, step.further});
         input = step.further;
     }
     float* const out = network_output(step, hidden_dim);
     const ExpertCall call{weights_, 0, step.n_tokens};
-    step.device.experts({&call, 1}, input, step.identity, out);
+    step.device.submit(ops::Experts{{&call, 1}, input, step.identity, out});
     output_.normalise(step, out);
 }
 
@@ -39,9 +39,9 @@ void NetworkModule::add(const StepContext& step, float* to) const {
     const std::int64_t hidden_dim = weights_.layout.hidden_dim;
     float* const out = network_output(step, hidden_dim);
     if (gate_ != nullptr) {
-        step.device.add_gated(gate_, step.normalised, out, step.n_tokens, hidden_dim, to);
+        step.device.submit(ops::AddGated{gate_, step.normalised, out, step.n_tokens, hidden_dim, to});
     } else {
-        step.device.add(out, step.n_tokens * hidden_dim, to, output_.factor);
+        step.device.submit(ops::Add{out, step.n_tokens * hidden_dim, to, output_.factor});
     }
 }
 

@@ -17,7 +17,7 @@ struct RouterWeights {
     // The router's input in this step; valid until StepContext::further is overwritten.
     const float* input(const StepContext& step) const {
         if (norm.weight == nullptr) return step.normalised;
-        step.device.norm(norm, step.x, step.n_tokens, step.further);
+        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.further});
         return step.further;
     }
 };

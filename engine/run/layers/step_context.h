@@ -86,11 +86,11 @@ struct OutputRule {
     float factor = 1;
 
     void normalise(const StepContext& step, float* output) const {
-        if (norm.weight != nullptr) step.device.norm_pieces(norm, step.n_tokens, norm.dim, 1, output);
+        if (norm.weight != nullptr) step.device.submit(ops::NormPieces{norm, step.n_tokens, norm.dim, 1, output});
     }
     void add(const StepContext& step, std::int64_t hidden_dim, float* output) const {
         normalise(step, output);
-        step.device.add(output, step.n_tokens * hidden_dim, step.x, factor);
+        step.device.submit(ops::Add{output, step.n_tokens * hidden_dim, step.x, factor});
     }
 };
 

@@ -1,3 +1,4 @@
+#include "kernels/cpu_kernels.h"
 #include "tests/engine/parity/backend_parity.h"
 #include "tests/engine/parity/test_sequences.h"
 
@@ -94,8 +95,8 @@ void check_rotate_and_store(Backend& backend, const Promise&) {
             const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 9));
             const OnDevice<float> cos(backend, random_floats(sequences.n_rows() * half, 10));
             const OnDevice<float> sin(backend, random_floats(sequences.n_rows() * half, 11));
-            backend.rotate_and_store(kLayer, shape, sequences.segments(), cos.data(), sin.data(), qkv.data(),
-                                     sequences.shape());
+            backend.submit(ops::RotateAndStore{kLayer, shape, sequences.segments(), cos.data(), sin.data(), qkv.data(),
+                                               sequences.shape()});
 
             std::vector<Expected> want;
             for (std::int64_t row = 0; row < sequences.n_rows(); ++row) {
@@ -152,8 +153,9 @@ void check_rotate_and_store_latent(Backend& backend, const Promise&) {
             const OnDevice<float> queries(backend, random_floats(n * shape.query_width(), 13));
             const OnDevice<float> cos(backend, random_floats(n * half, 10));
             const OnDevice<float> sin(backend, random_floats(n * half, 11));
-            backend.rotate_and_store_latent(kLayer, shape, sequences.segments(), cos.data(), sin.data(), q.data(),
-                                            kNope, latent.data(), queries.data(), sequences.shape());
+            backend.submit(ops::RotateAndStoreLatent{kLayer, shape, sequences.segments(), cos.data(), sin.data(),
+                                                     q.data(), kNope, latent.data(), queries.data(),
+                                                     sequences.shape()});
 
             AttentionShape within_q = shape;  // there the rotary part is behind the other
             within_q.rotary_first = kNope;
@@ -232,7 +234,8 @@ QString mismatch_of_attention(Backend& backend, AttentionShape shape, kernels::K
     const std::int64_t stride = query_stride(shape);
     const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
     const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
-    backend.attend(kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
+    backend.submit(
+        ops::Attend{kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data()});
 
     std::vector<Expected> want(out.host().size());
     const std::int64_t heads_of_kv = shape.n_heads / shape.n_kv_heads;
@@ -301,7 +304,8 @@ QString difference_by_place(Backend& backend, const AttentionShape& shape, kerne
         const std::int64_t stride = query_stride(shape);
         const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 21, 2.0f));
         const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
-        backend.attend(0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
+        backend.submit(
+            ops::Attend{0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data()});
         results[where == Blocks::kOnDevice ? 0 : 1] = out.download();
     }
     return same_bits<float>(results[0], results[1]) ? QString() : QStringLiteral("bits differ");

@@ -28,7 +28,7 @@ void check_product(Backend& backend, const Promise& promise, const TestWeight& w
     for (const std::int64_t n : all_n) {
         const OnDevice<float> x(backend, random_floats(n * cols, static_cast<std::uint32_t>(n)));
         const OnDevice<float> y(backend, filled(n * rows, NAN));
-        backend.multiply(weight.view, x.data(), n, y.data());
+        backend.submit(ops::Multiply{weight.view, x.data(), n, y.data()});
         std::vector<Expected> want(static_cast<std::size_t>(n * rows));
         for (std::int64_t t = 0; t < n; ++t) {
             const std::vector<double> in =

@@ -24,7 +24,7 @@ void check_embed_blocks(Backend& backend, const Promise&) {
         const OnDevice<TokenId> on_device(backend, tokens);
         const auto n = static_cast<std::int64_t>(tokens.size());
         const OnDevice<float> x(backend, filled(n * hidden, NAN));
-        backend.embed(table.view, on_device.data(), n, x.data());
+        backend.submit(ops::Embed{table.view, on_device.data(), n, x.data()});
         const std::vector<float> got = x.download();
         for (std::int64_t i = 0; i < n * hidden; ++i) {
             const float expected = table.at(tokens[static_cast<std::size_t>(i / hidden)], i % hidden);
@@ -65,7 +65,7 @@ void check_multiply_blocks(Backend& backend, const Promise& promise) {
     for (const std::int64_t n : {1, 10}) {
         const OnDevice<float> x(backend, random_floats(n * 256, 8));
         const OnDevice<float> y(backend, filled(n * 6, NAN));
-        backend.multiply(view, x.data(), n, y.data());
+        backend.submit(ops::Multiply{view, x.data(), n, y.data()});
         const std::vector<double> in = as_multiplied(promise.rounds(view.type), x.host().data(), n * 256);
         std::vector<Expected> want(static_cast<std::size_t>(n * 6));
         for (std::int64_t i = 0; i < n * 6 * 256; ++i) {

@@ -17,7 +17,7 @@ void check_embed(Backend& backend, const Promise&) {
                 for (std::size_t t = 0; t < n; ++t) tokens[t] = static_cast<TokenId>((t * 37 + 100) % kVocab);
                 const OnDevice<TokenId> on_device(backend, tokens);
                 const OnDevice<float> x(backend, filled(static_cast<std::int64_t>(n) * hidden, NAN));
-                backend.embed(table.view, on_device.data(), static_cast<std::int64_t>(n), x.data());
+                backend.submit(ops::Embed{table.view, on_device.data(), static_cast<std::int64_t>(n), x.data()});
                 const std::vector<float> got = x.download();
                 for (std::size_t i = 0; i < got.size(); ++i) {
                     const auto column = static_cast<std::int64_t>(i) % hidden;
@@ -62,7 +62,7 @@ void check_norm(Backend& backend, const Promise&) {
                 const OnDevice<float> bias(backend, random_floats(hidden, 3));
                 const OnDevice<float> out(backend, filled(n * hidden, NAN));
                 const NormWeights norm{kind, weight.data(), biased ? bias.data() : nullptr, hidden, 1e-5f};
-                backend.norm(norm, x.data(), n, out.data());
+                backend.submit(ops::Norm{norm, x.data(), n, out.data()});
                 std::vector<Expected> want;
                 for (std::int64_t t = 0; t < n; ++t) {
                     add_norm(norm, x.host().data() + t * hidden, weight.host().data(),
@@ -84,7 +84,7 @@ void check_norm_pieces(Backend& backend, const Promise&) {
                 const OnDevice<float> x(backend, random_floats(n * stride, 1, 3.0f));
                 const OnDevice<float> weight(backend, random_floats(dim, 2));
                 const NormWeights norm{kernels::NormKind::kRms, weight.data(), nullptr, dim, 1e-6f};
-                backend.norm_pieces(norm, n, stride, n_pieces, x.data() + before);
+                backend.submit(ops::NormPieces{norm, n, stride, n_pieces, x.data() + before});
                 const std::vector<float> got = x.download();
                 for (std::int64_t t = 0; t < n; ++t) {
                     std::vector<float> row(got.begin() + t * stride, got.begin() + (t + 1) * stride);
@@ -107,7 +107,7 @@ void check_add_bias(Backend& backend, const Promise&) {
         for (const std::int64_t n : {1, 3, 70}) {
             const OnDevice<float> x(backend, random_floats(n * dim, 1));
             const OnDevice<float> bias(backend, random_floats(dim, 2));
-            backend.add_bias(bias.data(), n, dim, x.data());
+            backend.submit(ops::AddBias{bias.data(), n, dim, x.data()});
             const std::vector<float> got = x.download();
             for (std::size_t i = 0; i < got.size(); ++i) {
                 QVERIFY(got[i] == x.host()[i] + bias.host()[i % static_cast<std::size_t>(dim)]);
@@ -147,7 +147,7 @@ void check_multiply_packed(Backend& backend, const Promise& promise) {
     for (const std::int64_t n : {1, 10}) {
         const OnDevice<float> x(backend, random_floats(n * 128, 8));
         const OnDevice<float> y(backend, filled(n * 6, NAN));
-        backend.multiply(view, x.data(), n, y.data());
+        backend.submit(ops::Multiply{view, x.data(), n, y.data()});
         std::vector<Expected> want(static_cast<std::size_t>(n * 6));
         for (std::int64_t i = 0; i < n * 6 * 128; ++i) {
             const std::int64_t t = i / 128 / 6;
@@ -179,8 +179,8 @@ void check_multiply_heads(Backend& backend, const Promise& promise) {
                 const std::int64_t y_stride = sizes.n_heads * y_head + gap;
                 const OnDevice<float> x(backend, random_floats(n * x_stride, static_cast<std::uint32_t>(n)));
                 const OnDevice<float> y(backend, filled(n * y_stride, 77.0f));
-                backend.multiply_heads(weight.view, sizes.n_heads, x.data(), x_stride, x_head, n, y.data(), y_stride,
-                                       y_head);
+                backend.submit(ops::MultiplyHeads{weight.view, sizes.n_heads, x.data(), x_stride, x_head, n, y.data(),
+                                                  y_stride, y_head});
                 const std::vector<float> got = y.download();
                 for (std::int64_t place = 0; place < n * y_stride; ++place) {
                     const std::int64_t t = place / y_stride;
@@ -207,10 +207,10 @@ void check_add(Backend& backend, const Promise&) {
     for (const std::int64_t n : {1, 7, 1000, 100'003}) {
         const OnDevice<float> x(backend, random_floats(n, 4));
         const OnDevice<float> y(backend, random_floats(n, 5));
-        backend.add(y.data(), n, x.data(), 1.0f);
+        backend.submit(ops::Add{y.data(), n, x.data(), 1.0f});
         const std::vector<float> got = x.download();
         for (std::size_t i = 0; i < got.size(); ++i) QVERIFY(got[i] == x.host()[i] + y.host()[i]);
-        backend.add(y.data(), n, x.data(), 0.25f);
+        backend.submit(ops::Add{y.data(), n, x.data(), 0.25f});
         const std::vector<float> more = x.download();
         for (std::size_t i = 0; i < got.size(); ++i) {
             const double want = double{got[i]} + 0.25 * double{y.host()[i]};
@@ -226,12 +226,12 @@ void check_soft_cap_and_clear(Backend& backend, const Promise&) {
         values.front() = 1e4f;
         values.back() = -1e-3f;
         const OnDevice<float> x(backend, values);
-        backend.soft_cap(30.0f, n, x.data());
+        backend.submit(ops::SoftCap{30.0f, n, x.data()});
         const std::vector<float> got = x.download();
         for (std::size_t i = 0; i < got.size(); ++i) {
             QVERIFY(std::abs(double{got[i]} - 30.0 * std::tanh(double{x.host()[i]} / 30.0)) < 1e-5);
         }
-        backend.clear(n / 2, x.data());
+        backend.submit(ops::Clear{n / 2, x.data()});
         const std::vector<float> cleared = x.download();
         for (std::int64_t i = 0; i < n; ++i) {
             const auto at = static_cast<std::size_t>(i);
@@ -251,8 +251,8 @@ void check_norms_without_weights(Backend& backend, const Promise&) {
             const OnDevice<float> x(backend, values);
             const OnDevice<float> out(backend, filled(kRows * dim, NAN));
             const NormWeights norm{kernels::NormKind::kRms, with ? ones.data() : nullptr, nullptr, dim, 1e-6f};
-            backend.norm(norm, x.data(), kRows, out.data());
-            backend.norm_pieces(norm, 2, 3 * dim, 2, x.data());
+            backend.submit(ops::Norm{norm, x.data(), kRows, out.data()});
+            backend.submit(ops::NormPieces{norm, 2, 3 * dim, 2, x.data()});
             results[with ? 1 : 0] = out.download();
             const std::vector<float> pieces = x.download();
             results[with ? 1 : 0].insert(results[with ? 1 : 0].end(), pieces.begin(), pieces.end());
@@ -265,8 +265,8 @@ void check_norms_without_weights(Backend& backend, const Promise&) {
 void check_scale_and_clamp(Backend& backend, const Promise&) {
     for (const std::int64_t n : {1, 7, 1000, 100'003}) {
         const OnDevice<float> x(backend, random_floats(n, 4));
-        backend.scale(3.0f, n, x.data());
-        backend.clamp(0.5f, n, x.data());
+        backend.submit(ops::Scale{3.0f, n, x.data()});
+        backend.submit(ops::Clamp{0.5f, n, x.data()});
         const std::vector<float> got = x.download();
         for (std::size_t i = 0; i < got.size(); ++i) {
             QVERIFY(got[i] == std::clamp(3.0f * x.host()[i], -0.5f, 0.5f));
@@ -282,7 +282,7 @@ void check_add_gated(Backend& backend, const Promise&) {
             const OnDevice<float> input(backend, random_floats(n * dim, 2));
             const OnDevice<float> y(backend, random_floats(n * dim, 3));
             const OnDevice<float> x(backend, random_floats(n * dim, 4));
-            backend.add_gated(gate.data(), input.data(), y.data(), n, dim, x.data());
+            backend.submit(ops::AddGated{gate.data(), input.data(), y.data(), n, dim, x.data()});
             const std::vector<float> got = x.download();
             for (std::int64_t t = 0; t < n; ++t) {
                 double logit = 0;
@@ -303,7 +303,7 @@ void check_add_gated(Backend& backend, const Promise&) {
 void check_multiply_sigmoid(Backend& backend, const Promise&) {
     for (const std::int64_t n : {1, 7, 1000, 100'003}) {
         const OnDevice<float> x(backend, random_floats(n, 4)), gate(backend, random_floats(n, 5, 8.0f));
-        backend.multiply_sigmoid(gate.data(), n, x.data());
+        backend.submit(ops::MultiplySigmoid{gate.data(), n, x.data()});
         const std::vector<float> got = x.download();
         for (std::size_t i = 0; i < got.size(); ++i) {
             const double want = double{x.host()[i]} / (1 + std::exp(-double{gate.host()[i]}));

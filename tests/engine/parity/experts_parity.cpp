@@ -213,7 +213,7 @@ void check_combine(Backend& backend, const Promise&) {
             std::shuffle(row_of.begin(), row_of.end(), std::mt19937(5));
             const OnDevice<std::int32_t> order(backend, row_of);
             const OnDevice<float> x(backend, random_floats(n * kHidden, 42));
-            backend.combine(rows.data(), order.data(), weights.data(), n, n_active, kHidden, x.data());
+            backend.submit(ops::Combine{rows.data(), order.data(), weights.data(), n, n_active, kHidden, x.data()});
             std::vector<Expected> want;
             for (std::int64_t t = 0; t < n; ++t) {
                 for (std::int64_t i = 0; i < kHidden; ++i) {

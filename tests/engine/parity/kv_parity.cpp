@@ -1,4 +1,5 @@
 // States of DeltaNet layers, and blocks of the KV cache that are copied.
+#include "kernels/cpu_kernels.h"
 #include "tests/engine/parity/backend_parity.h"
 #include "tests/engine/parity/test_sequences.h"
 
@@ -110,7 +111,7 @@ void check_delta_net(Backend& backend, const Promise&) {
             const OnDevice<float> gates(backend, random_floats(n * 2 * n_heads, seed + 7, 3.0f));
             const OnDevice<float> z(backend, random_floats(n * out_width, seed + 8, 3.0f));
             const OnDevice<float> out(backend, filled(n * out_width, NAN));
-            backend.delta_net(kLayer, shape, segments, qkv.data(), gates.data(), z.data(), kv, out.data());
+            backend.submit(ops::DeltaNet{kLayer, shape, segments, qkv.data(), gates.data(), z.data(), kv, out.data()});
             std::vector<double> want;
             for (const AttentionSegment& s : segments) {
                 const auto rows = [&](const OnDevice<float>& values, std::int64_t row_width) {
@@ -159,10 +160,10 @@ void check_copy_kv_block(Backend& backend, const Promise&) {
             const KvBlock to{memory.data(), false};
             const KvBlock in_host{mapped, true};
             if (mapped == nullptr) {
-                backend.copy_kv_block(shape, from, target.type, to, n_tokens);
+                backend.submit(ops::CopyKvBlock{shape, from, target.type, to, n_tokens});
             } else {  // to host memory and back
-                backend.copy_kv_block(shape, from, target.type, in_host, n_tokens);
-                backend.copy_kv_block(target, in_host, target.type, to, n_tokens);
+                backend.submit(ops::CopyKvBlock{shape, from, target.type, in_host, n_tokens});
+                backend.submit(ops::CopyKvBlock{target, in_host, target.type, to, n_tokens});
             }
             std::vector<std::byte> want = memory.host();
             const auto expect = [&](std::int64_t first, std::int64_t stride, std::int64_t place,

@@ -31,8 +31,8 @@ void check_streamed_weights(Backend& backend, const Promise&) {
         QVERIFY(copied.has_value());
         QVERIFY(copied->queue == DeviceEvent::Queue::kCopy);
         backend.wait(*copied);
-        backend.multiply({slot, WeightType::kBf16, kRows, kCols}, x.data(), 1,
-                         y.data() + static_cast<std::int64_t>(w) * kRows);
+        backend.submit(ops::Multiply{
+            {slot, WeightType::kBf16, kRows, kCols}, x.data(), 1, y.data() + static_cast<std::int64_t>(w) * kRows});
         used[w % 2] = backend.record(DeviceEvent::Queue::kCompute);
         last = *copied;
     }
@@ -80,7 +80,7 @@ void check_events_in_order(Backend& backend, const Promise&) {
     const double before = backend.now_us();
     std::vector<DeviceEvent> events = {backend.record(DeviceEvent::Queue::kCompute)};
     for (int i = 0; i < 5; ++i) {
-        backend.add(y.data(), 1 << 16, x.data(), 1.0f);
+        backend.submit(ops::Add{y.data(), 1 << 16, x.data(), 1.0f});
         events.push_back(backend.record(DeviceEvent::Queue::kCompute));
     }
     backend.host_wait(events.back());

@@ -20,7 +20,7 @@ void check_routing(Backend& backend, const kernels::RouterSpec& spec, std::int64
                                          std::vector<std::int32_t>(static_cast<std::size_t>(n * n_active), -1));
     const OnDevice<float> weights(backend, filled(n * n_active, NAN));
     const kernels::RouterArrays arrays{gate.data(), biased ? bias.data() : nullptr, scaled ? scale.data() : nullptr};
-    backend.route(spec, arrays, x.data(), n, kHidden, experts.data(), weights.data());
+    backend.submit(ops::Route{spec, arrays, x.data(), n, kHidden, experts.data(), weights.data()});
     const std::vector<std::int32_t> got = experts.download();
     const std::vector<float> got_weights = weights.download();
     for (std::int64_t t = 0; t < n; ++t) {
@@ -75,7 +75,7 @@ void check_route_of_equals(Backend& backend, const Promise&) {
             // Also more experts than the groups in use have.
             for (const std::int32_t n_active : {spec.n_active, spec.n_experts}) {
                 spec.n_active = n_active;
-                backend.route(spec, {gate.data()}, x.data(), 1, kHidden, experts.data(), weights.data());
+                backend.submit(ops::Route{spec, {gate.data()}, x.data(), 1, kHidden, experts.data(), weights.data()});
                 const std::vector<std::int32_t> got = experts.download();
                 const std::vector<float> got_weights = weights.download();
                 for (std::int32_t a = 0; a < n_active; ++a) {

@@ -67,7 +67,7 @@ TestExperts::Result TestExperts::run(std::span<const Share> shares, const OnDevi
     }
     const OnDevice<std::int32_t> tokens(backend_, row_token);
     const OnDevice<float> out(backend_, filled(static_cast<std::int64_t>(row_token.size()) * hidden_, 77.0f));
-    backend_.experts(calls, inputs.data(), tokens.data(), out.data());
+    backend_.submit(ops::Experts{calls, inputs.data(), tokens.data(), out.data()});
     result.rows = out.download();
     return result;
 }
@@ -82,8 +82,9 @@ std::vector<float> TestExperts::choose(const std::vector<std::int32_t>& chosen,
     const OnDevice<std::int32_t> experts(backend_, chosen);
     const OnDevice<std::int32_t> tokens(backend_, row_token);
     const OnDevice<float> out(backend_, filled(static_cast<std::int64_t>(chosen.size()) * hidden_, kUntouched));
-    backend_.chosen_experts(experts_.front().layout, blocks.data(), experts.data(),
-                            static_cast<std::int64_t>(chosen.size()), inputs.data(), tokens.data(), out.data());
+    backend_.submit(ops::ChosenExperts{experts_.front().layout, blocks.data(), experts.data(),
+                                       static_cast<std::int64_t>(chosen.size()), inputs.data(), tokens.data(),
+                                       out.data()});
     return out.download();
 }
 

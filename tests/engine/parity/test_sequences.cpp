@@ -1,3 +1,4 @@
+#include "kernels/cpu_kernels.h"
 #include "tests/engine/parity/test_sequences.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/segments.cuh"
+#include "kernels/ops/delta_net.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -169,39 +170,46 @@ __global__ void __launch_bounds__(kThreads) norm_and_gate(const float* weight, c
 
 }  // namespace
 
-void delta_net(Worker& worker, std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments,
-               std::size_t n_segments, float* qkv, float* decay_beta, const float* z, const KvShape& kv, float* out) {
+}  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const DeltaNet& op) {
+    const DeltaNetShape& shape = op.shape;
     constexpr int kSmallRows = 16, kLargeRows = 32;
     if (shape.key_dim > kLargeRows * kWarps) {
         worker.failure.set("A DeltaNet layer has keys of more than 256 values, which CUDA devices do not compute.");
         return;
     }
-    const DeltaNetSizes sizes = {shape.n_key_heads, shape.n_value_heads, shape.key_dim,       shape.value_dim,
-                                 shape.kernel_size, shape.qkv_width(),   shape.states_size(), kv.keys_offset(layer, 0),
-                                 shape.tiled,       shape.convolution,   shape.decay_rate,    shape.time_bias};
+    const DeltaNetSizes sizes = {
+        shape.n_key_heads, shape.n_value_heads, shape.key_dim,       shape.value_dim,
+        shape.kernel_size, shape.qkv_width(),   shape.states_size(), op.kv.keys_offset(op.layer, 0),
+        shape.tiled,       shape.convolution,   shape.decay_rate,    shape.time_bias};
     std::int64_t n_rows = 0;
-    for (std::size_t s = 0; s < n_segments; ++s) n_rows += segments[s].n_tokens;
+    for (const AttentionSegment& segment : op.segments) n_rows += segment.n_tokens;
     const std::int64_t units = 2 * shape.n_key_heads + blocks_for(shape.n_value_heads, kWarp);
     const auto run = [&](const auto& body) {
         for_segment_lists(
-            segments, n_segments, [](const CudaSegment&) { return std::int64_t{1}; }, body);
+            device_segments(worker, op.segments), [](const CudaSegment&) { return std::int64_t{1}; }, body);
     };
     run([&](const SegmentList& list) {
         worker.start(convolve_rows, dim3(blocks_for(sizes.qkv_width, kThreads), static_cast<unsigned>(list.n)),
-                     kThreads, 0, list, sizes, qkv);
+                     kThreads, 0, list, sizes, op.qkv);
     });
-    worker.start(prepare_rows, dim3(blocks_for(n_rows, 1), blocks_for(units, kWarps)), kThreads, 0, sizes, qkv,
-                 decay_beta);
+    worker.start(prepare_rows, dim3(blocks_for(n_rows, 1), blocks_for(units, kWarps)), kThreads, 0, sizes, op.qkv,
+                 op.decay_beta);
     run([&](const SegmentList& list) {
         const dim3 grid(blocks_for(shape.value_dim, kWarp), blocks_for(shape.n_value_heads, 1),
                         static_cast<unsigned>(list.n));
         const std::size_t shared = static_cast<std::size_t>(2 * shape.key_dim + 2 * kThreads) * sizeof(float);
         worker.start(
             shape.key_dim <= kSmallRows * kWarps ? delta_rule_columns<kSmallRows> : delta_rule_columns<kLargeRows>,
-            grid, kThreads, shared, list, sizes, qkv, decay_beta, out);
+            grid, kThreads, shared, list, sizes, op.qkv, op.decay_beta, op.out);
     });
-    worker.start(norm_and_gate, blocks_for(n_rows * shape.n_value_heads, kWarps), kThreads, 0, shape.norm, z,
-                 n_rows * shape.n_value_heads, shape.value_dim, shape.norm_eps, out);
+    worker.start(norm_and_gate, blocks_for(n_rows * shape.n_value_heads, kWarps), kThreads, 0, shape.norm, op.z,
+                 n_rows * shape.n_value_heads, shape.value_dim, shape.norm_eps, op.out);
 }
 
-}  // namespace offstage::kernels::cuda
+}  // namespace offstage::kernels::ops

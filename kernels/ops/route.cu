@@ -1,10 +1,12 @@
 // The router: a product for the logits, then a warp per token that chooses.
 // kernels::route() defines the result.
+
 #include <cfloat>
 #include <cmath>
 
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/ops/route.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -160,24 +162,30 @@ std::uint64_t router_scratch_bytes(const CudaStep& step) {
     return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * step.n_experts) * sizeof(float));
 }
 
-void route(Worker& worker, const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
-           std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
+}  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const Route& op) {
+    const RouterSpec& spec = op.spec;
     if (spec.n_experts > kMostExperts || spec.n_active > spec.n_experts || spec.n_groups > kMostExpertGroups) {
         worker.failure.set("The router's kernel serves up to 4096 experts, all different, in up to 64 groups.");
         return;
     }
-    if (n <= 0) return;
+    if (op.n <= 0) return;
     worker.scratch.restart();
-    auto* logits = worker.scratch.take<float>(n * spec.n_experts);
+    auto* logits = worker.scratch.take<float>(op.n * spec.n_experts);
     if (logits == nullptr) {
         worker.lacks_scratch();
         return;
     }
-    const WeightView view{arrays.gate, WeightType::kF32, spec.n_experts, hidden_dim};
-    multiply_heads(worker, view, 1, {x, hidden_dim, 0}, n, {logits, spec.n_experts, 0});
+    const WeightView view{op.arrays.gate, WeightType::kF32, spec.n_experts, op.hidden_dim};
+    multiply_heads(worker, view, 1, {op.x, op.hidden_dim, 0}, op.n, {logits, spec.n_experts, 0});
     const std::size_t floats = static_cast<std::size_t>(2 * spec.n_experts + spec.n_groups);
-    worker.start(choose, blocks_for(n, 1), kWarp, floats * sizeof(float), spec,
-                 rules_of(spec, arrays.selection_bias != nullptr), arrays, logits, experts, weights);
+    worker.start(choose, blocks_for(op.n, 1), kWarp, floats * sizeof(float), spec,
+                 rules_of(spec, op.arrays.selection_bias != nullptr), op.arrays, logits, op.experts, op.weights);
 }
 
-}  // namespace offstage::kernels::cuda
+}  // namespace offstage::kernels::ops

@@ -1,6 +1,11 @@
+// Storing each token's keys and values, and copies of blocks, on the GPU.
+
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/segments.cuh"
+#include "kernels/ops/copy_kv_block.h"
+#include "kernels/ops/rotate_and_store.h"
+#include "kernels/ops/rotate_and_store_latent.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -125,37 +130,43 @@ __global__ void __launch_bounds__(kRotateThreads)
 
 }  // namespace
 
-void rotate_and_store(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvShape& kv) {
+}  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const RotateAndStore& op) {
+    const AttentionShape& shape = op.shape;
     for_segment_lists(
-        segments, n_segments, [](const CudaSegment& segment) { return segment.n_tokens; },
+        device_segments(worker, op.segments), [](const CudaSegment& segment) { return segment.n_tokens; },
         [&](const SegmentList& list) {
             const dim3 grid(blocks_for(list.first_unit[list.n], 1),
                             static_cast<unsigned>(shape.n_heads + 2 * shape.n_kv_heads));
-            worker.start(rotate_rows, grid, kRotateThreads, 0, list, shape, places_in(kv, layer), cos, sin, qkv);
+            worker.start(rotate_rows, grid, kRotateThreads, 0, list, shape, places_in(op.kv, op.layer), op.cos, op.sin,
+                         op.qkv);
         });
 }
 
-void rotate_and_store_latent(Worker& worker, std::int64_t layer, const AttentionShape& shape,
-                             const CudaSegment* segments, std::size_t n_segments, const float* cos, const float* sin,
-                             const float* q, std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv) {
+void compute(Worker& worker, const RotateAndStoreLatent& op) {
+    const AttentionShape& shape = op.shape;
     for_segment_lists(
-        segments, n_segments, [](const CudaSegment& segment) { return segment.n_tokens; },
+        device_segments(worker, op.segments), [](const CudaSegment& segment) { return segment.n_tokens; },
         [&](const SegmentList& list) {
             const dim3 grid(blocks_for(list.first_unit[list.n], 1), static_cast<unsigned>(shape.n_heads + 1));
-            worker.start(rotate_latent_rows, grid, kRotateThreads, 0, list, shape, places_in(kv, layer), cos, sin, q,
-                         nope_dim, latent, queries);
+            worker.start(rotate_latent_rows, grid, kRotateThreads, 0, list, shape, places_in(op.kv, op.layer), op.cos,
+                         op.sin, op.q, op.nope_dim, op.latent, op.queries);
         });
 }
 
-void copy_kv_block(Worker& worker, const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
-                   std::int64_t n_tokens) {
+void compute(Worker& worker, const CopyKvBlock& op) {
+    const KvShape& kv = op.kv;
     KvShape target = kv;
-    target.type = type;
-    const dim3 grid(blocks_for(kv.n_layers * kv.n_kv_heads, 1), blocks_for(n_tokens, 1), kv.values_in_keys ? 1 : 2);
+    target.type = op.type;
+    const dim3 grid(blocks_for(kv.n_layers * kv.n_kv_heads, 1), blocks_for(op.n_tokens, 1), kv.values_in_keys ? 1 : 2);
     worker.start(copy_tokens, grid, kRotateThreads, 0, places_in(kv, 0), places_in(target, 0),
                  kv.layer_token_bytes() * kKvBlockTokens, target.layer_token_bytes() * kKvBlockTokens, kv.n_kv_heads,
-                 from, to);
+                 op.from.data, op.to.data);
 }
 
-}  // namespace offstage::kernels::cuda
+}  // namespace offstage::kernels::ops

@@ -11,6 +11,7 @@
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/staged_keys.cuh"
+#include "kernels/ops/attend.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -563,8 +564,14 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step) {
     return std::max(largest, bytes(std::min(shape.value_dim, kMostHeadDim), kMostSplits));
 }
 
-void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
-            std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) {
+}  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const Attend& op) {
+    const AttentionShape& shape = op.shape;
     if (shape.key_dim > kMostKeyDim || shape.value_dim > kMostValueDim || shape.n_heads % shape.n_kv_heads != 0) {
         static_assert(kMostKeyDim == 576 && kMostValueDim == 512, "as the sentence says");
         worker.failure.set(
@@ -572,7 +579,8 @@ void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, con
             std::to_string(shape.key_dim) + " and " + std::to_string(shape.value_dim) + ".");
         return;
     }
-    const Attention attention{worker, shape, places_in(kv, layer), queries, query_stride, out};
+    const Attention attention{worker, shape, places_in(op.kv, op.layer), op.queries, op.query_stride, op.out};
+    const std::vector<CudaSegment>& segments = device_segments(worker, op.segments);
     const std::int32_t limit = most_splits_of(shape);
     DecodeItems list;
     list.most_splits = limit;
@@ -582,8 +590,7 @@ void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, con
         list.n = 0;
         most_splits = 1;
     };
-    for (std::size_t s = 0; s < n_segments; ++s) {
-        const CudaSegment& segment = segments[s];
+    for (const CudaSegment& segment : segments) {
         if (segment.n_tokens > kFewTokens) continue;
         const bool counted_there = segment.device_past != nullptr && segment.n_tokens == 1;
         for (std::int64_t token = 0; token < segment.n_tokens; ++token) {
@@ -601,14 +608,14 @@ void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, con
         }
     }
     flush();
-    attend_many(attention, segments, n_segments, {});
-    const LayerPlace place = layer_place(kv, layer);
-    for (std::size_t s = 0; s < n_segments; ++s) {
-        if (!has_staged_keys(segments[s])) continue;
-        for_staged_keys(attention, segments[s], place, [&](const CudaSegment& segment, const KeyRange& range) {
-            attend_many(attention, &segment, 1, range);
+    attend_many(attention, segments.data(), segments.size(), {});
+    const LayerPlace place = layer_place(op.kv, op.layer);
+    for (const CudaSegment& segment : segments) {
+        if (!has_staged_keys(segment)) continue;
+        for_staged_keys(attention, segment, place, [&](const CudaSegment& staged, const KeyRange& range) {
+            attend_many(attention, &staged, 1, range);
         });
     }
 }
 
-}  // namespace offstage::kernels::cuda
+}  // namespace offstage::kernels::ops

@@ -1,18 +1,13 @@
+// Operations whose blocks have a row each on the GPU: norms and ops::AddGated.
+
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/ops/add_gated.h"
+#include "kernels/ops/norm.h"
+#include "kernels/ops/norm_pieces.h"
 
 namespace offstage::kernels::cuda {
 namespace {
-
-constexpr int kThreads = 256;
-
-template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    embed_rows(const T* table, std::int64_t stride, std::int64_t hidden_dim, const std::int32_t* tokens, float* x) {
-    const std::int64_t row = blockIdx.x;
-    const T* from = table + static_cast<std::int64_t>(tokens[row]) * stride;
-    for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) x[row * hidden_dim + i] = widen(from[i]);
-}
 
 // Kernels of one block per row: a thread takes every blockDim.x-th quad of a row. The
 // first kHeld stay in registers between two passes, and all loads of a pass are in flight
@@ -167,46 +162,6 @@ __global__ void __launch_bounds__(kRowThreads)
     });
 }
 
-__global__ void __launch_bounds__(kThreads) add_to_rows(const float* bias, std::int64_t dim, float* x) {
-    const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
-    if (i < dim) x[blockIdx.x * dim + i] += bias[i];
-}
-
-// change(i): value i of n.
-template <typename Change>
-__device__ inline void for_values(std::int64_t n, const Change& change) {
-    const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
-    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step) change(i);
-}
-
-__global__ void __launch_bounds__(kThreads) add_values(const float* y, std::int64_t n, float factor, float* x) {
-    for_values(n, [&](std::int64_t i) { x[i] = fmaf(factor, y[i], x[i]); });
-}
-
-__global__ void __launch_bounds__(kThreads) scale_values(float factor, std::int64_t n, float* x) {
-    for_values(n, [&](std::int64_t i) { x[i] *= factor; });
-}
-
-__global__ void __launch_bounds__(kThreads) multiply_by_sigmoid(const float* gate, std::int64_t n, float* x) {
-    for_values(n, [&](std::int64_t i) { x[i] /= 1.0f + expf(-gate[i]); });
-}
-
-__global__ void __launch_bounds__(kThreads) clamp_values(float limit, std::int64_t n, float* x) {
-    for_values(n, [&](std::int64_t i) { x[i] = fminf(fmaxf(x[i], -limit), limit); });
-}
-
-__global__ void __launch_bounds__(kThreads) cap_values(float limit, std::int64_t n, float* x) {
-    for_values(n, [&](std::int64_t i) { x[i] = limit * tanhf(x[i] / limit); });
-}
-
-__global__ void __launch_bounds__(kThreads) clear_values(std::int64_t n, float* x) {
-    for_values(n, [&](std::int64_t i) { x[i] = 0.0f; });
-}
-
-__global__ void __launch_bounds__(kThreads) store_words(const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
-    for_values(n, [&](std::int64_t i) { to[i] = from[i]; });
-}
-
 template <bool kVector>
 __global__ void __launch_bounds__(kRowThreads)
     add_gated_rows(const float* gate, const float* input, const float* y, std::int64_t dim, float* x) {
@@ -243,101 +198,41 @@ int row_threads(std::int64_t n) {
     return static_cast<int>(warps < 1 ? 1 : warps < kRowWarps ? warps : kRowWarps) * kWarp;
 }
 
-unsigned blocks_of_values(std::int64_t n) {
-    constexpr std::int64_t kMostBlocks = 4096;
-    const std::int64_t blocks = blocks_for(n, kThreads);
-    return static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    combine_rows(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n_active,
-                 std::int64_t hidden_dim, float* x) {
-    const std::int64_t token = blockIdx.x;
-    const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
-    if (i >= hidden_dim) return;
-    float sum = x[token * hidden_dim + i];
-    for (std::int64_t a = token * n_active; a < (token + 1) * n_active; ++a) {
-        sum = fmaf(weights[a], rows[static_cast<std::int64_t>(row_of[a]) * hidden_dim + i], sum);
-    }
-    x[token * hidden_dim + i] = sum;
-}
-
 }  // namespace
 
-void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) {
-    if (is_blocks(table.type)) {
-        unpack_block_rows(worker, table, tokens, n, WeightType::kF32, x);
-        return;
-    }
-    with_type(table.type, [&](auto* type) {
-        using T = ValueOf<decltype(type)>;
-        worker.start(embed_rows<T>, blocks_for(n, 1), kThreads, 0, static_cast<const T*>(table.data), row_stride(table),
-                     table.n_cols, tokens, x);
-    });
-}
-
-void norm(Worker& worker, NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
-          const float* x, std::int64_t n, float* out) {
-    const bool vector = dim % kQuad == 0 && is_aligned(x) && is_aligned(weight) && is_aligned(bias) && is_aligned(out);
-    if (kind == NormKind::kRms) {
-        worker.start(vector ? norm_rows<true> : norm_rows<false>, blocks_for(n, 1), row_threads(dim),
-                     kRowWarps * sizeof(float), x, weight, dim, dim, eps, out);
-    } else {
-        worker.start(vector ? layer_norm_rows<true> : layer_norm_rows<false>, blocks_for(n, 1), row_threads(dim),
-                     2 * kRowWarps * sizeof(float), x, weight, bias, dim, eps, out);
-    }
-}
-
-void norm_pieces(Worker& worker, const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
-                 std::int64_t n_pieces, float* x) {
-    const bool vector = dim % kQuad == 0 && stride % kQuad == 0 && is_aligned(x) && is_aligned(weight);
-    worker.start(vector ? norm_rows<true> : norm_rows<false>, dim3(blocks_for(n, 1), blocks_for(n_pieces, 1)),
-                 row_threads(dim), kRowWarps * sizeof(float), x, weight, dim, stride, eps, x);
-}
-
-void add_bias(Worker& worker, const float* bias, std::int64_t n, std::int64_t dim, float* x) {
-    worker.start(add_to_rows, dim3(blocks_for(n, 1), blocks_for(dim, kThreads)), kThreads, 0, bias, dim, x);
-}
-
-void add(Worker& worker, const float* y, std::int64_t n, float* x, float factor) {
-    worker.start(add_values, blocks_of_values(n), kThreads, 0, y, n, factor, x);
-}
-
-void add_gated(Worker& worker, const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
-               float* x) {
-    const bool vector = dim % kQuad == 0 && is_aligned(gate) && is_aligned(input) && is_aligned(y) && is_aligned(x);
-    worker.start(vector ? add_gated_rows<true> : add_gated_rows<false>, blocks_for(n, 1), row_threads(dim),
-                 kRowWarps * sizeof(float), gate, input, y, dim, x);
-}
-
-void scale(Worker& worker, float factor, std::int64_t n, float* x) {
-    worker.start(scale_values, blocks_of_values(n), kThreads, 0, factor, n, x);
-}
-
-void multiply_sigmoid(Worker& worker, const float* gate, std::int64_t n, float* x) {
-    worker.start(multiply_by_sigmoid, blocks_of_values(n), kThreads, 0, gate, n, x);
-}
-
-void clamp(Worker& worker, float limit, std::int64_t n, float* x) {
-    worker.start(clamp_values, blocks_of_values(n), kThreads, 0, limit, n, x);
-}
-
-void soft_cap(Worker& worker, float limit, std::int64_t n, float* x) {
-    worker.start(cap_values, blocks_of_values(n), kThreads, 0, limit, n, x);
-}
-
-void clear(Worker& worker, std::int64_t n, float* x) {
-    worker.start(clear_values, blocks_of_values(n), kThreads, 0, n, x);
-}
-
-void store(Worker& worker, const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
-    worker.start(store_words, blocks_of_values(n), kThreads, 0, from, n, to);
-}
-
-void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
-             std::int64_t n_active, std::int64_t hidden_dim, float* x) {
-    worker.start(combine_rows, dim3(blocks_for(n, 1), blocks_for(hidden_dim, kThreads)), kThreads, 0, rows, row_of,
-                 weights, n_active, hidden_dim, x);
-}
-
 }  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const Norm& op) {
+    const NormWeights& norm = op.norm;
+    const bool vector = norm.dim % kQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight) && is_aligned(norm.bias) &&
+                        is_aligned(op.out);
+    if (norm.kind == NormKind::kRms) {
+        worker.start(vector ? norm_rows<true> : norm_rows<false>, blocks_for(op.n, 1), row_threads(norm.dim),
+                     kRowWarps * sizeof(float), op.x, norm.weight, norm.dim, norm.dim, norm.eps, op.out);
+    } else {
+        worker.start(vector ? layer_norm_rows<true> : layer_norm_rows<false>, blocks_for(op.n, 1),
+                     row_threads(norm.dim), 2 * kRowWarps * sizeof(float), op.x, norm.weight, norm.bias, norm.dim,
+                     norm.eps, op.out);
+    }
+}
+
+void compute(Worker& worker, const NormPieces& op) {
+    const NormWeights& norm = op.norm;
+    const bool vector = norm.dim % kQuad == 0 && op.stride % kQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight);
+    worker.start(vector ? norm_rows<true> : norm_rows<false>, dim3(blocks_for(op.n, 1), blocks_for(op.n_pieces, 1)),
+                 row_threads(norm.dim), kRowWarps * sizeof(float), op.x, norm.weight, norm.dim, op.stride, norm.eps,
+                 op.x);
+}
+
+void compute(Worker& worker, const AddGated& op) {
+    const bool vector =
+        op.dim % kQuad == 0 && is_aligned(op.gate) && is_aligned(op.input) && is_aligned(op.y) && is_aligned(op.x);
+    worker.start(vector ? add_gated_rows<true> : add_gated_rows<false>, blocks_for(op.n, 1), row_threads(op.dim),
+                 kRowWarps * sizeof(float), op.gate, op.input, op.y, op.dim, op.x);
+}
+
+}  // namespace offstage::kernels::ops

@@ -1,4 +1,4 @@
-// bf16_attention(): keys in blocks, an online softmax, as in attention_simd.cpp. Two
+// bf16_attention(): keys in blocks, an online softmax, as in attend_simd.cpp. Two
 // neighbouring values of a key, and the same value of two neighbouring keys, make one
 // word: the instruction multiplies words and adds both products. So the keys of a block
 // are transposed by words, and its values are put side by side in pairs of rows. Queries

@@ -1,7 +1,12 @@
+#include "kernels/ops/norm.h"
+
+#include <cassert>
 #include <cmath>
 
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/scalar_math.h"
+#include "kernels/cpu_worker.h"
+#include "kernels/ops/norm_pieces.h"
 
 namespace offstage::kernels::scalar {
 
@@ -24,3 +29,31 @@ void layer_norm(const float* x, const float* weight, const float* bias, std::int
 }
 
 }  // namespace offstage::kernels::scalar
+
+namespace offstage::kernels::ops {
+
+void compute(CpuWorker& worker, const Norm& op) {
+    const NormWeights& norm = op.norm;
+    worker.for_rows(op.n, [&](std::int64_t t) {
+        const float* const x = op.x + t * norm.dim;
+        float* const out = op.out + t * norm.dim;
+        if (norm.kind == NormKind::kRms) {
+            worker.kernels.rms_norm(x, norm.weight, norm.dim, norm.eps, out);
+        } else {
+            worker.kernels.layer_norm(x, norm.weight, norm.bias, norm.dim, norm.eps, out);
+        }
+    });
+}
+
+void compute(CpuWorker& worker, const NormPieces& op) {
+    const NormWeights& norm = op.norm;
+    assert(norm.kind == NormKind::kRms);
+    worker.for_rows(op.n, [&](std::int64_t t) {
+        for (std::int64_t piece = 0; piece < op.n_pieces; ++piece) {
+            float* const place = op.x + t * op.stride + piece * norm.dim;
+            worker.kernels.rms_norm(place, norm.weight, norm.dim, norm.eps, place);
+        }
+    });
+}
+
+}  // namespace offstage::kernels::ops

@@ -1,0 +1,146 @@
+// Operations by value on the GPU, and copies of rows.
+
+#include "kernels/cuda/numbers.cuh"
+#include "kernels/cuda/operations.cuh"
+#include "kernels/ops/add.h"
+#include "kernels/ops/add_bias.h"
+#include "kernels/ops/clamp.h"
+#include "kernels/ops/clear.h"
+#include "kernels/ops/combine.h"
+#include "kernels/ops/embed.h"
+#include "kernels/ops/multiply_sigmoid.h"
+#include "kernels/ops/scale.h"
+#include "kernels/ops/soft_cap.h"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    embed_rows(const T* table, std::int64_t stride, std::int64_t hidden_dim, const std::int32_t* tokens, float* x) {
+    const std::int64_t row = blockIdx.x;
+    const T* from = table + static_cast<std::int64_t>(tokens[row]) * stride;
+    for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) x[row * hidden_dim + i] = widen(from[i]);
+}
+
+__global__ void __launch_bounds__(kThreads) add_to_rows(const float* bias, std::int64_t dim, float* x) {
+    const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
+    if (i < dim) x[blockIdx.x * dim + i] += bias[i];
+}
+
+// change(i): value i of n.
+template <typename Change>
+__device__ inline void for_values(std::int64_t n, const Change& change) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
+    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step) change(i);
+}
+
+__global__ void __launch_bounds__(kThreads) add_values(const float* y, std::int64_t n, float factor, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = fmaf(factor, y[i], x[i]); });
+}
+
+__global__ void __launch_bounds__(kThreads) scale_values(float factor, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] *= factor; });
+}
+
+__global__ void __launch_bounds__(kThreads) multiply_by_sigmoid(const float* gate, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] /= 1.0f + expf(-gate[i]); });
+}
+
+__global__ void __launch_bounds__(kThreads) clamp_values(float limit, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = fminf(fmaxf(x[i], -limit), limit); });
+}
+
+__global__ void __launch_bounds__(kThreads) cap_values(float limit, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = limit * tanhf(x[i] / limit); });
+}
+
+__global__ void __launch_bounds__(kThreads) clear_values(std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = 0.0f; });
+}
+
+__global__ void __launch_bounds__(kThreads) store_words(const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
+    for_values(n, [&](std::int64_t i) { to[i] = from[i]; });
+}
+
+__global__ void __launch_bounds__(kThreads)
+    combine_rows(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n_active,
+                 std::int64_t hidden_dim, float* x) {
+    const std::int64_t token = blockIdx.x;
+    const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
+    if (i >= hidden_dim) return;
+    float sum = x[token * hidden_dim + i];
+    for (std::int64_t a = token * n_active; a < (token + 1) * n_active; ++a) {
+        sum = fmaf(weights[a], rows[static_cast<std::int64_t>(row_of[a]) * hidden_dim + i], sum);
+    }
+    x[token * hidden_dim + i] = sum;
+}
+
+unsigned blocks_of_values(std::int64_t n) {
+    constexpr std::int64_t kMostBlocks = 4096;
+    const std::int64_t blocks = blocks_for(n, kThreads);
+    return static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
+}
+
+}  // namespace
+
+void store(Worker& worker, const std::uint32_t* from, std::int64_t n, std::uint32_t* to) {
+    worker.start(store_words, blocks_of_values(n), kThreads, 0, from, n, to);
+}
+
+}  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+using namespace cuda;
+
+void compute(Worker& worker, const Embed& op) {
+    const WeightView& table = op.table;
+    if (is_blocks(table.type)) {
+        unpack_block_rows(worker, table, op.tokens, op.n, WeightType::kF32, op.x);
+        return;
+    }
+    with_type(table.type, [&](auto* type) {
+        using T = ValueOf<decltype(type)>;
+        worker.start(embed_rows<T>, blocks_for(op.n, 1), kThreads, 0, static_cast<const T*>(table.data),
+                     row_stride(table), table.n_cols, op.tokens, op.x);
+    });
+}
+
+void compute(Worker& worker, const AddBias& op) {
+    worker.start(add_to_rows, dim3(blocks_for(op.n, 1), blocks_for(op.dim, kThreads)), kThreads, 0, op.bias, op.dim,
+                 op.x);
+}
+
+void compute(Worker& worker, const Add& op) {
+    worker.start(add_values, blocks_of_values(op.n), kThreads, 0, op.y, op.n, op.factor, op.x);
+}
+
+void compute(Worker& worker, const Scale& op) {
+    worker.start(scale_values, blocks_of_values(op.n), kThreads, 0, op.factor, op.n, op.x);
+}
+
+void compute(Worker& worker, const MultiplySigmoid& op) {
+    worker.start(multiply_by_sigmoid, blocks_of_values(op.n), kThreads, 0, op.gate, op.n, op.x);
+}
+
+void compute(Worker& worker, const Clamp& op) {
+    worker.start(clamp_values, blocks_of_values(op.n), kThreads, 0, op.limit, op.n, op.x);
+}
+
+void compute(Worker& worker, const SoftCap& op) {
+    worker.start(cap_values, blocks_of_values(op.n), kThreads, 0, op.limit, op.n, op.x);
+}
+
+void compute(Worker& worker, const Clear& op) {
+    worker.start(clear_values, blocks_of_values(op.n), kThreads, 0, op.n, op.x);
+}
+
+void compute(Worker& worker, const Combine& op) {
+    worker.start(combine_rows, dim3(blocks_for(op.n, 1), blocks_for(op.hidden_dim, kThreads)), kThreads, 0, op.rows,
+                 op.row_of, op.weights, op.n_active, op.hidden_dim, op.x);
+}
+
+}  // namespace offstage::kernels::ops

@@ -1,0 +1,51 @@
+#pragma once
+// The list of operations. Each has a header here, with its contract, its arguments and its
+// cost; compute() of that header computes it. On the device's compute queue; activations
+// are float32, rows contiguous; pointers are the device's.
+
+#include <utility>
+#include <variant>
+
+#include "kernels/ops/add.h"
+#include "kernels/ops/add_bias.h"
+#include "kernels/ops/add_gated.h"
+#include "kernels/ops/attend.h"
+#include "kernels/ops/chosen_experts.h"
+#include "kernels/ops/clamp.h"
+#include "kernels/ops/clear.h"
+#include "kernels/ops/combine.h"
+#include "kernels/ops/copy_kv_block.h"
+#include "kernels/ops/delta_net.h"
+#include "kernels/ops/embed.h"
+#include "kernels/ops/experts.h"
+#include "kernels/ops/multiply.h"
+#include "kernels/ops/multiply_heads.h"
+#include "kernels/ops/multiply_sigmoid.h"
+#include "kernels/ops/norm.h"
+#include "kernels/ops/norm_pieces.h"
+#include "kernels/ops/rotate_and_store.h"
+#include "kernels/ops/rotate_and_store_latent.h"
+#include "kernels/ops/route.h"
+#include "kernels/ops/scale.h"
+#include "kernels/ops/soft_cap.h"
+
+namespace offstage::kernels::ops {
+
+// Any of them, as a value.
+struct Operation {
+    template <typename Op>
+    Operation(const Op& op) : value(std::in_place_type<Op>, op) {}
+
+    // body(op): the operation by its own type.
+    template <typename Body>
+    void visit(const Body& body) const {
+        std::visit(body, value);
+    }
+
+    std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
+                 Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, CopyKvBlock, Route,
+                 Experts, ChosenExperts, Combine>
+        value;
+};
+
+}  // namespace offstage::kernels::ops

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "kernels/ops/cost.h"
+#include "kernels/ops/segments.h"
+
+namespace offstage::kernels::ops {
+
+// Latent attention: q (rows, n_heads, nope_dim + rotary_dim) holds the rotary part of each
+// head behind the nope_dim values that have none; latent (rows, key_dim) the latent, normed,
+// and behind it the key's rotary part. Rotates both, writes the queries' part to queries
+// (rows, n_heads, key_dim) from rotary_first on, and stores the latent rows as keys.
+struct RotateAndStoreLatent {
+    std::int64_t layer = 0;
+    AttentionShape shape;
+    Span<AttentionSegment> segments;
+    const float* cos = nullptr;
+    const float* sin = nullptr;
+    const float* q = nullptr;
+    std::int64_t nope_dim = 0;
+    float* latent = nullptr;
+    float* queries = nullptr;
+    KvShape kv;
+
+    Cost cost() const {
+        const std::int64_t rotated = (shape.n_heads + 1) * shape.rotary_dim;
+        return cost_of_storing(segments, 2 * rotated + shape.key_dim, kv.layer_token_bytes());
+    }
+};
+void compute(CpuWorker& worker, const RotateAndStoreLatent& op);     // rotate_and_store.cpp
+void compute(cuda::Worker& worker, const RotateAndStoreLatent& op);  // rotate_and_store.cu
+
+}  // namespace offstage::kernels::ops
