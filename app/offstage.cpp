@@ -94,15 +94,15 @@ CommandLine parse(const QApplication& app) {
     if (!chosen.isEmpty()) {
         line.window.theme = offstage::ui::themeFromName(chosen);
     }
-    line.window.demoModel = findDemoModel();
-    line.window.looksAtFilesFirst = true;
-    line.window.modelPlaces = offstage::engine::model_places();
+    line.window.models.demoModel = findDemoModel();
+    line.window.models.looksAtFilesFirst = true;
+    line.window.models.modelPlaces = offstage::engine::model_places();
     line.window.historyFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
-    line.window.device = parser.value(device);
+    line.window.models.device = parser.value(device);
     line.window.machines = offstage::machine_network();
     if (parser.isSet(vram)) {
         try {
-            line.window.vramBytes = offstage::engine::parse_bytes(parser.value(vram).toStdString(), "--vram");
+            line.window.models.vramBytes = offstage::engine::parse_bytes(parser.value(vram).toStdString(), "--vram");
         } catch (const offstage::engine::Error& error) {
             QTextStream(stderr) << error.what() << '\n';
             std::exit(2);
@@ -139,16 +139,16 @@ void takeScreenshot(MainWindow& window, const QString& file, bool prompted) {
         QCoreApplication::exit(saved ? 0 : 1);
     });
     const auto check = [&window, settled, prompted] {
-        const auto state = window.engine().state();
+        const auto state = window.core().engine.state();
         const bool rests = state == Engine::State::Ready || state == Engine::State::NoModel;
-        const bool done = rests && !window.chat().hasWaitingPrompt();
-        if (done && (!prompted || !window.conversation().isEmpty())) {
+        const bool done = rests && !window.core().chat.hasWaitingPrompt();
+        if (done && (!prompted || !window.core().conversation.isEmpty())) {
             settled->start();
         } else {
             settled->stop();
         }
     };
-    QObject::connect(&window.engine(), &Engine::stateChanged, &window, check);
+    QObject::connect(&window.core().engine, &Engine::stateChanged, &window, check);
     check();
 }
 
@@ -180,12 +180,12 @@ int main(int argc, char** argv) {
 
     // The window first, then the model: prompts typed meanwhile wait.
     QTimer::singleShot(0, &window, [&] {
-        const QString model = line.model.isEmpty() ? window.modelToBeginWith() : line.model;
+        const QString model = line.model.isEmpty() ? window.opener().modelToBeginWith() : line.model;
         if (!model.isEmpty()) {
-            window.openModel(model);
+            window.opener().open(model);
         }
         if (!line.prompt.isEmpty()) {
-            window.sendPrompt(line.prompt);
+            window.core().chat.send(line.prompt);
         }
         if (!line.screenshot.isEmpty()) {
             takeScreenshot(window, line.screenshot, !line.prompt.isEmpty());

@@ -4441,6 +4441,92 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::AnswerTokens</name>
+    <message>
+        <source>Token pro&amp;babilities</source>
+        <translation>Token&amp;wahrscheinlichkeiten</translation>
+    </message>
+    <message>
+        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
+        <translation>An einem Wort einer Antwort: wie wahrscheinlich seine Tokens waren, was sonst dort stehen könnte, und ein Zweig von dort (rechte Maustaste). Für Antworten ab jetzt</translation>
+    </message>
+    <message>
+        <source>S&amp;urprise under the text</source>
+        <translation>Überr&amp;aschung unter dem Text</translation>
+    </message>
+    <message>
+        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
+        <translation>Linien unter dem, was das Modell selbst nicht erwartet hat: gepunktet unter 50&#xa0;%, gestrichelt unter 20&#xa0;%, durchgezogen unter 5&#xa0;%, dick unter 1&#xa0;%. Für Antworten ab jetzt</translation>
+    </message>
+    <message>
+        <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
+        <translation>Der Zeitverlauf dieser Antwort ist nicht mehr da: Sie wurde vor dem Start von Offstage geschrieben oder vor langer Zeit.</translation>
+    </message>
+    <message>
+        <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
+        <translation>Der Anfang dieser Antwort wurde geschrieben, bevor ihre Wahrscheinlichkeiten aufbewahrt wurden; von hier kann sie nicht fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Choose again after that.</source>
+        <translation>Eine Antwort ist unterwegs. Bitte danach noch einmal wählen.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::AnswerWriter</name>
+    <message>
+        <source>Number %1 in the queue</source>
+        <translation>Nummer %1 in der Warteschlange</translation>
+    </message>
+    <message>
+        <source>Waiting for the model to load…</source>
+        <translation>Das Modell wird noch geladen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Waiting for the benchmark to end…</source>
+        <translation>Wartet auf das Ende des Benchmarks …</translation>
+    </message>
+    <message>
+        <source>Reading the prompt…</source>
+        <translation>Prompt wird gelesen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Angehalten</translation>
+    </message>
+    <message>
+        <source>The model ended its turn within the thought, without an answer</source>
+        <translation>Das Modell hat seinen Zug mitten im Nachdenken beendet, ohne Antwort</translation>
+    </message>
+    <message>
+        <source>Ended at the limit of %1 tokens (Sampling panel)</source>
+        <translation>Beendet an der Grenze von %1 Tokens (Panel „Sampling“)</translation>
+    </message>
+    <message>
+        <source>The context is full: begin a new conversation, or ask for something shorter</source>
+        <translation>Der Kontext ist voll: eine neue Unterhaltung beginnen oder um etwas Kürzeres bitten</translation>
+    </message>
+    <message>
+        <source>This prompt cannot be answered</source>
+        <translation>Dieser Prompt kann nicht beantwortet werden</translation>
+    </message>
+    <message>
+        <source>The answer could not be written</source>
+        <translation>Die Antwort konnte nicht geschrieben werden</translation>
+    </message>
+    <message>
+        <source>Not answered</source>
+        <translation>Nicht beantwortet</translation>
+    </message>
+    <message>
+        <source>Not complete</source>
+        <translation>Nicht vollständig</translation>
+    </message>
+    <message>
+        <source>The answer ended early</source>
+        <translation>Die Antwort endete vorzeitig</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::AppearancePage</name>
     <message>
         <source>As the system</source>
@@ -5681,56 +5767,8 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
 <context>
     <name>offstage::ui::ChatController</name>
     <message>
-        <source>Waiting for the model to load…</source>
-        <translation>Das Modell wird noch geladen&#xa0;…</translation>
-    </message>
-    <message>
         <source>Reading the prompt…</source>
         <translation>Prompt wird gelesen&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Stopped</source>
-        <translation>Angehalten</translation>
-    </message>
-    <message>
-        <source>Ended at the limit of %1 tokens (Sampling panel)</source>
-        <translation>Beendet an der Grenze von %1 Tokens (Panel „Sampling“)</translation>
-    </message>
-    <message>
-        <source>The context is full: begin a new conversation, or ask for something shorter</source>
-        <translation>Der Kontext ist voll: eine neue Unterhaltung beginnen oder um etwas Kürzeres bitten</translation>
-    </message>
-    <message>
-        <source>Not answered</source>
-        <translation>Nicht beantwortet</translation>
-    </message>
-    <message>
-        <source>This prompt cannot be answered</source>
-        <translation>Dieser Prompt kann nicht beantwortet werden</translation>
-    </message>
-    <message>
-        <source>The answer could not be written</source>
-        <translation>Die Antwort konnte nicht geschrieben werden</translation>
-    </message>
-    <message>
-        <source>Not complete</source>
-        <translation>Nicht vollständig</translation>
-    </message>
-    <message>
-        <source>The answer ended early</source>
-        <translation>Die Antwort endete vorzeitig</translation>
-    </message>
-    <message>
-        <source>Number %1 in the queue</source>
-        <translation>Nummer %1 in der Warteschlange</translation>
-    </message>
-    <message>
-        <source>Waiting for the benchmark to end…</source>
-        <translation>Wartet auf das Ende des Benchmarks …</translation>
-    </message>
-    <message>
-        <source>The model ended its turn within the thought, without an answer</source>
-        <translation>Das Modell hat seinen Zug mitten im Nachdenken beendet, ohne Antwort</translation>
     </message>
 </context>
 <context>
@@ -5758,6 +5796,18 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Open a Mixture-of-Experts model, or drop its folder or GGUF file on this window.</source>
         <translation>Ein Mixture-of-Experts-Modell öffnen oder seinen Ordner oder seine GGUF-Datei auf dieses Fenster ziehen.</translation>
+    </message>
+    <message>
+        <source>No model is open. Your text stays here.</source>
+        <translation>Es ist kein Modell geöffnet. Der Text bleibt hier.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: send it after that.</source>
+        <translation>Eine Antwort ist unterwegs. Der Text bleibt hier und kann danach gesendet werden.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: save it after that.</source>
+        <translation>Eine Antwort ist unterwegs. Der Text bleibt hier und kann danach gespeichert werden.</translation>
     </message>
 </context>
 <context>
@@ -6373,6 +6423,24 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>Reading %1: page %2 of %3</source>
         <translation>Liest %1: Seite %2 von %3</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::DropTarget</name>
+    <message>
+        <source>Drop to open %1</source>
+        <translation>Loslassen, um %1 zu öffnen</translation>
+    </message>
+    <message>
+        <source>Drop to attach %1</source>
+        <translation>Loslassen, um %1 anzuhängen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Drop to attach %n files</source>
+        <translation>
+            <numerusform>Loslassen, um %n Datei anzuhängen</numerusform>
+            <numerusform>Loslassen, um %n Dateien anzuhängen</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -7292,6 +7360,45 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     </message>
 </context>
 <context>
+    <name>offstage::ui::HardwareMenu</name>
+    <message>
+        <source>&amp;Hardware</source>
+        <translation>&amp;Hardware</translation>
+    </message>
+    <message>
+        <source>Hardware</source>
+        <translation>Hardware</translation>
+    </message>
+    <message>
+        <source>This computer</source>
+        <translation>Dieser Computer</translation>
+    </message>
+    <message>
+        <source>&amp;Emulated GPU (speed is simulated)</source>
+        <translation>&amp;Emulierte GPU (Geschwindigkeit ist simuliert)</translation>
+    </message>
+    <message>
+        <source>&amp;Try a small emulated GPU</source>
+        <translation>&amp;Kleine emulierte GPU ausprobieren</translation>
+    </message>
+    <message>
+        <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
+        <translation>24 MiB GPU-Speicher: Das Demomodell passt nicht hinein, Experten kommen und gehen</translation>
+    </message>
+    <message>
+        <source>Where the model runs. Found here: %1</source>
+        <translation>Wo das Modell läuft. Hier gefunden: %1</translation>
+    </message>
+    <message>
+        <source>Runs on %1: its speed is simulated, not measured.</source>
+        <translation>Läuft auf %1: Die Geschwindigkeit ist simuliert, nicht gemessen.</translation>
+    </message>
+    <message>
+        <source>Runs on %1. Found here: %2.</source>
+        <translation>Läuft auf %1. Gefunden: %2.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::HeatMap</name>
     <message>
         <source>%1 %2, %3 %4: %5</source>
@@ -7341,6 +7448,13 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>Colours: %1</source>
         <translation>Farben: %1</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::HelpDesk</name>
+    <message>
+        <source>&amp;Contents</source>
+        <translation>&amp;Inhalt</translation>
     </message>
 </context>
 <context>
@@ -8565,38 +8679,10 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     </message>
 </context>
 <context>
-    <name>offstage::ui::MainWindow</name>
+    <name>offstage::ui::MainMenu</name>
     <message>
-        <source>Offstage</source>
-        <translation>Offstage</translation>
-    </message>
-    <message>
-        <source>Loading “%1” was cancelled</source>
-        <translation>Das Laden von „%1“ wurde abgebrochen</translation>
-    </message>
-    <message>
-        <source>“%1” could not be opened</source>
-        <translation>„%1“ konnte nicht geöffnet werden</translation>
-    </message>
-    <message>
-        <source>No model is open now.</source>
-        <translation>Jetzt ist kein Modell geöffnet.</translation>
-    </message>
-    <message>
-        <source>Loading…</source>
-        <translation>Wird geladen&#xa0;…</translation>
-    </message>
-    <message>
-        <source>No model</source>
-        <translation>Kein Modell</translation>
-    </message>
-    <message>
-        <source>%1 – Offstage</source>
-        <translation>%1 – Offstage</translation>
-    </message>
-    <message>
-        <source>Drop to open %1</source>
-        <translation>Loslassen, um %1 zu öffnen</translation>
+        <source>&amp;File</source>
+        <translation>&amp;Datei</translation>
     </message>
     <message>
         <source>&amp;New conversation</source>
@@ -8607,28 +8693,20 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Modell ö&amp;ffnen&#xa0;…</translation>
     </message>
     <message>
-        <source>&amp;Stop</source>
-        <translation>&amp;Anhalten</translation>
+        <source>Open with o&amp;ptions…</source>
+        <translation>Mit O&amp;ptionen öffnen&#xa0;…</translation>
     </message>
     <message>
-        <source>&amp;Copy</source>
-        <translation>&amp;Kopieren</translation>
-    </message>
-    <message>
-        <source>Copy the whole con&amp;versation</source>
-        <translation>Ganze &amp;Unterhaltung kopieren</translation>
-    </message>
-    <message>
-        <source>Ctrl+Shift+C</source>
-        <translation>Ctrl+Shift+C</translation>
-    </message>
-    <message>
-        <source>&amp;File</source>
-        <translation>&amp;Datei</translation>
+        <source>Ctrl+Shift+O</source>
+        <translation>Ctrl+Shift+O</translation>
     </message>
     <message>
         <source>&amp;Recent models</source>
         <translation>&amp;Zuletzt geöffnete Modelle</translation>
+    </message>
+    <message>
+        <source>&amp;Local server…</source>
+        <translation>&amp;Lokaler Server&#xa0;…</translation>
     </message>
     <message>
         <source>&amp;Quit</source>
@@ -8643,244 +8721,28 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>&amp;Bearbeiten</translation>
     </message>
     <message>
-        <source>&amp;View</source>
-        <translation>&amp;Ansicht</translation>
+        <source>&amp;Copy</source>
+        <translation>&amp;Kopieren</translation>
     </message>
     <message>
-        <source>&amp;Theme</source>
-        <translation>&amp;Farbschema</translation>
+        <source>Copy the whole con&amp;versation</source>
+        <translation>Ganze &amp;Unterhaltung kopieren</translation>
     </message>
     <message>
-        <source>As the &amp;system</source>
-        <translation>Wie das &amp;System</translation>
-    </message>
-    <message>
-        <source>&amp;Light</source>
-        <translation>&amp;Hell</translation>
-    </message>
-    <message>
-        <source>&amp;Dark</source>
-        <translation>&amp;Dunkel</translation>
-    </message>
-    <message>
-        <source>&amp;Reset layout</source>
-        <translation>&amp;Layout zurücksetzen</translation>
-    </message>
-    <message>
-        <source>&amp;Help</source>
-        <translation>&amp;Hilfe</translation>
-    </message>
-    <message>
-        <source>&amp;About Offstage</source>
-        <translation>Ü&amp;ber Offstage</translation>
-    </message>
-    <message>
-        <source>Main tool bar</source>
-        <translation>Hauptwerkzeugleiste</translation>
-    </message>
-    <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
-        <source>Hardware</source>
-        <translation>Hardware</translation>
-    </message>
-    <message>
-        <source>Experts</source>
-        <translation>Experten</translation>
-    </message>
-    <message>
-        <source>Sampling</source>
-        <translation>Sampling</translation>
-    </message>
-    <message>
-        <source>Show or hide the expert heat map</source>
-        <translation>Heatmap der Experten ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Demo model</source>
-        <translation>Demomodell</translation>
-    </message>
-    <message>
-        <source>%1 (missing)</source>
-        <translation>%1 (fehlt)</translation>
-    </message>
-    <message>
-        <source>Clear the list</source>
-        <translation>Liste leeren</translation>
-    </message>
-    <message>
-        <source>About Offstage</source>
-        <translation>Über Offstage</translation>
-    </message>
-    <message>
-        <source>Offstage %1</source>
-        <translation>Offstage %1</translation>
-    </message>
-    <message>
-        <source>Conversations</source>
-        <translation>Unterhaltungen</translation>
-    </message>
-    <message>
-        <source>Show or hide the conversations</source>
-        <translation>Unterhaltungen ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Cache</source>
-        <translation>Cache</translation>
-    </message>
-    <message>
-        <source>Show or hide hit rates and copies</source>
-        <translation>Trefferquoten und Kopien ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Dispatch</source>
-        <translation>Verteilung</translation>
-    </message>
-    <message>
-        <source>Show or hide what CPU, copies and GPU do in each layer</source>
-        <translation>Ein- oder ausblenden, was CPU, Kopien und GPU in jeder Schicht tun</translation>
-    </message>
-    <message>
-        <source>Budget</source>
-        <translation>Budget</translation>
-    </message>
-    <message>
-        <source>Show or hide the memory budgets</source>
-        <translation>Speicherbudgets ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>What if</source>
-        <translation>Was wäre wenn</translation>
-    </message>
-    <message>
-        <source>Show or hide forecasts for other hardware</source>
-        <translation>Prognosen für andere Hardware ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Benchmark</source>
-        <translation>Benchmark</translation>
-    </message>
-    <message>
-        <source>Show or hide what answers took</source>
-        <translation>Ein- oder ausblenden, wie lange Antworten dauerten</translation>
-    </message>
-    <message>
-        <source>Log</source>
-        <translation>Protokoll</translation>
-    </message>
-    <message>
-        <source>Show or hide what happened</source>
-        <translation>Protokoll der Ereignisse ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Show or hide system prompt and sampling</source>
-        <translation>System-Prompt und Sampling ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>This computer</source>
-        <translation>Dieser Computer</translation>
-    </message>
-    <message>
-        <source>&amp;Try a small emulated GPU</source>
-        <translation>&amp;Kleine emulierte GPU ausprobieren</translation>
-    </message>
-    <message>
-        <source>Where the model runs. Found here: %1</source>
-        <translation>Wo das Modell läuft. Hier gefunden: %1</translation>
-    </message>
-    <message>
-        <source>Open with o&amp;ptions…</source>
-        <translation>Mit O&amp;ptionen öffnen&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Ctrl+Shift+O</source>
-        <translation>Ctrl+Shift+O</translation>
+        <source>Ctrl+Shift+C</source>
+        <translation>Ctrl+Shift+C</translation>
     </message>
     <message>
         <source>&amp;Find in this conversation…</source>
         <translation>In dieser Unterhaltung &amp;suchen&#xa0;…</translation>
     </message>
     <message>
-        <source>&amp;Command palette…</source>
-        <translation>&amp;Befehlspalette&#xa0;…</translation>
+        <source>&amp;Stop</source>
+        <translation>&amp;Anhalten</translation>
     </message>
     <message>
-        <source>Ctrl+K</source>
-        <translation>Ctrl+K</translation>
-    </message>
-    <message>
-        <source>&amp;Language</source>
-        <translation>&amp;Sprache</translation>
-    </message>
-    <message>
-        <source>As the s&amp;ystem</source>
-        <translation>Wie das S&amp;ystem</translation>
-    </message>
-    <message>
-        <source>The language changes when Offstage starts again.</source>
-        <translation>Die Sprache wechselt beim nächsten Start von Offstage.</translation>
-    </message>
-    <message>
-        <source>&amp;Hardware</source>
-        <translation>&amp;Hardware</translation>
-    </message>
-    <message>
-        <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
-        <translation>24 MiB GPU-Speicher: Das Demomodell passt nicht hinein, Experten kommen und gehen</translation>
-    </message>
-    <message>
-        <source>Runs on %1. Found here: %2.</source>
-        <translation>Läuft auf %1. Gefunden: %2.</translation>
-    </message>
-    <message>
-        <source>Te&amp;xt size</source>
-        <translation>Te&amp;xtgröße</translation>
-    </message>
-    <message>
-        <source>&amp;Larger</source>
-        <translation>&amp;Größer</translation>
-    </message>
-    <message>
-        <source>&amp;Smaller</source>
-        <translation>&amp;Kleiner</translation>
-    </message>
-    <message>
-        <source>&amp;As the system</source>
-        <translation>&amp;Wie das System</translation>
-    </message>
-    <message>
-        <source>Ctrl+0</source>
-        <translation>Ctrl+0</translation>
-    </message>
-    <message>
-        <source>No model is open. Your text stays here.</source>
-        <translation>Es ist kein Modell geöffnet. Der Text bleibt hier.</translation>
-    </message>
-    <message>
-        <source>An answer is on its way. Your text stays here: send it after that.</source>
-        <translation>Eine Antwort ist unterwegs. Der Text bleibt hier und kann danach gesendet werden.</translation>
-    </message>
-    <message>
-        <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
-        <translation>Der Zeitverlauf dieser Antwort ist nicht mehr da: Sie wurde vor dem Start von Offstage geschrieben oder vor langer Zeit.</translation>
-    </message>
-    <message>
-        <source>Save the conversations that are not saved</source>
-        <translation>Die nicht gespeicherten Unterhaltungen sichern</translation>
-    </message>
-    <message>
-        <source>Conversations (*.json)</source>
-        <translation>Unterhaltungen (*.json)</translation>
-    </message>
-    <message>
-        <source>The model that is open stays open.</source>
-        <translation>Das geöffnete Modell bleibt geöffnet.</translation>
-    </message>
-    <message>
-        <source>Looking at the files of “%1”…</source>
-        <translation>Die Dateien von „%1“ werden angesehen …</translation>
+        <source>Se&amp;ttings…</source>
+        <translation>Einste&amp;llungen …</translation>
     </message>
     <message>
         <source>&amp;Conversation</source>
@@ -8915,91 +8777,72 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Unterhaltungen &amp;importieren …</translation>
     </message>
     <message>
-        <source>What is written is kept in memory; saving is tried again every second.</source>
-        <translation>Was geschrieben wird, bleibt im Arbeitsspeicher; jede Sekunde wird erneut versucht, es zu speichern.</translation>
+        <source>&amp;View</source>
+        <translation>&amp;Ansicht</translation>
     </message>
     <message>
-        <source>What is written is kept in memory until Offstage closes.</source>
-        <translation>Was geschrieben wird, bleibt im Arbeitsspeicher, bis Offstage schließt.</translation>
+        <source>&amp;Command palette…</source>
+        <translation>&amp;Befehlspalette&#xa0;…</translation>
     </message>
     <message>
-        <source>All conversations are saved.</source>
-        <translation>Alle Unterhaltungen sind gespeichert.</translation>
+        <source>Ctrl+K</source>
+        <translation>Ctrl+K</translation>
     </message>
     <message>
-        <source>Tried again at %1.</source>
-        <translation>Erneut versucht um %1.</translation>
+        <source>&amp;Theme</source>
+        <translation>&amp;Farbschema</translation>
     </message>
     <message>
-        <source>Saved as %1: what is written from now on is not in it.</source>
-        <translation>Als %1 gesichert: Was von jetzt an geschrieben wird, steht nicht darin.</translation>
+        <source>As the &amp;system</source>
+        <translation>Wie das &amp;System</translation>
     </message>
     <message>
-        <source>Offstage, %1</source>
-        <translation>Offstage, %1</translation>
+        <source>&amp;Light</source>
+        <translation>&amp;Hell</translation>
     </message>
     <message>
-        <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
-        <translation>Der Anfang dieser Antwort wurde geschrieben, bevor ihre Wahrscheinlichkeiten aufbewahrt wurden; von hier kann sie nicht fortgesetzt werden.</translation>
+        <source>&amp;Dark</source>
+        <translation>&amp;Dunkel</translation>
     </message>
     <message>
-        <source>An answer is on its way. Choose again after that.</source>
-        <translation>Eine Antwort ist unterwegs. Bitte danach noch einmal wählen.</translation>
+        <source>&amp;Reset layout</source>
+        <translation>&amp;Layout zurücksetzen</translation>
     </message>
     <message>
-        <source>&amp;Emulated GPU (speed is simulated)</source>
-        <translation>&amp;Emulierte GPU (Geschwindigkeit ist simuliert)</translation>
+        <source>Te&amp;xt size</source>
+        <translation>Te&amp;xtgröße</translation>
     </message>
     <message>
-        <source>Runs on %1: its speed is simulated, not measured.</source>
-        <translation>Läuft auf %1: Die Geschwindigkeit ist simuliert, nicht gemessen.</translation>
+        <source>&amp;Larger</source>
+        <translation>&amp;Größer</translation>
     </message>
     <message>
-        <source>Token pro&amp;babilities</source>
-        <translation>Token&amp;wahrscheinlichkeiten</translation>
+        <source>&amp;Smaller</source>
+        <translation>&amp;Kleiner</translation>
     </message>
     <message>
-        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
-        <translation>An einem Wort einer Antwort: wie wahrscheinlich seine Tokens waren, was sonst dort stehen könnte, und ein Zweig von dort (rechte Maustaste). Für Antworten ab jetzt</translation>
+        <source>&amp;As the system</source>
+        <translation>&amp;Wie das System</translation>
     </message>
     <message>
-        <source>S&amp;urprise under the text</source>
-        <translation>Überr&amp;aschung unter dem Text</translation>
+        <source>Ctrl+0</source>
+        <translation>Ctrl+0</translation>
     </message>
     <message>
-        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
-        <translation>Linien unter dem, was das Modell selbst nicht erwartet hat: gepunktet unter 50&#xa0;%, gestrichelt unter 20&#xa0;%, durchgezogen unter 5&#xa0;%, dick unter 1&#xa0;%. Für Antworten ab jetzt</translation>
+        <source>&amp;Language</source>
+        <translation>&amp;Sprache</translation>
     </message>
     <message>
-        <source>Panels</source>
-        <translation>Bereiche</translation>
+        <source>As the s&amp;ystem</source>
+        <translation>Wie das S&amp;ystem</translation>
     </message>
     <message>
-        <source>Open one of the panels: budgets, experts, forecasts and more</source>
-        <translation>Einen der Bereiche öffnen: Budgets, Experten, Prognosen und mehr</translation>
+        <source>The language changes when Offstage starts again.</source>
+        <translation>Die Sprache wechselt beim nächsten Start von Offstage.</translation>
     </message>
     <message>
-        <source>&amp;Local server…</source>
-        <translation>&amp;Lokaler Server&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Drop to attach %1</source>
-        <translation>Loslassen, um %1 anzuhängen</translation>
-    </message>
-    <message numerus="yes">
-        <source>Drop to attach %n files</source>
-        <translation>
-            <numerusform>Loslassen, um %n Datei anzuhängen</numerusform>
-            <numerusform>Loslassen, um %n Dateien anzuhängen</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Se&amp;ttings…</source>
-        <translation>Einste&amp;llungen …</translation>
-    </message>
-    <message>
-        <source>&amp;Contents</source>
-        <translation>&amp;Inhalt</translation>
+        <source>&amp;Help</source>
+        <translation>&amp;Hilfe</translation>
     </message>
     <message>
         <source>&amp;First steps</source>
@@ -9010,6 +8853,10 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>&amp;Tasten</translation>
     </message>
     <message>
+        <source>&amp;About Offstage</source>
+        <translation>Ü&amp;ber Offstage</translation>
+    </message>
+    <message>
         <source>Stop the answer</source>
         <translation>Antwort anhalten</translation>
     </message>
@@ -9018,16 +8865,24 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Antwort anhalten (%1)</translation>
     </message>
     <message>
-        <source>An answer is on its way. Your text stays here: save it after that.</source>
-        <translation>Eine Antwort ist unterwegs. Der Text bleibt hier und kann danach gespeichert werden.</translation>
+        <source>Demo model</source>
+        <translation>Demomodell</translation>
     </message>
     <message>
-        <source>Machines</source>
-        <translation>Computer</translation>
+        <source>%1 (missing)</source>
+        <translation>%1 (fehlt)</translation>
     </message>
     <message>
-        <source>Show or hide other machines that compute experts</source>
-        <translation>Andere Computer, die Experten berechnen, ein- oder ausblenden</translation>
+        <source>Clear the list</source>
+        <translation>Liste leeren</translation>
+    </message>
+    <message>
+        <source>About Offstage</source>
+        <translation>Über Offstage</translation>
+    </message>
+    <message>
+        <source>Offstage %1</source>
+        <translation>Offstage %1</translation>
     </message>
     <message>
         <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add.
@@ -9036,6 +8891,48 @@ Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
         <translation>Chat mit Mixture-of-Experts-Modellen, die nicht in den Speicher der GPU passen, mit Blick darauf, welche Experten aufgerufen werden. Alles läuft auf diesem Computer; nichts wird irgendwohin gesendet außer zu Computern, die Sie hinzufügen.
 
 Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MainToolBar</name>
+    <message>
+        <source>Main tool bar</source>
+        <translation>Hauptwerkzeugleiste</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Panels</source>
+        <translation>Bereiche</translation>
+    </message>
+    <message>
+        <source>Open one of the panels: budgets, experts, forecasts and more</source>
+        <translation>Einen der Bereiche öffnen: Budgets, Experten, Prognosen und mehr</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Wird geladen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>No model</source>
+        <translation>Kein Modell</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MainWindow</name>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
+    </message>
+    <message>
+        <source>%1 – Offstage</source>
+        <translation>%1 – Offstage</translation>
+    </message>
+    <message>
+        <source>Offstage, %1</source>
+        <translation>Offstage, %1</translation>
     </message>
 </context>
 <context>
@@ -9263,6 +9160,29 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::ModelOpener</name>
+    <message>
+        <source>“%1” could not be opened</source>
+        <translation>„%1“ konnte nicht geöffnet werden</translation>
+    </message>
+    <message>
+        <source>The model that is open stays open.</source>
+        <translation>Das geöffnete Modell bleibt geöffnet.</translation>
+    </message>
+    <message>
+        <source>Looking at the files of “%1”…</source>
+        <translation>Die Dateien von „%1“ werden angesehen …</translation>
+    </message>
+    <message>
+        <source>Loading “%1” was cancelled</source>
+        <translation>Das Laden von „%1“ wurde abgebrochen</translation>
+    </message>
+    <message>
+        <source>No model is open now.</source>
+        <translation>Jetzt ist kein Modell geöffnet.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::OpenModelDialog</name>
     <message>
         <source>&amp;Open</source>
@@ -9455,6 +9375,93 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
 Working out what this panel shows takes %1 ms each time, in the window&apos;s own thread.</source>
         <translation>Anteil der Antwortzeit, in dem die Engine aufzeichnet, was die Panels zeigen.
 Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PanelDocks</name>
+    <message>
+        <source>Panels</source>
+        <translation>Bereiche</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>Show or hide the conversations</source>
+        <translation>Unterhaltungen ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Experten</translation>
+    </message>
+    <message>
+        <source>Show or hide the expert heat map</source>
+        <translation>Heatmap der Experten ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Cache</source>
+        <translation>Cache</translation>
+    </message>
+    <message>
+        <source>Show or hide hit rates and copies</source>
+        <translation>Trefferquoten und Kopien ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Dispatch</source>
+        <translation>Verteilung</translation>
+    </message>
+    <message>
+        <source>Show or hide what CPU, copies and GPU do in each layer</source>
+        <translation>Ein- oder ausblenden, was CPU, Kopien und GPU in jeder Schicht tun</translation>
+    </message>
+    <message>
+        <source>Budget</source>
+        <translation>Budget</translation>
+    </message>
+    <message>
+        <source>Show or hide the memory budgets</source>
+        <translation>Speicherbudgets ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>What if</source>
+        <translation>Was wäre wenn</translation>
+    </message>
+    <message>
+        <source>Show or hide forecasts for other hardware</source>
+        <translation>Prognosen für andere Hardware ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Machines</source>
+        <translation>Computer</translation>
+    </message>
+    <message>
+        <source>Show or hide other machines that compute experts</source>
+        <translation>Andere Computer, die Experten berechnen, ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Benchmark</source>
+        <translation>Benchmark</translation>
+    </message>
+    <message>
+        <source>Show or hide what answers took</source>
+        <translation>Ein- oder ausblenden, wie lange Antworten dauerten</translation>
+    </message>
+    <message>
+        <source>Log</source>
+        <translation>Protokoll</translation>
+    </message>
+    <message>
+        <source>Show or hide what happened</source>
+        <translation>Protokoll der Ereignisse ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Sampling</source>
+        <translation>Sampling</translation>
+    </message>
+    <message>
+        <source>Show or hide system prompt and sampling</source>
+        <translation>System-Prompt und Sampling ein- oder ausblenden</translation>
     </message>
 </context>
 <context>
@@ -10610,6 +10617,37 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>What is not saved is lost if Offstage closes now.</source>
         <translation>Was nicht gespeichert ist, geht verloren, wenn Offstage jetzt schließt.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::UnsavedGuard</name>
+    <message>
+        <source>What is written is kept in memory; saving is tried again every second.</source>
+        <translation>Was geschrieben wird, bleibt im Arbeitsspeicher; jede Sekunde wird erneut versucht, es zu speichern.</translation>
+    </message>
+    <message>
+        <source>What is written is kept in memory until Offstage closes.</source>
+        <translation>Was geschrieben wird, bleibt im Arbeitsspeicher, bis Offstage schließt.</translation>
+    </message>
+    <message>
+        <source>All conversations are saved.</source>
+        <translation>Alle Unterhaltungen sind gespeichert.</translation>
+    </message>
+    <message>
+        <source>Tried again at %1.</source>
+        <translation>Erneut versucht um %1.</translation>
+    </message>
+    <message>
+        <source>Save the conversations that are not saved</source>
+        <translation>Die nicht gespeicherten Unterhaltungen sichern</translation>
+    </message>
+    <message>
+        <source>Conversations (*.json)</source>
+        <translation>Unterhaltungen (*.json)</translation>
+    </message>
+    <message>
+        <source>Saved as %1: what is written from now on is not in it.</source>
+        <translation>Als %1 gesichert: Was von jetzt an geschrieben wird, steht nicht darin.</translation>
     </message>
 </context>
 <context>

@@ -66,6 +66,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::DropTarget</name>
+    <message numerus="yes">
+        <source>Drop to attach %n files</source>
+        <translation>
+            <numerusform>Drop to attach %n file</numerusform>
+            <numerusform>Drop to attach %n files</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::HelpDialog</name>
     <message numerus="yes">
         <source>%n page(s) found</source>
@@ -102,16 +112,6 @@
         <translation>
             <numerusform>Lost since it was joined: %n time.</numerusform>
             <numerusform>Lost since it was joined: %n times.</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
-    <name>offstage::ui::MainWindow</name>
-    <message numerus="yes">
-        <source>Drop to attach %n files</source>
-        <translation>
-            <numerusform>Drop to attach %n file</numerusform>
-            <numerusform>Drop to attach %n files</numerusform>
         </translation>
     </message>
 </context>

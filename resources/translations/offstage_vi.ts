@@ -4439,6 +4439,92 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::AnswerTokens</name>
+    <message>
+        <source>Token pro&amp;babilities</source>
+        <translation>&amp;Xác suất token</translation>
+    </message>
+    <message>
+        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
+        <translation>Tại một từ của câu trả lời: token của nó có xác suất bao nhiêu, còn gì khác có thể ở đó, và một nhánh từ đó (nút chuột phải). Cho các câu trả lời từ bây giờ</translation>
+    </message>
+    <message>
+        <source>S&amp;urprise under the text</source>
+        <translation>Độ &amp;bất ngờ dưới văn bản</translation>
+    </message>
+    <message>
+        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
+        <translation>Đường dưới những gì chính mô hình không ngờ: chấm dưới 50 %, gạch dưới 20 %, liền dưới 5 %, đậm dưới 1 %. Cho các câu trả lời từ bây giờ</translation>
+    </message>
+    <message>
+        <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
+        <translation>Dòng thời gian của câu trả lời này không còn được giữ: nó được viết trước khi Offstage khởi động, hoặc đã lâu.</translation>
+    </message>
+    <message>
+        <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
+        <translation>Phần đầu của câu trả lời này được viết trước khi xác suất được giữ lại; không thể tiếp tục từ đây.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Choose again after that.</source>
+        <translation>Một câu trả lời đang tới. Hãy chọn lại sau đó.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::AnswerWriter</name>
+    <message>
+        <source>Number %1 in the queue</source>
+        <translation>Thứ %1 trong hàng đợi</translation>
+    </message>
+    <message>
+        <source>Waiting for the model to load…</source>
+        <translation>Đang chờ nạp mô hình…</translation>
+    </message>
+    <message>
+        <source>Waiting for the benchmark to end…</source>
+        <translation>Đang đợi phép đo hiệu năng kết thúc…</translation>
+    </message>
+    <message>
+        <source>Reading the prompt…</source>
+        <translation>Đang đọc lời nhắc…</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Đã dừng</translation>
+    </message>
+    <message>
+        <source>The model ended its turn within the thought, without an answer</source>
+        <translation>Mô hình kết thúc lượt khi còn đang suy nghĩ, không có câu trả lời</translation>
+    </message>
+    <message>
+        <source>Ended at the limit of %1 tokens (Sampling panel)</source>
+        <translation>Kết thúc ở giới hạn %1 token (bảng “Lấy mẫu”)</translation>
+    </message>
+    <message>
+        <source>The context is full: begin a new conversation, or ask for something shorter</source>
+        <translation>Ngữ cảnh đã đầy: hãy bắt đầu một cuộc trò chuyện mới hoặc yêu cầu câu trả lời ngắn hơn</translation>
+    </message>
+    <message>
+        <source>This prompt cannot be answered</source>
+        <translation>Không thể trả lời lời nhắc này</translation>
+    </message>
+    <message>
+        <source>The answer could not be written</source>
+        <translation>Không viết được câu trả lời</translation>
+    </message>
+    <message>
+        <source>Not answered</source>
+        <translation>Chưa được trả lời</translation>
+    </message>
+    <message>
+        <source>Not complete</source>
+        <translation>Chưa trọn vẹn</translation>
+    </message>
+    <message>
+        <source>The answer ended early</source>
+        <translation>Câu trả lời kết thúc sớm</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::AppearancePage</name>
     <message>
         <source>As the system</source>
@@ -5677,56 +5763,8 @@ Precision: of the experts copied on a guess, those that were called.</source>
 <context>
     <name>offstage::ui::ChatController</name>
     <message>
-        <source>Waiting for the model to load…</source>
-        <translation>Đang chờ nạp mô hình…</translation>
-    </message>
-    <message>
         <source>Reading the prompt…</source>
         <translation>Đang đọc lời nhắc…</translation>
-    </message>
-    <message>
-        <source>Stopped</source>
-        <translation>Đã dừng</translation>
-    </message>
-    <message>
-        <source>Ended at the limit of %1 tokens (Sampling panel)</source>
-        <translation>Kết thúc ở giới hạn %1 token (bảng “Lấy mẫu”)</translation>
-    </message>
-    <message>
-        <source>The context is full: begin a new conversation, or ask for something shorter</source>
-        <translation>Ngữ cảnh đã đầy: hãy bắt đầu một cuộc trò chuyện mới hoặc yêu cầu câu trả lời ngắn hơn</translation>
-    </message>
-    <message>
-        <source>Not answered</source>
-        <translation>Chưa được trả lời</translation>
-    </message>
-    <message>
-        <source>This prompt cannot be answered</source>
-        <translation>Không thể trả lời lời nhắc này</translation>
-    </message>
-    <message>
-        <source>The answer could not be written</source>
-        <translation>Không viết được câu trả lời</translation>
-    </message>
-    <message>
-        <source>Not complete</source>
-        <translation>Chưa trọn vẹn</translation>
-    </message>
-    <message>
-        <source>The answer ended early</source>
-        <translation>Câu trả lời kết thúc sớm</translation>
-    </message>
-    <message>
-        <source>Number %1 in the queue</source>
-        <translation>Thứ %1 trong hàng đợi</translation>
-    </message>
-    <message>
-        <source>Waiting for the benchmark to end…</source>
-        <translation>Đang đợi phép đo hiệu năng kết thúc…</translation>
-    </message>
-    <message>
-        <source>The model ended its turn within the thought, without an answer</source>
-        <translation>Mô hình kết thúc lượt khi còn đang suy nghĩ, không có câu trả lời</translation>
     </message>
 </context>
 <context>
@@ -5754,6 +5792,18 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Open a Mixture-of-Experts model, or drop its folder or GGUF file on this window.</source>
         <translation>Hãy mở một mô hình Mixture-of-Experts, hoặc thả thư mục hay tệp GGUF của nó vào cửa sổ này.</translation>
+    </message>
+    <message>
+        <source>No model is open. Your text stays here.</source>
+        <translation>Chưa mở mô hình nào. Văn bản của bạn vẫn ở đây.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: send it after that.</source>
+        <translation>Một câu trả lời đang đến. Văn bản của bạn vẫn ở đây: hãy gửi sau đó.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: save it after that.</source>
+        <translation>Một câu trả lời đang đến. Văn bản của bạn vẫn ở đây: hãy lưu sau đó.</translation>
     </message>
 </context>
 <context>
@@ -6366,6 +6416,23 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>Reading %1: page %2 of %3</source>
         <translation>Đang đọc %1: trang %2 trên %3</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::DropTarget</name>
+    <message>
+        <source>Drop to open %1</source>
+        <translation>Thả để mở %1</translation>
+    </message>
+    <message>
+        <source>Drop to attach %1</source>
+        <translation>Thả để đính kèm %1</translation>
+    </message>
+    <message numerus="yes">
+        <source>Drop to attach %n files</source>
+        <translation>
+            <numerusform>Thả để đính kèm %n tệp</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -7285,6 +7352,45 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     </message>
 </context>
 <context>
+    <name>offstage::ui::HardwareMenu</name>
+    <message>
+        <source>&amp;Hardware</source>
+        <translation>&amp;Phần cứng</translation>
+    </message>
+    <message>
+        <source>Hardware</source>
+        <translation>Phần cứng</translation>
+    </message>
+    <message>
+        <source>This computer</source>
+        <translation>Máy tính này</translation>
+    </message>
+    <message>
+        <source>&amp;Emulated GPU (speed is simulated)</source>
+        <translation>GPU &amp;giả lập (tốc độ là mô phỏng)</translation>
+    </message>
+    <message>
+        <source>&amp;Try a small emulated GPU</source>
+        <translation>&amp;Thử một GPU giả lập nhỏ</translation>
+    </message>
+    <message>
+        <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
+        <translation>24 MiB bộ nhớ GPU: mô hình mẫu không vừa, các chuyên gia đến rồi đi</translation>
+    </message>
+    <message>
+        <source>Where the model runs. Found here: %1</source>
+        <translation>Nơi chạy mô hình. Tìm thấy ở đây: %1</translation>
+    </message>
+    <message>
+        <source>Runs on %1: its speed is simulated, not measured.</source>
+        <translation>Chạy trên %1: tốc độ là mô phỏng, không phải đo được.</translation>
+    </message>
+    <message>
+        <source>Runs on %1. Found here: %2.</source>
+        <translation>Chạy trên %1. Tìm thấy ở đây: %2.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::HeatMap</name>
     <message>
         <source>%1 %2, %3 %4: %5</source>
@@ -7334,6 +7440,13 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>Colours: %1</source>
         <translation>Màu: %1</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::HelpDesk</name>
+    <message>
+        <source>&amp;Contents</source>
+        <translation>&amp;Nội dung</translation>
     </message>
 </context>
 <context>
@@ -8554,38 +8667,10 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     </message>
 </context>
 <context>
-    <name>offstage::ui::MainWindow</name>
+    <name>offstage::ui::MainMenu</name>
     <message>
-        <source>Offstage</source>
-        <translation>Offstage</translation>
-    </message>
-    <message>
-        <source>Loading “%1” was cancelled</source>
-        <translation>Đã hủy việc nạp “%1”</translation>
-    </message>
-    <message>
-        <source>“%1” could not be opened</source>
-        <translation>Không mở được “%1”</translation>
-    </message>
-    <message>
-        <source>No model is open now.</source>
-        <translation>Hiện không có mô hình nào đang mở.</translation>
-    </message>
-    <message>
-        <source>Loading…</source>
-        <translation>Đang nạp…</translation>
-    </message>
-    <message>
-        <source>No model</source>
-        <translation>Chưa có mô hình</translation>
-    </message>
-    <message>
-        <source>%1 – Offstage</source>
-        <translation>%1 – Offstage</translation>
-    </message>
-    <message>
-        <source>Drop to open %1</source>
-        <translation>Thả để mở %1</translation>
+        <source>&amp;File</source>
+        <translation>&amp;Tệp</translation>
     </message>
     <message>
         <source>&amp;New conversation</source>
@@ -8596,28 +8681,20 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>&amp;Mở mô hình…</translation>
     </message>
     <message>
-        <source>&amp;Stop</source>
-        <translation>&amp;Dừng</translation>
+        <source>Open with o&amp;ptions…</source>
+        <translation>Mở với &amp;tùy chọn…</translation>
     </message>
     <message>
-        <source>&amp;Copy</source>
-        <translation>&amp;Sao chép</translation>
-    </message>
-    <message>
-        <source>Copy the whole con&amp;versation</source>
-        <translation>Sao chép &amp;cả cuộc trò chuyện</translation>
-    </message>
-    <message>
-        <source>Ctrl+Shift+C</source>
-        <translation>Ctrl+Shift+C</translation>
-    </message>
-    <message>
-        <source>&amp;File</source>
-        <translation>&amp;Tệp</translation>
+        <source>Ctrl+Shift+O</source>
+        <translation>Ctrl+Shift+O</translation>
     </message>
     <message>
         <source>&amp;Recent models</source>
         <translation>Mô hình &amp;gần đây</translation>
+    </message>
+    <message>
+        <source>&amp;Local server…</source>
+        <translation>Máy chủ cục &amp;bộ…</translation>
     </message>
     <message>
         <source>&amp;Quit</source>
@@ -8632,244 +8709,28 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>&amp;Sửa</translation>
     </message>
     <message>
-        <source>&amp;View</source>
-        <translation>&amp;Xem</translation>
+        <source>&amp;Copy</source>
+        <translation>&amp;Sao chép</translation>
     </message>
     <message>
-        <source>&amp;Theme</source>
-        <translation>&amp;Giao diện</translation>
+        <source>Copy the whole con&amp;versation</source>
+        <translation>Sao chép &amp;cả cuộc trò chuyện</translation>
     </message>
     <message>
-        <source>As the &amp;system</source>
-        <translation>Theo &amp;hệ thống</translation>
-    </message>
-    <message>
-        <source>&amp;Light</source>
-        <translation>&amp;Sáng</translation>
-    </message>
-    <message>
-        <source>&amp;Dark</source>
-        <translation>&amp;Tối</translation>
-    </message>
-    <message>
-        <source>&amp;Reset layout</source>
-        <translation>Đặt &amp;lại bố cục</translation>
-    </message>
-    <message>
-        <source>&amp;Help</source>
-        <translation>Trợ &amp;giúp</translation>
-    </message>
-    <message>
-        <source>&amp;About Offstage</source>
-        <translation>&amp;Giới thiệu về Offstage</translation>
-    </message>
-    <message>
-        <source>Main tool bar</source>
-        <translation>Thanh công cụ chính</translation>
-    </message>
-    <message>
-        <source>Model</source>
-        <translation>Mô hình</translation>
-    </message>
-    <message>
-        <source>Hardware</source>
-        <translation>Phần cứng</translation>
-    </message>
-    <message>
-        <source>Experts</source>
-        <translation>Chuyên gia</translation>
-    </message>
-    <message>
-        <source>Sampling</source>
-        <translation>Lấy mẫu</translation>
-    </message>
-    <message>
-        <source>Show or hide the expert heat map</source>
-        <translation>Hiện hoặc ẩn bản đồ nhiệt của chuyên gia</translation>
-    </message>
-    <message>
-        <source>Demo model</source>
-        <translation>Mô hình minh họa</translation>
-    </message>
-    <message>
-        <source>%1 (missing)</source>
-        <translation>%1 (không còn)</translation>
-    </message>
-    <message>
-        <source>Clear the list</source>
-        <translation>Xóa danh sách</translation>
-    </message>
-    <message>
-        <source>About Offstage</source>
-        <translation>Giới thiệu về Offstage</translation>
-    </message>
-    <message>
-        <source>Offstage %1</source>
-        <translation>Offstage %1</translation>
-    </message>
-    <message>
-        <source>Conversations</source>
-        <translation>Cuộc trò chuyện</translation>
-    </message>
-    <message>
-        <source>Show or hide the conversations</source>
-        <translation>Hiện hoặc ẩn danh sách cuộc trò chuyện</translation>
-    </message>
-    <message>
-        <source>Cache</source>
-        <translation>Bộ nhớ đệm</translation>
-    </message>
-    <message>
-        <source>Show or hide hit rates and copies</source>
-        <translation>Hiện hoặc ẩn tỷ lệ trúng và số lần sao chép</translation>
-    </message>
-    <message>
-        <source>Dispatch</source>
-        <translation>Phân công</translation>
-    </message>
-    <message>
-        <source>Show or hide what CPU, copies and GPU do in each layer</source>
-        <translation>Hiện hoặc ẩn việc của CPU, sao chép và GPU trong từng lớp</translation>
-    </message>
-    <message>
-        <source>Budget</source>
-        <translation>Hạn mức</translation>
-    </message>
-    <message>
-        <source>Show or hide the memory budgets</source>
-        <translation>Hiện hoặc ẩn hạn mức bộ nhớ</translation>
-    </message>
-    <message>
-        <source>What if</source>
-        <translation>Giả định</translation>
-    </message>
-    <message>
-        <source>Show or hide forecasts for other hardware</source>
-        <translation>Hiện hoặc ẩn dự báo cho phần cứng khác</translation>
-    </message>
-    <message>
-        <source>Benchmark</source>
-        <translation>Hiệu năng</translation>
-    </message>
-    <message>
-        <source>Show or hide what answers took</source>
-        <translation>Hiện hoặc ẩn thời gian của các câu trả lời</translation>
-    </message>
-    <message>
-        <source>Log</source>
-        <translation>Nhật ký</translation>
-    </message>
-    <message>
-        <source>Show or hide what happened</source>
-        <translation>Hiện hoặc ẩn những gì đã xảy ra</translation>
-    </message>
-    <message>
-        <source>Show or hide system prompt and sampling</source>
-        <translation>Hiện hoặc ẩn lời nhắc hệ thống và cách lấy mẫu</translation>
-    </message>
-    <message>
-        <source>This computer</source>
-        <translation>Máy tính này</translation>
-    </message>
-    <message>
-        <source>&amp;Try a small emulated GPU</source>
-        <translation>&amp;Thử một GPU giả lập nhỏ</translation>
-    </message>
-    <message>
-        <source>Where the model runs. Found here: %1</source>
-        <translation>Nơi chạy mô hình. Tìm thấy ở đây: %1</translation>
-    </message>
-    <message>
-        <source>Open with o&amp;ptions…</source>
-        <translation>Mở với &amp;tùy chọn…</translation>
-    </message>
-    <message>
-        <source>Ctrl+Shift+O</source>
-        <translation>Ctrl+Shift+O</translation>
+        <source>Ctrl+Shift+C</source>
+        <translation>Ctrl+Shift+C</translation>
     </message>
     <message>
         <source>&amp;Find in this conversation…</source>
         <translation>&amp;Tìm trong cuộc trò chuyện này…</translation>
     </message>
     <message>
-        <source>&amp;Command palette…</source>
-        <translation>&amp;Bảng lệnh…</translation>
+        <source>&amp;Stop</source>
+        <translation>&amp;Dừng</translation>
     </message>
     <message>
-        <source>Ctrl+K</source>
-        <translation>Ctrl+K</translation>
-    </message>
-    <message>
-        <source>&amp;Language</source>
-        <translation>&amp;Ngôn ngữ</translation>
-    </message>
-    <message>
-        <source>As the s&amp;ystem</source>
-        <translation>Theo &amp;hệ thống</translation>
-    </message>
-    <message>
-        <source>The language changes when Offstage starts again.</source>
-        <translation>Ngôn ngữ sẽ thay đổi khi Offstage khởi động lại.</translation>
-    </message>
-    <message>
-        <source>&amp;Hardware</source>
-        <translation>&amp;Phần cứng</translation>
-    </message>
-    <message>
-        <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
-        <translation>24 MiB bộ nhớ GPU: mô hình mẫu không vừa, các chuyên gia đến rồi đi</translation>
-    </message>
-    <message>
-        <source>Runs on %1. Found here: %2.</source>
-        <translation>Chạy trên %1. Tìm thấy ở đây: %2.</translation>
-    </message>
-    <message>
-        <source>Te&amp;xt size</source>
-        <translation>&amp;Cỡ chữ</translation>
-    </message>
-    <message>
-        <source>&amp;Larger</source>
-        <translation>&amp;Lớn hơn</translation>
-    </message>
-    <message>
-        <source>&amp;Smaller</source>
-        <translation>&amp;Nhỏ hơn</translation>
-    </message>
-    <message>
-        <source>&amp;As the system</source>
-        <translation>&amp;Theo hệ thống</translation>
-    </message>
-    <message>
-        <source>Ctrl+0</source>
-        <translation>Ctrl+0</translation>
-    </message>
-    <message>
-        <source>No model is open. Your text stays here.</source>
-        <translation>Chưa mở mô hình nào. Văn bản của bạn vẫn ở đây.</translation>
-    </message>
-    <message>
-        <source>An answer is on its way. Your text stays here: send it after that.</source>
-        <translation>Một câu trả lời đang đến. Văn bản của bạn vẫn ở đây: hãy gửi sau đó.</translation>
-    </message>
-    <message>
-        <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
-        <translation>Dòng thời gian của câu trả lời này không còn được giữ: nó được viết trước khi Offstage khởi động, hoặc đã lâu.</translation>
-    </message>
-    <message>
-        <source>Save the conversations that are not saved</source>
-        <translation>Lưu các cuộc trò chuyện chưa được lưu</translation>
-    </message>
-    <message>
-        <source>Conversations (*.json)</source>
-        <translation>Cuộc trò chuyện (*.json)</translation>
-    </message>
-    <message>
-        <source>The model that is open stays open.</source>
-        <translation>Mô hình đang mở vẫn được giữ nguyên.</translation>
-    </message>
-    <message>
-        <source>Looking at the files of “%1”…</source>
-        <translation>Đang xem các tệp của “%1”…</translation>
+        <source>Se&amp;ttings…</source>
+        <translation>&amp;Cài đặt…</translation>
     </message>
     <message>
         <source>&amp;Conversation</source>
@@ -8904,90 +8765,72 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>&amp;Nhập cuộc trò chuyện…</translation>
     </message>
     <message>
-        <source>What is written is kept in memory; saving is tried again every second.</source>
-        <translation>Những gì được viết vẫn nằm trong bộ nhớ; cứ mỗi giây lại thử lưu một lần.</translation>
+        <source>&amp;View</source>
+        <translation>&amp;Xem</translation>
     </message>
     <message>
-        <source>What is written is kept in memory until Offstage closes.</source>
-        <translation>Những gì được viết chỉ nằm trong bộ nhớ cho đến khi Offstage đóng.</translation>
+        <source>&amp;Command palette…</source>
+        <translation>&amp;Bảng lệnh…</translation>
     </message>
     <message>
-        <source>All conversations are saved.</source>
-        <translation>Mọi cuộc trò chuyện đã được lưu.</translation>
+        <source>Ctrl+K</source>
+        <translation>Ctrl+K</translation>
     </message>
     <message>
-        <source>Tried again at %1.</source>
-        <translation>Đã thử lại lúc %1.</translation>
+        <source>&amp;Theme</source>
+        <translation>&amp;Giao diện</translation>
     </message>
     <message>
-        <source>Saved as %1: what is written from now on is not in it.</source>
-        <translation>Đã lưu thành %1: những gì viết từ giờ trở đi không có trong đó.</translation>
+        <source>As the &amp;system</source>
+        <translation>Theo &amp;hệ thống</translation>
     </message>
     <message>
-        <source>Offstage, %1</source>
-        <translation>Offstage, %1</translation>
+        <source>&amp;Light</source>
+        <translation>&amp;Sáng</translation>
     </message>
     <message>
-        <source>The beginning of this answer was written before its probabilities were kept; it cannot be gone on from here.</source>
-        <translation>Phần đầu của câu trả lời này được viết trước khi xác suất được giữ lại; không thể tiếp tục từ đây.</translation>
+        <source>&amp;Dark</source>
+        <translation>&amp;Tối</translation>
     </message>
     <message>
-        <source>An answer is on its way. Choose again after that.</source>
-        <translation>Một câu trả lời đang tới. Hãy chọn lại sau đó.</translation>
+        <source>&amp;Reset layout</source>
+        <translation>Đặt &amp;lại bố cục</translation>
     </message>
     <message>
-        <source>&amp;Emulated GPU (speed is simulated)</source>
-        <translation>GPU &amp;giả lập (tốc độ là mô phỏng)</translation>
+        <source>Te&amp;xt size</source>
+        <translation>&amp;Cỡ chữ</translation>
     </message>
     <message>
-        <source>Runs on %1: its speed is simulated, not measured.</source>
-        <translation>Chạy trên %1: tốc độ là mô phỏng, không phải đo được.</translation>
+        <source>&amp;Larger</source>
+        <translation>&amp;Lớn hơn</translation>
     </message>
     <message>
-        <source>Token pro&amp;babilities</source>
-        <translation>&amp;Xác suất token</translation>
+        <source>&amp;Smaller</source>
+        <translation>&amp;Nhỏ hơn</translation>
     </message>
     <message>
-        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
-        <translation>Tại một từ của câu trả lời: token của nó có xác suất bao nhiêu, còn gì khác có thể ở đó, và một nhánh từ đó (nút chuột phải). Cho các câu trả lời từ bây giờ</translation>
+        <source>&amp;As the system</source>
+        <translation>&amp;Theo hệ thống</translation>
     </message>
     <message>
-        <source>S&amp;urprise under the text</source>
-        <translation>Độ &amp;bất ngờ dưới văn bản</translation>
+        <source>Ctrl+0</source>
+        <translation>Ctrl+0</translation>
     </message>
     <message>
-        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
-        <translation>Đường dưới những gì chính mô hình không ngờ: chấm dưới 50 %, gạch dưới 20 %, liền dưới 5 %, đậm dưới 1 %. Cho các câu trả lời từ bây giờ</translation>
+        <source>&amp;Language</source>
+        <translation>&amp;Ngôn ngữ</translation>
     </message>
     <message>
-        <source>Panels</source>
-        <translation>Bảng</translation>
+        <source>As the s&amp;ystem</source>
+        <translation>Theo &amp;hệ thống</translation>
     </message>
     <message>
-        <source>Open one of the panels: budgets, experts, forecasts and more</source>
-        <translation>Mở một trong các bảng: ngân sách, chuyên gia, dự báo và hơn nữa</translation>
+        <source>The language changes when Offstage starts again.</source>
+        <translation>Ngôn ngữ sẽ thay đổi khi Offstage khởi động lại.</translation>
     </message>
     <message>
-        <source>&amp;Local server…</source>
-        <translation>Máy chủ cục &amp;bộ…</translation>
-    </message>
-    <message>
-        <source>Drop to attach %1</source>
-        <translation>Thả để đính kèm %1</translation>
-    </message>
-    <message numerus="yes">
-        <source>Drop to attach %n files</source>
-        <translation>
-            <numerusform>Thả để đính kèm %n tệp</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Se&amp;ttings…</source>
-        <translation>&amp;Cài đặt…</translation>
-    </message>
-    <message>
-        <source>&amp;Contents</source>
-        <translation>&amp;Nội dung</translation>
+        <source>&amp;Help</source>
+        <translation>Trợ &amp;giúp</translation>
     </message>
     <message>
         <source>&amp;First steps</source>
@@ -8998,6 +8841,10 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>&amp;Phím</translation>
     </message>
     <message>
+        <source>&amp;About Offstage</source>
+        <translation>&amp;Giới thiệu về Offstage</translation>
+    </message>
+    <message>
         <source>Stop the answer</source>
         <translation>Dừng câu trả lời</translation>
     </message>
@@ -9006,16 +8853,24 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>Dừng câu trả lời (%1)</translation>
     </message>
     <message>
-        <source>An answer is on its way. Your text stays here: save it after that.</source>
-        <translation>Một câu trả lời đang đến. Văn bản của bạn vẫn ở đây: hãy lưu sau đó.</translation>
+        <source>Demo model</source>
+        <translation>Mô hình minh họa</translation>
     </message>
     <message>
-        <source>Machines</source>
-        <translation>Máy</translation>
+        <source>%1 (missing)</source>
+        <translation>%1 (không còn)</translation>
     </message>
     <message>
-        <source>Show or hide other machines that compute experts</source>
-        <translation>Hiện hoặc ẩn các máy khác tính chuyên gia</translation>
+        <source>Clear the list</source>
+        <translation>Xóa danh sách</translation>
+    </message>
+    <message>
+        <source>About Offstage</source>
+        <translation>Giới thiệu về Offstage</translation>
+    </message>
+    <message>
+        <source>Offstage %1</source>
+        <translation>Offstage %1</translation>
     </message>
     <message>
         <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add.
@@ -9024,6 +8879,48 @@ Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
         <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU, và xem những chuyên gia nào được gọi. Mọi thứ chạy trên máy tính này; không có gì được gửi đi đâu, trừ đến các máy mà bạn thêm.
 
 Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MainToolBar</name>
+    <message>
+        <source>Main tool bar</source>
+        <translation>Thanh công cụ chính</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Mô hình</translation>
+    </message>
+    <message>
+        <source>Panels</source>
+        <translation>Bảng</translation>
+    </message>
+    <message>
+        <source>Open one of the panels: budgets, experts, forecasts and more</source>
+        <translation>Mở một trong các bảng: ngân sách, chuyên gia, dự báo và hơn nữa</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Đang nạp…</translation>
+    </message>
+    <message>
+        <source>No model</source>
+        <translation>Chưa có mô hình</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MainWindow</name>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
+    </message>
+    <message>
+        <source>%1 – Offstage</source>
+        <translation>%1 – Offstage</translation>
+    </message>
+    <message>
+        <source>Offstage, %1</source>
+        <translation>Offstage, %1</translation>
     </message>
 </context>
 <context>
@@ -9250,6 +9147,29 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::ModelOpener</name>
+    <message>
+        <source>“%1” could not be opened</source>
+        <translation>Không mở được “%1”</translation>
+    </message>
+    <message>
+        <source>The model that is open stays open.</source>
+        <translation>Mô hình đang mở vẫn được giữ nguyên.</translation>
+    </message>
+    <message>
+        <source>Looking at the files of “%1”…</source>
+        <translation>Đang xem các tệp của “%1”…</translation>
+    </message>
+    <message>
+        <source>Loading “%1” was cancelled</source>
+        <translation>Đã hủy việc nạp “%1”</translation>
+    </message>
+    <message>
+        <source>No model is open now.</source>
+        <translation>Hiện không có mô hình nào đang mở.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::OpenModelDialog</name>
     <message>
         <source>&amp;Open</source>
@@ -9442,6 +9362,93 @@ Nhấp để xem dòng thời gian các token của nó</translation>
 Working out what this panel shows takes %1 ms each time, in the window&apos;s own thread.</source>
         <translation>Tỷ lệ thời gian của câu trả lời mà bộ máy dùng để ghi lại những gì các bảng hiển thị.
 Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồng riêng của cửa sổ.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PanelDocks</name>
+    <message>
+        <source>Panels</source>
+        <translation>Bảng</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Cuộc trò chuyện</translation>
+    </message>
+    <message>
+        <source>Show or hide the conversations</source>
+        <translation>Hiện hoặc ẩn danh sách cuộc trò chuyện</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Chuyên gia</translation>
+    </message>
+    <message>
+        <source>Show or hide the expert heat map</source>
+        <translation>Hiện hoặc ẩn bản đồ nhiệt của chuyên gia</translation>
+    </message>
+    <message>
+        <source>Cache</source>
+        <translation>Bộ nhớ đệm</translation>
+    </message>
+    <message>
+        <source>Show or hide hit rates and copies</source>
+        <translation>Hiện hoặc ẩn tỷ lệ trúng và số lần sao chép</translation>
+    </message>
+    <message>
+        <source>Dispatch</source>
+        <translation>Phân công</translation>
+    </message>
+    <message>
+        <source>Show or hide what CPU, copies and GPU do in each layer</source>
+        <translation>Hiện hoặc ẩn việc của CPU, sao chép và GPU trong từng lớp</translation>
+    </message>
+    <message>
+        <source>Budget</source>
+        <translation>Hạn mức</translation>
+    </message>
+    <message>
+        <source>Show or hide the memory budgets</source>
+        <translation>Hiện hoặc ẩn hạn mức bộ nhớ</translation>
+    </message>
+    <message>
+        <source>What if</source>
+        <translation>Giả định</translation>
+    </message>
+    <message>
+        <source>Show or hide forecasts for other hardware</source>
+        <translation>Hiện hoặc ẩn dự báo cho phần cứng khác</translation>
+    </message>
+    <message>
+        <source>Machines</source>
+        <translation>Máy</translation>
+    </message>
+    <message>
+        <source>Show or hide other machines that compute experts</source>
+        <translation>Hiện hoặc ẩn các máy khác tính chuyên gia</translation>
+    </message>
+    <message>
+        <source>Benchmark</source>
+        <translation>Hiệu năng</translation>
+    </message>
+    <message>
+        <source>Show or hide what answers took</source>
+        <translation>Hiện hoặc ẩn thời gian của các câu trả lời</translation>
+    </message>
+    <message>
+        <source>Log</source>
+        <translation>Nhật ký</translation>
+    </message>
+    <message>
+        <source>Show or hide what happened</source>
+        <translation>Hiện hoặc ẩn những gì đã xảy ra</translation>
+    </message>
+    <message>
+        <source>Sampling</source>
+        <translation>Lấy mẫu</translation>
+    </message>
+    <message>
+        <source>Show or hide system prompt and sampling</source>
+        <translation>Hiện hoặc ẩn lời nhắc hệ thống và cách lấy mẫu</translation>
     </message>
 </context>
 <context>
@@ -10595,6 +10602,37 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>What is not saved is lost if Offstage closes now.</source>
         <translation>Những gì chưa lưu sẽ mất nếu Offstage đóng bây giờ.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::UnsavedGuard</name>
+    <message>
+        <source>What is written is kept in memory; saving is tried again every second.</source>
+        <translation>Những gì được viết vẫn nằm trong bộ nhớ; cứ mỗi giây lại thử lưu một lần.</translation>
+    </message>
+    <message>
+        <source>What is written is kept in memory until Offstage closes.</source>
+        <translation>Những gì được viết chỉ nằm trong bộ nhớ cho đến khi Offstage đóng.</translation>
+    </message>
+    <message>
+        <source>All conversations are saved.</source>
+        <translation>Mọi cuộc trò chuyện đã được lưu.</translation>
+    </message>
+    <message>
+        <source>Tried again at %1.</source>
+        <translation>Đã thử lại lúc %1.</translation>
+    </message>
+    <message>
+        <source>Save the conversations that are not saved</source>
+        <translation>Lưu các cuộc trò chuyện chưa được lưu</translation>
+    </message>
+    <message>
+        <source>Conversations (*.json)</source>
+        <translation>Cuộc trò chuyện (*.json)</translation>
+    </message>
+    <message>
+        <source>Saved as %1: what is written from now on is not in it.</source>
+        <translation>Đã lưu thành %1: những gì viết từ giờ trở đi không có trong đó.</translation>
     </message>
 </context>
 <context>

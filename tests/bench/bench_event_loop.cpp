@@ -11,11 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include <QAction>
 #include <QElapsedTimer>
 #include <QEventLoop>
 #include <QTimer>
 
+#include "tests/ui/message_widgets.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 
 using namespace offstage;
@@ -113,15 +116,15 @@ void turnUntil(EngineController& engine, EngineController::State state) {
 
 void openModel(test::WindowFixture& f) {
     f.window->resize(1280, 800);
-    f.window->openModel(QStringLiteral("/models/fake-moe"));
-    turnUntil(f.window->engine(), EngineController::State::Ready);
+    f.window->opener().open(QStringLiteral("/models/fake-moe"));
+    turnUntil(f.window->core().engine, EngineController::State::Ready);
     turnFor(kSettleMs);
 }
 
 void answer(test::WindowFixture& f) {
     f.pressEnter();
-    turnUntil(f.window->engine(), EngineController::State::Generating);
-    turnUntil(f.window->engine(), EngineController::State::Ready);
+    turnUntil(f.window->core().engine, EngineController::State::Generating);
+    turnUntil(f.window->core().engine, EngineController::State::Ready);
     turnFor(100);  // so that the last output is shown too
 }
 
@@ -148,11 +151,12 @@ void longAnswer(int runs) {
             probe.report("streaming");
             streaming.add(probe);
         }
-        const auto& view = f.window->page().view();
+        const auto& view = test::part<ChatPage>(*f.window).view();
         const Message last = f.last();
         std::printf("  %lld tokens at %.0f per second, %d paints of text; %d documents alive\n",
                     last.figures ? static_cast<long long>(last.figures->tokensOut) : 0LL,
-                    last.figures ? last.figures->tokensPerSecond : 0.0, view.flushCount(), view.documentCount());
+                    last.figures ? last.figures->tokensPerSecond : 0.0, view.pacer().turns(),
+                    test::documentCount(view));
         // A narrower window lays out the long answer again.
         LoopProbe probe;
         f.window->resize(900, 700);
@@ -187,32 +191,32 @@ void oneKind(const char* name, const QString& head, const QString& piece, int ru
 // temperature.
 void stopping(int presses) {
     MainWindow::Options options;
-    options.device = QStringLiteral("cpu");
+    options.models.device = QStringLiteral("cpu");
     MainWindow window([] { return engine::Session::create(); }, options);
     window.resize(1280, 800);
     window.show();
-    window.openModel(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
-    turnUntil(window.engine(), EngineController::State::Ready);
-    Sampling sampling = window.chat().sampling();
+    window.opener().open(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+    turnUntil(window.core().engine, EngineController::State::Ready);
+    Sampling sampling = window.core().chat.sampling();
     sampling.sampler.temperature = 100;
     sampling.sampler.seed = 4;
-    window.chat().setSampling(sampling);
+    window.core().chat.setSampling(sampling);
     turnFor(kSettleMs);
     std::vector<double> pressed, ended;
     for (int i = 0; i < presses; ++i) {
-        window.newConversation();
-        window.sendPrompt(QStringLiteral("Tell me a story."));
+        test::part<QAction>(window, "newConversation").trigger();
+        window.core().chat.send(QStringLiteral("Tell me a story."));
         QEventLoop begins;
-        QObject::connect(&window.engine(), &EngineController::streamed, &begins, &QEventLoop::quit);
+        QObject::connect(&window.core().engine, &EngineController::streamed, &begins, &QEventLoop::quit);
         begins.exec();
-        if (window.engine().state() != EngineController::State::Generating) {
+        if (window.core().engine.state() != EngineController::State::Generating) {
             continue;  // it has ended by itself
         }
         QElapsedTimer clock;
         clock.start();
-        QTest::keyClick(&window.page().input().edit(), Qt::Key_Escape);
+        QTest::keyClick(&test::part<ChatPage>(window).input().edit(), Qt::Key_Escape);
         pressed.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
-        turnUntil(window.engine(), EngineController::State::Ready);
+        turnUntil(window.core().engine, EngineController::State::Ready);
         ended.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
     }
     std::printf(

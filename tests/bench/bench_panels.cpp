@@ -118,7 +118,7 @@ void decode(MainWindow& window, int tokens, Figures& figures) {
     QElapsedTimer clock;
     qint64 first = -1, last = 0;
     qint64 firstTokens = 0, lastTokens = 0;
-    const auto connection = QObject::connect(&window.engine(), &EngineController::streamed, &window,
+    const auto connection = QObject::connect(&window.core().engine, &EngineController::streamed, &window,
                                              [&](quint64, const StreamedText& piece) {
                                                  last = clock.nsecsElapsed();
                                                  lastTokens = piece.tokens;
@@ -130,8 +130,8 @@ void decode(MainWindow& window, int tokens, Figures& figures) {
     clock.start();
     const double cpuBefore = threadCpuSeconds();
     const OtherThreads before = OtherThreads::now();
-    window.engine().generate(request);
-    waitFor(window.engine(), EngineController::State::Ready);
+    window.core().engine.generate(request);
+    waitFor(window.core().engine, EngineController::State::Ready);
     const double elapsed = static_cast<double>(clock.nsecsElapsed()) / 1e9;
     const OtherThreads after = OtherThreads::now();
     figures.busy.push_back((threadCpuSeconds() - cpuBefore) / elapsed);
@@ -187,15 +187,15 @@ int main(int argc, char** argv) {
     const int tokens = argument(QApplication::arguments(), QStringLiteral("--tokens"), 150);
 
     MainWindow::Options options;
-    options.device = QStringLiteral("emulated:") + slowProfile(folder.path());
-    options.vramBytes = quint64{16} << 20;
+    options.models.device = QStringLiteral("emulated:") + slowProfile(folder.path());
+    options.models.vramBytes = quint64{16} << 20;
     const qsizetype shapeAt = QApplication::arguments().indexOf(QStringLiteral("--shape"));
     const QString shape = shapeAt < 0 ? QString() : QApplication::arguments().value(shapeAt + 1);
     MainWindow window([shape] { return shape.isEmpty() ? engine::Session::create() : scripted(shape); }, options);
     window.resize(1280, 800);
     window.show();
-    window.openModel(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
-    waitFor(window.engine(), EngineController::State::Ready);
+    window.opener().open(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+    waitFor(window.core().engine, EngineController::State::Ready);
     Figures warm, open, closed;
     decode(window, 20, warm);
     const qsizetype onlyAt = QApplication::arguments().indexOf(QStringLiteral("--only"));

@@ -31,6 +31,7 @@
 #include "ui/panels/selection.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/window/main_window.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -52,10 +53,11 @@ void waitUntil(const std::function<bool()>& done, int ms = 60000) {
 }
 
 void ask(MainWindow& window, const QString& prompt) {
-    window.sendPrompt(prompt);
-    waitUntil([&] { return !window.chat().queue().isEmpty(); }, 2000);
-    waitUntil(
-        [&] { return window.chat().queue().isEmpty() && window.engine().state() == EngineController::State::Ready; });
+    window.core().chat.send(prompt);
+    waitUntil([&] { return !window.core().chat.queue().isEmpty(); }, 2000);
+    waitUntil([&] {
+        return window.core().chat.queue().isEmpty() && window.core().engine.state() == EngineController::State::Ready;
+    });
 }
 
 bool save(QWidget& window, const QString& file) {
@@ -88,17 +90,17 @@ int main(int argc, char** argv) {
 
     MainWindow::Options options;
     QDir::setCurrent(QStringLiteral(OFFSTAGE_SOURCE_DIR));
-    options.demoModel = QStringLiteral("resources/demo-model");  // pictures show no folder of this computer
+    options.models.demoModel = QStringLiteral("resources/demo-model");  // pictures show no folder of this computer
     options.theme = themeFromName(theme);
-    options.device = DeviceChoices::demonstrationDevice();
-    options.vramBytes = DeviceChoices::kDemonstrationVram;
+    options.models.device = DeviceChoices::demonstrationDevice();
+    options.models.vramBytes = DeviceChoices::kDemonstrationVram;
     options.historyFolder = settings.path();
     MainWindow window([] { return engine::Session::create(); }, options);
     const QSize whole(size.section(u'x', 0, 0).toInt(), size.section(u'x', 1).toInt());
     window.resize(whole);
     window.show();
-    window.openModel(options.demoModel);
-    waitUntil([&] { return window.engine().state() == EngineController::State::Ready; });
+    window.opener().open(options.models.demoModel);
+    waitUntil([&] { return window.core().engine.state() == EngineController::State::Ready; });
 
     const auto name = [&](const QString& what) {
         return folder.filePath(QStringLiteral("%1-%2-%3-%4.png").arg(what, theme, size, language));
@@ -107,9 +109,9 @@ int main(int argc, char** argv) {
     if (wanted.isEmpty()) {
         saved = save(window, name(QStringLiteral("start")));
     }
-    Sampling sampling = window.chat().sampling();
+    Sampling sampling = window.core().chat.sampling();
     sampling.sampler.seed = 11;
-    window.chat().setSampling(sampling);
+    window.core().chat.setSampling(sampling);
     ask(window, QStringLiteral("Tell me a story about a fox."));
     ask(window, QStringLiteral("What is 47 + 38?"));
     ask(window, QStringLiteral("What is an expert?"));
@@ -117,17 +119,17 @@ int main(int argc, char** argv) {
         saved = save(window, name(QStringLiteral("window"))) && saved;
     }
     // A token in the middle of the last answer, as a user selects one.
-    const QList<Message>& messages = window.conversation().messages();
+    const QList<Message>& messages = window.core().conversation.messages();
     if (!messages.isEmpty()) {
         const MessageId answer = messages.last().id;
-        window.selection().selectToken(answer, window.tokenLog().tokenCount(answer) / 2);
+        window.core().selection.selectToken(answer, window.core().tokens.tokenCount(answer) / 2);
     }
     for (QDockWidget* dock : window.findChildren<QDockWidget*>()) {
         const QString panel = dock->objectName().chopped(4);
         if (!wanted.isEmpty() && !wanted.contains(panel)) {
             continue;
         }
-        window.resetLayout();
+        window.findChild<PanelDocks*>()->reset();
         for (QDockWidget* other : window.findChildren<QDockWidget*>()) {
             other->setVisible(other == dock);
         }
@@ -146,20 +148,20 @@ int main(int argc, char** argv) {
     if (wanted.contains(QStringLiteral("formats"))) {
         engine::ReplanRequest fewerBits;
         fewerBits.quality = engine::QualityFloor{.min_mean_bits = 5};
-        window.engine().replan(fewerBits);
+        window.core().engine.replan(fewerBits);
         auto* experts = window.findChild<ExpertsPanel*>();
-        window.resetLayout();
+        window.findChild<PanelDocks*>()->reset();
         window.findChild<QDockWidget*>(QStringLiteral("expertsDock"))->show();
         window.findChild<QDockWidget*>(QStringLiteral("expertsDock"))->raise();
         window.resize(whole);
         experts->setChannel(ExpertChannel::Precision);
         waitUntil(
             [&] {
-                const auto replans = window.engine().replans();
+                const auto replans = window.core().engine.replans();
                 return !replans.empty() && replans.back().state == engine::ReplanState::kDone;
             },
             20000);
-        window.selection().selectExpert({2, 3});
+        window.core().selection.selectExpert({2, 3});
         saved = save(window, name(QStringLiteral("formats"))) && saved;
         QMenu menu;
         Q_EMIT experts->map().cellMenuRequested({2, 3}, &menu);
@@ -171,7 +173,7 @@ int main(int argc, char** argv) {
         }
     }
     if (wanted.contains(QStringLiteral("open"))) {
-        OpenModelDialog dialog(window.engine(), &window);
+        OpenModelDialog dialog(window.core().engine, &window);
         dialog.show();
         waitUntil([&] { return dialog.view().fits(); });
         saved = save(dialog, name(QStringLiteral("open"))) && saved;

@@ -1,5 +1,6 @@
 // Files that go with a prompt: chosen by dropping, pasting and keys, counted, sent once,
 // stored with the conversation.
+#include <QAction>
 #include <QClipboard>
 #include <QDragEnterEvent>
 #include <QDropEvent>
@@ -14,6 +15,7 @@
 #include "ui/base/prompt_text.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/context_counter.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/draft_attachments.h"
@@ -65,7 +67,7 @@ bool drop(QWidget& target, const QStringList& paths) {
 }
 
 InputBar& input(WindowFixture& f) {
-    return f.window->page().input();
+    return test::part<ChatPage>(*f.window).input();
 }
 
 QStringList chipsOf(const AttachmentChips& chips) {
@@ -81,9 +83,9 @@ QStringList chips(WindowFixture& f) {
 }
 
 bool isCounted(WindowFixture& f) {
-    return QTest::qWaitFor([&] { return !f.window->page().attachments().isReading(); }) &&
+    return QTest::qWaitFor([&] { return !test::part<ChatPage>(*f.window).attachments().isReading(); }) &&
            QTest::qWaitFor([&] { return !chips(f).join(QString()).contains(u'…'); }) &&
-           QTest::qWaitFor([&] { return f.window->page().counter().isUpToDate(); });
+           QTest::qWaitFor([&] { return test::part<ChatPage>(*f.window).counter().isUpToDate(); });
 }
 
 // The messages are shown before the engine's thread has the request.
@@ -176,7 +178,7 @@ class TestAttachments : public QObject {
         QVERIFY2(chips(f).first().contains(QStringLiteral("· %1 tokens").arg(tokens)), qPrintable(chips(f).first()));
         QVERIFY(input(f).chips().isVisible());
         QVERIFY(input(f).chips().chips().first()->accessibleName().contains(QStringLiteral("notes.txt")));
-        QCOMPARE(f.window->page().counter().lastCount(),
+        QCOMPARE(test::part<ChatPage>(*f.window).counter().lastCount(),
                  std::optional<qint64>(size(framedText + QStringLiteral("\n\n"))));
         QVERIFY(input(f).text().isEmpty());
     }
@@ -289,7 +291,7 @@ class TestAttachments : public QObject {
         QVERIFY(input(f).text().isEmpty());
         QCOMPARE(f.messages()[0].text, QStringLiteral("sum it up"));
 
-        MessageWidget* shown = f.window->page().view().messageWidget(f.messages()[0].id);
+        MessageWidget* shown = test::part<ChatPage>(*f.window).view().messageWidget(f.messages()[0].id);
         QVERIFY(shown && shown->attachments());
         QCOMPARE(chipsOf(shown->attachments()->chips()).size(), 1);
         AttachmentChip* chip = shown->attachments()->chips().chips().first();
@@ -318,7 +320,7 @@ class TestAttachments : public QObject {
                                  folder.write(QStringLiteral("long.txt"), QByteArray(2000, 'x'))}));
         f.ask(QStringLiteral("sum it up"));
         QVERIFY(isCounted(f));
-        const qint64 used = f.window->page().counter().lastCount().value();
+        const qint64 used = test::part<ChatPage>(*f.window).counter().lastCount().value();
         QVERIFY(used > 256);
         QVERIFY2(input(f).hint().contains(QStringLiteral("Too long by %1 tokens").arg(used + 1 - 256)),
                  qPrintable(input(f).hint()));
@@ -344,8 +346,8 @@ class TestAttachments : public QObject {
         QTRY_COMPARE(f.messages().size(), 2);
         QTRY_COMPARE(f.state(), State::Ready);
         const MessageId prompt = f.messages()[0].id;
-        f.window->page().view().startEditing(prompt);
-        MessageWidget* shown = f.window->page().view().messageWidget(prompt);
+        test::part<ChatPage>(*f.window).view().startEditing(prompt);
+        MessageWidget* shown = test::part<ChatPage>(*f.window).view().messageWidget(prompt);
         QVERIFY(shown && shown->editor());
         QVERIFY(shown->attachments()->isVisible());
         QTest::keyClick(&shown->editor()->edit(), Qt::Key_A, Qt::ControlModifier);
@@ -360,7 +362,7 @@ class TestAttachments : public QObject {
         Script script;
         script.loadMs = 20'000;
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/slow"));
+        f.window->opener().open(QStringLiteral("/models/slow"));
         QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
         f.ask(QStringLiteral("sum it up"));
         QTRY_COMPARE(input(f).mode(), InputBar::Mode::Queued);
@@ -378,11 +380,11 @@ class TestAttachments : public QObject {
         f.ask(QStringLiteral("first"));
         QTRY_COMPARE(f.messages().size(), 2);
         QTRY_COMPARE(f.state(), State::Ready);
-        const ConversationId first = f.window->chat().current();
+        const ConversationId first = f.window->core().chat.current();
         QVERIFY(drop(*f.window, {folder.write(QStringLiteral("notes.txt"), kNotes)}));
-        f.window->newConversation();
+        test::part<QAction>(*f.window, "newConversation").trigger();
         QVERIFY(chips(f).isEmpty());
-        QVERIFY(f.window->chat().openConversation(first));
+        QVERIFY(f.window->core().chat.openConversation(first));
         QTRY_COMPARE(chips(f).size(), 1);
     }
 
@@ -399,16 +401,16 @@ class TestAttachments : public QObject {
             f.ask(QStringLiteral("sum it up"));
             QTRY_COMPARE(f.messages().size(), 2);
             QTRY_COMPARE(f.state(), State::Ready);
-            id = f.window->chat().current();
+            id = f.window->core().chat.current();
         }
         WindowFixture f({}, {}, history.path());
         f.openAndWait();
-        QVERIFY(f.window->chat().openConversation(id));
+        QVERIFY(f.window->core().chat.openConversation(id));
         QCOMPARE(f.messages().size(), 2);
         QCOMPARE(f.messages()[0].attachments.size(), 1);
         QVERIFY(!f.messages()[0].figures);
         QVERIFY(f.messages()[1].figures);
-        MessageWidget* shown = f.window->page().view().messageWidget(f.messages()[0].id);
+        MessageWidget* shown = test::part<ChatPage>(*f.window).view().messageWidget(f.messages()[0].id);
         QVERIFY(shown && shown->attachments());
         QVERIFY(chipsOf(shown->attachments()->chips()).first().startsWith(QStringLiteral("notes.txt")));
         f.ask(QStringLiteral("more"));
@@ -456,8 +458,9 @@ class TestAttachments : public QObject {
         f.ask(QStringLiteral("What does this program do?"));
         QTRY_COMPARE(f.messages().size(), 2);
         QTRY_COMPARE(f.state(), State::Ready);
-        QTest::mouseClick(f.window->page().view().messageWidget(f.messages()[0].id)->attachments()->chips().chips()[0],
-                          Qt::LeftButton);
+        QTest::mouseClick(
+            test::part<ChatPage>(*f.window).view().messageWidget(f.messages()[0].id)->attachments()->chips().chips()[0],
+            Qt::LeftButton);
         QVERIFY(
             drop(*f.window, {folder.write(QStringLiteral("README.md"), QByteArray(1200, 'x')),
                              folder.write(QStringLiteral("a rather long name of a file with notes in it.txt"), kNotes),

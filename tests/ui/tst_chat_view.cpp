@@ -16,7 +16,9 @@
 #include <QTranslator>
 #include <QWheelEvent>
 
+#include "tests/ui/message_widgets.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/find_bar.h"
@@ -108,7 +110,8 @@ class TestChatView : public QObject {
         s.model.reset(messages);
         s.view->grab();
         const double opened = threadCpuMs() - before;
-        QVERIFY2(s.view->widgetCount() < 40, qPrintable(QString::number(s.view->widgetCount())));
+        QVERIFY2(test::messageWidgets(*s.view).size() < 40,
+                 qPrintable(QString::number(test::messageWidgets(*s.view).size())));
         QVERIFY(s.bar().maximum() > 1'000'000);
         QCOMPARE(s.bar().value(), s.bar().maximum());
         QVERIFY(s.view->messageWidget(10'000));
@@ -125,8 +128,8 @@ class TestChatView : public QObject {
         qInfo(
             "10,000 messages: opened in %.1f ms of CPU; a step of scrolling: median %.2f, 99 %% %.2f, longest %.2f ms",
             opened, frames[frames.size() / 2], frames[frames.size() * 99 / 100], frames.back());
-        QVERIFY(s.view->widgetCount() < 60);
-        QVERIFY(s.view->documentCount() < 400);
+        QVERIFY(test::messageWidgets(*s.view).size() < 60);
+        QVERIFY(test::documentCount(*s.view) < 400);
     }
 
     void scrolling_whatShows_movesByWhatWasAsked() {
@@ -614,11 +617,11 @@ class TestChatView : public QObject {
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QTest::keyClick(f.window.get(), Qt::Key_F, Qt::ControlModifier);
-        QVERIFY(f.window->page().findBar().isVisible());
-        QTest::keyClicks(&f.window->page().findBar().edit(), QStringLiteral("fake ENGINE"));
-        QCOMPARE(f.window->page().findBar().countText(), QStringLiteral("1 / 1"));
-        QTest::keyClick(&f.window->page().findBar().edit(), Qt::Key_Escape);
-        QVERIFY(!f.window->page().findBar().isVisible());
+        QVERIFY(test::part<ChatPage>(*f.window).findBar().isVisible());
+        QTest::keyClicks(&test::part<ChatPage>(*f.window).findBar().edit(), QStringLiteral("fake ENGINE"));
+        QCOMPARE(test::part<ChatPage>(*f.window).findBar().countText(), QStringLiteral("1 / 1"));
+        QTest::keyClick(&test::part<ChatPage>(*f.window).findBar().edit(), Qt::Key_Escape);
+        QVERIFY(!test::part<ChatPage>(*f.window).findBar().isVisible());
     }
 
     void tokens_underlined_surviveScrollingAway() {

@@ -279,7 +279,7 @@ class TestChatViewText : public QObject {
         body.setMarkdown(source, true);
         body.resize(600, body.layoutFor(600));
         QSignalSpy picked(&body, &MessageBody::tokenPicked);
-        const int y = body.yOfSource(source.indexOf(u's')) + 8;
+        const int y = body.text().yOfSource(source.indexOf(u's')) + 8;
         QTest::mouseClick(&body, Qt::LeftButton, Qt::ControlModifier, QPoint(3, y));
         QCOMPARE(picked.size(), 1);
         QCOMPARE(source.mid(picked[0][0].toInt(), 4), QStringLiteral("some"));
@@ -322,11 +322,11 @@ class TestChatViewText : public QObject {
         body.setMarkdown(QString::fromStdString(offstage::test::longAnswer(20'000)), true);
         const int height = body.layoutFor(700, {0, 1000});
         QVERIFY(height > 20'000);
-        const size_t segments = body.segments().size();
-        QVERIFY2(static_cast<size_t>(body.documentCount()) * 10 < segments,
-                 qPrintable(QString::number(body.documentCount())));
+        const size_t segments = body.text().parts().size();
+        QVERIFY2(static_cast<size_t>(body.text().documentCount()) * 10 < segments,
+                 qPrintable(QString::number(body.text().documentCount())));
         body.layoutFor(700, {height / 2, height / 2 + 1000});
-        QVERIFY(static_cast<size_t>(body.documentCount()) * 10 < segments);
+        QVERIFY(static_cast<size_t>(body.text().documentCount()) * 10 < segments);
         body.selectAll();
         QVERIFY(body.selectedText().size() > 50'000);  // all of it all the same
     }

@@ -5,6 +5,7 @@
 #include <QMenuBar>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/widgets/command_palette.h"
 
 using namespace offstage::test;
@@ -28,8 +29,8 @@ class TestCommandPalette : public QObject {
         WindowFixture f;
         f.openAndWait();
         f.window->activateWindow();
-        f.window->page().input().setFocus();
-        CommandPalette& palette = f.window->commandPalette();
+        part<ChatPage>(*f.window).input().setFocus();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
         QTest::keyClick(f.window.get(), Qt::Key_K, Qt::ControlModifier);
         QTRY_VERIFY(palette.isVisible());
         const qsizetype all = palette.listed().size();
@@ -45,7 +46,7 @@ class TestCommandPalette : public QObject {
 
     void keys_moveAndLeave() {
         WindowFixture f;
-        CommandPalette& palette = f.window->commandPalette();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
         palette.open();
         QTest::keyClicks(&palette.input(), QStringLiteral("zzzzzz"));
         QVERIFY(palette.listed().isEmpty());

@@ -1,10 +1,12 @@
 // A conversation continues with the setup of its answers, or the window shows that it
 // does not.
+#include <QAction>
 #include <QPushButton>
 #include <QTest>
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/window/conversation_setup.h"
 
@@ -53,21 +55,21 @@ class TestConversationSetup : public QObject {
             WindowFixture f({}, {}, history.path());
             f.openAndWait(model.path());
             askAndWait(f, QStringLiteral("hello"));
-            conversation = f.window->chat().current();
+            conversation = f.window->core().chat.current();
         }
         const QVariantMap kept = QSettings().value(QStringLiteral("conversationSetups/%1").arg(conversation)).toMap();
         QVERIFY(!kept.isEmpty() && !kept.contains(QStringLiteral("text")));
         QLocale::setDefault(QLocale(QLocale::German));
         WindowFixture f({}, {}, history.path());
         f.openAndWait(QStringLiteral("/models/fake-moe"));
-        f.window->chat().openConversation(conversation);
-        QTRY_VERIFY(f.window->setupBar().isVisible());
-        const QString said = f.window->setupBar().sentence();
+        f.window->core().chat.openConversation(conversation);
+        QTRY_VERIFY(part<SetupBar>(*f.window).isVisible());
+        const QString said = part<SetupBar>(*f.window).sentence();
         QLocale::setDefault(QLocale::c());
         QVERIFY2(said.contains(QStringLiteral(" on the CPU, with ")), qPrintable(said));
         QVERIFY2(said.contains(QStringLiteral("context 2.048")), qPrintable(said));
-        QCOMPARE(f.window->devices().nameOf(QStringLiteral("emulated:rtx-3060-desktop")),
-                 f.window->devices().find(QStringLiteral("emulated:rtx-3060-desktop"))->name +
+        QCOMPARE(f.window->opener().devices().nameOf(QStringLiteral("emulated:rtx-3060-desktop")),
+                 f.window->opener().devices().find(QStringLiteral("emulated:rtx-3060-desktop"))->name +
                      QStringLiteral(" (emulated)"));
     }
 
@@ -79,23 +81,23 @@ class TestConversationSetup : public QObject {
         WindowFixture f;
         f.openAndWait(one);
         askAndWait(f, QStringLiteral("to the first"));
-        const ConversationId conversation = f.window->chat().current();
-        QCOMPARE(f.window->setupBar().sentence(), QString());
+        const ConversationId conversation = f.window->core().chat.current();
+        QCOMPARE(part<SetupBar>(*f.window).sentence(), QString());
         f.openAndWait(two);
-        QTRY_VERIFY(f.window->setupBar().isVisible());
-        QVERIFY2(f.window->setupBar().sentence().startsWith(QStringLiteral("This conversation used ")),
-                 qPrintable(f.window->setupBar().sentence()));
-        f.window->newConversation();
-        QCOMPARE(f.window->setupBar().sentence(), QString());
-        f.window->chat().openConversation(conversation);
-        QTRY_VERIFY(f.window->setupBar().isVisible());
+        QTRY_VERIFY(part<SetupBar>(*f.window).isVisible());
+        QVERIFY2(part<SetupBar>(*f.window).sentence().startsWith(QStringLiteral("This conversation used ")),
+                 qPrintable(part<SetupBar>(*f.window).sentence()));
+        part<QAction>(*f.window, "newConversation").trigger();
+        QCOMPARE(part<SetupBar>(*f.window).sentence(), QString());
+        f.window->core().chat.openConversation(conversation);
+        QTRY_VERIFY(part<SetupBar>(*f.window).isVisible());
         // It is directly above the input box.
-        QCOMPARE(f.window->setupBar().geometry().bottom() + 1, f.window->page().input().geometry().top());
-        QTest::mouseClick(&f.window->setupBar().openButton(), Qt::LeftButton);
-        QTRY_VERIFY(f.window->engine().loadRequest().model == one.toStdString() &&
+        QCOMPARE(part<SetupBar>(*f.window).geometry().bottom() + 1, part<ChatPage>(*f.window).input().geometry().top());
+        QTest::mouseClick(&part<SetupBar>(*f.window).openButton(), Qt::LeftButton);
+        QTRY_VERIFY(f.window->core().engine.loadRequest().model == one.toStdString() &&
                     f.state() == EngineController::State::Ready);
-        QTRY_COMPARE(f.window->setupBar().sentence(), QString());
-        QCOMPARE(f.window->chat().current(), conversation);
+        QTRY_COMPARE(part<SetupBar>(*f.window).sentence(), QString());
+        QCOMPARE(f.window->core().chat.current(), conversation);
     }
 
     void setup_thatWasOpened_isThereAtTheNextStart() {
@@ -110,17 +112,17 @@ class TestConversationSetup : public QObject {
             setup.budget.ramBytes = quint64{5} << 30;
             setup.budget.context = 1024;
             setup.budget.kv = engine::KvType::kF32;
-            ConversationSetups::keep(f.window->chat().current(), setup);
-            f.window->newConversation();
-            f.window->chat().openConversation(f.window->history().conversations().constLast().id);
-            QTRY_VERIFY(f.window->setupBar().isVisible());
-            QTest::mouseClick(&f.window->setupBar().openButton(), Qt::LeftButton);
-            QTRY_VERIFY(f.window->engine().loadRequest().model == model.path().toStdString() &&
+            ConversationSetups::keep(f.window->core().chat.current(), setup);
+            part<QAction>(*f.window, "newConversation").trigger();
+            f.window->core().chat.openConversation(f.window->core().history.conversations().constLast().id);
+            QTRY_VERIFY(part<SetupBar>(*f.window).isVisible());
+            QTest::mouseClick(&part<SetupBar>(*f.window).openButton(), Qt::LeftButton);
+            QTRY_VERIFY(f.window->core().engine.loadRequest().model == model.path().toStdString() &&
                         f.state() == EngineController::State::Ready);
         }
         WindowFixture f;
-        QCOMPARE(f.window->modelToBeginWith(), model.path());
-        f.openAndWait(f.window->modelToBeginWith());
+        QCOMPARE(f.window->opener().modelToBeginWith(), model.path());
+        f.openAndWait(f.window->opener().modelToBeginWith());
         const engine::LoadRequest now = f.stage->loads().back();
         QCOMPARE(now.device, std::string("emulated:rtx-3060-desktop"));
         QCOMPARE(now.vram_bytes, std::uint64_t{700} << 20);
@@ -137,12 +139,12 @@ class TestConversationSetup : public QObject {
             askAndWait(f, QStringLiteral("hello"));
         }
         f.openAndWait(QStringLiteral("/models/fake-moe"));
-        QTRY_VERIFY(f.window->setupBar().sentence().contains(QStringLiteral("no longer at")));
-        QVERIFY(!f.window->setupBar().openButton().isVisible());
+        QTRY_VERIFY(part<SetupBar>(*f.window).sentence().contains(QStringLiteral("no longer at")));
+        QVERIFY(!part<SetupBar>(*f.window).openButton().isVisible());
         // The open model answers new prompts, and becomes the conversation's from then
         // on.
         askAndWait(f, QStringLiteral("again"));
-        QTRY_COMPARE(f.window->setupBar().sentence(), QString());
+        QTRY_COMPARE(part<SetupBar>(*f.window).sentence(), QString());
     }
 };
 

@@ -6,6 +6,7 @@
 #include <QTest>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
@@ -23,23 +24,23 @@ class TestDemoModel : public QObject {
 
     void begin() {
         MainWindow::Options options;
-        options.demoModel = m_model;
+        options.models.demoModel = m_model;
         options.theme = Theme::Light;
-        options.looksAtFilesFirst = true;
+        options.models.looksAtFilesFirst = true;
         m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
         m_window->show();
     }
     void ask(const QString& text) {
-        auto& edit = m_window->page().input().edit();
+        auto& edit = test::part<ChatPage>(*m_window).input().edit();
         edit.setPlainText(text);
         QTest::keyClick(&edit, Qt::Key_Return);
     }
     Message last() const {
-        const auto& all = m_window->conversation().messages();
+        const auto& all = m_window->core().conversation.messages();
         return all.isEmpty() ? Message{} : all.last();
     }
     bool showsText() const {
-        const auto* widget = m_window->page().view().messageWidget(last().id);
+        const auto* widget = test::part<ChatPage>(*m_window).view().messageWidget(last().id);
         return widget && last().kind == Message::Kind::Answer && !widget->body().plainText().trimmed().isEmpty();
     }
 
@@ -56,7 +57,7 @@ class TestDemoModel : public QObject {
         QElapsedTimer timer;
         timer.start();
         begin();
-        m_window->openModel(m_model);
+        m_window->opener().open(m_model);
         const qint64 shown = timer.elapsed();
         ask(QStringLiteral("What is an expert?"));  // the model is still loading: the prompt waits
         QElapsedTimer sinceEnter;
@@ -64,9 +65,9 @@ class TestDemoModel : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(showsText(), 20'000);
         qInfo("window and load begun after %lld ms; first text %lld ms after Enter, with the model still to load",
               shown, sinceEnter.elapsed());
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         QVERIFY(last().figures && last().figures->tokensOut > 0);
-        QTRY_COMPARE(m_window->expertsPanel().map().rows(), 8);
+        QTRY_COMPARE(test::part<ExpertsPanel>(*m_window).map().rows(), 8);
 
         // The conversation so far is not computed again.
         ask(QStringLiteral("What is a cache hit?"));
@@ -76,15 +77,15 @@ class TestDemoModel : public QObject {
 
     void stop_realEngine_endsTheAnswer() {
         begin();
-        m_window->openModel(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
         ask(QStringLiteral("Tell me a long story about a fox who finds a lantern."));
         QTRY_VERIFY_WITH_TIMEOUT(last().text.size() > 20 || last().figures, 20'000);
         if (last().figures) {
             QSKIP("the answer ended before Stop could be pressed");
         }
         QTest::keyClick(m_window.get(), Qt::Key_Escape);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
         if (last().state == Message::State::Done) {
             QSKIP("the answer ended before Stop reached the engine");
         }
@@ -93,15 +94,15 @@ class TestDemoModel : public QObject {
 
     void prompt_longerThanTheContext_showsACard() {
         begin();
-        m_window->openModel(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
         const QString text = QStringLiteral("a very long prompt ").repeated(2000);
         ask(text);
         QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
         qInfo("%s", qPrintable(last().problem.sentence));
         QVERIFY(last().problem.sentence.contains(QStringLiteral("context")));
-        QCOMPARE(m_window->page().input().text().size(), text.size());
-        m_window->page().input().clear();
+        QCOMPARE(test::part<ChatPage>(*m_window).input().text().size(), text.size());
+        test::part<ChatPage>(*m_window).input().clear();
         ask(QStringLiteral("What is 47 + 38?"));
         QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().figures, 60'000);
     }
@@ -109,14 +110,14 @@ class TestDemoModel : public QObject {
     void load_brokenFolder_namesTheFile() {
         QTemporaryDir folder;
         begin();
-        m_window->openModel(folder.path());
+        m_window->opener().open(folder.path());
         QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
         qInfo("%s", qPrintable(last().problem.sentence));
         QVERIFY(last().problem.sentence.contains(QStringLiteral("config.json")) ||
                 last().problem.sentence.contains(folder.path()));
         QVERIFY(last().problem.actions.contains(ProblemAction::OpenDemoModel));
-        m_window->openModel(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
     }
 
     void load_brokenFile_leavesTheModelThatIsOpen() {
@@ -131,24 +132,24 @@ class TestDemoModel : public QObject {
         half.write(whole.read(whole.size() / 2));
         half.close();
         begin();
-        m_window->openModel(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
         ask(QStringLiteral("What is an expert?"));
         QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
-        QSignalSpy loads(&m_window->engine(), &EngineController::loadStarted);
-        m_window->openModel(folder.path());
+        QSignalSpy loads(&m_window->core().engine, &EngineController::loadStarted);
+        m_window->opener().open(folder.path());
         QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
         QVERIFY2(last().problem.sentence.contains(QStringLiteral("model.safetensors")),
                  qPrintable(last().problem.sentence));
         QVERIFY(last().problem.sentence.contains(QStringLiteral("stays open")));
-        QCOMPARE(m_window->engine().state(), State::Ready);
-        QVERIFY(m_window->engine().model() && loads.isEmpty());
+        QCOMPARE(m_window->core().engine.state(), State::Ready);
+        QVERIFY(m_window->core().engine.model() && loads.isEmpty());
         ask(QStringLiteral("What is a cache hit?"));
         QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
         QVERIFY(last().figures->tokensReused > 0);  // the conversation is as it was
-        m_window->useDevice(QStringLiteral("emulated:rtx-3060-desktop"), quint64{24} << 20);
+        m_window->opener().useDevice(QStringLiteral("emulated:rtx-3060-desktop"), quint64{24} << 20);
         QTRY_COMPARE_WITH_TIMEOUT(loads.size(), 1, 20'000);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
     }
 };
 

@@ -12,9 +12,11 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/widgets/head_room.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -122,7 +124,7 @@ class TestEmptyState : public QObject {
     void heading_growsWithTheText() {
         WindowFixture f;
         const auto* heading = [&]() -> QLabel* {
-            for (QLabel* label : f.window->page().emptyState().findChildren<QLabel*>()) {
+            for (QLabel* label : test::part<ChatPage>(*f.window).emptyState().findChildren<QLabel*>()) {
                 if (label->text() == QStringLiteral("No model is open")) {
                     return label;
                 }
@@ -139,7 +141,7 @@ class TestEmptyState : public QObject {
 
     void dockTitle_growsWithTheText() {
         WindowFixture f;
-        QDockWidget* dock = f.window->dock(QStringLiteral("conversations"));
+        QDockWidget* dock = test::part<PanelDocks>(*f.window).dock(QStringLiteral("conversations"));
         // The lines of the title that letters are painted in.
         const auto letters = [dock] {
             const QImage image = dock->grab(QRect(0, 0, dock->width() - 60, dock->widget()->y())).toImage();
@@ -161,9 +163,9 @@ class TestEmptyState : public QObject {
 
     void badge_growsWithTheText() {
         WindowFixture f;
-        f.window->showPanel(QStringLiteral("benchmark"));
+        test::part<PanelDocks>(*f.window).show(QStringLiteral("benchmark"));
         QLabel* badge = nullptr;
-        for (QLabel* label : f.window->benchmarkPanel().findChildren<QLabel*>()) {
+        for (QLabel* label : test::part<BenchmarkPanel>(*f.window).findChildren<QLabel*>()) {
             badge = label->accessibleName() == QStringLiteral("Emulated device") ? label : badge;
         }
         QVERIFY(badge != nullptr);
@@ -177,11 +179,11 @@ class TestEmptyState : public QObject {
 
     void benchmarkTable_headingsAreWhole() {
         WindowFixture f;
-        f.window->showPanel(QStringLiteral("benchmark"));
+        test::part<PanelDocks>(*f.window).show(QStringLiteral("benchmark"));
         for (const int steps : {6, 0, 8}) {
             applyTextSize(*qApp, steps);
             int tables = 0;
-            for (QTableView* table : f.window->benchmarkPanel().findChildren<QTableView*>()) {
+            for (QTableView* table : test::part<BenchmarkPanel>(*f.window).findChildren<QTableView*>()) {
                 if (table->findChild<HeadRoom*>() == nullptr) {
                     continue;
                 }

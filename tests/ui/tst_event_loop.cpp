@@ -3,7 +3,9 @@
 #include <QTest>
 
 #include "tests/sanitized.h"
+#include "tests/ui/message_widgets.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/message_widget.h"
 
@@ -18,7 +20,7 @@ namespace {
 constexpr qint64 kMostAtOnce = 10'000;
 
 QString shownSource(test::WindowFixture& f) {
-    const auto* widget = f.window->page().view().messageWidget(f.last().id);
+    const auto* widget = test::part<ChatPage>(*f.window).view().messageWidget(f.last().id);
     return widget ? widget->body().source() : QString();
 }
 
@@ -45,19 +47,20 @@ class TestEventLoop : public QObject {
     void streaming_longAnswer_givesATurnLittle() {
         test::WindowFixture f;
         stream(f, test::longAnswer(test::kSanitized ? 5'000 : 20'000));
-        const auto& view = f.window->page().view();
+        const auto& view = test::part<ChatPage>(*f.window).view();
         const auto& body = view.messageWidget(f.last().id)->body();
         qInfo("%lld characters: %lld rendered in %d turns, %lld in the one with the most; %d documents alive",
-              qint64{body.source().size()}, body.renderedCharacters(), view.flushCount(), view.mostRenderedAtOnce(),
-              view.documentCount());
-        QVERIFY(view.mostRenderedAtOnce() > 0);
-        QVERIFY2(view.mostRenderedAtOnce() < kMostAtOnce, qPrintable(QString::number(view.mostRenderedAtOnce())));
+              qint64{body.source().size()}, body.text().renderedCharacters(), view.pacer().turns(),
+              view.pacer().mostRenderedAtOnce(), test::documentCount(view));
+        QVERIFY(view.pacer().mostRenderedAtOnce() > 0);
+        QVERIFY2(view.pacer().mostRenderedAtOnce() < kMostAtOnce,
+                 qPrintable(QString::number(view.pacer().mostRenderedAtOnce())));
         // The view keeps only the segments around the viewport laid out, not all
         // hundreds.
-        QVERIFY2(view.documentCount() < 100, qPrintable(QString::number(view.documentCount())));
+        QVERIFY2(test::documentCount(view) < 100, qPrintable(QString::number(test::documentCount(view))));
         f.window->resize(900, 700);
         QCoreApplication::processEvents();
-        QVERIFY2(view.documentCount() < 100, qPrintable(QString::number(view.documentCount())));
+        QVERIFY2(test::documentCount(view) < 100, qPrintable(QString::number(test::documentCount(view))));
     }
 
     // The cost of one more token must not grow with the text before it.
@@ -82,12 +85,13 @@ class TestEventLoop : public QObject {
         QFETCH(QString, text);
         test::WindowFixture f;
         stream(f, text.toStdString());
-        const auto& view = f.window->page().view();
+        const auto& view = test::part<ChatPage>(*f.window).view();
         const auto& body = view.messageWidget(f.last().id)->body();
         qInfo("%lld characters: %lld rendered in %d turns, %lld in the one with the most", qint64{body.source().size()},
-              body.renderedCharacters(), view.flushCount(), view.mostRenderedAtOnce());
-        QVERIFY(view.mostRenderedAtOnce() > 0);
-        QVERIFY2(view.mostRenderedAtOnce() < kMostAtOnce, qPrintable(QString::number(view.mostRenderedAtOnce())));
+              body.text().renderedCharacters(), view.pacer().turns(), view.pacer().mostRenderedAtOnce());
+        QVERIFY(view.pacer().mostRenderedAtOnce() > 0);
+        QVERIFY2(view.pacer().mostRenderedAtOnce() < kMostAtOnce,
+                 qPrintable(QString::number(view.pacer().mostRenderedAtOnce())));
     }
 
     // Painting new text takes as long as rendering it: it waits for the next turn.

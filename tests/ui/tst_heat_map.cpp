@@ -7,7 +7,7 @@
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/snapshot_poller.h"
-#include "ui/plot/heat_map.h"
+#include "ui/plot/heat_map_legend.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -357,7 +357,7 @@ class TestHeatMap : public QObject {
         script.answer = std::string(4000, 'a');
         test::WindowFixture f(script);
         f.openAndWait();
-        auto& panel = f.window->expertsPanel();
+        auto& panel = test::part<ExpertsPanel>(*f.window);
         QTRY_VERIFY(panel.poller().isPolling());
         f.ask(QStringLiteral("hi"));
         QTRY_VERIFY(f.last().text.size() > 20);
@@ -381,11 +381,11 @@ class TestHeatMap : public QObject {
         script.answer = std::string(4000, 'a');
         test::WindowFixture f(script);
         f.openAndWait();
-        const SnapshotPoller& poller = f.window->expertsPanel().poller();
+        const SnapshotPoller& poller = test::part<ExpertsPanel>(*f.window).poller();
         QTRY_COMPARE(poller.intervalMs(), SnapshotPoller::kQuietIntervalMs);
         QWidget read;  // not lively
         read.show();
-        const SnapshotPoller other(f.window->engine(), read);
+        const SnapshotPoller other(f.window->core().engine, read);
         f.ask(QStringLiteral("hi"));
         QTRY_VERIFY(f.last().text.size() > 20);
         QCOMPARE(other.intervalMs(), SnapshotPoller::kQuietIntervalMs);

@@ -17,6 +17,7 @@
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_dialog.h"
 #include "ui/help/help_html.h"
@@ -26,6 +27,7 @@
 #include "ui/settings/settings_dialog.h"
 #include "ui/widgets/menu_commands.h"
 #include "ui/widgets/panel_action.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;
@@ -56,8 +58,8 @@ void pressF1(QWidget* where) {
 }
 
 HelpDialog& open(const WindowFixture& f, const QString& page = QStringLiteral("start")) {
-    f.window->help().open(page);
-    return *f.window->help().dialog();
+    part<HelpDesk>(*f.window).open(page);
+    return *part<HelpDesk>(*f.window).dialog();
 }
 
 void search(const HelpDialog& help, const QString& words) {
@@ -169,7 +171,7 @@ class TestHelp : public QObject {
         f.openAndWait();
         int focused = 0;
         for (QDockWidget* dock : docksOf(f)) {
-            f.window->showPanel(nameOf(*dock));
+            part<PanelDocks>(*f.window).show(nameOf(*dock));
             QTRY_VERIFY(PanelAction::of(*dock).isInFront());
             QApplication::setActiveWindow(f.window.get());
             QWidget* inside = focusableIn(*dock);
@@ -177,41 +179,41 @@ class TestHelp : public QObject {
                 QCursor::setPos(f.window->mapToGlobal(QPoint(640, 400)));  // over the conversation
                 ++focused;
             } else {  // nothing to see yet: under the pointer
-                inside = &f.window->page().input().edit();
+                inside = &part<ChatPage>(*f.window).input().edit();
                 QCursor::setPos(dock->mapToGlobal(QPoint(3, dock->height() / 2)));  // where the widget was before
             }
             inside->setFocus();
             QCOMPARE(QApplication::focusWidget(), inside);
             pressF1(inside);
-            QVERIFY(f.window->help().dialog() != nullptr);
-            QCOMPARE(f.window->help().dialog()->page(), helpPageOf(dock));
-            QVERIFY(f.window->help().dialog()->isVisible());
-            f.window->help().dialog()->close();
+            QVERIFY(part<HelpDesk>(*f.window).dialog() != nullptr);
+            QCOMPARE(part<HelpDesk>(*f.window).dialog()->page(), helpPageOf(dock));
+            QVERIFY(part<HelpDesk>(*f.window).dialog()->isVisible());
+            part<HelpDesk>(*f.window).dialog()->close();
         }
         QVERIFY(focused >= 6);
     }
 
     void f1_inTheChat_theSettings_andAModalDialog_opensTheirPages() {
         const WindowFixture f;
-        f.window->page().input().edit().setFocus();
-        pressF1(&f.window->page().input().edit());
-        QCOMPARE(f.window->help().dialog()->page(), QStringLiteral("chat"));
+        part<ChatPage>(*f.window).input().edit().setFocus();
+        pressF1(&part<ChatPage>(*f.window).input().edit());
+        QCOMPARE(part<HelpDesk>(*f.window).dialog()->page(), QStringLiteral("chat"));
         QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
-        SettingsDialog* settings = f.window->settingsDialog();
+        SettingsDialog* settings = f.window->findChild<SettingsDialog*>();
         QVERIFY(settings != nullptr && settings->isVisible());
         settings->showPage(SettingsDialog::Page::Server);
         QApplication::setActiveWindow(settings);
         settings->pages().setFocus();
         pressF1(&settings->pages());
-        QCOMPARE(f.window->help().dialog()->page(), QStringLiteral("settings"));
+        QCOMPARE(part<HelpDesk>(*f.window).dialog()->page(), QStringLiteral("settings"));
         settings->close();
-        f.window->openWithOptions({});
+        f.window->opener().openWithOptions({});
         auto* const options = f.window->findChild<OpenModelDialog*>();
         QVERIFY(options != nullptr && options->isModal());
         QApplication::setActiveWindow(options);
         QTest::keyClick(options, Qt::Key_F1);
-        QCOMPARE(f.window->help().dialog()->page(), QStringLiteral("models"));
-        QCOMPARE(f.window->help().dialog()->parentWidget(), options);  // which else would block it
+        QCOMPARE(part<HelpDesk>(*f.window).dialog()->page(), QStringLiteral("models"));
+        QCOMPARE(part<HelpDesk>(*f.window).dialog()->parentWidget(), options);  // which else would block it
     }
 
     void keysPage_hasEveryShortcutOfTheMenus_asItIsNow() {
@@ -231,7 +233,7 @@ class TestHelp : public QObject {
         }
         QVERIFY(n >= 12);
         QVERIFY(!shown.contains(QStringLiteral("Ctrl+Shift+F9")));
-        f.window->keys().set(QStringLiteral("palette"), QKeySequence(QStringLiteral("Ctrl+Shift+F9")));
+        part<KeyBindings>(*f.window).set(QStringLiteral("palette"), QKeySequence(QStringLiteral("Ctrl+Shift+F9")));
         shown = rowsOf();
         QVERIFY(shown.contains(QStringLiteral("Ctrl+Shift+F9")));
     }

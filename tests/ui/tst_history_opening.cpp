@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <QAction>
 #include <QListView>
 #include <QPushButton>
 #include <QTest>
@@ -13,11 +14,13 @@
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
 #include "ui/history/history_schema.h"
 #include "ui/window/unsaved_bar.h"
+#include "ui/window/unsaved_guard.h"
 
 using namespace offstage::ui;
 using namespace offstage::test;
@@ -109,7 +112,7 @@ struct Obstructed {
         QVERIFY(QDir().mkpath(folder));
         obstacle.put(folder);
         f = std::make_unique<WindowFixture>(script, QString(), folder);
-        f->window->history().setBusyTimeout(std::chrono::milliseconds(0));
+        f->window->core().history.setBusyTimeout(std::chrono::milliseconds(0));
         f->openAndWait();
     }
     ~Obstructed() { remove(); }
@@ -123,12 +126,12 @@ struct Obstructed {
         f->ask(prompt);
         QTRY_COMPARE(f->last().state, Message::State::Done);
     }
-    UnsavedBar& bar() const { return f->window->unsavedBar(); }
+    UnsavedBar& bar() const { return part<UnsavedBar>(*f->window); }
     bool isSaid() const { return bar().isVisible() && !bar().isAsking(); }
     bool asks() const { return bar().isVisible() && bar().isAsking(); }
     // The number of conversations whose second line says that they are not saved.
     int nMarked() const {
-        const ConversationListModel& model = f->window->conversationList().model();
+        const ConversationListModel& model = part<ConversationList>(*f->window).model();
         int n = 0;
         for (int row = 0; row < model.rowCount(); ++row) {
             n += model.index(row)
@@ -140,7 +143,7 @@ struct Obstructed {
         }
         return n;
     }
-    int nListed() const { return f->window->conversationList().model().rowCount(); }
+    int nListed() const { return part<ConversationList>(*f->window).model().rowCount(); }
     // "prompt/answer" of each conversation in the file, a draft after a bar, the oldest
     // first.
     QStringList inFile() const {
@@ -195,7 +198,7 @@ class TestHistoryOpening : public QObject {
         const QString answered = t.f->last().text;
         QVERIFY(t.isSaid() && t.bar().saveButton().isVisible());
         QCOMPARE(t.nMarked(), 1);
-        t.f->window->newConversation();
+        part<QAction>(*t.f->window, "newConversation").trigger();
         t.f->type(QStringLiteral("half a thou"));
         QCOMPARE(t.nMarked(), 2);
         QVERIFY(!t.f->window->close());
@@ -254,7 +257,7 @@ class TestHistoryOpening : public QObject {
         Obstructed t(kAny);
         t.ask(QStringLiteral("first"));
         t.remove();
-        t.f->window->endSession();
+        part<UnsavedGuard>(*t.f->window).endSession();
         QVERIFY(t.f->window->close());
         QCOMPARE(t.inFile().size(), 2);
     }
@@ -264,11 +267,11 @@ class TestHistoryOpening : public QObject {
         t.ask(QStringLiteral("first"));
         t.f->type(QStringLiteral("a draft"));
         const QString file = t.base.filePath(QStringLiteral("out.json"));
-        t.f->window->saveUnsavedTo(t.base.filePath(QStringLiteral("no/such/folder/out.json")));
+        part<UnsavedGuard>(*t.f->window).saveTo(t.base.filePath(QStringLiteral("no/such/folder/out.json")));
         QVERIFY(t.isSaid() && t.bar().sentence().contains(QStringLiteral("out.json cannot be written")));
         QVERIFY(!t.f->window->close());
         QTest::mouseClick(&t.bar().stayButton(), Qt::LeftButton);
-        t.f->window->saveUnsavedTo(file);
+        part<UnsavedGuard>(*t.f->window).saveTo(file);
         QVERIFY(t.f->window->isVisible() && t.isSaid());
         QVERIFY2(t.bar().sentence().contains(QStringLiteral("Saved as ")), qPrintable(t.bar().sentence()));
         const ImportedConversations read = readConversations(file);
@@ -280,7 +283,7 @@ class TestHistoryOpening : public QObject {
         t.f->type(QStringLiteral("!"));
         QVERIFY(!t.f->window->close());
         QTest::mouseClick(&t.bar().stayButton(), Qt::LeftButton);
-        t.f->window->saveUnsavedTo(file);
+        part<UnsavedGuard>(*t.f->window).saveTo(file);
         QVERIFY(t.f->window->close());
     }
 
@@ -289,14 +292,14 @@ class TestHistoryOpening : public QObject {
         t.f->type(QStringLiteral("only a draft"));
         QVERIFY(!t.f->window->close());
         const QString file = t.base.filePath(QStringLiteral("out.json"));
-        t.f->window->saveUnsavedTo(file);
+        part<UnsavedGuard>(*t.f->window).saveTo(file);
         QVERIFY(!t.f->window->isVisible());
         t.remove();
         WindowFixture again({}, {}, t.folder);
-        again.window->conversationList().importFrom(file);
-        QCOMPARE(again.window->page().input().edit().toPlainText(), QStringLiteral("only a draft"));
+        part<ConversationList>(*again.window).importFrom(file);
+        QCOMPARE(part<ChatPage>(*again.window).input().edit().toPlainText(), QStringLiteral("only a draft"));
         // To be given away, it is not.
-        again.window->conversationList().exportTo(file, 0);
+        part<ConversationList>(*again.window).exportTo(file, 0);
         QFile out(file);
         QVERIFY(out.open(QIODevice::ReadOnly) && !out.readAll().contains("only a draft"));
     }
@@ -305,17 +308,17 @@ class TestHistoryOpening : public QObject {
         Obstructed t(kAny);
         t.ask(QStringLiteral("first"));
         QCOMPARE(t.nListed(), 1);
-        const ConversationId deleted = t.f->window->chat().current();
-        t.f->window->newConversation();
+        const ConversationId deleted = t.f->window->core().chat.current();
+        part<QAction>(*t.f->window, "newConversation").trigger();
         t.ask(QStringLiteral("second"));
-        t.f->window->history().remove(deleted);
+        t.f->window->core().history.remove(deleted);
         t.remove();
         QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
         QCOMPARE(t.nListed(), 2);
         QCOMPARE(t.f->last().kind, Message::Kind::Answer);  // the shown text stays
-        t.f->window->history().undoRemove(deleted);
+        t.f->window->core().history.undoRemove(deleted);
         QCOMPARE(t.nListed(), 3);
-        QCOMPARE(t.f->window->history().search(QStringLiteral("kept")).size(), 2);  // its title, and its text
+        QCOMPARE(t.f->window->core().history.search(QStringLiteral("kept")).size(), 2);  // its title, and its text
         QVERIFY(t.f->window->close());
         QCOMPARE(t.inFile().size(), 3);
     }

@@ -17,6 +17,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/base/language.h"
 #include "ui/base/theme.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/what_if_panel.h"
@@ -25,6 +26,7 @@
 #include "ui/widgets/panel_rail.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/panel_docks.h"
 #include "ui/window/side_columns.h"
 
 using namespace offstage;
@@ -51,13 +53,13 @@ struct Fixture {
         window->resize(size);
         window->show();
         QApplication::setActiveWindow(window.get());
-        window->openModel(QStringLiteral("/models/fake-moe"));
-        QTRY_COMPARE(window->engine().state(), EngineController::State::Ready);
+        window->opener().open(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window->core().engine.state(), EngineController::State::Ready);
     }
-    QDockWidget& dock(const char* name) const { return *window->dock(QString::fromLatin1(name)); }
+    QDockWidget& dock(const char* name) const { return *part<PanelDocks>(*window).dock(QString::fromLatin1(name)); }
     // The tab of a panel, by its text.
     QToolButton* tab(const char* name) const {
-        for (QToolButton* each : window->rail().findChildren<QToolButton*>()) {
+        for (QToolButton* each : part<PanelRail>(*window).findChildren<QToolButton*>()) {
             if (each->isVisible() && each->text() == dock(name).windowTitle()) {
                 return each;
             }
@@ -117,7 +119,7 @@ class TestInspector : public QObject {
             QCOMPARE(shown, 1);
             QVERIFY2(f.dock(name).width() >= width, name);
             // It takes the whole height beside the conversation.
-            QVERIFY2(f.dock(name).height() >= f.window->page().height(), name);
+            QVERIFY2(f.dock(name).height() >= part<ChatPage>(*f.window).height(), name);
             QCOMPARE(f.window->size(), QSize(1280, 800));
         }
         f.click("experts");  // it is in front
@@ -129,7 +131,7 @@ class TestInspector : public QObject {
         f.click("dispatch");
         QTRY_VERIFY(f.dock("dispatch").isVisible());
         QVERIFY(f.dock("experts").isVisible());
-        QVERIFY(f.dock("dispatch").mapToGlobal(QPoint()).y() > f.window->page().mapToGlobal(QPoint()).y());
+        QVERIFY(f.dock("dispatch").mapToGlobal(QPoint()).y() > part<ChatPage>(*f.window).mapToGlobal(QPoint()).y());
     }
 
     void budget_showsAllThatItHas_data() {
@@ -142,7 +144,7 @@ class TestInspector : public QObject {
         QFETCH(QSize, size);
         Fixture f(size);
         f.click("budget");
-        BudgetPanel& panel = f.window->budgetPanel();
+        BudgetPanel& panel = part<BudgetPanel>(*f.window);
         QTRY_VERIFY(panel.isVisible());
         for (ValueSlider* row : {&panel.form().vram(), &panel.form().ram(), &panel.form().context()}) {
             QTRY_VERIFY(isSeenWhole(row->slider()));
@@ -158,8 +160,8 @@ class TestInspector : public QObject {
     // The footer neither scrolls nor leaves the window.
     void budget_inASmallWindow_hasItsButtons() {
         Fixture f({560, 420});
-        f.window->showPanel(QStringLiteral("budget"));
-        BudgetPanel& panel = f.window->budgetPanel();
+        part<PanelDocks>(*f.window).show(QStringLiteral("budget"));
+        BudgetPanel& panel = part<BudgetPanel>(*f.window);
         for (QPushButton* button : {&panel.applyButton(), &panel.resetButton(), &panel.undoButton()}) {
             QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
         }
@@ -167,53 +169,53 @@ class TestInspector : public QObject {
 
     void smallWindow_leavesItsWidthToTheConversation() {
         Fixture f({560, 420});
-        QTRY_COMPARE(f.window->page().width(), 560);
+        QTRY_COMPARE(part<ChatPage>(*f.window).width(), 560);
         QVERIFY(!f.dock("conversations").isVisible());
         QVERIFY(!f.dock("experts").isVisible());
-        QVERIFY(!f.window->rail().isVisible());
+        QVERIFY(!part<PanelRail>(*f.window).isVisible());
         // A panel takes the conversation's place, and gives it back.
-        QVERIFY(isSeenWhole(f.window->panelsButton()));
-        QVERIFY(f.window->panelsButton().menu()->actions().contains(&PanelAction::of(f.dock("budget"))));
+        QVERIFY(isSeenWhole(part<QToolButton>(*f.window, "panels")));
+        QVERIFY(part<QToolButton>(*f.window, "panels").menu()->actions().contains(&PanelAction::of(f.dock("budget"))));
         PanelAction::of(f.dock("budget")).trigger();
         QTRY_VERIFY(f.dock("budget").isVisible());
         QTRY_COMPARE(f.dock("budget").width(), 560);
-        QVERIFY(!f.window->page().isVisible());
+        QVERIFY(!part<ChatPage>(*f.window).isVisible());
         PanelAction::of(f.dock("budget")).trigger();
-        QTRY_VERIFY(f.window->page().isVisible());
-        QTRY_COMPARE(f.window->page().width(), 560);
+        QTRY_VERIFY(part<ChatPage>(*f.window).isVisible());
+        QTRY_COMPARE(part<ChatPage>(*f.window).width(), 560);
         // With room everything is there again.
         f.window->resize(1280, 800);
         QTRY_VERIFY(f.dock("conversations").isVisible());
         QTRY_VERIFY(f.dock("experts").isVisible());
-        QTRY_VERIFY(f.window->page().width() >= SideColumns::kConversationWidth);
-        QVERIFY(f.window->rail().isVisible());
+        QTRY_VERIFY(part<ChatPage>(*f.window).width() >= SideColumns::kConversationWidth);
+        QVERIFY(part<PanelRail>(*f.window).isVisible());
     }
 
     void mediumWindow_hasTwoColumns() {
         Fixture f({860, 640});
         QTRY_VERIFY(f.dock("experts").isVisible());
         QVERIFY(!f.dock("conversations").isVisible());
-        QTRY_VERIFY(f.window->page().width() >= SideColumns::kConversationWidth);
+        QTRY_VERIFY(part<ChatPage>(*f.window).width() >= SideColumns::kConversationWidth);
         PanelAction::of(f.dock("conversations")).trigger();
         QTRY_VERIFY(f.dock("conversations").isVisible());
         QVERIFY(!f.dock("experts").isVisible());
-        QTRY_VERIFY(f.window->page().width() >= SideColumns::kConversationWidth);
+        QTRY_VERIFY(part<ChatPage>(*f.window).width() >= SideColumns::kConversationWidth);
     }
 
     void newConversation_inASmallWindow_showsTheConversation() {
         Fixture f({560, 420});
-        f.window->showPanel(QStringLiteral("log"));
-        QTRY_VERIFY(!f.window->page().isVisible());
+        part<PanelDocks>(*f.window).show(QStringLiteral("log"));
+        QTRY_VERIFY(!part<ChatPage>(*f.window).isVisible());
         QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
-        QTRY_VERIFY(f.window->page().isVisible());
-        QVERIFY(f.window->page().input().edit().hasFocus());
+        QTRY_VERIFY(part<ChatPage>(*f.window).isVisible());
+        QVERIFY(part<ChatPage>(*f.window).input().edit().hasFocus());
     }
 
     void palette_opensAPanel() {
         Fixture f({1280, 800});
-        f.window->commandPalette().open();
-        QTest::keyClicks(&f.window->commandPalette().input(), QStringLiteral("budget"));
-        QTest::keyClick(&f.window->commandPalette().input(), Qt::Key_Return);
+        part<CommandPalette>(*f.window).open();
+        QTest::keyClicks(&part<CommandPalette>(*f.window).input(), QStringLiteral("budget"));
+        QTest::keyClick(&part<CommandPalette>(*f.window).input(), Qt::Key_Return);
         QTRY_VERIFY(f.dock("budget").isVisible());
         QVERIFY(!f.dock("experts").isVisible());
         // A user who chose it by keys continues in it by keys.
@@ -222,10 +224,10 @@ class TestInspector : public QObject {
 
     void tab_clicked_leavesTheFocusInTheMessage() {
         Fixture f({1280, 800});
-        f.window->page().input().edit().setFocus();
+        part<ChatPage>(*f.window).input().edit().setFocus();
         PanelAction::of(f.dock("budget")).trigger();
         QTRY_VERIFY(f.dock("budget").isVisible());
-        QVERIFY(f.window->page().input().edit().hasFocus());
+        QVERIFY(part<ChatPage>(*f.window).input().edit().hasFocus());
     }
 
     void layout_comesBack_alsoFromASmallWindow() {
@@ -256,21 +258,21 @@ class TestInspector : public QObject {
         speak(*qApp, language);
         MainWindow::Options options;
         options.theme = Theme::Light;
-        options.device = QStringLiteral("emulated:rtx-3060-desktop");
-        options.vramBytes = demoVram(24 * kMiB, 0);
+        options.models.device = QStringLiteral("emulated:rtx-3060-desktop");
+        options.models.vramBytes = demoVram(24 * kMiB, 0);
         MainWindow window([] { return engine::Session::create(); }, options);
         window.resize(1280, 800);
         window.show();
-        window.openModel(demoModel());
-        QTRY_COMPARE_WITH_TIMEOUT(window.engine().state(), EngineController::State::Ready, 60'000);
-        window.sendPrompt(QStringLiteral("What is a cache hit?"));
-        QTRY_VERIFY_WITH_TIMEOUT(!window.conversation().messages().isEmpty() &&
-                                     window.conversation().messages().last().state == Message::State::Done,
+        window.opener().open(demoModel());
+        QTRY_COMPARE_WITH_TIMEOUT(window.core().engine.state(), EngineController::State::Ready, 60'000);
+        window.core().chat.send(QStringLiteral("What is a cache hit?"));
+        QTRY_VERIFY_WITH_TIMEOUT(!window.core().conversation.messages().isEmpty() &&
+                                     window.core().conversation.messages().last().state == Message::State::Done,
                                  60'000);
-        auto& whatIf = *window.dock(QStringLiteral("whatIf"))->findChild<WhatIfPanel*>();
+        auto& whatIf = *part<PanelDocks>(window).dock(QStringLiteral("whatIf"))->findChild<WhatIfPanel*>();
         QTest::mouseClick(&whatIf.runButton(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!whatIf.isRunning(), 60'000);
-        window.budgetPanel().form().vram().spin().setValue(60);
+        part<BudgetPanel>(window).form().vram().spin().setValue(60);
         const QList<QSize> sizes{{1280, 800}, {1920, 1080}, {560, 420}};
         for (const Theme theme : {Theme::Light, Theme::Dark}) {
             applyTheme(*qApp, theme);
@@ -278,9 +280,9 @@ class TestInspector : public QObject {
                 window.resize(size);
                 for (const char* name : {"chat", "experts", "cache", "dispatch", "budget", "whatIf", "machines",
                                          "benchmark", "log", "sampling"}) {
-                    window.columns().showMiddle();
-                    if (QDockWidget* dock = window.dock(QString::fromLatin1(name))) {
-                        window.showPanel(QString::fromLatin1(name));
+                    part<SideColumns>(window).showMiddle();
+                    if (QDockWidget* dock = part<PanelDocks>(window).dock(QString::fromLatin1(name))) {
+                        part<PanelDocks>(window).show(QString::fromLatin1(name));
                         QTRY_VERIFY(dock->isVisible());
                     }
                     for (int pass = 0; pass < 6; ++pass) {
@@ -290,7 +292,7 @@ class TestInspector : public QObject {
                                            .arg(folder, QString::fromLatin1(name), nameOf(theme), language)
                                            .arg(size.width()));
                     if (qstrcmp(name, "dispatch") == 0) {
-                        window.dock(QStringLiteral("dispatch"))->hide();
+                        part<PanelDocks>(window).dock(QStringLiteral("dispatch"))->hide();
                     }
                 }
             }
@@ -298,10 +300,10 @@ class TestInspector : public QObject {
         window.resize(1280, 800);
         for (const Theme theme : {Theme::Light, Theme::Dark}) {
             applyTheme(*qApp, theme);
-            window.commandPalette().open();
+            part<CommandPalette>(window).open();
             QTest::qWait(50);
             window.grab().save(QStringLiteral("%1/palette-%2-%3.png").arg(folder, nameOf(theme), language));
-            QTest::keyClick(&window.commandPalette().input(), Qt::Key_Escape);
+            QTest::keyClick(&part<CommandPalette>(window).input(), Qt::Key_Escape);
         }
         applyTheme(*qApp, Theme::Light);
     }

@@ -16,6 +16,7 @@
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_form.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/hardware_menu.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -71,7 +72,7 @@ class TestKeptBudget : public QObject {
         engine::LoadRequest first;
         {
             test::WindowFixture f;
-            f.window->openWithOptions(model.path());
+            f.window->opener().openWithOptions(model.path());
             auto* dialog = f.window->findChild<OpenModelDialog*>();
             QVERIFY(dialog != nullptr);
             FitView& view = dialog->view();
@@ -91,8 +92,8 @@ class TestKeptBudget : public QObject {
             QTRY_COMPARE(f.state(), State::Ready);
         }
         test::WindowFixture f;
-        QCOMPARE(f.window->modelToBeginWith(), model.path());
-        f.openAndWait(f.window->modelToBeginWith());
+        QCOMPARE(f.window->opener().modelToBeginWith(), model.path());
+        f.openAndWait(f.window->opener().modelToBeginWith());
         const engine::LoadRequest now = f.stage->loads().back();
         QCOMPARE(now.device, first.device);
         QCOMPARE(now.vram_bytes, first.vram_bytes);
@@ -105,7 +106,7 @@ class TestKeptBudget : public QObject {
         QCOMPARE(now.chat_template, std::string("mixtral"));
 
         // Values left to the program the next time stay so.
-        f.window->openWithOptions(model.path());
+        f.window->opener().openWithOptions(model.path());
         auto* dialog = f.window->findChild<OpenModelDialog*>();
         // A chat template belongs to one model: another model does not have it.
         QCOMPARE(dialog->view().request().chat_template, std::string("mixtral"));
@@ -148,32 +149,32 @@ class TestKeptBudget : public QObject {
         QSettings().setValue(QStringLiteral("vram"), 24 * kMiB);
         {
             const auto window = begin();
-            window->openModel(model);
-            QTRY_COMPARE_WITH_TIMEOUT(window->engine().state(), State::Ready, 60'000);
-            QCOMPARE(settingInForce(window->engine()).vramBytes, 24 * kMiB);
+            window->opener().open(model);
+            QTRY_COMPARE_WITH_TIMEOUT(window->core().engine.state(), State::Ready, 60'000);
+            QCOMPARE(settingInForce(window->core().engine).vramBytes, 24 * kMiB);
             engine::ReplanRequest request;
             request.vram_bytes = 40 * kMiB;
             request.kv = engine::KvType::kInt8;
-            QVERIFY(window->engine().replan(request) != 0);
+            QVERIFY(window->core().engine.replan(request) != 0);
             // The tool bar may show the new budget before the window keeps it.
             QTRY_COMPARE_WITH_TIMEOUT(quint64{requestFor(model.toStdString(), "emulated:rtx-3060-desktop").vram_bytes},
                                       40 * kMiB, 60'000);
-            QVERIFY(window->hardwareText().contains(QStringLiteral("40.0 MiB")));
+            QVERIFY(test::part<HardwareMenu>(*window).text().contains(QStringLiteral("40.0 MiB")));
         }
         {
             const auto window = begin();
-            window->openModel(model);
-            QTRY_COMPARE_WITH_TIMEOUT(window->engine().state(), State::Ready, 60'000);
-            QCOMPARE(settingInForce(window->engine()).vramBytes, 40 * kMiB);
-            QVERIFY(settingInForce(window->engine()).kv == engine::KvType::kInt8);
-            QCOMPARE(window->engine().model()->kv_type, std::string("int8"));
+            window->opener().open(model);
+            QTRY_COMPARE_WITH_TIMEOUT(window->core().engine.state(), State::Ready, 60'000);
+            QCOMPARE(settingInForce(window->core().engine).vramBytes, 40 * kMiB);
+            QVERIFY(settingInForce(window->core().engine).kv == engine::KvType::kInt8);
+            QCOMPARE(window->core().engine.model()->kv_type, std::string("int8"));
         }
-        options.device = QStringLiteral("emulated:rtx-3060-desktop");  // from the command line
-        options.vramBytes = 20 * kMiB;
+        options.models.device = QStringLiteral("emulated:rtx-3060-desktop");  // from the command line
+        options.models.vramBytes = 20 * kMiB;
         const auto window = begin();
-        window->openModel(model);
-        QTRY_COMPARE_WITH_TIMEOUT(window->engine().state(), State::Ready, 60'000);
-        QCOMPARE(settingInForce(window->engine()).vramBytes, 20 * kMiB);
+        window->opener().open(model);
+        QTRY_COMPARE_WITH_TIMEOUT(window->core().engine.state(), State::Ready, 60'000);
+        QCOMPARE(settingInForce(window->core().engine).vramBytes, 20 * kMiB);
     }
 };
 

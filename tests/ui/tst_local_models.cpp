@@ -18,6 +18,7 @@
 #include "tests/engine/mixed_gguf.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
 #include "ui/engine/format.h"
 #include "ui/load/fit_view.h"
@@ -96,8 +97,8 @@ class TestLocalModels : public QObject {
     MainWindow::Options options() const {
         MainWindow::Options wanted;
         wanted.theme = Theme::Light;
-        wanted.device = QStringLiteral("cpu");
-        wanted.modelPlaces = places();
+        wanted.models.device = QStringLiteral("cpu");
+        wanted.models.modelPlaces = places();
         return wanted;
     }
     static QString verdict(const LocalModels& models, int row) {
@@ -226,7 +227,7 @@ class TestLocalModels : public QObject {
         addHeader("ann/x/c.gguf", 64);
         test::WindowFixture f;
         LocalModels models(places());
-        OpenModelDialog dialog(f.window->engine());
+        OpenModelDialog dialog(f.window->core().engine);
         dialog.offer(models);
         dialog.show();
         QListView& list = dialog.offered()->list();
@@ -257,7 +258,7 @@ class TestLocalModels : public QObject {
     // A file of a folder means the folder.
     void dialog_chooser_takesFilesOfModels() {
         test::WindowFixture f;
-        OpenModelDialog dialog(f.window->engine());
+        OpenModelDialog dialog(f.window->core().engine);
         dialog.show();
         for (const auto& [file, model] : {std::pair("/m/a.gguf", "/m/a.gguf"), std::pair("/m/A.GGUF", "/m/A.GGUF"),
                                           std::pair("/m/a.bin", "/m/a.bin"), std::pair("/m/b/config.json", "/m/b"),
@@ -281,7 +282,7 @@ class TestLocalModels : public QObject {
     void dialog_narrow_hasTheListAbove() {
         test::WindowFixture f;
         LocalModels models(places());
-        OpenModelDialog dialog(f.window->engine());
+        OpenModelDialog dialog(f.window->core().engine);
         dialog.offer(models);
         dialog.show();
         auto* parts = dialog.findChild<QSplitter*>();
@@ -300,17 +301,17 @@ class TestLocalModels : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
-        LocalModelView* const offered = window.page().emptyState().offered();
+        LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
         QVERIFY(offered != nullptr);
         QTRY_COMPARE_WITH_TIMEOUT(offered->list().model()->rowCount(), LocalModelView::kFew, 20'000);
         QVERIFY(offered->isVisible() && offered->list().isVisible());
         QTRY_VERIFY(offered->button().isVisible());
         click(offered->list(), 1);
-        QTRY_COMPARE(window.engine().state(), State::Ready);
+        QTRY_COMPARE(window.core().engine.state(), State::Ready);
         QCOMPARE(stage->loads().size(), std::size_t{1});
         QCOMPARE(stage->loads().back().model, root("ann/x/b.gguf").string());
         QVERIFY(!offered->isVisible());  // the user's own model is open
-        QCOMPARE(names(*window.localModels()).first(), QStringLiteral("b"));
+        QCOMPARE(names(*window.opener().local()).first(), QStringLiteral("b"));
         QTest::mouseClick(&offered->button(), Qt::LeftButton);
         auto* dialog = window.findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr && dialog->offered() != nullptr);
@@ -322,10 +323,11 @@ class TestLocalModels : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
-        QTRY_COMPARE_WITH_TIMEOUT(window.localModels()->rowCount(), 1, 20'000);
-        window.localModels()->estimate(request(1), {});
-        QTRY_VERIFY_WITH_TIMEOUT(verdict(*window.localModels(), 0).startsWith(QStringLiteral("Does not fit")), 20'000);
-        click(window.page().emptyState().offered()->list(), 0);
+        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 1, 20'000);
+        window.opener().local()->estimate(request(1), {});
+        QTRY_VERIFY_WITH_TIMEOUT(verdict(*window.opener().local(), 0).startsWith(QStringLiteral("Does not fit")),
+                                 20'000);
+        click(test::part<ChatPage>(window).emptyState().offered()->list(), 0);
         auto* dialog = window.findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr);
         QCOMPARE(dialog->path().text(), model);
@@ -369,12 +371,12 @@ class TestLocalModels : public QObject {
         addFolder("lmstudio-community/gpt-oss-120b-MXFP4");
         const auto stage = std::make_shared<test::Stage>();
         MainWindow::Options withDemo = options();
-        withDemo.demoModel = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+        withDemo.models.demoModel = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
         MainWindow window([stage] { return test::makeFakeSession(stage); }, withDemo);
         window.show();
-        window.openModel(withDemo.demoModel);
-        QTRY_COMPARE(window.engine().state(), State::Ready);
-        LocalModelView* const offered = window.page().emptyState().offered();
+        window.opener().open(withDemo.models.demoModel);
+        QTRY_COMPARE(window.core().engine.state(), State::Ready);
+        LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
         QTRY_VERIFY_WITH_TIMEOUT(offered->list().isVisible(), 20'000);
         QVERIFY(!offered->button().isVisible());  // these are all
         picture(window, QStringLiteral("start-demo"), {420, 1280}, 800);
@@ -384,10 +386,10 @@ class TestLocalModels : public QObject {
             window.resize(width, 800);
             const QListView& list = offered->list();
             QTRY_COMPARE(list.viewport()->height(), list.model()->rowCount() * list.sizeHintForRow(0));
-            QTRY_COMPARE(window.page().emptyState().horizontalScrollBar()->maximum(), 0);
+            QTRY_COMPARE(test::part<ChatPage>(window).emptyState().horizontalScrollBar()->maximum(), 0);
         }
-        window.openModel(QStringLiteral("/models/own"));
-        QTRY_COMPARE(window.engine().state(), State::Ready);
+        window.opener().open(QStringLiteral("/models/own"));
+        QTRY_COMPARE(window.core().engine.state(), State::Ready);
         QVERIFY(!offered->isVisible());
     }
 
@@ -395,7 +397,7 @@ class TestLocalModels : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
-        LocalModelView* const offered = window.page().emptyState().offered();
+        LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
         QTRY_VERIFY_WITH_TIMEOUT(
             offered->status().isVisible() && offered->status().text().contains(QStringLiteral("LM Studio")), 20'000);
         QVERIFY(!offered->list().isVisible() && !offered->button().isVisible());
@@ -455,20 +457,20 @@ class TestLocalModels : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
-        QTRY_COMPARE_WITH_TIMEOUT(window.localModels()->rowCount(), 6, 20'000);
-        window.localModels()->estimate(request(), {});
-        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.localModels(), 3).isEmpty(), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 6, 20'000);
+        window.opener().local()->estimate(request(), {});
+        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.opener().local(), 3).isEmpty(), 20'000);
         picture(window, QStringLiteral("start"), {420, 1280}, 800);
-        window.openWithOptions(window.localModels()->index(1).data(LocalModels::PathRole).toString());
+        window.opener().openWithOptions(window.opener().local()->index(1).data(LocalModels::PathRole).toString());
         auto* dialog = window.findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr);
         QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits(), 20'000);
-        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.localModels(), 3).isEmpty(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.opener().local(), 3).isEmpty(), 20'000);
         picture(*dialog, QStringLiteral("open"), {420, 960});
         dialog->reject();
 
         LocalModels none({{engine::ModelOrigin::kHuggingFace, root("a")}, {engine::ModelOrigin::kOllama, root("b")}});
-        OpenModelDialog empty(window.engine());
+        OpenModelDialog empty(window.core().engine);
         empty.offer(none);
         empty.show();
         QTRY_VERIFY_WITH_TIMEOUT(none.wasSearched(), 20'000);

@@ -17,6 +17,7 @@
 
 #include "tests/engine/loopback_client.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/server/local_server_page.h"
 #include "ui/server/local_server_switch.h"
 #include "ui/server/server_indicator.h"
@@ -28,7 +29,7 @@ using namespace offstage::ui;
 namespace {
 
 quint16 portOf(const WindowFixture& f) {
-    return static_cast<quint16>(f.window->localServer().listensAt().section(u':', -1).toUInt());
+    return static_cast<quint16>(part<LocalServerSwitch>(*f.window).listensAt().section(u':', -1).toUInt());
 }
 
 // A chat request of another program, with the answer to come.
@@ -60,10 +61,10 @@ void chooseFromTheMenu(const WindowFixture& f) {
 }
 
 LocalServerPage& dialogOf(const WindowFixture& f) {
-    if (f.window->settingsDialog() == nullptr) {
+    if (f.window->findChild<SettingsDialog*>() == nullptr) {
         chooseFromTheMenu(f);
     }
-    return f.window->settingsDialog()->serverPage();
+    return f.window->findChild<SettingsDialog*>()->serverPage();
 }
 
 void click(QAbstractButton& button) {
@@ -106,10 +107,10 @@ class TestLocalServer : public QObject {
 
     void start_isOff() {
         const WindowFixture f;
-        f.window->openModel(QStringLiteral("/models/fake-moe"));
+        f.window->opener().open(QStringLiteral("/models/fake-moe"));
         QTRY_COMPARE(f.state(), EngineController::State::Ready);
-        QVERIFY(!f.window->localServer().isOn());
-        QVERIFY(!f.window->serverIndicator().isVisible());
+        QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
+        QVERIFY(!part<ServerIndicator>(*f.window).isVisible());
         const LocalServerPage& dialog = dialogOf(f);
         QVERIFY(!dialog.onBox().isChecked());
         QVERIFY(!dialog.startBox().isChecked());
@@ -123,17 +124,17 @@ class TestLocalServer : public QObject {
         {
             WindowFixture f;
             switchOn(f);
-            QVERIFY(f.window->localServer().isOn());
+            QVERIFY(part<LocalServerSwitch>(*f.window).isOn());
         }
         {
             WindowFixture f;  // it was on when the window was closed
-            QVERIFY(!f.window->localServer().isOn());
+            QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
             click(dialogOf(f).startBox());
-            QVERIFY(!f.window->localServer().isOn());
+            QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         }
         const WindowFixture f;
-        QVERIFY(f.window->localServer().isOn());
-        QVERIFY(f.window->serverIndicator().isVisible());
+        QVERIFY(part<LocalServerSwitch>(*f.window).isOn());
+        QVERIFY(part<ServerIndicator>(*f.window).isVisible());
     }
 
     void on_answersWhoBringsTheToken() {
@@ -141,8 +142,9 @@ class TestLocalServer : public QObject {
         f.openAndWait();
         const LocalServerPage& dialog = switchOn(f);
         QCOMPARE(dialog.problemText(), QString());
-        QVERIFY(f.window->serverIndicator().button().isVisible());
-        QVERIFY(f.window->serverIndicator().button().text().contains(f.window->localServer().listensAt()));
+        QVERIFY(part<ServerIndicator>(*f.window).button().isVisible());
+        QVERIFY(
+            part<ServerIndicator>(*f.window).button().text().contains(part<LocalServerSwitch>(*f.window).listensAt()));
         QCOMPARE(dialog.urlEdit().text(), QStringLiteral("http://127.0.0.1:%1/v1").arg(portOf(f)));
         QCOMPARE(dialog.tokenEdit().echoMode(), QLineEdit::Password);
         QCOMPARE(QFile::permissions(LocalServerSwitch::tokenFile()) &
@@ -190,11 +192,11 @@ class TestLocalServer : public QObject {
         WindowFixture f;
         f.openAndWait();
         const LocalServerPage& dialog = switchOn(f);
-        const LocalServerSwitch& server = f.window->localServer();
+        const LocalServerSwitch& server = part<LocalServerSwitch>(*f.window);
         f.stage->heldBack = true;
         auto first = request(portOf(f), server.token(), "first of others");
         QTRY_VERIFY(f.stage->generating);
-        QTRY_VERIFY(f.window->serverIndicator().stopButton().isVisible());
+        QTRY_VERIFY(part<ServerIndicator>(*f.window).stopButton().isVisible());
         auto second = request(portOf(f), server.token(), "second of others");
         QTRY_COMPARE(server.waiting(), quint64{1});
         QVERIFY(dialog.stateText().contains(QStringLiteral("one being answered")));
@@ -213,14 +215,14 @@ class TestLocalServer : public QObject {
         f.openAndWait();
         switchOn(f);
         f.stage->heldBack = true;
-        auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
+        auto answer = request(portOf(f), part<LocalServerSwitch>(*f.window).token(), "Hello");
         QTRY_VERIFY(f.stage->generating);
-        QTRY_VERIFY(f.window->serverIndicator().stopButton().isVisible());
-        QTest::mouseClick(&f.window->serverIndicator().stopButton(), Qt::LeftButton);
+        QTRY_VERIFY(part<ServerIndicator>(*f.window).stopButton().isVisible());
+        QTest::mouseClick(&part<ServerIndicator>(*f.window).stopButton(), Qt::LeftButton);
         QTRY_VERIFY(hasCome(answer));
         QCOMPARE(answer.get().status, 503);
-        QTRY_VERIFY(!f.window->serverIndicator().stopButton().isVisible());
-        QCOMPARE(f.window->localServer().answered(), quint64{0});
+        QTRY_VERIFY(!part<ServerIndicator>(*f.window).stopButton().isVisible());
+        QCOMPARE(part<LocalServerSwitch>(*f.window).answered(), quint64{0});
         f.stage->heldBack = false;
         f.ask(QStringLiteral("mine"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
@@ -232,11 +234,11 @@ class TestLocalServer : public QObject {
         f.openAndWait();
         switchOn(f);
         f.stage->heldBack = true;
-        auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
+        auto answer = request(portOf(f), part<LocalServerSwitch>(*f.window).token(), "Hello");
         QTRY_VERIFY(f.stage->generating);
         f.ask(QStringLiteral("mine"));
         QCOMPARE(f.state(), EngineController::State::Generating);
-        QTest::mouseClick(&f.window->page().input().button(), Qt::LeftButton);
+        QTest::mouseClick(&part<ChatPage>(*f.window).input().button(), Qt::LeftButton);
         QTRY_COMPARE(f.last().state, Message::State::Stopped);
         QCOMPARE(f.state(), EngineController::State::Ready);
         QVERIFY(!hasCome(answer));
@@ -250,16 +252,16 @@ class TestLocalServer : public QObject {
         WindowFixture f;
         f.openAndWait();
         switchOn(f);
-        const QString token = f.window->localServer().token();
+        const QString token = part<LocalServerSwitch>(*f.window).token();
         f.stage->heldBack = true;
         auto first = request(portOf(f), token, "first");
         QTRY_VERIFY(f.stage->generating);
         auto second = request(portOf(f), token, "second");
-        QTRY_COMPARE(f.window->localServer().waiting(), quint64{1});
+        QTRY_COMPARE(part<LocalServerSwitch>(*f.window).waiting(), quint64{1});
         Script script = f.stage->script();
         script.name = "other-moe";
         f.stage->setScript(script);
-        f.window->openModel(QStringLiteral("/models/other-moe"));
+        f.window->opener().open(QStringLiteral("/models/other-moe"));
         QTRY_VERIFY(hasCome(first) && hasCome(second));
         QCOMPARE(first.get().status, 503);
         QCOMPARE(second.get().status, 503);
@@ -277,7 +279,7 @@ class TestLocalServer : public QObject {
         WindowFixture f;
         const LocalServerPage& dialog = switchOn(f);
         QVERIFY(dialog.stateText().contains(QStringLiteral("without a model yet")));
-        auto answer = request(portOf(f), f.window->localServer().token(), "Hello");
+        auto answer = request(portOf(f), part<LocalServerSwitch>(*f.window).token(), "Hello");
         QTRY_VERIFY(hasCome(answer));
         QCOMPARE(answer.get().status, 503);
     }
@@ -288,11 +290,11 @@ class TestLocalServer : public QObject {
         LocalServerPage& dialog = switchOn(f);
         const quint16 port = portOf(f);
         f.stage->heldBack = true;
-        auto answer = request(port, f.window->localServer().token(), "Hello");
+        auto answer = request(port, part<LocalServerSwitch>(*f.window).token(), "Hello");
         QTRY_VERIFY(f.stage->generating);
         click(dialog.onBox());
-        QVERIFY(!f.window->localServer().isOn());
-        QVERIFY(!f.window->serverIndicator().isVisible());
+        QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
+        QVERIFY(!part<ServerIndicator>(*f.window).isVisible());
         QTRY_VERIFY(hasCome(answer));
         QCOMPARE(answer.get().status, 503);
         QVERIFY_EXCEPTION_THROWN(LoopbackClient{port}, std::runtime_error);
@@ -308,10 +310,10 @@ class TestLocalServer : public QObject {
         LocalServerPage& dialog = dialogOf(f);
         enterPort(dialog, portOf(other));
         click(dialog.onBox());
-        QVERIFY(!f.window->localServer().isOn());
+        QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         QVERIFY(!dialog.onBox().isChecked());
         QVERIFY(dialog.problemText().contains(QStringLiteral("another program listens there")));
-        QVERIFY(f.window->serverIndicator().isVisible());  // shown beside the dialog too
+        QVERIFY(part<ServerIndicator>(*f.window).isVisible());  // shown beside the dialog too
         click(dialogOf(other).onBox());
         click(dialog.onBox());
         QVERIFY(dialog.onBox().isChecked());
@@ -322,13 +324,13 @@ class TestLocalServer : public QObject {
         WindowFixture f;
         f.openAndWait();
         LocalServerPage& dialog = switchOn(f);
-        const QString old = f.window->localServer().token();
+        const QString old = part<LocalServerSwitch>(*f.window).token();
         const quint16 port = portOf(f);
         click(dialog.newTokenButton());
-        QVERIFY(f.window->localServer().token() != old);
+        QVERIFY(part<LocalServerSwitch>(*f.window).token() != old);
         QCOMPARE(portOf(f), port);
         auto refused = request(port, old, "Hello");
-        auto answered = request(port, f.window->localServer().token(), "Hello");
+        auto answered = request(port, part<LocalServerSwitch>(*f.window).token(), "Hello");
         QTRY_VERIFY(hasCome(refused) && hasCome(answered));
         QCOMPARE(refused.get().status, 401);
         QCOMPARE(answered.get().status, 200);
@@ -337,14 +339,14 @@ class TestLocalServer : public QObject {
     void addressForOthers_isWarnedAbout() {
         WindowFixture f;
         LocalServerPage& dialog = dialogOf(f);
-        QVERIFY(!f.window->localServer().isReachedFromOutside());
+        QVERIFY(!part<LocalServerSwitch>(*f.window).isReachedFromOutside());
         dialog.addressEdit().selectAll();
         QTest::keyClicks(&dialog.addressEdit(), QStringLiteral("0.0.0.0"));
-        QVERIFY(f.window->localServer().isReachedFromOutside());
+        QVERIFY(part<LocalServerSwitch>(*f.window).isReachedFromOutside());
         dialog.addressEdit().selectAll();
         QTest::keyClicks(&dialog.addressEdit(), QStringLiteral("nowhere"));
         click(dialog.onBox());
-        QVERIFY(!f.window->localServer().isOn());
+        QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         QVERIFY(dialog.problemText().contains(QStringLiteral("is no address to listen on")));
     }
 };

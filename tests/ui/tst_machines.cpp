@@ -25,6 +25,8 @@
 #include "ui/panels/machines_panel.h"
 #include "ui/panels/pair_dialog.h"
 #include "ui/panels/what_if_panel.h"
+#include "ui/plot/heat_map_legend.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::test;
@@ -193,13 +195,13 @@ struct Fixture {
             [s = stage, n = network] { return std::make_unique<MachineSession>(s, n); }, options);
         window->resize(1280, 800);
         window->show();
-        window->showPanel(QStringLiteral("machines"));
+        part<PanelDocks>(*window).show(QStringLiteral("machines"));
         QTRY_VERIFY(panel().isVisible());
     }
     MachinesPanel& panel() const { return *window->findChild<MachinesPanel*>(); }
     void open() {
-        window->openModel(QStringLiteral("/models/fake-moe"));
-        QTRY_COMPARE(window->engine().state(), EngineController::State::Ready);
+        window->opener().open(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window->core().engine.state(), EngineController::State::Ready);
     }
     template <typename What>
     auto locked(What&& what) const {
@@ -294,38 +296,38 @@ class TestMachines : public QObject {
         Fixture f(kTwo);
         f.open();
         QCOMPARE(f.locked([](const Network& n) { return n.joins + n.tests + n.pairs; }), 0);
-        QCOMPARE(f.window->log().connections(), 0);
+        QCOMPARE(f.window->core().log.connections(), 0);
 
         f.panel().choose(QStringLiteral("attic"));
         f.panel().useButton().click();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
         QCOMPARE(f.locked([](const Network& n) { return n.asked.back(); }), std::vector<std::string>{"attic"});
-        QTRY_COMPARE(f.window->log().connections(), 1);
-        QVERIFY(f.window->log().at(f.window->log().size() - 1).text.contains(QStringLiteral("attic:7420")));
+        QTRY_COMPARE(f.window->core().log.connections(), 1);
+        QVERIFY(f.window->core().log.at(f.window->core().log.size() - 1).text.contains(QStringLiteral("attic:7420")));
         QCOMPARE(f.panel().useButton().text(), QStringLiteral("Drain"));
 
         f.panel().useButton().click();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.partings; }), 1);
         QCOMPARE(f.panel().useButton().text(), QStringLiteral("Use"));
-        QCOMPARE(f.window->log().connections(), 1);
-        QCOMPARE(f.window->machines().all().size(), 2);  // it stays paired
+        QCOMPARE(f.window->core().log.connections(), 1);
+        QCOMPARE(f.window->core().machines.all().size(), 2);  // it stays paired
     }
 
     void switchedOn_isKept_andJoinsTheNextModelAsSoonAsItIsLoaded() {
         {
             Fixture f(kTwo);
-            f.window->machines().setUsed(QStringLiteral("cupboard"), true);
-            f.window->machines().setUse({true, false});
+            f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
+            f.window->core().machines.setUse({true, false});
             QCOMPARE(f.locked([](const Network& n) { return n.joins; }), 0);  // no model, nothing to help with
-            QCOMPARE(f.window->log().connections(), 0);
+            QCOMPARE(f.window->core().log.connections(), 0);
         }
         Fixture f(kTwo);
-        QVERIFY(f.window->machines().find(QStringLiteral("cupboard"))->used);
-        QVERIFY(!f.window->machines().find(QStringLiteral("attic"))->used);
-        QVERIFY(f.window->machines().use().always);
+        QVERIFY(f.window->core().machines.find(QStringLiteral("cupboard"))->used);
+        QVERIFY(!f.window->core().machines.find(QStringLiteral("attic"))->used);
+        QVERIFY(f.window->core().machines.use().always);
         f.open();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
-        QTRY_COMPARE(f.window->log().connections(), 1);
+        QTRY_COMPARE(f.window->core().log.connections(), 1);
         f.open();  // another model
         QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 2);
     }
@@ -342,14 +344,14 @@ class TestMachines : public QObject {
         dialog.pairButton().click();
         QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("\"cup board\" is no address")),
                      qPrintable(dialog.problem()));
-        QCOMPARE(f.window->log().connections(), 0);
+        QCOMPARE(f.window->core().log.connections(), 0);
         dialog.address().setText(QStringLiteral("cupboard"));
         picture(dialog, QStringLiteral("machines-pair"), {460}, dialog.height());
         dialog.pairButton().click();
-        QVERIFY(f.window->machines().isPairing());
+        QVERIFY(f.window->core().machines.isPairing());
         QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("does not accept this code")),
                      qPrintable(dialog.problem()));
-        QCOMPARE(f.window->log().connections(), 1);
+        QCOMPARE(f.window->core().log.connections(), 1);
 
         f.locked([](Network& n) { return n.holdsPairing = true; });
         dialog.words().setText(QStringLiteral("one two three four five six seven eight"));
@@ -358,12 +360,12 @@ class TestMachines : public QObject {
         dialog.reject();
         QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("Nothing was stored")), qPrintable(dialog.problem()));
         QVERIFY(dialog.isVisible());
-        QVERIFY(f.window->machines().all().isEmpty());
+        QVERIFY(f.window->core().machines.all().isEmpty());
 
         f.locked([](Network& n) { return n.holdsPairing = false; });
         dialog.pairButton().click();
-        QTRY_COMPARE(f.window->machines().all().size(), 1);
-        QTRY_VERIFY(f.window->machines().all().first().used);  // as the dialog offers
+        QTRY_COMPARE(f.window->core().machines.all().size(), 1);
+        QTRY_VERIFY(f.window->core().machines.all().first().used);  // as the dialog offers
         QTRY_COMPARE(f.panel().chosen(), QStringLiteral("cupboard"));
         QTRY_VERIFY2(f.panel().notice().contains(QStringLiteral("is paired")), qPrintable(f.panel().notice()));
         QVERIFY(f.panel().introduction().isEmpty());
@@ -381,13 +383,13 @@ class TestMachines : public QObject {
         f.panel().testButton().click();
         QTRY_VERIFY2(f.panel().notice().contains(QStringLiteral("does not answer (refused)")),
                      qPrintable(f.panel().notice()));
-        QCOMPARE(f.window->log().connections(), 2);
+        QCOMPARE(f.window->core().log.connections(), 2);
     }
 
     void twoMachines_figuresAndPictures() {
         Fixture f(kTwo);
-        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
-        f.window->machines().setUsed(QStringLiteral("attic"), true);
+        f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
+        f.window->core().machines.setUsed(QStringLiteral("attic"), true);
         f.open();
         f.twoMachines();
         MachinesPanel& panel = f.panel();
@@ -422,7 +424,7 @@ class TestMachines : public QObject {
     void shape_isChosenByThePerson_andKept() {
         {
             Fixture f(kTwo);
-            f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+            f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
             QCOMPARE(f.panel().shapeBox().currentText(), QStringLiteral("Automatic"));
             f.open();
             QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
@@ -435,7 +437,7 @@ class TestMachines : public QObject {
             QVERIFY(
                 f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kDecentralised; }));
             QVERIFY(!f.panel().whenBox().isEnabled());
-            const EventLog& log = f.window->log();
+            const EventLog& log = f.window->core().log;
             QTRY_VERIFY2(log.at(log.size() - 1).text.contains(QStringLiteral("steps of the model, made by cupboard")),
                          qPrintable(log.at(log.size() - 1).text));
         }
@@ -443,13 +445,13 @@ class TestMachines : public QObject {
         QCOMPARE(f.panel().shapeBox().currentText(), QStringLiteral("Every machine makes each step"));
         QVERIFY(f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kDecentralised; }));
         QTest::keyClick(&f.panel().shapeBox(), Qt::Key_Home);
-        QVERIFY(f.window->machines().use().shape == engine::NodeShape::kAuto);
+        QVERIFY(f.window->core().machines.use().shape == engine::NodeShape::kAuto);
     }
 
     void shapeInForce_isShown_withBothForecasts() {
         Fixture f(kTwo);
-        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
-        f.window->machines().setUsed(QStringLiteral("attic"), true);
+        f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
+        f.window->core().machines.setUsed(QStringLiteral("attic"), true);
         QVERIFY2(f.panel().shapeText().contains(QStringLiteral("Chosen when machines are connected to")),
                  qPrintable(f.panel().shapeText()));
         f.open();
@@ -506,15 +508,15 @@ class TestMachines : public QObject {
         picture(panel, QStringLiteral("machines-alone"), {360}, 980);
         // The What if panel shows the measurement of all the machines beside its own
         // forecast.
-        f.window->showPanel(QStringLiteral("whatIf"));
+        part<PanelDocks>(*f.window).show(QStringLiteral("whatIf"));
         auto& whatIf = *f.window->findChild<WhatIfPanel*>();
         QTRY_VERIFY2(whatIf.hereText().contains(
                          QStringLiteral("with cupboard, attic (every machine makes each step): not measured yet")) &&
                          whatIf.hereText().contains(QStringLiteral("33.8 tokens/s (forecast)")),
                      qPrintable(whatIf.hereText()));
         // The heat map shows who computes, and a tool tip who holds.
-        f.window->showPanel(QStringLiteral("experts"));
-        ExpertsPanel& experts = f.window->expertsPanel();
+        part<PanelDocks>(*f.window).show(QStringLiteral("experts"));
+        ExpertsPanel& experts = part<ExpertsPanel>(*f.window);
         experts.setChannel(ExpertChannel::Machine);
         QTRY_COMPARE(experts.map().categories().size(), std::size_t{3});
         QCOMPARE(experts.map().valueAt({0, 0}), 1.0);
@@ -534,7 +536,7 @@ class TestMachines : public QObject {
     // without end.
     void joinedAgain_whereThatMakesBetterUseOfThem() {
         Fixture f(kTwo);
-        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
         f.open();
         f.twoPeers();
         const auto joins = [&] { return f.locked([](const Network& n) { return n.joins; }); };
@@ -567,16 +569,16 @@ class TestMachines : public QObject {
         });
         QTRY_VERIFY2(f.panel().shapeText().contains(QStringLiteral("the choice fell on helpers")),
                      qPrintable(f.panel().shapeText()));
-        f.window->machines().setUsed(QStringLiteral("attic"), true);
+        f.window->core().machines.setUsed(QStringLiteral("attic"), true);
         QVERIFY(lastShape() == engine::NodeShape::kAuto);
     }
 
     // A choice by forecast connects once more than a user would expect: it is logged.
     void choiceOfEveryMachine_isAConnectionOfItsOwn() {
         Fixture f(kTwo);
-        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
         f.open();
-        QTRY_COMPARE(f.window->log().connections(), 1);
+        QTRY_COMPARE(f.window->core().log.connections(), 1);
         f.locked([](Network& n) {
             n.notes = {engine::messages::node_shape_decentralised(engine::Decimal{8.1, 2}, engine::Decimal{9.25, 2})};
             return 0;
@@ -585,7 +587,7 @@ class TestMachines : public QObject {
             f.panel().notice(),
             QStringLiteral("Every machine makes each step itself and computes its share of the experts "
                            "(forecast: 8.10 ms a token; if the others computed experts for this one: 9.25 ms)."));
-        QCOMPARE(f.window->log().connections(), 2);
+        QCOMPARE(f.window->core().log.connections(), 2);
     }
 
     void pairsOfAnotherProgram_areSeenAtOnce() {
@@ -607,9 +609,9 @@ class TestMachines : public QObject {
             return 0;
         });
         writeList();
-        QTRY_COMPARE(f.window->machines().all().size(), 2);
+        QTRY_COMPARE(f.window->core().machines.all().size(), 2);
         QTRY_VERIFY(f.panel().introduction().isEmpty());
-        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
         f.open();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
         // Again, because another file is in the place of the first; and the connection of
@@ -619,16 +621,16 @@ class TestMachines : public QObject {
             return 0;
         });
         writeList();
-        QTRY_COMPARE(f.window->machines().all().size(), 1);
+        QTRY_COMPARE(f.window->core().machines.all().size(), 1);
         QTRY_COMPARE(f.locked([](const Network& n) { return n.partings; }), 1);
-        QCOMPARE(f.window->machines().all().first().name, QStringLiteral("attic"));
+        QCOMPARE(f.window->core().machines.all().first().name, QStringLiteral("attic"));
     }
 
     void lossAndReturn_areSaid_andWrittenDown() {
         Fixture f(kTwo);
-        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
         f.open();
-        QTRY_COMPARE(f.window->log().connections(), 1);
+        QTRY_COMPARE(f.window->core().log.connections(), 1);
         f.locked([](Network& n) {
             n.notes = {
                 engine::messages::node_lost("cupboard", engine::messages::node_link_ended),
@@ -638,7 +640,7 @@ class TestMachines : public QObject {
         const QString cost = QStringLiteral("Without cupboard a token takes 31.5 ms; with it, it took 21.4 ms.");
         QTRY_COMPARE(f.panel().notice(), cost);
         QCOMPARE(f.window->statusBar()->currentMessage(), cost);
-        const EventLog& log = f.window->log();
+        const EventLog& log = f.window->core().log;
         QCOMPARE(log.at(log.size() - 1).text, cost);
         QVERIFY(log.at(log.size() - 2).text.contains(QStringLiteral("cupboard is gone (the connection ended)")));
         QCOMPARE(log.at(log.size() - 2).kind, LogKind::Problem);
@@ -656,22 +658,22 @@ class TestMachines : public QObject {
         f.panel().removeButton().click();
         auto* question = f.panel().findChild<QMessageBox*>();
         QVERIFY(question != nullptr);
-        QCOMPARE(f.window->machines().all().size(), 2);  // the dialog is only open
+        QCOMPARE(f.window->core().machines.all().size(), 2);  // the dialog is only open
         for (QAbstractButton* button : question->buttons()) {
             if (question->buttonRole(button) == QMessageBox::AcceptRole) {
                 button->click();
             }
         }
-        QCOMPARE(f.window->machines().all().size(), 1);
+        QCOMPARE(f.window->core().machines.all().size(), 1);
         QCOMPARE(f.panel().notice(), QStringLiteral("attic was removed."));
     }
 
     void heatMap_showsWhichMachineHoldsAnExpert() {
         Fixture f(kTwo);
-        f.window->machines().setUsed(QStringLiteral("cupboard"), true);
+        f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
         f.open();
-        f.window->showPanel(QStringLiteral("experts"));
-        ExpertsPanel& experts = f.window->expertsPanel();
+        part<PanelDocks>(*f.window).show(QStringLiteral("experts"));
+        ExpertsPanel& experts = part<ExpertsPanel>(*f.window);
         experts.setChannel(ExpertChannel::Machine);
         f.twoMachines();
         QTRY_COMPARE(experts.map().categories().size(), std::size_t{4});

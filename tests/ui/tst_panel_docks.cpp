@@ -13,10 +13,12 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
+#include "ui/chat/chat_page.h"
 #include "ui/panels/dispatch_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -25,7 +27,7 @@ using test::WindowFixture;
 namespace {
 
 QDockWidget& dockOf(const WindowFixture& f, const char16_t* name) {
-    return *f.window->dock(QStringView(name).toString());
+    return *test::part<PanelDocks>(*f.window).dock(QStringView(name).toString());
 }
 
 PanelAction& actionOf(const WindowFixture& f, const char16_t* name) {
@@ -183,7 +185,7 @@ class TestPanelDocks : public QObject {
         QCoreApplication::processEvents();
         QVERIFY2(dockOf(f, u"dispatch").height() < 220, qPrintable(QString::number(dockOf(f, u"dispatch").height())));
         // "Reset layout" starts again.
-        f.window->resetLayout();
+        test::part<PanelDocks>(*f.window).reset();
         actionOf(f, u"dispatch").trigger();
         QTRY_VERIFY(dockOf(f, u"dispatch").height() >= enough);
     }
@@ -258,7 +260,7 @@ class TestPanelDocks : public QObject {
         f.window->resizeDocks({&dockOf(f, u"dispatch")}, {before.height()}, Qt::Vertical);  // as far as it goes
         QTRY_VERIFY2(dockOf(f, u"dispatch").height() > before.height() / 2,
                      qPrintable(QString::number(dockOf(f, u"dispatch").height())));
-        QVERIFY(f.window->page().height() >= f.window->page().minimumSizeHint().height());
+        QVERIFY(test::part<ChatPage>(*f.window).height() >= test::part<ChatPage>(*f.window).minimumSizeHint().height());
         QCOMPARE(f.window->size(), before);
     }
 
@@ -324,9 +326,9 @@ class TestPanelDocks : public QObject {
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return makeFakeSession(stage); }, options);
         window.show();
-        window.showPanel(QStringLiteral("sampling"));
+        test::part<PanelDocks>(window).show(QStringLiteral("sampling"));
         int dots = 0;
-        for (QToolButton* button : window.samplingPanel().findChildren<QToolButton*>()) {
+        for (QToolButton* button : test::part<SamplingPanel>(window).findChildren<QToolButton*>()) {
             if (button->text() != QStringLiteral("⋯")) {
                 continue;
             }

@@ -27,6 +27,7 @@
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"
+#include "ui/plot/heat_map_legend.h"
 
 using namespace offstage;
 using namespace offstage::ui;

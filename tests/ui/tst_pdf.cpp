@@ -10,6 +10,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/context_counter.h"
 #include "ui/chat/draft_attachments.h"
 #include "ui/chat/pdf_text.h"
@@ -67,12 +68,12 @@ PdfText read(const QString& path, qsizetype mostText = kLargestAttachment) {
 }
 
 DraftAttachments& attachments(const WindowFixture& f) {
-    return f.window->page().attachments();
+    return part<ChatPage>(*f.window).attachments();
 }
 
 QStringList chips(const WindowFixture& f) {
     QStringList names;
-    for (const AttachmentChip* chip : f.window->page().input().chips().chips()) {
+    for (const AttachmentChip* chip : part<ChatPage>(*f.window).input().chips().chips()) {
         names += chip->name();
     }
     return names;
@@ -184,16 +185,17 @@ class TestPdf : public QObject {
         }
         attachments(f).attach({pdfOf(folder, pages)});
         f.ask(QStringLiteral("Sum it up"));
-        QTRY_VERIFY(f.window->page().input().cancelReadingButton().isVisible());
-        QVERIFY2(f.window->page().input().reading().contains(kName), qPrintable(f.window->page().input().reading()));
-        QTest::mouseClick(&f.window->page().input().cancelReadingButton(), Qt::LeftButton);
+        QTRY_VERIFY(part<ChatPage>(*f.window).input().cancelReadingButton().isVisible());
+        QVERIFY2(part<ChatPage>(*f.window).input().reading().contains(kName),
+                 qPrintable(part<ChatPage>(*f.window).input().reading()));
+        QTest::mouseClick(&part<ChatPage>(*f.window).input().cancelReadingButton(), Qt::LeftButton);
         QTRY_VERIFY(!attachments(f).isReading());
-        QVERIFY2(f.window->page().input().notice().contains(QStringLiteral("cancelled")),
-                 qPrintable(f.window->page().input().notice()));
-        QVERIFY(!f.window->page().input().cancelReadingButton().isVisible());
+        QVERIFY2(part<ChatPage>(*f.window).input().notice().contains(QStringLiteral("cancelled")),
+                 qPrintable(part<ChatPage>(*f.window).input().notice()));
+        QVERIFY(!part<ChatPage>(*f.window).input().cancelReadingButton().isVisible());
         QVERIFY(chips(f).isEmpty());
         QVERIFY(f.messages().isEmpty());
-        QCOMPARE(f.window->page().input().text(), QStringLiteral("Sum it up"));
+        QCOMPARE(part<ChatPage>(*f.window).input().text(), QStringLiteral("Sum it up"));
     }
 
     void refused_sendsNothing_theOthersAreAttached() {
@@ -206,10 +208,10 @@ class TestPdf : public QObject {
         attachments(f).attach({pdfOf(folder, {{}}), notes.fileName()});
         f.ask(QStringLiteral("Sum it up"));
         QTRY_COMPARE(chips(f), QStringList{QStringLiteral("notes.txt")});
-        QVERIFY(f.window->page().input().notice().contains(QStringLiteral("OCR")));
-        QTRY_VERIFY(f.window->page().counter().isUpToDate());
+        QVERIFY(part<ChatPage>(*f.window).input().notice().contains(QStringLiteral("OCR")));
+        QTRY_VERIFY(part<ChatPage>(*f.window).counter().isUpToDate());
         QVERIFY(f.messages().isEmpty());  // the user decides without the file
-        QCOMPARE(f.window->page().input().text(), QStringLiteral("Sum it up"));
+        QCOMPARE(part<ChatPage>(*f.window).input().text(), QStringLiteral("Sum it up"));
     }
 
     void windowClosed_whileItReads() {

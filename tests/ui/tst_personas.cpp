@@ -25,7 +25,7 @@ using State = EngineController::State;
 namespace {
 
 PersonaBar& bar(const WindowFixture& f) {
-    return f.window->personaBar();
+    return part<PersonaBar>(*f.window);
 }
 
 QComboBox& box(const WindowFixture& f) {
@@ -51,20 +51,20 @@ void enterName(const WindowFixture& f, const QString& name) {
 }
 
 void setPrompt(const WindowFixture& f, const QString& prompt) {
-    f.window->samplingPanel().promptEdit().selectAll();
-    QTest::keyClicks(&f.window->samplingPanel().promptEdit(), prompt);
+    part<SamplingPanel>(*f.window).promptEdit().selectAll();
+    QTest::keyClicks(&part<SamplingPanel>(*f.window).promptEdit(), prompt);
 }
 
 void setTemperature(const WindowFixture& f, float temperature) {
-    Sampling sampling = f.window->samplingPanel().sampling();
+    Sampling sampling = part<SamplingPanel>(*f.window).sampling();
     sampling.sampler.temperature = temperature;
-    f.window->samplingPanel().choose(f.window->samplingPanel().systemPrompt(), sampling);
+    part<SamplingPanel>(*f.window).choose(part<SamplingPanel>(*f.window).systemPrompt(), sampling);
 }
 
 QString saveAs(const WindowFixture& f, const QString& name) {
     bar(f).presets().saveAction().trigger();
     enterName(f, name);
-    return f.window->chat().persona();
+    return f.window->core().chat.persona();
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentIndex(), 0);  // a missing one does not come last
         choose(f, QStringLiteral("Teach"));
         const QString prompt = Personas::builtIn()[1].systemPrompt;
-        QCOMPARE(f.window->samplingPanel().systemPrompt(), prompt);
+        QCOMPARE(part<SamplingPanel>(*f.window).systemPrompt(), prompt);
         f.ask(QStringLiteral("Hello"));
         QTRY_COMPARE(f.messages().size(), 2);
         QTRY_COMPARE(f.state(), State::Ready);
@@ -90,8 +90,8 @@ class TestPersonas : public QObject {
         QCOMPARE(messages.size(), size_t(2));
         QCOMPARE(QString::fromStdString(messages[0].content), prompt);
         choose(f, QStringLiteral("None"));
-        QCOMPARE(f.window->chat().systemPrompt(), QString());
-        QCOMPARE(f.window->chat().persona(), QString());
+        QCOMPARE(f.window->core().chat.systemPrompt(), QString());
+        QCOMPARE(f.window->core().chat.persona(), QString());
     }
 
     void made_changed_renamed_deleted() {
@@ -103,7 +103,7 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
         QVERIFY(!bar(f).isChanged());
         QVERIFY(!bar(f).updateAction().isEnabled());
-        const Persona made = *f.window->personas().find(id);
+        const Persona made = *f.window->core().personas.find(id);
         QCOMPARE(made.systemPrompt, QStringLiteral("Rhyme."));
         QCOMPARE(made.sampling->sampler.temperature, 0.33F);
         QCOMPARE(made.model, QStringLiteral("/models/fake-moe"));
@@ -112,29 +112,29 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet, changed"));
         bar(f).updateAction().trigger();
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
-        QCOMPARE(f.window->personas().find(id)->sampling->sampler.temperature, 0.5F);
+        QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
 
         bar(f).presets().renameAction().trigger();
         QCOMPARE(bar(f).presets().nameEdit().text(), QStringLiteral("Poet"));
         enterName(f, QStringLiteral("Bard"));
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
-        QCOMPARE(f.window->chat().persona(), id);
+        QCOMPARE(f.window->core().chat.persona(), id);
 
         choose(f, QStringLiteral("Concise"));
         QVERIFY(!bar(f).presets().deleteAction().isEnabled());  // the program's own
         choose(f, QStringLiteral("Bard"));
-        QCOMPARE(f.window->samplingPanel().sampling().sampler.temperature, 0.5F);
+        QCOMPARE(part<SamplingPanel>(*f.window).sampling().sampler.temperature, 0.5F);
         bar(f).presets().deleteAction().trigger();
         QCOMPARE(box(f).currentText(), QStringLiteral("None"));
-        QCOMPARE(f.window->chat().systemPrompt(), QStringLiteral("Rhyme."));  // the conversation goes on as it was
+        QCOMPARE(f.window->core().chat.systemPrompt(), QStringLiteral("Rhyme."));  // the conversation goes on as it was
         QVERIFY(box(f).findText(QStringLiteral("Bard")) < 0);
-        QVERIFY(!f.window->personas().find(id));
+        QVERIFY(!f.window->core().personas.find(id));
 
         QVERIFY(bar(f).restoreAction().isVisible());
         QVERIFY(bar(f).restoreAction().text().contains(QStringLiteral("Bard")));
         bar(f).restoreAction().trigger();
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
-        QCOMPARE(f.window->personas().find(id)->sampling->sampler.temperature, 0.5F);
+        QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
         QVERIFY(!bar(f).restoreAction().isVisible());
     }
 
@@ -148,16 +148,16 @@ class TestPersonas : public QObject {
             f.ask(QStringLiteral("Hello"));
             QTRY_COMPARE(f.messages().size(), 2);
             QTRY_COMPARE(f.state(), State::Ready);
-            first = f.window->chat().current();
-            f.window->newConversation();
-            QCOMPARE(f.window->chat().persona(), QStringLiteral("programmer"));  // as the last one
+            first = f.window->core().chat.current();
+            part<QAction>(*f.window, "newConversation").trigger();
+            QCOMPARE(f.window->core().chat.persona(), QStringLiteral("programmer"));  // as the last one
             choose(f, QStringLiteral("Teach"));
-            QVERIFY(f.window->chat().openConversation(first));
+            QVERIFY(f.window->core().chat.openConversation(first));
             QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
         }
         const WindowFixture f({}, {}, history.path());
         QTRY_COMPARE(box(f).currentText(), QStringLiteral("Teacher"));  // the last choice
-        QVERIFY(f.window->chat().openConversation(first));
+        QVERIFY(f.window->core().chat.openConversation(first));
         QTRY_COMPARE(box(f).currentText(), QStringLiteral("Programmer"));
         QVERIFY(!bar(f).isChanged());
     }
@@ -169,16 +169,16 @@ class TestPersonas : public QObject {
         const QString id = saveAs(f, QStringLiteral("Poet"));
         f.openAndWait();
         choose(f, QStringLiteral("Concise"));
-        QVERIFY(!f.window->setupBar().isVisible());
+        QVERIFY(!part<SetupBar>(*f.window).isVisible());
         choose(f, QStringLiteral("Poet"));
-        QVERIFY2(f.window->setupBar().sentence().contains(QStringLiteral("Poet")),
-                 qPrintable(f.window->setupBar().sentence()));
+        QVERIFY2(part<SetupBar>(*f.window).sentence().contains(QStringLiteral("Poet")),
+                 qPrintable(part<SetupBar>(*f.window).sentence()));
         QCOMPARE(f.stage->loads().back().model, std::string("/models/fake-moe"));
         // It need not have the model.
         QVERIFY(bar(f).bindAction().isChecked());
         bar(f).bindAction().trigger();
-        QCOMPARE(f.window->personas().find(id)->model, QString());
-        QVERIFY(!f.window->setupBar().isVisible());
+        QCOMPARE(f.window->core().personas.find(id)->model, QString());
+        QVERIFY(!part<SetupBar>(*f.window).isVisible());
     }
 
     void model_isOpenedAtAClick() {
@@ -189,12 +189,12 @@ class TestPersonas : public QObject {
         f.openAndWait(model);
         saveAs(f, QStringLiteral("Poet"));
         f.openAndWait();
-        QVERIFY(f.window->setupBar().isVisible());
-        QVERIFY(f.window->setupBar().openButton().isVisible());
-        QTest::mouseClick(&f.window->setupBar().openButton(), Qt::LeftButton);
+        QVERIFY(part<SetupBar>(*f.window).isVisible());
+        QVERIFY(part<SetupBar>(*f.window).openButton().isVisible());
+        QTest::mouseClick(&part<SetupBar>(*f.window).openButton(), Qt::LeftButton);
         QTRY_COMPARE(f.stage->loads().back().model, model.toStdString());
         QTRY_COMPARE(f.state(), State::Ready);
-        QVERIFY(!f.window->setupBar().isVisible());
+        QVERIFY(!part<SetupBar>(*f.window).isVisible());
     }
 
     void files_comeBack_othersAreRefused() {
@@ -211,21 +211,21 @@ class TestPersonas : public QObject {
         QSettings().clear();
         const WindowFixture f;
         bar(f).importFrom(file);
-        QCOMPARE(f.window->personas().own().size(), 1);
-        const Persona poet = f.window->personas().own().first();
+        QCOMPARE(f.window->core().personas.own().size(), 1);
+        const Persona poet = f.window->core().personas.own().first();
         QCOMPARE(poet.name, QStringLiteral("Poet"));
         QCOMPARE(poet.systemPrompt, QStringLiteral("Rhyme."));
         QCOMPARE(poet.sampling->sampler.temperature, 0.25F);
         bar(f).importFrom(file);
-        QCOMPARE(f.window->personas().own().size(), 1);  // of the same name
+        QCOMPARE(f.window->core().personas.own().size(), 1);  // of the same name
         QString problem;
         for (const char* bad : {"", "{", "[]", R"({"format": "offstage.conversation", "version": 1})",
                                 R"({"format": "offstage.personas", "version": 2, "personas": [{"name": "x"}]})",
                                 R"({"format": "offstage.personas", "version": 1, "personas": [7, {}]})"}) {
-            QCOMPARE(f.window->personas().addFrom(bad, QStringLiteral("bad.json"), problem), 0);
+            QCOMPARE(f.window->core().personas.addFrom(bad, QStringLiteral("bad.json"), problem), 0);
             QVERIFY2(problem.contains(QStringLiteral("bad.json")), bad);
         }
-        QCOMPARE(f.window->personas().own().size(), 1);
+        QCOMPARE(f.window->core().personas.own().size(), 1);
     }
 
     // Earlier presets of the system prompt become personas.

@@ -20,6 +20,7 @@
 #include <QWheelEvent>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/history/history.h"
 #include "ui/widgets/command_palette.h"
@@ -41,10 +42,10 @@ class Restless {
                 prompt();
                 break;
             case 2:
-                m_f.window->chat().stop();
+                m_f.window->core().chat.stop();
                 break;
             case 3:
-                m_f.window->newConversation();
+                part<QAction>(*m_f.window, "newConversation").trigger();
                 break;
             case 4:
                 openSome();
@@ -103,13 +104,13 @@ class Restless {
             script.failAfterTokens = below(10);
         }
         m_f.stage->setScript(script);
-        m_f.window->sendPrompt(texts[below(static_cast<int>(texts.size()))]);
+        m_f.window->core().chat.send(texts[below(static_cast<int>(texts.size()))]);
     }
 
     void openSome() {
-        const QList<ConversationInfo> all = m_f.window->history().conversations();
+        const QList<ConversationInfo> all = m_f.window->core().history.conversations();
         if (!all.isEmpty()) {
-            m_f.window->chat().openConversation(all[below(static_cast<int>(all.size()))].id);
+            m_f.window->core().chat.openConversation(all[below(static_cast<int>(all.size()))].id);
         }
     }
 
@@ -119,7 +120,7 @@ class Restless {
             return;
         }
         const Message& message = messages[below(static_cast<int>(messages.size()))];
-        ChatController& chat = m_f.window->chat();
+        ChatController& chat = m_f.window->core().chat;
         switch (below(5)) {
             case 4:
                 chat.editAnswer(message.id, QStringLiteral("edited %1").arg(below(100)));
@@ -165,7 +166,7 @@ class Restless {
     }
 
     void command() {
-        CommandPalette& palette = m_f.window->commandPalette();
+        CommandPalette& palette = part<CommandPalette>(*m_f.window);
         palette.open();
         const QStringList all = palette.listed();
         if (all.isEmpty()) {
@@ -199,7 +200,7 @@ class Restless {
     }
 
     void scroll() {
-        QWidget* viewport = m_f.window->page().view().viewport();
+        QWidget* viewport = part<ChatPage>(*m_f.window).view().viewport();
         const QPointF at(viewport->width() / 2.0, viewport->height() / 2.0);
         QWheelEvent event(at, viewport->mapToGlobal(at), {}, {0, below(2) == 0 ? 480 : -480}, Qt::NoButton,
                           Qt::NoModifier, Qt::NoScrollPhase, false);
@@ -218,9 +219,9 @@ class Restless {
                                                        offstage::engine::from_outside("There is no such model."));
         }
         m_f.stage->setScript(script);
-        m_f.window->openModel(QStringLiteral("/models/fake-%1").arg(below(3)));
+        m_f.window->opener().open(QStringLiteral("/models/fake-%1").arg(below(3)));
         if (below(3) == 0) {
-            m_f.window->engine().cancelLoad();
+            m_f.window->core().engine.cancelLoad();
         }
     }
 
@@ -267,19 +268,19 @@ class TestRandomActions : public QObject {
             person.act();
         }
         // The window still works.
-        f.window->chat().stop();
+        f.window->core().chat.stop();
         Script script;
         script.answer = "Still here.";
         f.stage->setScript(script);
-        f.window->openModel(QStringLiteral("/models/fake-moe"));
+        f.window->opener().open(QStringLiteral("/models/fake-moe"));
         QTRY_COMPARE_WITH_TIMEOUT(f.state(), EngineController::State::Ready, 20000);
-        QTRY_VERIFY_WITH_TIMEOUT(f.window->chat().queue().isEmpty(), 20000);
-        f.window->newConversation();
-        QVERIFY(f.window->sendPrompt(QStringLiteral("Are you there?")));
+        QTRY_VERIFY_WITH_TIMEOUT(f.window->core().chat.queue().isEmpty(), 20000);
+        part<QAction>(*f.window, "newConversation").trigger();
+        QVERIFY(f.window->core().chat.send(QStringLiteral("Are you there?")));
         QTRY_COMPARE_WITH_TIMEOUT(f.last().text, QStringLiteral("Still here."), 20000);
         // Every conversation opens, and each row's place in the tree exists.
-        for (const ConversationInfo& info : f.window->history().conversations()) {
-            QVERIFY(f.window->chat().openConversation(info.id));
+        for (const ConversationInfo& info : f.window->core().history.conversations()) {
+            QVERIFY(f.window->core().chat.openConversation(info.id));
             MessageId parent = 0;
             for (const Message& message : f.messages()) {
                 if (message.kind == Message::Kind::Problem) {

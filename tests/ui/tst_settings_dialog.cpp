@@ -16,6 +16,7 @@
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/engine/format.h"
 #include "ui/load/local_models.h"
 #include "ui/settings/appearance_page.h"
@@ -38,7 +39,7 @@ namespace {
 
 SettingsDialog& open(const WindowFixture& f, Page page) {
     QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
-    SettingsDialog& dialog = *f.window->settingsDialog();
+    SettingsDialog& dialog = *f.window->findChild<SettingsDialog*>();
     QApplication::setActiveWindow(&dialog);
     QTest::mouseClick(dialog.pages().viewport(), Qt::LeftButton, {},
                       dialog.pages().visualItemRect(dialog.pages().item(static_cast<int>(page))).center());
@@ -46,7 +47,7 @@ SettingsDialog& open(const WindowFixture& f, Page page) {
 }
 
 QAction* action(const WindowFixture& f, const QString& id) {
-    const KeyBindings::Command* command = f.window->keys().find(id);
+    const KeyBindings::Command* command = part<KeyBindings>(*f.window).find(id);
     return command == nullptr ? nullptr : command->action.data();
 }
 
@@ -137,10 +138,10 @@ class TestSettingsDialog : public QObject {
         QVERIFY(withKeys >= 12);
         QVERIFY(listed.size() > 30);
         QSet<QString> ids;
-        for (const KeyBindings::Command& command : f.window->keys().commands()) {
+        for (const KeyBindings::Command& command : part<KeyBindings>(*f.window).commands()) {
             ids.insert(command.id);
         }
-        QCOMPARE(ids.size(), f.window->keys().commands().size());  // each once
+        QCOMPARE(ids.size(), part<KeyBindings>(*f.window).commands().size());  // each once
     }
 
     void keys_changed_holdAtOnce_andAtTheNextStart() {
@@ -155,11 +156,11 @@ class TestSettingsDialog : public QObject {
             QCOMPARE(page.keyEdit().text(), QStringLiteral("Ctrl+F7"));
             QCOMPARE(page.notice(), QString());
             QApplication::setActiveWindow(f.window.get());
-            f.window->page().input().edit().setFocus();
-            QTest::keyClick(&f.window->page().input().edit(), Qt::Key_K, Qt::ControlModifier);
-            QVERIFY(!f.window->commandPalette().isVisible());
-            QTest::keyClick(&f.window->page().input().edit(), Qt::Key_F7, Qt::ControlModifier);
-            QVERIFY(f.window->commandPalette().isVisible());
+            part<ChatPage>(*f.window).input().edit().setFocus();
+            QTest::keyClick(&part<ChatPage>(*f.window).input().edit(), Qt::Key_K, Qt::ControlModifier);
+            QVERIFY(!part<CommandPalette>(*f.window).isVisible());
+            QTest::keyClick(&part<ChatPage>(*f.window).input().edit(), Qt::Key_F7, Qt::ControlModifier);
+            QVERIFY(part<CommandPalette>(*f.window).isVisible());
         }
         const WindowFixture later;
         QCOMPARE(keysOf(later, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+F7")));
@@ -180,7 +181,7 @@ class TestSettingsDialog : public QObject {
         page.keyEdit().setFocus();
         QVERIFY(!page.takeButton().isVisible());
         QTest::keyClick(&page.keyEdit(), Qt::Key_K, Qt::ControlModifier);
-        QVERIFY(!f.window->commandPalette().isVisible());
+        QVERIFY(!part<CommandPalette>(*f.window).isVisible());
         QVERIFY2(page.notice().contains(QStringLiteral("Ctrl+K")) &&
                      page.notice().contains(QStringLiteral("Command palette")),
                  qPrintable(page.notice()));
@@ -229,8 +230,8 @@ class TestSettingsDialog : public QObject {
         QCOMPARE(action(f, QStringLiteral("stop"))->toolTip(), QStringLiteral("Stop the answer"));
         page.choose(QStringLiteral("openModel"));
         QTest::keyClick(&page.keyEdit(), Qt::Key_F6);
-        QVERIFY2(f.window->page().input().hint().contains(QStringLiteral("F6")),
-                 qPrintable(f.window->page().input().hint()));
+        QVERIFY2(part<ChatPage>(*f.window).input().hint().contains(QStringLiteral("F6")),
+                 qPrintable(part<ChatPage>(*f.window).input().hint()));
     }
 
     void keys_filter_findsCommandsAndKeys() {
@@ -322,12 +323,12 @@ class TestSettingsDialog : public QObject {
         QSettings().setValue(QStringLiteral("modelFolders"), QStringList{mine.path()});
         const QTemporaryDir empty;
         MainWindow::Options options;
-        options.modelPlaces = std::vector<offstage::engine::ModelPlace>();
+        options.models.modelPlaces = std::vector<offstage::engine::ModelPlace>();
         MainWindow window([] { return makeFakeSession(std::make_shared<Stage>()); }, options);
         window.show();
         QApplication::setActiveWindow(&window);
         QTest::keyClick(&window, Qt::Key_Comma, Qt::ControlModifier);
-        SettingsDialog& dialog = *window.settingsDialog();
+        SettingsDialog& dialog = *window.findChild<SettingsDialog*>();
         dialog.showPage(Page::Storage);
         StoragePage& page = dialog.storagePage();
         QVERIFY(page.addModelsButton().isEnabled());
@@ -434,7 +435,7 @@ class TestSettingsDialog : public QObject {
         StoragePage& page = open(f, Page::Storage).storagePage();
         QSignalSpy wanted(&page, &StoragePage::folderRequested);
         // Not the desktop's file manager.
-        QObject::disconnect(&page, &StoragePage::folderRequested, f.window->settingsDialog(), nullptr);
+        QObject::disconnect(&page, &StoragePage::folderRequested, f.window->findChild<SettingsDialog*>(), nullptr);
         click(*page.openButton(QStringLiteral("conversations")));
         QCOMPARE(wanted.size(), 1);
         QCOMPARE(wanted.first().first().toString(), history.path());

@@ -145,8 +145,8 @@ class TestSettingsFile : public QObject {
         WindowFixture f;
         const auto complaints = [&f] {
             int n = 0;
-            for (int row = 0; row < f.window->log().size(); ++row) {
-                const LogEntry& entry = f.window->log().at(row);
+            for (int row = 0; row < f.window->core().log.size(); ++row) {
+                const LogEntry& entry = f.window->core().log.at(row);
                 n += entry.kind == LogKind::Problem && entry.text.contains(obstacleText()) ? 1 : 0;
             }
             return n;

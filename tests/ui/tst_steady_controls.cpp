@@ -13,6 +13,7 @@
 #include "tests/ui/geometry.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
@@ -23,6 +24,7 @@
 #include "ui/plot/stacked_bar.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/panel_docks.h"
 #include "ui/window/unsaved_bar.h"
 
 using namespace offstage;
@@ -47,21 +49,21 @@ struct Fixture {
         window->resize(1280, 800);
         window->show();
         QApplication::setActiveWindow(window.get());
-        window->openModel(QStringLiteral("/models/fake-moe"));
-        QTRY_COMPARE(window->engine().state(), EngineController::State::Ready);
+        window->opener().open(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window->core().engine.state(), EngineController::State::Ready);
     }
     void with(const std::function<void(ReplanStage&)>& change) const {
         const std::lock_guard lock(replans->mutex);
         change(*replans);
     }
     void ask(const QString& text) const {
-        auto& edit = window->page().input().edit();
+        auto& edit = part<ChatPage>(*window).input().edit();
         edit.setFocus();
         QTest::keyClicks(&edit, text);
         QTest::keyClick(&edit, Qt::Key_Return);
     }
     bool isDone() const {
-        const auto& all = window->conversation().messages();
+        const auto& all = window->core().conversation.messages();
         return !all.isEmpty() && all.last().kind == Message::Kind::Answer && all.last().state == Message::State::Done;
     }
     void settle() const {
@@ -83,8 +85,8 @@ class TestSteadyControls : public QObject {
 
     void budget_previewApplyUndoAndProblems_moveNothing() {
         Fixture f;
-        f.window->showPanel(QStringLiteral("budget"));
-        BudgetPanel& panel = f.window->budgetPanel();
+        part<PanelDocks>(*f.window).show(QStringLiteral("budget"));
+        BudgetPanel& panel = part<BudgetPanel>(*f.window);
         QTRY_COMPARE(panel.form().vram().bytes(), 6144 * kMiB);
         f.settle();
         const auto before = placesOf(panel);
@@ -144,12 +146,12 @@ class TestSteadyControls : public QObject {
         script.answer = longAnswer(60);
         script.residents = 3;
         Fixture f(script);
-        f.window->showPanel(name);
+        part<PanelDocks>(*f.window).show(name);
         f.ask(QStringLiteral("Once"));  // empty parts may look different before it
         QTRY_VERIFY(f.isDone());
-        QDockWidget* dock = f.window->dock(name);
+        QDockWidget* dock = part<PanelDocks>(*f.window).dock(name);
         QTRY_VERIFY(dock->isVisible());
-        QTRY_VERIFY(f.window->engine().snapshot()->window_tokens > 0);
+        QTRY_VERIFY(f.window->core().engine.snapshot()->window_tokens > 0);
         f.settle();
         const auto before = placesOf(*dock);
         f.ask(QStringLiteral("Again"));
@@ -165,7 +167,7 @@ class TestSteadyControls : public QObject {
         Script script;
         script.residents = 3;
         Fixture f(script);
-        ExpertsPanel& panel = f.window->expertsPanel();
+        ExpertsPanel& panel = part<ExpertsPanel>(*f.window);
         f.ask(QStringLiteral("Once"));
         QTRY_VERIFY(f.isDone());
         QTRY_VERIFY(panel.map().rows() == 8);
@@ -187,8 +189,8 @@ class TestSteadyControls : public QObject {
 
     void savedAs_movesNothing() {
         Fixture f;
-        f.window->showPanel(QStringLiteral("benchmark"));
-        BenchmarkPanel& panel = f.window->benchmarkPanel();
+        part<PanelDocks>(*f.window).show(QStringLiteral("benchmark"));
+        BenchmarkPanel& panel = part<BenchmarkPanel>(*f.window);
         f.ask(QStringLiteral("Once"));
         QTRY_VERIFY(f.isDone());
         QTRY_COMPARE(panel.answers().rowCount(), 1);
@@ -210,14 +212,14 @@ class TestSteadyControls : public QObject {
         COMPARE_PLACES(before, panel);
 
         // And of a conversation: the list keeps its rows where they are.
-        ConversationList& list = f.window->conversationList();
+        ConversationList& list = part<ConversationList>(*f.window);
         f.settle();
         const auto ofList = placesOf(list);
-        list.exportTo(folder.filePath(QStringLiteral("conversation.json")), f.window->chat().current());
+        list.exportTo(folder.filePath(QStringLiteral("conversation.json")), f.window->core().chat.current());
         QVERIFY2(list.notice().startsWith(QStringLiteral("Saved as")), qPrintable(list.notice()));
         f.settle();
         COMPARE_PLACES(ofList, list);
-        COMPARE_PLACES(before, f.window->page());
+        COMPARE_PLACES(before, part<ChatPage>(*f.window));
     }
 
     // "Saved as ..." is added below the present sentence.

@@ -8,11 +8,13 @@
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/thought_block.h"
 #include "ui/history/conversation_files.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -32,7 +34,7 @@ class TestThoughtBlock : public QObject {
     Q_OBJECT
 
     static MessageWidget* widgetOf(const test::WindowFixture& f, MessageId id) {
-        return f.window->page().view().messageWidget(id);
+        return test::part<ChatPage>(*f.window).view().messageWidget(id);
     }
     static ThoughtBlock* blockOf(const test::WindowFixture& f) {
         const MessageWidget* widget = widgetOf(f, f.last().id);
@@ -79,7 +81,7 @@ class TestThoughtBlock : public QObject {
         // Words can be selected only in texts whose tokens are stored.
         block->body()->setFocus();
         QTest::keyClick(block->body(), Qt::Key_Right, Qt::AltModifier);
-        QVERIFY(!f.window->selection().token());
+        QVERIFY(!f.window->core().selection.token());
         block->header().setFocus();
         QTest::keyClick(&block->header(), Qt::Key_Space);
         QVERIFY(!block->body());
@@ -87,7 +89,7 @@ class TestThoughtBlock : public QObject {
         QTest::keyClick(&block->header(), Qt::Key_Space);
         QVERIFY(block->body());
         // It stays unfolded, even when its widget is removed and made again.
-        f.window->chat().openConversation(f.window->chat().current());
+        f.window->core().chat.openConversation(f.window->core().chat.current());
         QTRY_VERIFY(blockOf(f) && blockOf(f) != block && blockOf(f)->isUnfolded());
         test::picture(*f.window, QStringLiteral("thought"), {560, 1280}, 800);
     }
@@ -111,7 +113,7 @@ class TestThoughtBlock : public QObject {
         QTRY_VERIFY(blockOf(f)->header().text().startsWith(QStringLiteral("Thought")));
         // It continues within the thought.
         const QString before = f.last().thought.text;
-        QVERIFY(f.window->chat().canContinue(f.last().id));
+        QVERIFY(f.window->core().chat.canContinue(f.last().id));
         script.tokensPerSecond = 0;
         script.thought = "and so on";
         f.stage->setScript(script);
@@ -147,12 +149,12 @@ class TestThoughtBlock : public QObject {
             test::WindowFixture f(thinkingScript(), {}, folder.path());
             answer(f);
             before = f.last();
-            stored = *f.window->history().stored(f.window->chat().current());
+            stored = *f.window->core().history.stored(f.window->core().chat.current());
         }
         QCOMPARE(stored.messages.last().thought, before.thought);
         test::WindowFixture f(thinkingScript(), {}, folder.path());
-        QCOMPARE(f.window->history().conversations().size(), 1);
-        QVERIFY(f.window->chat().openConversation(f.window->history().conversations().first().id));
+        QCOMPARE(f.window->core().history.conversations().size(), 1);
+        QVERIFY(f.window->core().chat.openConversation(f.window->core().history.conversations().first().id));
         QCOMPARE(f.last().thought, before.thought);
         QVERIFY(f.last().figures.has_value());
         QCOMPARE(f.last().figures->tokensOut, before.figures->tokensOut);
@@ -171,26 +173,26 @@ class TestThoughtBlock : public QObject {
 
     void choices_areOffered_andTravelWithTheRequest() {
         test::WindowFixture f(thinkingScript());
-        QToolButton& button = f.window->page().input().thinkingButton();
+        QToolButton& button = test::part<ChatPage>(*f.window).input().thinkingButton();
         QVERIFY(!button.isVisible());
         f.openAndWait();
         QTRY_VERIFY(button.isVisible());
         QCOMPARE(button.menu()->actions().size(), 3);
         button.menu()->actions()[1]->trigger();
         QCOMPARE(button.text(), QStringLiteral("Thinking: Off"));
-        QCOMPARE(f.window->samplingPanel().thinkingBox().currentText(), QStringLiteral("Off"));
+        QCOMPARE(test::part<SamplingPanel>(*f.window).thinkingBox().currentText(), QStringLiteral("Off"));
         f.ask(QStringLiteral("Hello"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.stage->requests().back().thinking, std::string("off"));
         QVERIFY(f.last().thought.isEmpty());
         QVERIFY(!blockOf(f));
         // In the panel, by keyboard.
-        f.window->showPanel(QStringLiteral("sampling"));
-        QComboBox& box = f.window->samplingPanel().thinkingBox();
-        QVERIFY(box.isVisibleTo(&f.window->samplingPanel()));
+        test::part<PanelDocks>(*f.window).show(QStringLiteral("sampling"));
+        QComboBox& box = test::part<SamplingPanel>(*f.window).thinkingBox();
+        QVERIFY(box.isVisibleTo(&test::part<SamplingPanel>(*f.window)));
         box.setFocus();
         QTest::keyClick(&box, Qt::Key_Down);
-        QCOMPARE(f.window->chat().sampling().thinking, QStringLiteral("on"));
+        QCOMPARE(f.window->core().chat.sampling().thinking, QStringLiteral("on"));
         QCOMPARE(button.text(), QStringLiteral("Thinking: On"));
         // A model without choices: none is requested, and the earlier choice is kept.
         f.stage->setScript({});
@@ -199,7 +201,7 @@ class TestThoughtBlock : public QObject {
         f.ask(QStringLiteral("Hello"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.stage->requests().back().thinking, std::string());
-        QCOMPARE(f.window->chat().sampling().thinking, QStringLiteral("on"));
+        QCOMPARE(f.window->core().chat.sampling().thinking, QStringLiteral("on"));
     }
 };
 

@@ -9,6 +9,7 @@
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/token_choices.h"
@@ -57,16 +58,18 @@ class TestTokenChoices : public QObject {
         return nullptr;
     }
     static MessageBody& bodyOf(const test::WindowFixture& f, MessageId id) {
-        return f.window->page().view().messageWidget(id)->body();
+        return test::part<ChatPage>(*f.window).view().messageWidget(id)->body();
     }
     static void answer(test::WindowFixture& f) {
         f.ask(QStringLiteral("Hello"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        QTRY_VERIFY(f.window->page().view().messageWidget(f.last().id) != nullptr);
-        QTRY_VERIFY(!bodyOf(f, f.last().id).rectOfSource(0).isEmpty());
+        QTRY_VERIFY(test::part<ChatPage>(*f.window).view().messageWidget(f.last().id) != nullptr);
+        QTRY_VERIFY(!bodyOf(f, f.last().id).text().rectOfSource(0).isEmpty());
     }
     // The centre of the character that shows this place of the source.
-    static void point(MessageBody& body, int source) { QTest::mouseMove(&body, body.rectOfSource(source).center()); }
+    static void point(MessageBody& body, int source) {
+        QTest::mouseMove(&body, body.text().rectOfSource(source).center());
+    }
 
   private Q_SLOTS:
     void cleanup() { QSettings().clear(); }
@@ -146,8 +149,8 @@ class TestTokenChoices : public QObject {
         answer(f);
         QCOMPARE(f.stage->requests().back().n_alternatives, -1);
         point(bodyOf(f, f.last().id), 2);
-        QVERIFY(!f.window->tokenChoicesView().tip().isVisible());
-        QCOMPARE(f.window->tokenChoices().size(), std::size_t{0});
+        QVERIFY(!test::part<TokenChoicesView>(*f.window).tip().isVisible());
+        QCOMPARE(f.window->core().choices.size(), std::size_t{0});
     }
 
     void pointerAndKeyboard_showTheToken() {
@@ -157,7 +160,7 @@ class TestTokenChoices : public QObject {
         answer(f);
         QCOMPARE(f.stage->requests().back().n_alternatives, TokenChoices::kAlternatives);
         MessageBody& body = bodyOf(f, f.last().id);
-        TokenChoicesTip& tip = f.window->tokenChoicesView().tip();
+        TokenChoicesTip& tip = test::part<TokenChoicesView>(*f.window).tip();
         point(body, 1);
         QTRY_VERIFY(tip.isVisible());
         QCOMPARE(tip.rows().size(), 6);
@@ -165,7 +168,7 @@ class TestTokenChoices : public QObject {
         QCOMPARE(tip.rows()[1], QStringLiteral("␣rival0 5.0 %"));
         QVERIFY(tip.accessibleDescription().startsWith(QStringLiteral("Hell 90.0 %")));
         // The token under the pointer, up to its last pixel.
-        const QRect last = body.rectOfSource(3);
+        const QRect last = body.text().rectOfSource(3);
         QTest::mouseMove(&body, QPoint(last.right(), last.center().y()));
         QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
         QTest::mouseMove(&body, QPoint(last.right() + 3, last.center().y()));
@@ -177,7 +180,7 @@ class TestTokenChoices : public QObject {
         QTest::keyClick(&body, Qt::Key_Right, Qt::AltModifier);
         QTRY_VERIFY(tip.isVisible());
         QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
-        f.window->page().input().setFocus();
+        test::part<ChatPage>(*f.window).input().setFocus();
         QVERIFY(!tip.isVisible());
         // The choice is kept.
         QVERIFY(QSettings().value(QStringLiteral("view/tokenProbabilities")).toBool());
@@ -194,7 +197,7 @@ class TestTokenChoices : public QObject {
         const Message before = f.last();
         MessageBody& body = bodyOf(f, before.id);
         body.setFocus();
-        const QPoint at = body.rectOfSource(6).center();
+        const QPoint at = body.text().rectOfSource(6).center();
         QContextMenuEvent event(QContextMenuEvent::Mouse, at, body.mapToGlobal(at));
         QCoreApplication::sendEvent(&body, &event);
         auto* menu = body.findChild<QMenu*>();
@@ -217,8 +220,8 @@ class TestTokenChoices : public QObject {
         QCOMPARE(branch.branches, 2);
         QCOMPARE(branch.text, QStringLiteral("Hell rival1") + before.text);
         // From the branch another one.
-        QCOMPARE(f.window->tokenChoices().count(branch.id), 2 + f.window->tokenChoices().count(before.id));
-        QCOMPARE(f.window->tokenChoices().beginningWith(branch.id, 2, 3000)->ids,
+        QCOMPARE(f.window->core().choices.count(branch.id), 2 + f.window->core().choices.count(before.id));
+        QCOMPARE(f.window->core().choices.beginningWith(branch.id, 2, 3000)->ids,
                  (std::vector<engine::TokenId>{0, 3001, 3000}));
     }
 
@@ -229,20 +232,20 @@ class TestTokenChoices : public QObject {
         surprise->trigger();
         answer(f);
         MessageBody& body = bodyOf(f, f.last().id);
-        QTRY_VERIFY(!body.marks(TextMark::Surprise4).isEmpty());
-        QCOMPARE(body.marks(TextMark::Surprise1).first(), (QPair<int, int>{4, 8}));
-        QCOMPARE(body.marks(TextMark::Surprise2).first(), (QPair<int, int>{8, 12}));
-        QCOMPARE(body.marks(TextMark::Surprise4).first(), (QPair<int, int>{16, 20}));
+        QTRY_VERIFY(!body.marks().of(TextMark::Surprise4).isEmpty());
+        QCOMPARE(body.marks().of(TextMark::Surprise1).first(), (QPair<int, int>{4, 8}));
+        QCOMPARE(body.marks().of(TextMark::Surprise2).first(), (QPair<int, int>{8, 12}));
+        QCOMPARE(body.marks().of(TextMark::Surprise4).first(), (QPair<int, int>{16, 20}));
         action(f, QStringLiteral("Token probabilities"))->trigger();
         point(body, 6);
-        QTRY_VERIFY(f.window->tokenChoicesView().tip().isVisible());
+        QTRY_VERIFY(test::part<TokenChoicesView>(*f.window).tip().isVisible());
         test::picture(*f.window, QStringLiteral("surprise"), {560, 1280}, 800);
-        test::picture(f.window->tokenChoicesView().tip(), QStringLiteral("tip"),
-                      {f.window->tokenChoicesView().tip().sizeHint().width()},
-                      f.window->tokenChoicesView().tip().sizeHint().height());
+        test::picture(test::part<TokenChoicesView>(*f.window).tip(), QStringLiteral("tip"),
+                      {test::part<TokenChoicesView>(*f.window).tip().sizeHint().width()},
+                      test::part<TokenChoicesView>(*f.window).tip().sizeHint().height());
         surprise->trigger();
-        QVERIFY(body.marks(TextMark::Surprise1).isEmpty());
-        QVERIFY(body.marks(TextMark::Surprise4).isEmpty());
+        QVERIFY(body.marks().of(TextMark::Surprise1).isEmpty());
+        QVERIFY(body.marks().of(TextMark::Surprise4).isEmpty());
     }
 
     // The demo model: real tokens, real probabilities, and a branch whose beginning is in
@@ -264,18 +267,18 @@ class TestTokenChoices : public QObject {
         Sampling sampling;
         sampling.sampler.temperature = 0;
         sampling.maxTokens = 12;
-        window.samplingPanel().setSampling(sampling);
-        window.chat().setSampling(sampling);
+        test::part<SamplingPanel>(window).setSampling(sampling);
+        window.core().chat.setSampling(sampling);
         engine::LoadRequest load;
         load.model = demo.toStdString();
         load.compute = engine::ComputeMode::kF32;
-        window.engine().openModel(load);
-        QTRY_COMPARE_WITH_TIMEOUT(window.engine().state(), EngineController::State::Ready, 60'000);
-        QVERIFY(window.sendPrompt(QStringLiteral("What is 3 plus 4?")));
-        const auto last = [&] { return window.conversation().messages().last(); };
+        window.core().engine.openModel(load);
+        QTRY_COMPARE_WITH_TIMEOUT(window.core().engine.state(), EngineController::State::Ready, 60'000);
+        QVERIFY(window.core().chat.send(QStringLiteral("What is 3 plus 4?")));
+        const auto last = [&] { return window.core().conversation.messages().last(); };
         QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
         const Message before = last();
-        TokenChoices& choices = window.tokenChoices();
+        TokenChoices& choices = window.core().choices;
         QCOMPARE(choices.count(before.id), static_cast<int>(before.figures->tokensOut));
         // Greedy: each token is the most probable one, and all together are at most
         // certain.
@@ -302,7 +305,7 @@ class TestTokenChoices : public QObject {
         const auto rival = std::find_if(rivals.begin(), rivals.end(), [](const auto& one) { return !one.is_control; });
         QVERIFY(rival != rivals.end());
         const auto beginning = choices.beginningWith(before.id, index, rival->token);
-        Q_EMIT window.tokenChoicesView().rivalChosen(before.id, index, rival->token);
+        Q_EMIT test::part<TokenChoicesView>(window).rivalChosen(before.id, index, rival->token);
         QTRY_VERIFY_WITH_TIMEOUT(last().id != before.id && last().figures.has_value(), 60'000);
         const Message branch = last();
         QVERIFY2(
@@ -322,8 +325,8 @@ class TestTokenChoices : public QObject {
         action(f, QStringLiteral("Token probabilities"))->trigger();
         answer(f);
         const MessageId id = f.last().id;
-        QCOMPARE(f.window->tokenChoices().indexAt(id, 0), 3);  // after three tokens of the thought
-        QCOMPARE(f.window->tokenChoices().beginningWith(id, 3, 3000)->ids,
+        QCOMPARE(f.window->core().choices.indexAt(id, 0), 3);  // after three tokens of the thought
+        QCOMPARE(f.window->core().choices.beginningWith(id, 3, 3000)->ids,
                  (std::vector<engine::TokenId>{0, 1, 2, 3000}));
     }
 };

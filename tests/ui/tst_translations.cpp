@@ -10,6 +10,7 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/base/language.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;
@@ -157,8 +158,9 @@ class TestTranslations : public QObject {
         }
         QVERIFY2(loaded.contains(catalogue), qPrintable(loaded.join(u' ')));
         WindowFixture f;
-        QVERIFY(f.window->dock(QStringLiteral("experts")) != nullptr);
-        QCOMPARE(f.window->dock(QStringLiteral("experts"))->windowTitle(), QStringLiteral("Experten"));
+        QVERIFY(part<PanelDocks>(*f.window).dock(QStringLiteral("experts")) != nullptr);
+        QCOMPARE(part<PanelDocks>(*f.window).dock(QStringLiteral("experts"))->windowTitle(),
+                 QStringLiteral("Experten"));
         QLocale::setDefault(QLocale::c());
     }
 };

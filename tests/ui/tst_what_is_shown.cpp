@@ -37,6 +37,8 @@
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/hardware_menu.h"
+#include "ui/window/panel_docks.h"
 #include "ui/window/status_line.h"
 
 using namespace offstage;
@@ -87,8 +89,8 @@ class TestWhatIsShown : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        QVERIFY2(f.window->statusLine().speedText().endsWith(QStringLiteral("tokens/s (measured)")),
-                 qPrintable(f.window->statusLine().speedText()));
+        QVERIFY2(part<StatusLine>(*f.window).speedText().endsWith(QStringLiteral("tokens/s (measured)")),
+                 qPrintable(part<StatusLine>(*f.window).speedText()));
         QVERIFY(figuresText(*f.last().figures).contains(QStringLiteral("tokens/s (measured)")));
         QCOMPARE(bareSpeeds(*f.window), QStringList());
     }
@@ -110,7 +112,7 @@ class TestWhatIsShown : public QObject {
                 return false;
             }
         } layouts;
-        QSignalSpy speeds(&f.window->statusLine(), &StatusLine::speedChanged);
+        QSignalSpy speeds(&part<StatusLine>(*f.window), &StatusLine::speedChanged);
         f.ask(QStringLiteral("hi"));
         QTRY_VERIFY(speeds.count() > 3);
         const qsizetype before = speeds.count();
@@ -131,7 +133,7 @@ class TestWhatIsShown : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        const QString text = f.window->statusLine().speedText();
+        const QString text = part<StatusLine>(*f.window).speedText();
         QVERIFY2(text.contains(QStringLiteral("tokens/s (simulated)")), qPrintable(text));
         QVERIFY2(text.contains(QRegularExpression(QStringLiteral("text came at [\\d.,]+ a second"))), qPrintable(text));
         QCOMPARE(bareSpeeds(*f.window), QStringList());
@@ -148,25 +150,25 @@ class TestWhatIsShown : public QObject {
             options);
         window.resize(1280, 800);
         window.show();
-        window.openModel(QStringLiteral("/models/fake-moe"));
-        QTRY_COMPARE(window.engine().state(), EngineController::State::Ready);
+        window.opener().open(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window.core().engine.state(), EngineController::State::Ready);
         const auto answered = [&] {
-            window.chat().send(QStringLiteral("hi"));
+            window.core().chat.send(QStringLiteral("hi"));
             static_cast<void>(
-                QTest::qWaitFor([&] { return window.conversation().messages().last().figures.has_value(); }));
-            return window.conversation().messages().last();
+                QTest::qWaitFor([&] { return window.core().conversation.messages().last().figures.has_value(); }));
+            return window.core().conversation.messages().last();
         };
         QVERIFY(answered().figures && !figuresText(*answered().figures).contains(QStringLiteral("left out")));
-        QCOMPARE(window.statusLine().thetaText(), QString());
-        QVERIFY(window.engine().setTheta(0.2));
-        QCOMPARE(window.statusLine().thetaText(), QStringLiteral("neurons up to 0.2 left out"));
+        QCOMPARE(part<StatusLine>(window).thetaText(), QString());
+        QVERIFY(window.core().engine.setTheta(0.2));
+        QCOMPARE(part<StatusLine>(window).thetaText(), QStringLiteral("neurons up to 0.2 left out"));
         QVERIFY(figuresText(*answered().figures).contains(QStringLiteral("neurons up to 0.2 left out")));
-        QVERIFY(window.engine().setTheta({0, 0.003, engine::NeuronGuesses::kAccept}));
+        QVERIFY(window.core().engine.setTheta({0, 0.003, engine::NeuronGuesses::kAccept}));
         const QString byExpert = QStringLiteral("neurons left out by expert, for a loss of 0.003, guesses accepted");
-        QCOMPARE(window.statusLine().thetaText(), byExpert);
+        QCOMPARE(part<StatusLine>(window).thetaText(), byExpert);
         QVERIFY2(figuresText(*answered().figures).contains(byExpert), qPrintable(figuresText(*answered().figures)));
-        QVERIFY(window.engine().setTheta(0));
-        QCOMPARE(window.statusLine().thetaText(), QString());
+        QVERIFY(window.core().engine.setTheta(0));
+        QCOMPARE(part<StatusLine>(window).thetaText(), QString());
         QVERIFY(!figuresText(*answered().figures).contains(QStringLiteral("left out")));
     }
 
@@ -184,25 +186,27 @@ class TestWhatIsShown : public QObject {
             options);
         window.resize(1280, 800);
         window.show();
-        window.openModel(QStringLiteral("/models/fake-moe"));
-        QTRY_COMPARE(window.engine().state(), EngineController::State::Ready);
-        QVERIFY2(window.hardwareText().contains(bytesText(6144 * kMiB)), qPrintable(window.hardwareText()));
-        QVERIFY(window.sendPrompt(QStringLiteral("Tell me a long story.")));
-        const auto answer = [&window] { return window.conversation().messages().constLast(); };
+        window.opener().open(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window.core().engine.state(), EngineController::State::Ready);
+        QVERIFY2(part<HardwareMenu>(window).text().contains(bytesText(6144 * kMiB)),
+                 qPrintable(part<HardwareMenu>(window).text()));
+        QVERIFY(window.core().chat.send(QStringLiteral("Tell me a long story.")));
+        const auto answer = [&window] { return window.core().conversation.messages().constLast(); };
         QTRY_VERIFY(answer().kind == Message::Kind::Answer && answer().text.size() > 20);
 
-        window.showPanel(QStringLiteral("budget"));
-        BudgetPanel& panel = window.budgetPanel();
+        part<PanelDocks>(window).show(QStringLiteral("budget"));
+        BudgetPanel& panel = part<BudgetPanel>(window);
         panel.form().vram().spin().setValue(4);
         QTRY_VERIFY(panel.applyButton().isEnabled());
         QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
-        QTRY_VERIFY2(window.hardwareText().contains(bytesText(4096 * kMiB)), qPrintable(window.hardwareText()));
-        QVERIFY(window.engine().state() == EngineController::State::Generating);
+        QTRY_VERIFY2(part<HardwareMenu>(window).text().contains(bytesText(4096 * kMiB)),
+                     qPrintable(part<HardwareMenu>(window).text()));
+        QVERIFY(window.core().engine.state() == EngineController::State::Generating);
         QCOMPARE(answer().state, Message::State::Streaming);
         QCOMPARE(panel.inForce().vramBytes, 4096 * kMiB);
-        window.chat().stop();
-        QTRY_COMPARE(window.engine().state(), EngineController::State::Ready);
-        QVERIFY(window.hardwareText().contains(bytesText(4096 * kMiB)));
+        window.core().chat.stop();
+        QTRY_COMPARE(window.core().engine.state(), EngineController::State::Ready);
+        QVERIFY(part<HardwareMenu>(window).text().contains(bytesText(4096 * kMiB)));
     }
 
     // The status line and What if showed two speeds of one model, without an explanation.
@@ -308,7 +312,7 @@ class TestWhatIsShown : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        ExpertsPanel& panel = f.window->expertsPanel();
+        ExpertsPanel& panel = part<ExpertsPanel>(*f.window);
         QTRY_COMPARE(panel.map().rows(), 8);
         using Kind = engine::ExpertChange::Kind;
         const auto change = [&](Kind kind, ExpertId expert) {
@@ -345,7 +349,7 @@ class TestWhatIsShown : public QObject {
         WindowFixture f;  // on the CPU
         f.openAndWait();
         QMenu menu;
-        f.window->expertsPanel().actions().fill(menu, {{0, 0}}, {});
+        part<ExpertsPanel>(*f.window).actions().fill(menu, {{0, 0}}, {});
         int grey = 0;
         for (const QAction* action : menu.actions()) {
             if (!action->isEnabled() && !action->isSeparator()) {
@@ -354,7 +358,7 @@ class TestWhatIsShown : public QObject {
             }
         }
         QVERIFY(grey >= 2);
-        QVERIFY(f.window->expertsPanel().changeButton().toolTip().contains(QStringLiteral("first")));
+        QVERIFY(part<ExpertsPanel>(*f.window).changeButton().toolTip().contains(QStringLiteral("first")));
         Bench bench;
         BudgetPanel budget(bench.engine);
         bench.open();
@@ -386,10 +390,10 @@ class TestWhatIsShown : public QObject {
         script.answer = longAnswer(20);
         WindowFixture f(script);
         f.openAndWait();
-        f.window->showPanel(QStringLiteral("dispatch"));
+        part<PanelDocks>(*f.window).show(QStringLiteral("dispatch"));
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        auto& panel = *f.window->dock(QStringLiteral("dispatch"))->findChild<DispatchPanel*>();
+        auto& panel = *part<PanelDocks>(*f.window).dock(QStringLiteral("dispatch"))->findChild<DispatchPanel*>();
         QTRY_VERIFY2(panel.idle().startsWith(QStringLiteral("Idle: GPU ")), qPrintable(panel.idle()));
         QVERIFY(panel.idle().contains(QStringLiteral("CPU ")));
         panel.setMeanOf(16);
@@ -421,10 +425,10 @@ class TestWhatIsShown : public QObject {
         script.answer = longAnswer(30);
         WindowFixture f(script);
         f.openAndWait();
-        f.window->showPanel(QStringLiteral("cache"));
+        part<PanelDocks>(*f.window).show(QStringLiteral("cache"));
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        auto& panel = *f.window->dock(QStringLiteral("cache"))->findChild<CachePanel*>();
+        auto& panel = *part<PanelDocks>(*f.window).dock(QStringLiteral("cache"))->findChild<CachePanel*>();
         QTRY_VERIFY(panel.hits().highestText().startsWith(QStringLiteral("highest ")));
         const auto begin = [](LinePlot& plot) {
             const Axis axis = plot.xAxis();
@@ -437,7 +441,7 @@ class TestWhatIsShown : public QObject {
 
     void palette_hasShortcutsAtTheRight_andWhatWasChosenFirst() {
         WindowFixture f;
-        CommandPalette& palette = f.window->commandPalette();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
         palette.open();
         auto* list = palette.findChild<QListWidget*>();
         QVERIFY(list->sizeHintForRow(0) >= list->fontMetrics().height() + 10);

@@ -13,6 +13,7 @@
 #include "ui/plot/heat_map.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/input_guard.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -110,8 +111,8 @@ class TestWheel : public QObject {
         WindowFixture f;
         f.window->resize(1000, 440);
         QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
-        f.window->showPanel(QStringLiteral("sampling"));
-        SamplingPanel& panel = f.window->samplingPanel();
+        test::part<PanelDocks>(*f.window).show(QStringLiteral("sampling"));
+        SamplingPanel& panel = test::part<SamplingPanel>(*f.window);
         auto* area = qobject_cast<QScrollArea*>(panel.parentWidget()->parentWidget());
         QVERIFY(area != nullptr);
         QTRY_VERIFY(area->verticalScrollBar()->maximum() > 0);
@@ -132,7 +133,7 @@ class TestWheel : public QObject {
     void openWithOptions_turnedOver_keepsItsValues() {
         WindowFixture f;
         f.openAndWait();
-        OpenModelDialog dialog(f.window->engine(), f.window.get());
+        OpenModelDialog dialog(f.window->core().engine, f.window.get());
         dialog.show();
         QApplication::setActiveWindow(&dialog);
         for (QComboBox* box : dialog.findChildren<QComboBox*>()) {

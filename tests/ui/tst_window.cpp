@@ -26,6 +26,7 @@
 #include <QWindow>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/load_banner.h"
@@ -36,6 +37,7 @@
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/window/panel_docks.h"
 #include "ui/window/status_line.h"
 
 using namespace offstage;
@@ -78,10 +80,10 @@ class TestWindow : public QObject {
         script.loadError =
             engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("The model needs 3 GiB more."));
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/large"));
+        f.window->opener().open(QStringLiteral("/models/large"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         QCOMPARE(f.last().problem.actions.first(), ProblemAction::OpenWithOptions);
-        Q_EMIT f.window->page().actionChosen(ProblemAction::OpenWithOptions);
+        Q_EMIT test::part<ChatPage>(*f.window).actionChosen(ProblemAction::OpenWithOptions);
         auto* dialog = f.window->findChild<OpenModelDialog*>();
         QVERIFY(dialog != nullptr);
         QCOMPARE(dialog->path().text(), QStringLiteral("/models/large"));
@@ -103,7 +105,7 @@ class TestWindow : public QObject {
         trigger(QStringLiteral("&Larger"));
         trigger(QStringLiteral("&Larger"));
         QCOMPARE(QApplication::font().pointSizeF(), before + 2);
-        QTRY_VERIFY(f.window->page().input().edit().font().pointSizeF() > before);
+        QTRY_VERIFY(test::part<ChatPage>(*f.window).input().edit().font().pointSizeF() > before);
         for (int i = 0; i < 20; ++i) {
             trigger(QStringLiteral("&Smaller"));
         }
@@ -115,12 +117,12 @@ class TestWindow : public QObject {
     void startingWithoutAGpu_namesTheHardware_andOffersAnEmulatedOne() {
         WindowFixture f({}, QStringLiteral("/models/demo"));
         f.openAndWait(QStringLiteral("/models/demo"));
-        QTRY_VERIFY(f.window->devices().looked());
-        if (f.window->devices().hasGpu()) {
+        QTRY_VERIFY(f.window->opener().devices().looked());
+        if (f.window->opener().devices().hasGpu()) {
             QSKIP("this machine has a GPU");
         }
-        QVERIFY(f.window->page().emptyState().hardware().contains(f.window->devices().found()));
-        Q_EMIT f.window->page().emptyState().emulatedRequested();
+        QVERIFY(test::part<ChatPage>(*f.window).emptyState().hardware().contains(f.window->opener().devices().found()));
+        Q_EMIT test::part<ChatPage>(*f.window).emptyState().emulatedRequested();
         QTRY_COMPARE(f.stage->loads().size(), std::size_t{2});
         QCOMPARE(QString::fromStdString(f.stage->loads().back().device), DeviceChoices::demonstrationDevice());
         QCOMPARE(f.stage->loads().back().vram_bytes, std::uint64_t{DeviceChoices::kDemonstrationVram});
@@ -136,15 +138,15 @@ class TestWindow : public QObject {
         WindowFixture f;
         f.openAndWait();
         f.type(QStringLiteral("two"));
-        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Return, Qt::ShiftModifier);
+        QTest::keyClick(&test::part<ChatPage>(*f.window).input().edit(), Qt::Key_Return, Qt::ShiftModifier);
         f.type(QStringLiteral("lines"));
-        QCOMPARE(f.window->page().input().text(), QStringLiteral("two\nlines"));
+        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), QStringLiteral("two\nlines"));
         QVERIFY(f.messages().isEmpty());
         f.pressEnter();
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.messages().first().text, QStringLiteral("two\nlines"));
         QCOMPARE(f.last().text, QString::fromStdString(f.stage->script().answer));
-        QVERIFY(f.window->page().input().text().isEmpty());
+        QVERIFY(test::part<ChatPage>(*f.window).input().text().isEmpty());
         QVERIFY(f.last().figures && f.last().figures->tokensOut == static_cast<qint64>(f.last().text.size() + 3) / 4);
     }
 
@@ -153,7 +155,7 @@ class TestWindow : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("   "));
         QVERIFY(f.messages().isEmpty());
-        QVERIFY(!f.window->page().input().button().isEnabled());
+        QVERIFY(!test::part<ChatPage>(*f.window).input().button().isEnabled());
     }
 
     void answer_isShownAsItComes() {
@@ -162,23 +164,24 @@ class TestWindow : public QObject {
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Streaming);
         QTRY_VERIFY(f.last().text.size() > 40);
-        const auto* widget = f.window->page().view().messageWidget(f.last().id);
+        const auto* widget = test::part<ChatPage>(*f.window).view().messageWidget(f.last().id);
         QTRY_VERIFY(widget->body().plainText().size() > 40);
         QVERIFY(f.stage->generating);
-        QTRY_VERIFY(f.window->statusLine().speedText().contains(QStringLiteral("tokens/s")));
+        QTRY_VERIFY(test::part<StatusLine>(*f.window).speedText().contains(QStringLiteral("tokens/s")));
     }
 
     void context_isCountedWhileWriting() {
         WindowFixture f(slow());
         f.openAndWait();
-        QCOMPARE(f.window->statusLine().contextText(), QStringLiteral("0 / %1").arg(QLocale().toString(2048)));
+        QCOMPARE(test::part<StatusLine>(*f.window).contextText(),
+                 QStringLiteral("0 / %1").arg(QLocale().toString(2048)));
         f.ask(QStringLiteral("hello"));
-        const auto shown = [&f] { return f.window->statusLine().contextText().section(u' ', 0, 0).toInt(); };
+        const auto shown = [&f] { return test::part<StatusLine>(*f.window).contextText().section(u' ', 0, 0).toInt(); };
         QTRY_VERIFY(f.state() == State::Generating && shown() > 8);
         const int before = shown();
         QTRY_VERIFY(shown() > before);
         QCOMPARE(f.state(), State::Generating);
-        f.window->chat().stop();
+        f.window->core().chat.stop();
         QTRY_COMPARE(f.state(), State::Ready);
     }
 
@@ -189,7 +192,7 @@ class TestWindow : public QObject {
             f.ask(QStringLiteral("hi"));
             QTRY_VERIFY(f.last().kind == Message::Kind::Answer && f.last().text.size() > 10);
             f.stage->deafToStop = true;
-            QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+            QTest::keyClick(&test::part<ChatPage>(*f.window).input().edit(), Qt::Key_Escape);
             QVERIFY(f.stage->generating);  // the key does not wait for the engine
             f.stage->deafToStop = false;
             QTRY_COMPARE(f.state(), State::Ready);
@@ -205,8 +208,8 @@ class TestWindow : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
         QTRY_VERIFY(f.last().kind == Message::Kind::Answer && f.last().text.size() > 10);
-        f.window->showPanel(QStringLiteral("budget"));
-        QComboBox& box = f.window->budgetPanel().form().kv();
+        test::part<PanelDocks>(*f.window).show(QStringLiteral("budget"));
+        QComboBox& box = test::part<BudgetPanel>(*f.window).form().kv();
         QTRY_VERIFY(box.isVisible());
         box.setFocus();
         box.showPopup();
@@ -217,7 +220,7 @@ class TestWindow : public QObject {
         QCOMPARE(f.state(), State::Generating);
         QCOMPARE(f.last().state, Message::State::Streaming);
         QApplication::setActiveWindow(f.window.get());  // as a window manager does
-        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+        QTest::keyClick(&test::part<ChatPage>(*f.window).input().edit(), Qt::Key_Escape);
         QTRY_COMPARE(f.state(), State::Ready);
     }
 
@@ -225,9 +228,9 @@ class TestWindow : public QObject {
         WindowFixture f(slow());
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
-        QTRY_COMPARE(f.window->page().input().mode(), InputBar::Mode::Busy);
+        QTRY_COMPARE(test::part<ChatPage>(*f.window).input().mode(), InputBar::Mode::Busy);
         QTRY_VERIFY(f.last().text.size() > 4);
-        QTest::mouseClick(&f.window->page().input().button(), Qt::LeftButton);
+        QTest::mouseClick(&test::part<ChatPage>(*f.window).input().button(), Qt::LeftButton);
         QTRY_COMPARE(f.last().state, Message::State::Stopped);
         // The next prompt works, and carries the history.
         f.ask(QStringLiteral("again"));
@@ -265,7 +268,7 @@ class TestWindow : public QObject {
         f.stage->promptTokens = 4096;
         const QString quarter = QStringLiteral("Reading the prompt: 1,024 of 4,096 tokens");
         QTRY_COMPARE(f.last().note, quarter);
-        QCOMPARE(f.window->statusLine().stateText(), quarter);
+        QCOMPARE(test::part<StatusLine>(*f.window).stateText(), quarter);
         f.stage->promptRead = 2048;
         QTRY_COMPARE(f.last().note, QStringLiteral("Reading the prompt: 2,048 of 4,096 tokens"));
         QTest::keyClick(f.window.get(), Qt::Key_Escape);
@@ -276,24 +279,24 @@ class TestWindow : public QObject {
         Script script;
         script.loadMs = 300;
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/fake"));
-        QVERIFY(f.window->page().banner().isVisible());
+        f.window->opener().open(QStringLiteral("/models/fake"));
+        QVERIFY(test::part<ChatPage>(*f.window).banner().isVisible());
         f.ask(QStringLiteral("early"));
         QCOMPARE(f.last().state, Message::State::Waiting);
-        QCOMPARE(f.window->page().input().mode(), InputBar::Mode::Queued);
+        QCOMPARE(test::part<ChatPage>(*f.window).input().mode(), InputBar::Mode::Queued);
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.stage->requests().size(), size_t(1));
-        QVERIFY(!f.window->page().banner().isVisible());
+        QVERIFY(!test::part<ChatPage>(*f.window).banner().isVisible());
     }
 
     void prompt_whileLoadingFails_comesBack() {
         Script script = failingLoad();
         script.loadMs = 200;
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/broken"));
+        f.window->opener().open(QStringLiteral("/models/broken"));
         f.ask(QStringLiteral("precious text"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
-        QCOMPARE(f.window->page().input().text(), QStringLiteral("precious text"));
+        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), QStringLiteral("precious text"));
         QCOMPARE(f.messages().size(), 1);
     }
 
@@ -301,21 +304,21 @@ class TestWindow : public QObject {
         Script script;
         script.loadMs = 2000;
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/fake"));
+        f.window->opener().open(QStringLiteral("/models/fake"));
         f.ask(QStringLiteral("early"));
         QTest::keyClick(f.window.get(), Qt::Key_Escape);
-        QCOMPARE(f.window->page().input().text(), QStringLiteral("early"));
+        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), QStringLiteral("early"));
         QVERIFY(f.messages().isEmpty());
         QVERIFY(f.state() == State::Loading);
     }
 
     void load_failing_showsACardAndGoesOn() {
         WindowFixture f(failingLoad());
-        f.window->openModel(QStringLiteral("/models/broken"));
+        f.window->opener().open(QStringLiteral("/models/broken"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         QVERIFY(f.last().problem.sentence.contains(QStringLiteral("num_local_experts")));
         QCOMPARE(f.last().problem.detail, QStringLiteral("offset 120"));
-        auto* card = f.window->page().view().findChild<ProblemCard*>();
+        auto* card = test::part<ChatPage>(*f.window).view().findChild<ProblemCard*>();
         QVERIFY(card && card->isVisible());
         auto* details = card->findChild<QPlainTextEdit*>();
         QVERIFY(details && !details->isVisible());
@@ -325,18 +328,18 @@ class TestWindow : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("works"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        QVERIFY(f.window->conversation().messages().first().kind != Message::Kind::Problem);
+        QVERIFY(f.window->core().conversation.messages().first().kind != Message::Kind::Problem);
     }
 
     void load_failing_offersThePreviousModel() {
         WindowFixture f;
         f.openAndWait(QStringLiteral("/models/good"));
         f.stage->setScript(failingLoad());
-        f.window->openModel(QStringLiteral("/models/broken"));
+        f.window->opener().open(QStringLiteral("/models/broken"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         QVERIFY(f.last().problem.actions.contains(ProblemAction::OpenPreviousModel));
         f.stage->setScript({});
-        press(f.window->page().view(), textOf(ProblemAction::OpenPreviousModel));
+        press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::OpenPreviousModel));
         QTRY_COMPARE(f.state(), State::Ready);
         QCOMPARE(f.stage->loads().back().model, std::string("/models/good"));
     }
@@ -345,7 +348,7 @@ class TestWindow : public QObject {
         Script script;
         script.loadThrowsForeign = true;
         WindowFixture f(script, QStringLiteral("/models/demo"));
-        f.window->openModel(QStringLiteral("/models/odd"));
+        f.window->opener().open(QStringLiteral("/models/odd"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         QCOMPARE(f.last().problem.detail, QStringLiteral("something foreign"));
         QVERIFY(f.last().problem.actions.contains(ProblemAction::OpenDemoModel));
@@ -355,10 +358,10 @@ class TestWindow : public QObject {
         Script script;
         script.loadMs = 60'000;
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/huge"));
-        press(f.window->page().banner(), QStringLiteral("Cancel"));
+        f.window->opener().open(QStringLiteral("/models/huge"));
+        press(test::part<ChatPage>(*f.window).banner(), QStringLiteral("Cancel"));
         QTRY_COMPARE(f.state(), State::NoModel);
-        QVERIFY(!f.window->page().banner().isVisible());
+        QVERIFY(!test::part<ChatPage>(*f.window).banner().isVisible());
         f.stage->setScript({});
         f.openAndWait();
     }
@@ -367,12 +370,12 @@ class TestWindow : public QObject {
         Script script;
         script.loadMs = 60'000;
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/first"));
+        f.window->opener().open(QStringLiteral("/models/first"));
         QTRY_COMPARE(f.stage->loads().size(), size_t(1));
         f.stage->setScript({});
-        f.window->openModel(QStringLiteral("/models/second"));
+        f.window->opener().open(QStringLiteral("/models/second"));
         QTRY_COMPARE(f.state(), State::Ready);
-        QCOMPARE(f.window->engine().model()->source, std::string("/models/second"));
+        QCOMPARE(f.window->core().engine.model()->source, std::string("/models/second"));
         QVERIFY(f.messages().isEmpty());
     }
 
@@ -386,11 +389,11 @@ class TestWindow : public QObject {
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         QVERIFY(f.last().problem.sentence.contains(QStringLiteral("the context holds 8")));
         QCOMPARE(f.messages().first().state, Message::State::Failed);
-        QCOMPARE(f.window->page().input().text(), text);
-        press(f.window->page().view(), textOf(ProblemAction::EditPrompt));
+        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), text);
+        press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::EditPrompt));
         QTRY_VERIFY(f.messages().isEmpty());
-        QCOMPARE(f.window->page().input().text(), text);
-        f.window->page().input().clear();
+        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), text);
+        test::part<ChatPage>(*f.window).input().clear();
         f.ask(QStringLiteral("short"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.stage->requests().back().messages.size(), size_t(1));
@@ -410,7 +413,7 @@ class TestWindow : public QObject {
         QCOMPARE(f.messages()[1].state, Message::State::Failed);
         script.generateError.reset();
         f.stage->setScript(script);
-        press(f.window->page().view(), textOf(ProblemAction::TryAgain));
+        press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::TryAgain));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.messages().size(), 2);
         QCOMPARE(f.last().text.size(), 400);
@@ -425,7 +428,7 @@ class TestWindow : public QObject {
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         QVERIFY(f.last().problem.sentence.contains(QStringLiteral("memory")));
         f.stage->setScript({});
-        f.window->page().input().clear();
+        test::part<ChatPage>(*f.window).input().clear();
         f.ask(QStringLiteral("and now"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
     }
@@ -435,21 +438,21 @@ class TestWindow : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
         QTRY_VERIFY(f.last().text.size() > 4);
-        const ConversationId first = f.window->chat().current();
+        const ConversationId first = f.window->core().chat.current();
         const MessageId answer = f.last().id;
-        f.window->newConversation();
+        test::part<QAction>(*f.window, "newConversation").trigger();
         QVERIFY(f.messages().isEmpty());
         // The first answer is still being written; the next prompt waits for it.
         f.stage->setScript({});
         f.ask(QStringLiteral("fresh"));
         QCOMPARE(f.last().state, Message::State::Waiting);
         QVERIFY(f.last().note.contains(QStringLiteral("2")));
-        const History& history = f.window->chat().conversations();
-        QVERIFY(f.window->chat().openConversation(first));
+        const History& history = f.window->core().chat.conversations();
+        QVERIFY(f.window->core().chat.openConversation(first));
         QCOMPARE(f.last().id, answer);
         const qsizetype length = f.last().text.size();
         QTRY_VERIFY(f.last().text.size() > length);
-        f.window->chat().stop();
+        f.window->core().chat.stop();
         QTRY_COMPARE(f.last().state, Message::State::Stopped);
         QTRY_COMPARE(f.stage->requests().size(), size_t(2));
         QTRY_COMPARE(f.state(), State::Ready);
@@ -464,7 +467,7 @@ class TestWindow : public QObject {
         f.ask(QStringLiteral("hi"));
         QTRY_VERIFY(f.last().text.size() > 4);
         f.stage->setScript({});
-        f.window->openModel(QStringLiteral("/models/other"));
+        f.window->opener().open(QStringLiteral("/models/other"));
         QCOMPARE(f.last().state, Message::State::Stopped);
         const QString kept = f.last().text;
         QTRY_COMPARE(f.state(), State::Ready);
@@ -489,7 +492,7 @@ class TestWindow : public QObject {
         Script script;
         script.loadMs = 60'000;
         WindowFixture f(script);
-        f.window->openModel(QStringLiteral("/models/huge"));
+        f.window->opener().open(QStringLiteral("/models/huge"));
         QTRY_COMPARE(f.stage->loads().size(), size_t(1));
         QVERIFY(f.window->close());
         QCOMPARE(f.stage->sessionsAlive.load(), 0);
@@ -506,9 +509,9 @@ class TestWindow : public QObject {
         sampling.sampler.repeat_penalty = 1.1f;
         sampling.sampler.seed = 1234567890123ull;
         sampling.maxTokens = 3;
-        auto* spin = f.window->samplingPanel().findChild<QSpinBox*>();
+        auto* spin = test::part<SamplingPanel>(*f.window).findChild<QSpinBox*>();
         QVERIFY(spin);
-        f.window->samplingPanel().setSampling(sampling);
+        test::part<SamplingPanel>(*f.window).setSampling(sampling);
         spin->setValue(spin->value() + 1);  // as a user would: announces the whole
         spin->setValue(spin->value() - 1);
         f.ask(QStringLiteral("hi"));
@@ -536,7 +539,7 @@ class TestWindow : public QObject {
         test::Script script;
         script.advised.sampling = {{"temperature", 0.6}, {"top_k", 20}, {"max_tokens", 77}};
         WindowFixture f(script);
-        SamplingPanel& panel = f.window->samplingPanel();
+        SamplingPanel& panel = test::part<SamplingPanel>(*f.window);
         const auto shown = [&](const char* name) -> double {
             for (QDoubleSpinBox* box : panel.findChildren<QDoubleSpinBox*>()) {
                 if (box->accessibleName() == QLatin1String(name)) {
@@ -597,7 +600,7 @@ class TestWindow : public QObject {
         QTemporaryDir models;
         const QString demo = models.filePath(QStringLiteral("demo")), own = models.filePath(QStringLiteral("own"));
         QVERIFY(QDir().mkpath(demo) && QDir().mkpath(own));
-        const auto begins = [&demo] { return WindowFixture({}, demo).window->modelToBeginWith(); };
+        const auto begins = [&demo] { return WindowFixture({}, demo).window->opener().modelToBeginWith(); };
         QCOMPARE(begins(), demo);
         {
             WindowFixture f({}, demo);
@@ -643,7 +646,7 @@ class TestWindow : public QObject {
         }
         f.openAndWait(QStringLiteral("/models/m5"));
         f.openAndWait(folder.path());
-        const QStringList recent = f.window->recentModels().models();
+        const QStringList recent = f.window->opener().recent().models();
         QCOMPARE(recent.size(), 10);
         QCOMPARE(recent[0], folder.path());
         QCOMPARE(recent[1], QStringLiteral("/models/m5"));
@@ -725,7 +728,7 @@ class TestWindow : public QObject {
         file.close();
         WindowFixture f;
         f.openAndWait(folder.path());
-        for (auto* button : f.window->page().findChildren<QPushButton*>()) {
+        for (auto* button : test::part<ChatPage>(*f.window).findChildren<QPushButton*>()) {
             if (button->accessibleName() == QStringLiteral("three")) {
                 QTest::mouseClick(button, Qt::LeftButton);
                 break;
@@ -742,7 +745,7 @@ class TestWindow : public QObject {
         WindowFixture f(script);
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
-        auto& view = f.window->page().view();
+        auto& view = test::part<ChatPage>(*f.window).view();
         auto* bar = view.verticalScrollBar();
         QTRY_VERIFY(bar->maximum() > 800);
         QTRY_VERIFY(bar->value() == bar->maximum());
@@ -752,7 +755,7 @@ class TestWindow : public QObject {
         QTRY_VERIFY(bar->maximum() > before + 300);
         QCOMPARE(bar->value(), 100);
         view.scrollToEnd();
-        f.window->chat().stop();
+        f.window->core().chat.stop();
         QTRY_COMPARE(f.state(), State::Ready);
         QTRY_COMPARE(bar->value(), bar->maximum());
     }
@@ -768,7 +771,7 @@ class TestWindow : public QObject {
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         const double seconds = static_cast<double>(timer.elapsed()) / 1000;
-        const int flushes = f.window->page().view().flushCount();
+        const int flushes = test::part<ChatPage>(*f.window).view().pacer().turns();
         QVERIFY2(flushes <= 31 * seconds + 2, qPrintable(QStringLiteral("%1 in %2 s").arg(flushes).arg(seconds)));
         QVERIFY(flushes >= 2);
     }
@@ -778,7 +781,7 @@ class TestWindow : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
-        auto* widget = f.window->page().view().messageWidget(f.last().id);
+        auto* widget = test::part<ChatPage>(*f.window).view().messageWidget(f.last().id);
         QTest::mouseClick(widget->findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly), Qt::LeftButton);
         QCOMPARE(QGuiApplication::clipboard()->text(), QString::fromStdString(Script{}.answer));
     }
@@ -809,7 +812,7 @@ class TestWindow : public QObject {
                 QVERIFY2(!button->accessibleName().isEmpty(), button->metaObject()->className());
             }
         }
-        QVERIFY(!f.window->page().input().edit().accessibleName().isEmpty());
+        QVERIFY(!test::part<ChatPage>(*f.window).input().edit().accessibleName().isEmpty());
     }
 
     void model_passesQtsModelTester() {
@@ -859,34 +862,34 @@ class TestWindow : public QObject {
             f.stage->setScript(script);
             switch (pick(11)) {
                 case 0:
-                    f.window->openModel(QStringLiteral("/models/r%1").arg(pick(4)));
+                    f.window->opener().open(QStringLiteral("/models/r%1").arg(pick(4)));
                     break;
                 case 1:
-                    f.window->newConversation();
+                    test::part<QAction>(*f.window, "newConversation").trigger();
                     break;
                 case 2:
-                    f.window->chat().stop();
+                    f.window->core().chat.stop();
                     break;
                 case 3:
-                    f.window->engine().cancelLoad();
+                    f.window->core().engine.cancelLoad();
                     break;
                 case 4:
-                    f.window->chat().tryAgain();
+                    f.window->core().chat.tryAgain();
                     break;
                 case 5:
-                    f.window->chat().editFailedPrompt();
+                    f.window->core().chat.editFailedPrompt();
                     break;
                 case 6:
                     f.window->resize(500 + pick(1200), 400 + pick(700));
                     break;
                 case 7:
-                    f.window->resetLayout();
+                    test::part<PanelDocks>(*f.window).reset();
                     break;
                 case 8:
                     applyTheme(*qApp, pick(2) ? Theme::Dark : Theme::Light);
                     break;
                 default:
-                    f.window->sendPrompt(QStringLiteral("prompt %1").arg(i));
+                    f.window->core().chat.send(QStringLiteral("prompt %1").arg(i));
                     break;
             }
             for (int turn = pick(4); turn > 0; --turn) {
@@ -896,8 +899,8 @@ class TestWindow : public QObject {
         applyTheme(*qApp, Theme::Light);
         f.stage->setScript({});
         f.openAndWait();
-        f.window->newConversation();
-        QVERIFY(f.window->sendPrompt(QStringLiteral("still there?")));
+        test::part<QAction>(*f.window, "newConversation").trigger();
+        QVERIFY(f.window->core().chat.send(QStringLiteral("still there?")));
         QTRY_COMPARE(f.last().state, Message::State::Done);
     }
 };

@@ -1,4 +1,5 @@
 // The window's end, with a disk that accepts the data and with one that does not.
+#include <QAction>
 #include <QPushButton>
 #include <QTest>
 
@@ -8,6 +9,7 @@
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
 #include "ui/window/unsaved_bar.h"
+#include "ui/window/unsaved_guard.h"
 
 using namespace offstage::ui;
 using offstage::test::HistoryFolder;
@@ -22,8 +24,8 @@ struct Refused {
     Refused() {
         f.openAndWait();
         ask(QStringLiteral("kept"));
-        f.window->history().flush();
-        f.window->history().setBusyTimeout(std::chrono::milliseconds(0));
+        f.window->core().history.flush();
+        f.window->core().history.setBusyTimeout(std::chrono::milliseconds(0));
         QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
         ask(QStringLiteral("new"));
     }
@@ -33,7 +35,7 @@ struct Refused {
     }
     bool hasClosed() const { return !f.window->isVisible() && f.stage->sessionsAlive.load() == 0; }
     int nNewOnDisk() { return other(QStringLiteral("SELECT count(*) FROM messages WHERE text = 'new'")).toInt(); }
-    UnsavedBar& bar() const { return f.window->unsavedBar(); }
+    UnsavedBar& bar() const { return offstage::test::part<UnsavedBar>(*f.window); }
 
     HistoryFolder folder;
     WindowFixture f{{}, {}, folder.path()};
@@ -77,7 +79,7 @@ class TestWindowClose : public QObject {
     void unsaved_isSaid() {
         Refused t;
         const auto line = [&t] {
-            const ConversationListModel& model = t.f.window->conversationList().model();
+            const ConversationListModel& model = offstage::test::part<ConversationList>(*t.f.window).model();
             return model.index(0).data(ConversationListModel::SecondLineRole).toString();
         };
         QTRY_VERIFY_WITH_TIMEOUT(t.bar().isVisible(), 60'000);
@@ -140,22 +142,23 @@ class TestWindowClose : public QObject {
 
     void unsaved_theSessionEnds_closes() {
         Refused t;
-        t.f.window->endSession();
+        offstage::test::part<UnsavedGuard>(*t.f.window).endSession();
         QVERIFY(t.f.window->close());
         QVERIFY(t.hasClosed());
     }
 
     void unsaved_asAFile_hasWhatIsMissing_andCloses() {
         Refused t;
-        const ConversationId id = t.f.window->chat().current();
-        t.f.window->newConversation();
+        const ConversationId id = t.f.window->core().chat.current();
+        offstage::test::part<QAction>(*t.f.window, "newConversation").trigger();
         QVERIFY(!t.f.window->close());
-        t.f.window->saveUnsavedTo(t.folder.folder.filePath(QStringLiteral("no/such/folder/out.json")));
+        offstage::test::part<UnsavedGuard>(*t.f.window)
+            .saveTo(t.folder.folder.filePath(QStringLiteral("no/such/folder/out.json")));
         QVERIFY(t.f.window->isVisible());
         QVERIFY(t.bar().sentence().contains(QStringLiteral("out.json cannot be written")));
         const QString file = t.folder.folder.filePath(QStringLiteral("out.json"));
-        const QByteArray whole = conversationsToJson({t.f.window->history().stored(id).value()});
-        t.f.window->saveUnsavedTo(file);
+        const QByteArray whole = conversationsToJson({t.f.window->core().history.stored(id).value()});
+        offstage::test::part<UnsavedGuard>(*t.f.window).saveTo(file);
         QVERIFY(t.hasClosed());
         QFile in(file);
         QVERIFY(in.open(QIODevice::ReadOnly));

@@ -17,6 +17,7 @@
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
@@ -27,6 +28,7 @@
 #include "ui/panels/event_log.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/widgets/command_palette.h"
+#include "ui/window/panel_docks.h"
 #include "ui/window/status_line.h"
 
 using namespace offstage;
@@ -65,9 +67,9 @@ class TestWindowCrossings : public QObject {
         QTRY_VERIFY(f.stage->generating);
     }
     static MessageWidget* widgetOf(WindowFixture& f, int row) {
-        return f.window->page().view().messageWidget(f.messages()[row].id);
+        return test::part<ChatPage>(*f.window).view().messageWidget(f.messages()[row].id);
     }
-    static bool boxHasFocus(WindowFixture& f) { return f.window->page().input().edit().hasFocus(); }
+    static bool boxHasFocus(WindowFixture& f) { return test::part<ChatPage>(*f.window).input().edit().hasFocus(); }
 
   private Q_SLOTS:
     void menu_ofAMessageThatGoes_goesWithIt() {
@@ -88,13 +90,13 @@ class TestWindowCrossings : public QObject {
         WindowFixture f;
         f.openAndWait();
         f.stage->setScript(endless());
-        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        BenchmarkRunner& runner = test::part<BenchmarkPanel>(*f.window).runner();
         BenchmarkRunner::Scenario scenario;
         scenario.repeats = 2;
         QVERIFY(runner.runScenario(scenario));
         QTRY_VERIFY(f.stage->generating);
-        QCOMPARE(f.window->page().input().mode(), InputBar::Mode::QueueBehind);
-        QVERIFY(!f.window->page().input().hint().contains(QStringLiteral("loading")));
+        QCOMPARE(test::part<ChatPage>(*f.window).input().mode(), InputBar::Mode::QueueBehind);
+        QVERIFY(!test::part<ChatPage>(*f.window).input().hint().contains(QStringLiteral("loading")));
         f.ask(QStringLiteral("hello"));
         QCOMPARE(f.last().state, Message::State::Waiting);
         QVERIFY2(f.last().note.contains(QStringLiteral("benchmark")), qPrintable(f.last().note));
@@ -108,8 +110,8 @@ class TestWindowCrossings : public QObject {
     void speed_ofABenchmark_isNotKeptForTheAnswers() {
         WindowFixture f;
         f.openAndWait();
-        const StatusLine& status = f.window->statusLine();
-        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        const StatusLine& status = test::part<StatusLine>(*f.window);
+        BenchmarkRunner& runner = test::part<BenchmarkPanel>(*f.window).runner();
         BenchmarkRunner::Scenario scenario;
         scenario.repeats = 1;
         scenario.tokensOut = 8;
@@ -137,7 +139,7 @@ class TestWindowCrossings : public QObject {
         WindowFixture f;
         f.openAndWait();
         f.stage->setScript(endless());
-        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        BenchmarkRunner& runner = test::part<BenchmarkPanel>(*f.window).runner();
         QSignalSpy ended(&runner, &BenchmarkRunner::ended);
         QSignalSpy rows(&runner, &BenchmarkRunner::runFinished);
         QVERIFY(runner.runScenario({}));
@@ -152,10 +154,10 @@ class TestWindowCrossings : public QObject {
         WindowFixture f;
         f.openAndWait();
         f.stage->setScript(endless());
-        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        BenchmarkRunner& runner = test::part<BenchmarkPanel>(*f.window).runner();
         QVERIFY(runner.runScenario({}));
         QTRY_VERIFY(f.stage->generating);
-        f.window->newConversation();
+        test::part<QAction>(*f.window, "newConversation").trigger();
         QCoreApplication::processEvents();
         QVERIFY(runner.isRunning());
         QCOMPARE(f.state(), State::Generating);
@@ -178,7 +180,7 @@ class TestWindowCrossings : public QObject {
         QVERIFY(prompt->editor());
         QCOMPARE(prompt->editor()->edit().toPlainText(), QStringLiteral("a careful rewrite"));
         QVERIFY(prompt->editor()->hint() != hint);
-        f.window->chat().stop();
+        f.window->core().chat.stop();
         QTRY_COMPARE(f.state(), State::Ready);
         f.stage->setScript({});
         QTest::keyClick(&prompt->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
@@ -189,7 +191,7 @@ class TestWindowCrossings : public QObject {
         QVERIFY(boxHasFocus(f));
         // The previous branch is unchanged, and nothing is being edited there.
         QTRY_COMPARE(f.state(), State::Ready);
-        QVERIFY(f.window->chat().switchBranch(f.messages()[0].id, -1));
+        QVERIFY(f.window->core().chat.switchBranch(f.messages()[0].id, -1));
         QCOMPARE(f.messages()[0].text, QStringLiteral("first"));
         QVERIFY(!widgetOf(f, 0)->editor());
     }
@@ -206,7 +208,7 @@ class TestWindowCrossings : public QObject {
         QVERIFY(!widgetOf(f, 1)->editor());
         QCOMPARE(f.last().text, written);
         QCOMPARE(f.last().branches, 1);
-        f.window->page().view().startEditing(f.last().id);
+        test::part<ChatPage>(*f.window).view().startEditing(f.last().id);
         widgetOf(f, 1)->editor()->edit().setPlainText(QStringLiteral("what I would have said"));
         QTest::keyClick(&widgetOf(f, 1)->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
         QTRY_COMPARE(f.last().text, QStringLiteral("what I would have said"));
@@ -220,7 +222,7 @@ class TestWindowCrossings : public QObject {
         askAndWait(f, QStringLiteral("second"));
         QCOMPARE(f.stage->requests().back().messages[1].content, std::string("what I would have said"));
         // The model's text is unchanged, and nothing is being edited there.
-        QVERIFY(f.window->chat().switchBranch(f.messages()[1].id, -1));
+        QVERIFY(f.window->core().chat.switchBranch(f.messages()[1].id, -1));
         QCOMPARE(f.last().text, written);
         QVERIFY(!widgetOf(f, 1)->editor());
     }
@@ -239,7 +241,7 @@ class TestWindowCrossings : public QObject {
         QVERIFY(answer->editor());
         QVERIFY2(answer->editor()->hint().contains(QStringLiteral("save it after")),
                  qPrintable(answer->editor()->hint()));
-        f.window->chat().stop();
+        f.window->core().chat.stop();
         QTRY_COMPARE(f.state(), State::Ready);
         QTest::keyClick(&answer->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
         QTRY_COMPARE(f.messages().size(), 2);
@@ -260,14 +262,14 @@ class TestWindowCrossings : public QObject {
         QVERIFY(editor->edit().hasFocus());
         QTest::keyClick(&editor->edit(), Qt::Key_Escape);
         QVERIFY(!widgetOf(f, 0)->editor());
-        f.window->newConversation();
-        f.window->chat().openConversation(f.window->history().conversations().first().id);
+        test::part<QAction>(*f.window, "newConversation").trigger();
+        f.window->core().chat.openConversation(f.window->core().history.conversations().first().id);
         QVERIFY(!widgetOf(f, 0)->editor());
     }
 
     void palette_withItsMenuOpen_stays() {
         WindowFixture f;
-        CommandPalette& palette = f.window->commandPalette();
+        CommandPalette& palette = test::part<CommandPalette>(*f.window);
         palette.open();
         QTest::keyClicks(&palette.input(), QStringLiteral("lay"));
         QFocusEvent byMenu(QEvent::FocusOut, Qt::PopupFocusReason);
@@ -281,18 +283,18 @@ class TestWindowCrossings : public QObject {
     void focus_returnsToTheMessageBox() {
         WindowFixture f;
         f.openAndWait();
-        Q_EMIT f.window->page().emptyState().promptChosen(QStringLiteral("suggested"));
+        Q_EMIT test::part<ChatPage>(*f.window).emptyState().promptChosen(QStringLiteral("suggested"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QTRY_COMPARE(f.state(), State::Ready);
         QVERIFY(boxHasFocus(f));
-        f.window->page().view().setFocus();
-        Q_EMIT f.window->page().view().regenerateRequested(f.last().id);
+        test::part<ChatPage>(*f.window).view().setFocus();
+        Q_EMIT test::part<ChatPage>(*f.window).view().regenerateRequested(f.last().id);
         QVERIFY(boxHasFocus(f));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QTRY_COMPARE(f.state(), State::Ready);
-        f.window->page().find();
+        test::part<ChatPage>(*f.window).find();
         QVERIFY(!boxHasFocus(f));
-        QTest::keyClick(&f.window->page().findBar().edit(), Qt::Key_Escape);
+        QTest::keyClick(&test::part<ChatPage>(*f.window).findBar().edit(), Qt::Key_Escape);
         QVERIFY(boxHasFocus(f));
     }
 
@@ -305,39 +307,39 @@ class TestWindowCrossings : public QObject {
         QTest::keyClicks(&body, QStringLiteral("n"));
         QVERIFY(boxHasFocus(f));
         QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("ext question"));
-        QCOMPARE(f.window->page().input().text(), QStringLiteral("next question"));
+        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), QStringLiteral("next question"));
         body.setFocus();
         QTest::keyClick(&body, Qt::Key_Space);  // no letter: not a message's beginning
         QTest::keyClick(&body, Qt::Key_A, Qt::AltModifier);
-        QCOMPARE(f.window->page().input().text(), QStringLiteral("next question"));
+        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), QStringLiteral("next question"));
     }
 
     void context_countsTheConversationShownAndTheDraft() {
         WindowFixture f;
         f.openAndWait();
         const auto shows = [&f](int tokens) {
-            return f.window->statusLine().contextText() ==
+            return test::part<StatusLine>(*f.window).contextText() ==
                    QStringLiteral("%1 / %2").arg(QLocale().toString(tokens), QLocale().toString(2048));
         };
         const auto asTokens = [](qsizetype characters) { return 3 + static_cast<int>(characters / 4); };
         f.type(QStringLiteral("a draft of forty characters, as it stands"));
-        QTRY_VERIFY2(shows(asTokens(41)), qPrintable(f.window->statusLine().contextText()));
+        QTRY_VERIFY2(shows(asTokens(41)), qPrintable(test::part<StatusLine>(*f.window).contextText()));
         f.pressEnter();
         QTRY_COMPARE(f.last().state, Message::State::Done);
         const int conversation = asTokens(41) + asTokens(qsizetype(Script{}.answer.size()));
-        QTRY_VERIFY2(shows(conversation), qPrintable(f.window->statusLine().contextText()));
-        const ConversationId first = f.window->chat().current();
-        f.window->newConversation();
+        QTRY_VERIFY2(shows(conversation), qPrintable(test::part<StatusLine>(*f.window).contextText()));
+        const ConversationId first = f.window->core().chat.current();
+        test::part<QAction>(*f.window, "newConversation").trigger();
         QTRY_VERIFY(shows(0));
-        f.window->chat().openConversation(first);
+        f.window->core().chat.openConversation(first);
         QTRY_VERIFY(shows(conversation));
         f.type(QStringLiteral("and more"));
         QTRY_VERIFY(shows(conversation + asTokens(8)));
         // No output of a benchmark belongs to the conversation.
         f.stage->setScript(endless());
-        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        BenchmarkRunner& runner = test::part<BenchmarkPanel>(*f.window).runner();
         QVERIFY(runner.runScenario({}));
-        QSignalSpy streamed(&f.window->engine(), &EngineController::streamed);
+        QSignalSpy streamed(&f.window->core().engine, &EngineController::streamed);
         QTRY_VERIFY(!streamed.isEmpty());
         QVERIFY(shows(conversation + asTokens(8)));
         runner.cancel();
@@ -351,14 +353,14 @@ class TestWindowCrossings : public QObject {
             WindowFixture f({}, {}, folder.path());
             f.openAndWait();
             askAndWait(f, QStringLiteral("before the restart"));
-            old = f.window->chat().current();
+            old = f.window->core().chat.current();
         }
         WindowFixture f({}, {}, folder.path());
         f.openAndWait();
         askAndWait(f, QStringLiteral("after it"));
-        f.window->chat().openConversation(old);
-        Q_EMIT f.window->page().view().tokenTimelineRequested(f.last().id);
-        QVERIFY(!f.window->dock(QStringLiteral("dispatch"))->isVisible());
+        f.window->core().chat.openConversation(old);
+        Q_EMIT test::part<ChatPage>(*f.window).view().tokenTimelineRequested(f.last().id);
+        QVERIFY(!test::part<PanelDocks>(*f.window).dock(QStringLiteral("dispatch"))->isVisible());
         QVERIFY(f.window->statusBar()->currentMessage().contains(QStringLiteral("no longer kept")));
     }
 
@@ -366,22 +368,22 @@ class TestWindowCrossings : public QObject {
         WindowFixture f;
         f.openAndWait();
         askAndWait(f, QStringLiteral("hi"));
-        const ConversationId first = f.window->chat().current();
+        const ConversationId first = f.window->core().chat.current();
         const MessageId answer = f.last().id;
-        f.window->showPanel(QStringLiteral("experts"));
-        Selection& selection = f.window->selection();
+        test::part<PanelDocks>(*f.window).show(QStringLiteral("experts"));
+        Selection& selection = f.window->core().selection;
         QVERIFY(selection.selectTokenAt(answer, 10));
         const TextRange at = selection.token()->text;
         const auto marks = [&] {
-            const auto* widget = f.window->page().view().messageWidget(answer);
-            return widget ? widget->body().marks(TextMark::PickedToken) : QList<QPair<int, int>>();
+            const auto* widget = test::part<ChatPage>(*f.window).view().messageWidget(answer);
+            return widget ? widget->body().marks().of(TextMark::PickedToken) : QList<QPair<int, int>>();
         };
         QCOMPARE(marks(), (QList<QPair<int, int>>{{at.begin, at.end}}));
         // Elsewhere nothing is counted yet; the token and its experts stay selected.
-        f.window->newConversation();
-        QTRY_VERIFY(f.window->expertsPanel().map().rows() == 8 &&
-                    !f.window->expertsPanel().map().highlighted().empty());
-        f.window->chat().openConversation(first);
+        test::part<QAction>(*f.window, "newConversation").trigger();
+        QTRY_VERIFY(test::part<ExpertsPanel>(*f.window).map().rows() == 8 &&
+                    !test::part<ExpertsPanel>(*f.window).map().highlighted().empty());
+        f.window->core().chat.openConversation(first);
         QCOMPARE(marks(), (QList<QPair<int, int>>{{at.begin, at.end}}));
         QVERIFY(selection.stepToken(1));
         QCOMPARE(marks(), (QList<QPair<int, int>>{{selection.token()->text.begin, selection.token()->text.end}}));
@@ -410,9 +412,9 @@ class TestWindowCrossings : public QObject {
         QVERIFY(!action(QStringLiteral("&Delete"))->isEnabled());  // nothing is listed yet
         Q_EMIT menu->aboutToHide();
         askAndWait(f, QStringLiteral("a question"));
-        const ConversationId id = f.window->chat().current();
-        History& history = f.window->history();
-        f.window->dock(QStringLiteral("conversations"))->hide();
+        const ConversationId id = f.window->core().chat.current();
+        History& history = f.window->core().history;
+        test::part<PanelDocks>(*f.window).dock(QStringLiteral("conversations"))->hide();
         action(QStringLiteral("&Pinned"))->trigger();
         QVERIFY(history.info(id).pinned);
         Q_EMIT menu->aboutToShow();
@@ -420,7 +422,7 @@ class TestWindowCrossings : public QObject {
         Q_EMIT menu->aboutToHide();
         action(QStringLiteral("&Archived"))->trigger();
         QVERIFY(history.info(id).archived);
-        ConversationList& list = f.window->conversationList();
+        ConversationList& list = test::part<ConversationList>(*f.window);
         QTest::keyClick(f.window.get(), Qt::Key_F2);
         QVERIFY(list.isVisible());
         auto* editor = list.view().findChild<QLineEdit*>();
@@ -428,10 +430,10 @@ class TestWindowCrossings : public QObject {
         editor->setText(QStringLiteral("Renamed"));
         QTest::keyClick(editor, Qt::Key_Return);
         QTRY_COMPARE(history.info(id).title, QStringLiteral("Renamed"));
-        f.window->commandPalette().open();
-        f.window->commandPalette().input().setText(QStringLiteral("export"));
-        QVERIFY(f.window->commandPalette().listed().join(u'|').contains(QStringLiteral("Export")));
-        f.window->commandPalette().hide();
+        test::part<CommandPalette>(*f.window).open();
+        test::part<CommandPalette>(*f.window).input().setText(QStringLiteral("export"));
+        QVERIFY(test::part<CommandPalette>(*f.window).listed().join(u'|').contains(QStringLiteral("Export")));
+        test::part<CommandPalette>(*f.window).hide();
         action(QStringLiteral("&Delete"))->trigger();
         QVERIFY(history.conversations().isEmpty());
         QVERIFY(list.notice().contains(QStringLiteral("Renamed")));
@@ -446,9 +448,9 @@ class TestWindowCrossings : public QObject {
         f.openAndWait();
         const auto logged = [&f] {
             QStringList texts;
-            for (int i = 0; i < f.window->log().size(); ++i) {
-                if (f.window->log().at(i).kind == LogKind::Decision) {
-                    texts << f.window->log().at(i).text;
+            for (int i = 0; i < f.window->core().log.size(); ++i) {
+                if (f.window->core().log.at(i).kind == LogKind::Decision) {
+                    texts << f.window->core().log.at(i).text;
                 }
             }
             return texts;

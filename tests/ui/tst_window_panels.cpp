@@ -9,6 +9,7 @@
 
 #include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/engine/format.h"
 #include "ui/panels/benchmark_panel.h"
@@ -23,6 +24,8 @@
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
+#include "ui/window/hardware_menu.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -43,14 +46,14 @@ class TestWindowPanels : public QObject {
     quint64 m_vram = 0;
     std::unique_ptr<MainWindow> m_window;
 
-    BudgetPanel& budget() const { return m_window->budgetPanel(); }
-    ExpertsPanel& experts() const { return m_window->expertsPanel(); }
+    BudgetPanel& budget() const { return test::part<BudgetPanel>(*m_window); }
+    ExpertsPanel& experts() const { return test::part<ExpertsPanel>(*m_window); }
     Message last() const {
-        const auto& all = m_window->conversation().messages();
+        const auto& all = m_window->core().conversation.messages();
         return all.isEmpty() ? Message{} : all.last();
     }
     void ask(const QString& text) {
-        auto& edit = m_window->page().input().edit();
+        auto& edit = test::part<ChatPage>(*m_window).input().edit();
         edit.setPlainText(text);
         QTest::keyClick(&edit, Qt::Key_Return);
     }
@@ -65,14 +68,14 @@ class TestWindowPanels : public QObject {
         sampling.sampler.top_k = 0;
         sampling.sampler.top_p = 1.0f;
         sampling.maxTokens = 1500;
-        m_window->chat().setSampling(sampling);
+        m_window->core().chat.setSampling(sampling);
         ask(QStringLiteral("Tell me a long story about a fox who finds a lantern."));
         QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().text.size() > 20, 20'000);
     }
     void waitForTheAnswer() {
         QTRY_VERIFY_WITH_TIMEOUT(last().state == Message::State::Done || last().state == Message::State::Stopped,
                                  60'000);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
     }
     // By the handle, in steps, as a hand does it. share: 0 .. 1 of the slider's way.
     static void drag(QSlider& slider, double share) {
@@ -107,13 +110,13 @@ class TestWindowPanels : public QObject {
         QSettings().clear();
         MainWindow::Options options;
         options.theme = Theme::Light;
-        options.device = QStringLiteral("emulated:rtx-3060-desktop");
-        options.vramBytes = m_vram;
+        options.models.device = QStringLiteral("emulated:rtx-3060-desktop");
+        options.models.vramBytes = m_vram;
         m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
         m_window->resize(1280, 900);
         m_window->show();
         for (const char* name : kPanels) {
-            QDockWidget* dock = m_window->dock(QString::fromLatin1(name));
+            QDockWidget* dock = test::part<PanelDocks>(*m_window).dock(QString::fromLatin1(name));
             QVERIFY2(dock != nullptr, name);
             if (!dock->isVisible()) {
                 PanelAction::of(*dock).trigger();  // as the menu and the inspector's tabs do
@@ -121,17 +124,17 @@ class TestWindowPanels : public QObject {
             QVERIFY2(!dock->isHidden(), name);
             dock->setFloating(true);  // side by side: in the inspector one shows at a time
         }
-        m_window->openModel(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
     }
     void cleanup() { m_window.reset(); }
 
     void slider_draggedInMidStream_movesExpertsWhileTheAnswerGoesOn() {
         askAtLength();
-        m_window->showPanel(QStringLiteral("experts"));
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("experts"));
         QTRY_VERIFY(residents() > 0);
         const int before = residents();
-        m_window->showPanel(QStringLiteral("budget"));
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("budget"));
         auto* slider = budget().form().vram().findChild<QSlider*>();
         QVERIFY(slider != nullptr);
         const quint64 from = budget().form().vram().bytes();
@@ -144,25 +147,25 @@ class TestWindowPanels : public QObject {
         QTest::mouseClick(&budget().applyButton(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(budget().notice().contains(QStringLiteral("In force")), 40'000);
         // The tool bar had the old budget until the answer ended.
-        QTRY_VERIFY2(m_window->hardwareText().contains(bytesText(budget().form().vram().bytes())),
-                     qPrintable(m_window->hardwareText()));
-        QVERIFY(m_window->engine().state() == State::Generating);
-        m_window->showPanel(QStringLiteral("experts"));
+        QTRY_VERIFY2(test::part<HardwareMenu>(*m_window).text().contains(bytesText(budget().form().vram().bytes())),
+                     qPrintable(test::part<HardwareMenu>(*m_window).text()));
+        QVERIFY(m_window->core().engine.state() == State::Generating);
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("experts"));
         QTRY_VERIFY_WITH_TIMEOUT(residents() > before, 10'000);
         QTRY_VERIFY(last().text.size() > written);
         QVERIFY(!last().figures);  // it has not ended by itself
-        m_window->chat().stop();
+        m_window->core().chat.stop();
         waitForTheAnswer();
-        QVERIFY(m_window->log().size() > 2);
-        QVERIFY(m_window->benchmarkPanel().answers().rowCount() > 0);
+        QVERIFY(m_window->core().log.size() > 2);
+        QVERIFY(test::part<BenchmarkPanel>(*m_window).answers().rowCount() > 0);
     }
 
     void expert_clicked_underlinesItsTokens_andAToken_ringsItsExperts() {
         askAtLength();
-        m_window->chat().stop();
+        m_window->core().chat.stop();
         waitForTheAnswer();
-        m_window->showPanel(QStringLiteral("experts"));
-        TokenLog& log = m_window->tokenLog();
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("experts"));
+        TokenLog& log = m_window->core().tokens;
         const MessageId message = last().id;
         QTRY_VERIFY(log.tokenCount(message) > 3);
         const auto called = log.expertsOf(*log.token(message, 2));
@@ -170,9 +173,9 @@ class TestWindowPanels : public QObject {
         HeatMap& map = experts().map();
         QTRY_VERIFY(map.rows() == 8);
         QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({called[0].layer, called[0].expert}).center());
-        QVERIFY(m_window->selection().expert().has_value());
-        QVERIFY(m_window->selection().textOfExpert().contains(message));
-        QVERIFY(m_window->selection().selectToken(message, 2));
+        QVERIFY(m_window->core().selection.expert().has_value());
+        QVERIFY(m_window->core().selection.textOfExpert().contains(message));
+        QVERIFY(m_window->core().selection.selectToken(message, 2));
         QCOMPARE(map.highlighted().size(), called.size());
     }
 
@@ -181,26 +184,26 @@ class TestWindowPanels : public QObject {
         experts().actions().change(engine::ExpertChange::Kind::kFormat, {{1, 2}}, kernels::WeightType::kHqq4);
         QTRY_VERIFY_WITH_TIMEOUT(!experts().actions().isWatching(), 30'000);
         QVERIFY2(experts().notice().contains(QStringLiteral("4 bit")), qPrintable(experts().notice()));
-        m_window->chat().stop();
+        m_window->core().chat.stop();
         waitForTheAnswer();
     }
 
     void model_openedAgainInMidStream_panelsStartAnew() {
         askAtLength();
-        m_window->openModel(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         QVERIFY(last().state == Message::State::Stopped);
-        m_window->chat().setSampling({});
+        m_window->core().chat.setSampling({});
         ask(QStringLiteral("What is a cache hit?"));
         waitForTheAnswer();
         QCOMPARE(last().state, Message::State::Done);
-        m_window->showPanel(QStringLiteral("experts"));
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("experts"));
         QTRY_VERIFY(residents() > 0);
     }
 
     void replan_underWay_whenTheWindowCloses_nothingHangs() {
         askAtLength();
-        m_window->showPanel(QStringLiteral("budget"));
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("budget"));
         budget().form().vram().spin().setValue(48);
         QTRY_VERIFY_WITH_TIMEOUT(budget().applyButton().isEnabled(), 20'000);
         QTest::mouseClick(&budget().applyButton(), Qt::LeftButton);
@@ -209,11 +212,11 @@ class TestWindowPanels : public QObject {
 
     void tooLittle_isSaidInThePanel_andTheAnswerGoesOn() {
         askAtLength();
-        m_window->showPanel(QStringLiteral("budget"));
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("budget"));
         budget().form().vram().spin().setValue(2);
         QTRY_VERIFY_WITH_TIMEOUT(budget().problem().contains(QStringLiteral("does not fit")), 20'000);
         QVERIFY(!budget().applyButton().isEnabled());
-        m_window->chat().stop();
+        m_window->core().chat.stop();
         waitForTheAnswer();
         QVERIFY(last().kind == Message::Kind::Answer);
     }

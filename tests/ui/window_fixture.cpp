@@ -1,6 +1,7 @@
 #include "tests/ui/window_fixture.h"
 
 #include "engine/run/fit_estimate.h"
+#include "ui/chat/chat_page.h"
 #include "ui/engine/engine_controller.h"
 
 namespace offstage::test {
@@ -9,7 +10,7 @@ WindowFixture::WindowFixture(const Script& script, const QString& demoModel, con
     : stage(std::make_shared<Stage>()) {
     stage->setScript(script);
     ui::MainWindow::Options options;
-    options.demoModel = demoModel;
+    options.models.demoModel = demoModel;
     options.historyFolder = historyFolder;
     options.theme = ui::Theme::Light;
     window = std::make_unique<ui::MainWindow>([s = stage] { return makeFakeSession(s); }, options);
@@ -20,22 +21,22 @@ WindowFixture::WindowFixture(const Script& script, const QString& demoModel, con
 WindowFixture::~WindowFixture() = default;
 
 void WindowFixture::openAndWait(const QString& model) {
-    window->openModel(model);
+    window->opener().open(model);
     QTRY_COMPARE(state(), ui::EngineController::State::Ready);
 }
 
 void WindowFixture::type(const QString& text) {
-    auto& edit = window->page().input().edit();
+    auto& edit = part<ui::ChatPage>(*window).input().edit();
     edit.setFocus();
     QTest::keyClicks(&edit, text);
 }
 
 void WindowFixture::pressEnter() {
-    QTest::keyClick(&window->page().input().edit(), Qt::Key_Return);
+    QTest::keyClick(&part<ui::ChatPage>(*window).input().edit(), Qt::Key_Return);
 }
 
 ui::Message WindowFixture::last() const {
-    const auto& all = window->conversation().messages();
+    const auto& all = window->core().conversation.messages();
     return all.isEmpty() ? ui::Message{} : all.last();
 }
 

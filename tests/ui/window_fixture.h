@@ -17,6 +17,16 @@
 
 namespace offstage::test {
 
+// A part of the window, by its type and, where there are several, its name.
+template <typename Part>
+Part& part(const QObject& window, const char* name = nullptr) {
+    Part* found = window.findChild<Part*>(name != nullptr ? QString::fromLatin1(name) : QString());
+    if (found == nullptr) {
+        qFatal("the window has no %s", Part::staticMetaObject.className());
+    }
+    return *found;
+}
+
 class WindowFixture {
   public:
     explicit WindowFixture(const Script& script = {}, const QString& demoModel = {}, const QString& historyFolder = {});
@@ -31,8 +41,8 @@ class WindowFixture {
     }
     // The last message, by value; an empty one if there is none.
     ui::Message last() const;
-    QList<ui::Message> messages() const { return window->conversation().messages(); }
-    ui::EngineController::State state() const { return window->engine().state(); }
+    QList<ui::Message> messages() const { return window->core().conversation.messages(); }
+    ui::EngineController::State state() const { return window->core().engine.state(); }
 
     std::shared_ptr<Stage> stage;
     std::unique_ptr<ui::MainWindow> window;

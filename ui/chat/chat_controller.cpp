@@ -1,10 +1,5 @@
 #include "ui/chat/chat_controller.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "ui/base/prompt_text.h"
-
 namespace offstage::ui {
 
 ChatController::ChatController(EngineController& engine, ConversationModel& conversation, QObject* parent)
@@ -12,30 +7,42 @@ ChatController::ChatController(EngineController& engine, ConversationModel& conv
       m_engine(engine),
       m_conversation(conversation),
       m_ownHistory(std::make_unique<History>()),
-      m_history(*m_ownHistory) {
+      m_history(*m_ownHistory),
+      m_writer(engine, m_history) {
     connectAll();
 }
 
 ChatController::ChatController(EngineController& engine, ConversationModel& conversation, History& history,
                                QObject* parent)
-    : QObject(parent), m_engine(engine), m_conversation(conversation), m_history(history) {
+    : QObject(parent), m_engine(engine), m_conversation(conversation), m_history(history), m_writer(engine, m_history) {
     connectAll();
 }
 
 void ChatController::connectAll() {
-    connect(&m_engine, &EngineController::modelLoaded, this, &ChatController::startNext);
-    connect(&m_engine, &EngineController::loadFailed, this, &ChatController::onLoadFailed);
-    connect(&m_engine, &EngineController::streamed, this, &ChatController::onStreamed);
-    connect(&m_engine, &EngineController::promptRead, this, &ChatController::onPromptRead);
-    connect(&m_engine, &EngineController::answered, this, &ChatController::onAnswered);
-    connect(&m_engine, &EngineController::answerFailed, this, &ChatController::onAnswerFailed);
-    connect(&m_engine, &EngineController::answerInterrupted, this, &ChatController::onInterrupted);
-    connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
-        renumberQueue();
-        if (state == EngineController::State::Ready) {
-            startNextSoon();  // the answer may have been for another part of the program
+    connect(&m_writer, &AnswerWriter::changed, this, &ChatController::waitingChanged);
+    connect(&m_writer, &AnswerWriter::queueChanged, this, &ChatController::queueChanged);
+    connect(&m_writer, &AnswerWriter::messageChanged, this, &ChatController::showMessage);
+    connect(&m_writer, &AnswerWriter::pathChanged, this, [this](ConversationId conversation) {
+        if (conversation == m_current) {
+            refreshModel();
         }
     });
+    connect(&m_writer, &AnswerWriter::textAppended, this,
+            [this](ConversationId conversation, MessageId answer, int offset, const StreamedText& piece) {
+                Q_EMIT answerExtended(answer, offset, piece);
+                if (conversation == m_current) {
+                    m_conversation.appendText(answer, piece.text);
+                }
+            });
+    connect(&m_writer, &AnswerWriter::thoughtChanged, this, [this](ConversationId conversation, MessageId answer) {
+        const ConversationTree* shown = conversation == m_current ? tree() : nullptr;
+        if (const Message* now = shown ? shown->find(answer) : nullptr) {
+            m_conversation.setThought(answer, now->thought);
+        }
+    });
+    connect(&m_writer, &AnswerWriter::promptReturned, this, &ChatController::returnPrompt);
+    connect(&m_writer, &AnswerWriter::promptFailed, this, &ChatController::offerPrompt);
+    connect(&m_writer, &AnswerWriter::failed, this, &ChatController::addProblem);
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
     m_current = m_history.create(m_systemPrompt, m_sampling, m_persona);
 }
@@ -70,10 +77,7 @@ void ChatController::newConversation() {
     m_problems.remove(m_current);
     const bool empty = shown && shown->size() == 0 && m_history.contains(m_current);
     showConversation(empty ? m_current : m_history.create(m_systemPrompt, m_sampling, m_persona));
-    if (!m_running && !m_held && m_engine.state() == EngineController::State::Ready) {
-        m_engine.beginConversation();
-        m_engineConversation = m_current;
-    }
+    m_writer.prepareFor(m_current);
 }
 
 void ChatController::setSampling(const Sampling& sampling) {
@@ -127,18 +131,30 @@ void ChatController::returnAttachments(ConversationId conversation, const QList<
     }
 }
 
+void ChatController::returnPrompt(ConversationId conversation, const QString& text,
+                                  const QList<Attachment>& attachments) {
+    returnAttachments(conversation, attachments);
+    if (conversation == m_current) {
+        Q_EMIT promptReturned(text);
+    } else {
+        const QString draft = m_history.info(conversation).draft;
+        m_history.setDraft(conversation, draft.isEmpty() ? text : text + u'\n' + draft);
+    }
+}
+
+void ChatController::offerPrompt(ConversationId conversation, MessageId prompt) {
+    const Message* asked = conversation == m_current ? tree()->find(prompt) : nullptr;
+    if (!asked) {
+        return;
+    }
+    if (draft().trimmed().isEmpty() && draftAttachments().isEmpty()) {
+        returnAttachments(m_current, asked->attachments);
+    }
+    Q_EMIT promptOffered(asked->text);
+}
+
 void ChatController::onRemoved(ConversationId conversation) {
-    if (m_running && m_running->conversation == conversation) {
-        m_engine.stop();
-    }
-    if (const qsizetype queued = queuedFor(conversation); queued >= 0) {
-        const Job job = m_queue.takeAt(queued);
-        m_history.edit(job.conversation, job.answer, [](Message& m) {
-            m.state = Message::State::Stopped;
-            m.note = ChatController::tr("Stopped");
-        });
-        renumberQueue();
-    }
+    m_writer.abandon(conversation);
     m_problems.remove(conversation);
     m_draftAttachments.remove(conversation);
     if (conversation == m_current) {
@@ -202,7 +218,7 @@ bool ChatController::send(const QString& prompt, const QList<Attachment>& attach
     question.parent = tree()->leaf();
     const MessageId id = m_history.add(m_current, question);
     m_conversation.append(*tree()->find(id));
-    ask(id, Ask::Prompt);
+    ask(id, AnswerWriter::Ask::Prompt);
     return true;
 }
 
@@ -219,7 +235,7 @@ bool ChatController::editPrompt(MessageId prompt, const QString& text) {
     question.parent = before->parent;
     const MessageId id = m_history.add(m_current, question);
     refreshModel();
-    ask(id, Ask::Prompt);
+    ask(id, AnswerWriter::Ask::Prompt);
     return true;
 }
 
@@ -230,7 +246,7 @@ bool ChatController::regenerate(MessageId answer) {
         return false;
     }
     clearProblems();
-    ask(prompt->id, Ask::Regenerate);
+    ask(prompt->id, AnswerWriter::Ask::Regenerate);
     return true;
 }
 
@@ -268,7 +284,7 @@ bool ChatController::continueAnswer(MessageId answer) {
     clearProblems();
     m_history.edit(m_current, answer, [](Message& m) { m.state = Message::State::Waiting; });
     showMessage(m_current, answer);
-    enqueue({m_current, answer, Ask::Continue, {}});
+    m_writer.add({m_current, answer, AnswerWriter::Ask::Continue, {}});
     return true;
 }
 
@@ -288,7 +304,7 @@ MessageId ChatController::branchFrom(MessageId answer, const QString& begun,
     branch.thought = before->thought;
     const MessageId id = m_history.add(m_current, branch);
     refreshModel();
-    enqueue({m_current, id, Ask::Branch, tokens});
+    m_writer.add({m_current, id, AnswerWriter::Ask::Branch, tokens});
     return id;
 }
 
@@ -299,6 +315,23 @@ bool ChatController::switchBranch(MessageId message, int step) {
     refreshModel();
     Q_EMIT waitingChanged();
     return true;
+}
+
+QList<ChatController::Queued> ChatController::queue() const {
+    QList<Queued> out;
+    if (const auto& job = m_writer.running()) {
+        out.append({job->conversation, job->answer, true});
+    }
+    for (const AnswerWriter::Job& job : m_writer.waiting()) {
+        out.append({job.conversation, job.answer, false});
+    }
+    return out;
+}
+
+void ChatController::stop() {
+    if (!m_writer.takeBack(m_current)) {
+        m_engine.stop();
+    }
 }
 
 void ChatController::tryAgain() {
@@ -312,7 +345,7 @@ void ChatController::tryAgain() {
         m.note.clear();
     });
     refreshModel();
-    ask(prompt, tree()->children(prompt).isEmpty() ? Ask::Prompt : Ask::Regenerate);
+    ask(prompt, tree()->children(prompt).isEmpty() ? AnswerWriter::Ask::Prompt : AnswerWriter::Ask::Regenerate);
 }
 
 void ChatController::editFailedPrompt() {
@@ -330,7 +363,7 @@ void ChatController::editFailedPrompt() {
 
 // Adds an empty answer below the prompt, at the end of the path, and queues it for the
 // engine.
-void ChatController::ask(MessageId prompt, Ask kind) {
+void ChatController::ask(MessageId prompt, AnswerWriter::Ask kind) {
     Message answer;
     answer.kind = Message::Kind::Answer;
     answer.state = Message::State::Waiting;
@@ -343,44 +376,11 @@ void ChatController::ask(MessageId prompt, Ask kind) {
     } else {
         m_conversation.append(*tree()->find(id));
     }
-    enqueue({m_current, id, kind, {}});
-}
-
-std::vector<engine::ChatMessage> ChatController::messagesFor(ConversationId conversation, MessageId end) const {
-    std::vector<engine::ChatMessage> out;
-    const ConversationTree* all = m_history.open(conversation);
-    QList<const Message*> path;
-    for (const Message* m = all ? all->find(end) : nullptr; m; m = all->find(m->parent)) {
-        path.prepend(m);
-    }
-    const QString system = m_history.info(conversation).systemPrompt.trimmed();
-    if (!system.isEmpty()) {
-        out.push_back({engine::Role::kSystem, system.toStdString()});
-    }
-    const Message* prompt = nullptr;
-    // Templates require alternating roles: a prompt without an answer is left out
-    // together with its empty answer.
-    for (const Message* message : path) {
-        if (message->kind == Message::Kind::Prompt) {
-            prompt = message->state == Message::State::Failed ? nullptr : message;
-        } else if (message->kind == Message::Kind::Answer && prompt &&
-                   !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
-            // An answer that ends within its thought counts only if it is being
-            // continued.
-            out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
-            out.push_back({engine::Role::kAssistant, message->text.toStdString(), message->thought.text.toStdString(),
-                           message->thought.isOpen});
-            prompt = nullptr;
-        }
-    }
-    if (prompt) {
-        out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
-    }
-    return out;
+    m_writer.add({m_current, id, kind, {}});
 }
 
 std::vector<engine::ChatMessage> ChatController::history() const {
-    return messagesFor(m_current, tree() ? tree()->leaf() : 0);
+    return m_writer.messagesFor(m_current, tree() ? tree()->leaf() : 0);
 }
 
 // ---------------------------------------------------------------- problems

@@ -1,14 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
-#include <QElapsedTimer>
 #include <QHash>
 #include <QObject>
 
+#include "ui/chat/answer_writer.h"
 #include "ui/chat/conversation_model.h"
-#include "ui/engine/engine_controller.h"
 #include "ui/engine/sampling.h"
 #include "ui/history/history.h"
 
@@ -87,7 +85,7 @@ class ChatController : public QObject {
     MessageId branchFrom(MessageId answer, const QString& begun, const std::vector<engine::TokenId>& tokens);
     // Whether answers include the most probable alternatives of each token
     // (StreamedText::choices).
-    void setWantsChoices(bool wants) { m_wantsChoices = wants; }
+    void setWantsChoices(bool wants) { m_writer.setWantsChoices(wants); }
     bool switchBranch(MessageId message, int step);
     // Takes this conversation's waiting prompt back, or stops its running answer, or any
     // running one.
@@ -106,12 +104,12 @@ class ChatController : public QObject {
     QList<Queued> queue() const;  // the running answer first
     // Removes a waiting answer from the queue; its prompt returns to the input box or to
     // the draft.
-    void withdraw(MessageId answer);
+    void withdraw(MessageId answer) { m_writer.withdraw(answer); }
     // While another part of the program uses the engine alone (a benchmark), no answer
     // begins; prompts wait.
-    void setHeld(bool held);
-    bool isAnswering() const { return m_running && m_running->conversation == m_current; }
-    bool hasWaitingPrompt() const { return queuedFor(m_current) >= 0; }
+    void setHeld(bool held) { m_writer.setHeld(held); }
+    bool isAnswering() const { return m_writer.running() && m_writer.running()->conversation == m_current; }
+    bool hasWaitingPrompt() const { return m_writer.isWaiting(m_current); }
 
     // The engine's input for the shown path: the system prompt, prompts with their
     // answers, and the last prompt.
@@ -136,64 +134,32 @@ class ChatController : public QObject {
     void currentChanged(quint64 conversation);
 
   private:
-    enum class Ask { Prompt, Regenerate, Continue, Branch };
-    struct Job {
-        ConversationId conversation = 0;
-        MessageId answer = 0;
-        Ask ask = Ask::Prompt;
-        std::vector<engine::TokenId> begin;  // Branch: the beginning of the answer
-    };
-
     void connectAll();
     void returnAttachments(ConversationId conversation, const QList<Attachment>& attachments);
     const ConversationTree* tree() const { return m_history.open(m_current); }
     void showConversation(ConversationId id);
     void refreshModel();
     void showMessage(ConversationId conversation, MessageId message);
-    void ask(MessageId prompt, Ask kind);
-    void enqueue(const Job& job);
-    void startNext();
-    void startNextSoon();
-    void renumberQueue();
-    qsizetype queuedFor(ConversationId conversation) const;
-    void takeBack(qsizetype queued);
+    void ask(MessageId prompt, AnswerWriter::Ask kind);
     void clearProblems();
     void removeFailedPrompt();
     void addProblem(ConversationId conversation, const Problem& problem);
-    std::vector<engine::ChatMessage> messagesFor(ConversationId conversation, MessageId end) const;
-    std::optional<Job> finish(RequestId id);
-    void onLoadFailed();
-    void onPromptRead(RequestId id, qint64 read, qint64 tokens);
-    void onStreamed(RequestId id, const StreamedText& piece);
-    void addThought(const Job& job, const StreamedText& piece);
-    void endThought(const Job& job);
-    void onAnswered(RequestId id, const engine::GenerationResult& result);
-    void onAnswerFailed(RequestId id, const EngineFailure& failure);
-    void onInterrupted(RequestId id);
+    void returnPrompt(ConversationId conversation, const QString& text, const QList<Attachment>& attachments);
+    void offerPrompt(ConversationId conversation, MessageId prompt);
     void onRemoved(ConversationId conversation);
-    QString noteFor(const Job& job, const engine::GenerationResult& result) const;
     MessageId lastPrompt() const;
 
     EngineController& m_engine;
     ConversationModel& m_conversation;
     std::unique_ptr<History> m_ownHistory;
     History& m_history;
+    AnswerWriter m_writer;
     ConversationId m_current = 0;
-    ConversationId m_engineConversation = 0;  // the conversation in the engine's cache
-    Sampling m_sampling;                      // for the next new conversation
+    Sampling m_sampling;  // for the next new conversation
     QString m_systemPrompt;
     QString m_persona;
     QHash<ConversationId, QList<Message>> m_problems;
     QHash<ConversationId, QList<Attachment>> m_draftAttachments;
-    QList<Job> m_queue;
-    std::optional<Job> m_running;
-    bool m_held = false;
-    bool m_wantsChoices = false;
-    RequestId m_request = 0;
-    QString m_begun;           // the running answer's text before it was continued,
-    Thought m_begunThought;    // and of the thought before it
-    QElapsedTimer m_thinking;  // since the first piece of the running answer's thought
-    QElapsedTimer m_sinceThoughtStored;
 };
 
 }  // namespace offstage::ui

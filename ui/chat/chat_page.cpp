@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 
-#include <QAction>
+#include <QPlainTextEdit>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
@@ -76,13 +76,68 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
         m_input->setFocus();
     });
     connect(m_empty, &EmptyState::openRequested, this, &ChatPage::openRequested);
-    connect(m_view, &ConversationView::actionChosen, this, &ChatPage::actionChosen);
+    connect(&m_chat, &ChatController::currentChanged, this, &ChatPage::showDraft);
+    connect(&m_input->edit(), &QPlainTextEdit::textChanged, this,
+            [this] { m_chat.setDraft(m_input->edit().toPlainText()); });
+    connectMessages();
     for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
         connect(&m_conversation, signal, this, &ChatPage::refresh);
     }
     connect(&m_conversation, &QAbstractItemModel::modelReset, this, &ChatPage::refresh);
     refresh();
     refreshEmptyState();
+}
+
+// What the user does with a message of the conversation.
+void ChatPage::connectMessages() {
+    connect(m_view, &ConversationView::actionChosen, this, [this](ProblemAction action) {
+        if (action == ProblemAction::EditPrompt) {
+            m_chat.editFailedPrompt();
+        } else if (action == ProblemAction::TryAgain) {
+            m_chat.tryAgain();
+        } else {
+            Q_EMIT actionChosen(action);
+        }
+    });
+    const auto finish = [this](MessageId id, bool accepted, const QString& refusal) {
+        if (accepted) {
+            m_view->finishEditing(id);
+            m_input->setFocus();
+        } else {
+            m_view->refuseEdit(id, refusal);
+        }
+    };
+    connect(m_view, &ConversationView::promptEdited, this, [this, finish](MessageId id, const QString& text) {
+        finish(id, m_chat.editPrompt(id, text),
+               m_engine.state() == EngineController::State::NoModel
+                   ? tr("No model is open. Your text stays here.")
+                   : tr("An answer is on its way. Your text stays here: send it after that."));
+    });
+    connect(m_view, &ConversationView::answerEdited, this, [this, finish](MessageId id, const QString& text) {
+        finish(id, m_chat.editAnswer(id, text),
+               tr("An answer is on its way. Your text stays here: save it after that."));
+    });
+    connect(m_view, &ConversationView::regenerateRequested, this, [this](MessageId id) {
+        m_chat.regenerate(id);
+        m_input->setFocus();  // the next typed text is a message
+    });
+    connect(m_view, &ConversationView::continueRequested, this, [this](MessageId id) {
+        m_chat.continueAnswer(id);
+        m_input->setFocus();
+    });
+    connect(m_view, &ConversationView::branchRequested, this, [this](MessageId id, int branch) {
+        if (const Message* message = m_conversation.find(id)) {
+            m_chat.switchBranch(id, branch - message->branch);
+        }
+    });
+}
+
+void ChatPage::showDraft() {
+    const QString draft = m_chat.draft();
+    if (m_input->edit().toPlainText() != draft) {
+        const QSignalBlocker quiet(&m_input->edit());
+        m_input->edit().setPlainText(draft);
+    }
 }
 
 void ChatPage::sendDraft() {

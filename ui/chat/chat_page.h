@@ -43,9 +43,12 @@ class ChatPage : public QWidget {
 
   Q_SIGNALS:
     void openRequested();
+    // A remedy of a problem that is not the chat's.
     void actionChosen(offstage::ui::ProblemAction action);
 
   private:
+    void connectMessages();
+    void showDraft();
     void sendDraft();
     void refresh();
     void refreshEmptyState();

@@ -20,39 +20,19 @@ namespace offstage::ui {
 
 namespace {
 
-// Characters rendered in one turn, 30 times a second: fewer for text that is expensive to
-// render (a table's rows).
-constexpr qsizetype kSlice = 768;
-constexpr qsizetype kLeastSlice = 192;
-constexpr double kTurnMs = 5;     // limit of a turn, without painting
-constexpr double kPiecesMs = 3;   // after which a turn begins no further piece
-constexpr int kPieceRows = 8;     // table rows in one piece: as many as in a segment
-constexpr qsizetype kMuch = 256;  // characters in a turn that are painted in the next one
-constexpr qint64 kLongestIntervalMs = 200;
-
-// The length of a turn's first piece: up to a paragraph's end, or some rows of a table,
-// so that a piece is rendered once and as a whole.
-qsizetype pieceOf(QStringView text) {
-    int rows = 0;
-    qsizetype from = 0;
-    while (true) {
-        const qsizetype end = text.indexOf(u'\n', from);
-        if (end < 0) {
-            return text.size();
-        }
-        const QStringView line = text.mid(from, end - from).trimmed();
-        rows = line.startsWith(u'|') ? rows + 1 : 0;
-        from = end + 1;
-        if ((line.isEmpty() && from > 1) || rows == kPieceRows) {
-            return from;
-        }
-    }
-}
+constexpr int kLayoutPasses = 4;  // until nothing in the viewport is an estimate
+constexpr int kNearEnd = 12;      // pixels from the end that still count as the end
 
 }  // namespace
 
 ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
-    : QAbstractScrollArea(parent), m_model(model), m_toEnd(new QToolButton(this)) {
+    : QAbstractScrollArea(parent),
+      m_model(model),
+      m_column(
+          model, *viewport(), [this](int row) { return makeWidget(row); },
+          [this](MessageColumn::Row& row) { release(row); }),
+      m_pacer(*viewport()),
+      m_toEnd(new QToolButton(this)) {
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // so that the first overflow does not change the width
@@ -70,17 +50,13 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
     m_toEnd->hide();
     connect(m_toEnd, &QToolButton::clicked, this, &ConversationView::scrollToEnd);
 
-    m_flushTimer.setSingleShot(true);
-    connect(&m_flushTimer, &QTimer::timeout, this, &ConversationView::flush);
-    m_paintTimer.setSingleShot(true);
-    m_paintTimer.setInterval(0);
-    connect(&m_paintTimer, &QTimer::timeout, this, [this] { viewport()->setUpdatesEnabled(true); });
+    connect(&m_pacer, &StreamPacer::due, this, &ConversationView::flush);
     connect(verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int low, int high) {
         verticalScrollBar()->setEnabled(high > low);  // drawn without a handle where there is nothing to scroll
     });
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
-        for (const Row& row : std::as_const(m_rows)) {
-            if (auto* message = qobject_cast<MessageWidget*>(row.widget)) {
+        for (const MessageColumn::Row& row : std::as_const(m_column).rows()) {
+            if (MessageWidget* message = row.message()) {
                 message->setFocusInside(now && message->isAncestorOf(now));
             }
         }
@@ -110,22 +86,7 @@ ConversationView::~ConversationView() {
 
 MessageWidget* ConversationView::messageWidget(MessageId id) const {
     const int row = m_model.rowOf(id);
-    return row < 0 || row >= m_rows.size() ? nullptr : qobject_cast<MessageWidget*>(m_rows[row].widget);
-}
-
-int ConversationView::widgetCount() const {
-    return static_cast<int>(
-        std::count_if(m_rows.begin(), m_rows.end(), [](const Row& row) { return row.widget != nullptr; }));
-}
-
-int ConversationView::documentCount() const {
-    int count = 0;
-    for (const Row& row : m_rows) {
-        if (const auto* message = qobject_cast<MessageWidget*>(row.widget)) {
-            count += message->body().documentCount();
-        }
-    }
-    return count;
+    return row < 0 || row >= m_column.rows().size() ? nullptr : m_column.rows()[row].message();
 }
 
 // ---- Rows
@@ -133,15 +94,17 @@ int ConversationView::documentCount() const {
 void ConversationView::rebuild() {
     // Hiding a widget may move the focus and thus change the rows: they are removed from
     // the view first.
-    QList<Row> before = std::exchange(m_rows, {});
-    for (Row& row : before) {
+    QList<MessageColumn::Row> before = std::exchange(m_column.rows(), {});
+    for (MessageColumn::Row& row : before) {
         release(row);
     }
-    m_unshown.clear();
+    m_pacer.clear();
     m_changed.clear();
-    m_tokens.clear();
+    for (auto& marks : m_marks) {
+        marks[static_cast<size_t>(TextMark::Token)].clear();
+    }
     m_follow = true;
-    m_rows.resize(m_model.rowCount());
+    m_column.rows().resize(m_model.rowCount());
     MessageId editing = 0;
     for (auto edit = m_openEdits.cbegin(); edit != m_openEdits.cend(); ++edit) {
         if (edit->focused && m_model.rowOf(edit.key()) >= 0) {
@@ -155,7 +118,7 @@ void ConversationView::rebuild() {
 }
 
 void ConversationView::insertRows(int first, int last) {
-    m_rows.insert(first, last - first + 1, Row{});
+    m_column.rows().insert(first, last - first + 1, {});
     if (last == m_model.rowCount() - 1) {
         m_follow = true;  // shows a message that the user has just sent, or must see
     }
@@ -164,16 +127,16 @@ void ConversationView::insertRows(int first, int last) {
 
 void ConversationView::removeRows(int first, int last) {
     for (int row = last; row >= first; --row) {
-        release(m_rows[row]);
-        m_rows.removeAt(row);
+        release(m_column.rows()[row]);
+        m_column.rows().removeAt(row);
     }
-    m_tops.clear();
+    m_column.dropTops();
     arrangeLater();
 }
 
-void ConversationView::release(Row& row) {
+void ConversationView::release(MessageColumn::Row& row) {
+    const MessageWidget* message = row.message();
     if (QWidget* widget = std::exchange(row.widget, nullptr)) {
-        const auto* message = qobject_cast<MessageWidget*>(widget);
         if (const MessageEditor* editor = message ? message->editor() : nullptr) {
             const QPlainTextEdit& edit = editor->edit();
             m_openEdits[message->messageId()] = {editor->text(), edit.textCursor().position(), edit.hasFocus()};
@@ -189,20 +152,19 @@ void ConversationView::rowsChanged(int first, int last, const QList<int>& roles)
     }
     for (int row = first; row <= last; ++row) {
         const Message& message = m_model.messages()[row];
-        auto* widget = qobject_cast<MessageWidget*>(m_rows[row].widget);
+        MessageWidget* widget = m_column.rows()[row].message();
         if (!widget) {
-            m_unshown.remove(message.id);
-            m_rows[row].measuredFor = -1;
-            m_rows[row].height = 0;
+            m_pacer.drop(message.id);
+            m_column.rows()[row].height = 0;
             arrangeLater();
             continue;
         }
-        const QString unshown = m_unshown.value(message.id);
-        if (unshown.size() > m_slice) {
+        if (m_pacer.isMoreThanASlice(message.id)) {
             m_changed.insert(message.id);  // shown when its text is: flush()
             continue;
         }
-        m_unshown.remove(message.id);
+        const QString unshown = m_pacer.textOf(message.id);
+        m_pacer.drop(message.id);
         if (!unshown.isEmpty()) {
             widget->appendText(unshown);
         }
@@ -211,17 +173,15 @@ void ConversationView::rowsChanged(int first, int last, const QList<int>& roles)
 }
 
 void ConversationView::textAppended(int row, const QString& text) {
-    m_unshown[m_model.messages()[row].id] += text;
-    startFlushTimer();
+    m_pacer.append(m_model.messages()[row].id, text);
 }
 
 void ConversationView::thoughtChanged(int row) {
     const Message& message = m_model.messages()[row];
-    if (auto* widget = qobject_cast<MessageWidget*>(m_rows[row].widget)) {
+    if (MessageWidget* widget = m_column.rows()[row].message()) {
         widget->setThought(message.thought);
     } else {
-        m_rows[row].measuredFor = -1;
-        m_rows[row].height = 0;
+        m_column.rows()[row].height = 0;
     }
 }
 
@@ -238,82 +198,34 @@ void ConversationView::unfoldThought(MessageId id, bool unfolded) {
 }
 
 void ConversationView::showThought(MessageId id) {
-    for (int row = 0; row < m_model.rowCount(); ++row) {
-        if (m_model.messages()[row].id != id) {
-            continue;
-        }
-        if (auto* widget = qobject_cast<MessageWidget*>(m_rows[row].widget)) {
-            widget->setThoughtUnfolded(true);
-        }
-        unfoldThought(id, true);
+    if (m_model.rowOf(id) < 0) {
+        return;
     }
-}
-
-void ConversationView::startFlushTimer() {
-    if (m_flushTimer.isActive()) {
-        return;  // throttled, not debounced: the timer is never started anew
+    if (MessageWidget* widget = messageWidget(id)) {
+        widget->setThoughtUnfolded(true);
     }
-    // If rendering is expensive, it leaves the event loop free most of the time.
-    const qint64 interval = std::clamp<qint64>(4 * m_flushCostMs, kPaintIntervalMs, kLongestIntervalMs);
-    const qint64 since = m_sinceFlush.isValid() ? m_sinceFlush.elapsed() : interval;
-    m_flushTimer.start(static_cast<int>(std::max<qint64>(0, interval - since)));
-}
-
-// Shows one slice: text that arrives faster than it can be shown does not block the event
-// loop.
-void ConversationView::showSome(MessageWidget& widget, QString& unshown) {
-    qsizetype left = std::min(m_slice, unshown.size());
-    left -= left < unshown.size() && unshown[left - 1].isHighSurrogate() ? 1 : 0;
-    if (left > kMuch) {
-        // Painting takes as long as rendering: other events are processed between the
-        // two.
-        viewport()->setUpdatesEnabled(false);
-        m_paintTimer.start();
-    }
-    do {
-        const qsizetype length = pieceOf(QStringView(unshown).first(left));
-        widget.appendText(unshown.first(length));
-        unshown.remove(0, length);
-        left -= length;
-    } while (left > 0 && static_cast<double>(m_sinceFlush.nsecsElapsed()) * 1e-6 < kPiecesMs);
+    unfoldThought(id, true);
 }
 
 void ConversationView::flush() {
-    m_sinceFlush.start();
-    ++m_flushCount;
     m_arrangeQueued = true;  // the messages' requests are processed below, once
-    const QList<MessageId> ids = m_unshown.keys();
-    qint64 rendered = 0;
-    for (const MessageId id : ids) {
+    m_pacer.begin();
+    for (const MessageId id : m_pacer.waiting()) {
         MessageWidget* widget = messageWidget(id);
-        QString& unshown = m_unshown[id];
-        if (widget) {
-            const qint64 before = widget->body().renderedCharacters();
-            showSome(*widget, unshown);
-            rendered += widget->body().renderedCharacters() - before;
-        } else if (const int row = m_model.rowOf(id); row >= 0) {
-            m_rows[row].measuredFor = -1;  // longer than it was
-            m_rows[row].height = 0;
+        if (widget && !m_pacer.show(id, *widget)) {
+            continue;
         }
-        if (!widget || unshown.isEmpty()) {
-            m_unshown.remove(id);
-            const Message* message = m_model.find(id);
-            if (m_changed.remove(id) && widget && message) {
-                widget->setMessage(*message);
-            }
+        m_pacer.drop(id);
+        const int row = m_model.rowOf(id);
+        if (!widget && row >= 0) {
+            m_column.rows()[row].height = 0;  // longer than it was
+        }
+        if (m_changed.remove(id) && widget && row >= 0) {
+            widget->setMessage(m_model.messages()[row]);
         }
     }
-    m_mostRenderedAtOnce = std::max(m_mostRenderedAtOnce, rendered);
     arrange();
-    const double cost = static_cast<double>(m_sinceFlush.nsecsElapsed()) * 1e-6;
-    m_flushCostMs = static_cast<qint64>(cost);
-    m_slice = cost > kTurnMs
-                  ? std::max(kLeastSlice, static_cast<qsizetype>(static_cast<double>(m_slice) * kTurnMs / cost))
-                  : std::min(kSlice, m_slice + m_slice / 4);
-    m_sinceFlush.start();
-    if (!m_unshown.isEmpty()) {
-        startFlushTimer();
-    }
+    m_pacer.end();
 }
 
 QWidget* ConversationView::makeWidget(int row) {
@@ -325,7 +237,7 @@ QWidget* ConversationView::makeWidget(int row) {
         return card;
     }
     auto* widget = new MessageWidget(message, viewport());
-    m_unshown.remove(message.id);  // it shows all there is
+    m_pacer.drop(message.id);  // it shows all there is
     m_changed.remove(message.id);
     connect(widget, &MessageWidget::heightChanged, this, &ConversationView::arrangeLater);
     connect(widget, &MessageWidget::promptEdited, this, &ConversationView::promptEdited);
@@ -340,7 +252,10 @@ QWidget* ConversationView::makeWidget(int row) {
     connect(widget, &MessageWidget::menuOpening, this, &ConversationView::menuOpening);
     widget->body().setReportsHover(m_reportsHover);
     widget->setThoughtUnfolded(m_unfolded.contains(message.id));
-    showMarks(*widget);
+    const auto marks = m_marks.value(message.id);
+    for (size_t mark = 0; mark < kTextMarks; ++mark) {
+        widget->body().setMarks(static_cast<TextMark>(mark), marks[mark]);
+    }
     if (m_openEdits.contains(message.id)) {
         const OpenEdit edit = m_openEdits.take(message.id);
         widget->openEditor(edit.text);
@@ -353,20 +268,88 @@ QWidget* ConversationView::makeWidget(int row) {
     return widget;
 }
 
+// ---- Layout
+
+void ConversationView::arrangeLater() {
+    if (!m_arrangeQueued) {
+        m_arrangeQueued = true;
+        QMetaObject::invokeMethod(this, &ConversationView::arrange, Qt::QueuedConnection);
+    }
+}
+
+void ConversationView::arrange() {
+    m_arrangeQueued = false;
+    if (m_arranging || m_column.rows().size() != m_model.rowCount()) {
+        return;
+    }
+    m_arranging = true;
+    QScrollBar* bar = verticalScrollBar();
+    const MessageColumn::Anchor anchor = m_column.anchorAt(bar->value());
+    m_column.fitWidth();
+    int most = 0;
+    const auto wanted = [&] {
+        m_column.computeTops();
+        most = std::max(0, m_column.bottom() - viewport()->height());
+        const int kept =
+            anchor.row < 0 || anchor.row >= m_column.rows().size() ? bar->value() : m_column.valueFor(anchor);
+        return m_follow ? most : std::clamp(kept, 0, most);
+    };
+    bool same = false;
+    for (int pass = 0; pass < kLayoutPasses && !same; ++pass) {
+        same = m_column.layOutAround(wanted());
+    }
+    if (!same) {
+        arrangeLater();
+    }
+    const int value = wanted();
+    bar->setRange(0, most);
+    bar->setPageStep(std::max(1, viewport()->height()));
+    bar->setValue(value);
+    m_column.place(bar->value());
+    m_arranging = false;
+    placeEndButton();
+}
+
+void ConversationView::scrollContentsBy(int, int) {
+    if (m_arranging) {
+        return;
+    }
+    QScrollBar* bar = verticalScrollBar();
+    m_follow = bar->value() >= bar->maximum() - kNearEnd;
+    if (m_column.hasTops()) {
+        arrange();
+    }
+}
+
+void ConversationView::scrollToEnd() {
+    m_follow = true;
+    arrange();
+}
+
+void ConversationView::placeEndButton() {
+    const bool away = verticalScrollBar()->value() < verticalScrollBar()->maximum() - 4 * kNearEnd;
+    m_toEnd->setVisible(away);
+    if (away) {
+        m_toEnd->move((viewport()->width() - m_toEnd->width()) / 2, height() - m_toEnd->height() - 14);
+        m_toEnd->raise();
+    }
+}
+
+void ConversationView::resizeEvent(QResizeEvent* event) {
+    QAbstractScrollArea::resizeEvent(event);
+    arrange();
+}
+
 // ---- Places and marks
 
-void ConversationView::showMarks(MessageWidget& widget) const {
-    const MessageId id = widget.messageId();
-    widget.body().setMarks(TextMark::Found, m_found.value(id));
-    widget.body().setMarks(TextMark::FoundCurrent,
-                           id == m_currentFoundIn ? SourceRanges{m_currentFound} : SourceRanges());
-    widget.body().setMarks(TextMark::Token, m_tokens.value(id));
-    const QList<SourceRanges> surprise = m_surprise.value(id);
-    for (int level = 0; level < 4; ++level) {
-        widget.body().setMarks(static_cast<TextMark>(static_cast<int>(TextMark::Surprise1) + level),
-                               surprise.value(level));
+void ConversationView::setMark(MessageId id, TextMark mark, const SourceRanges& ranges) {
+    if (id == 0 || (ranges.isEmpty() && !m_marks.contains(id))) {
+        return;
     }
-    widget.body().setMarks(TextMark::PickedToken, id == m_pickedIn ? SourceRanges{m_picked} : SourceRanges());
+    m_marks[id][static_cast<size_t>(mark)] = ranges;
+    if (MessageWidget* widget = messageWidget(id)) {
+        widget->body().setMarks(mark, ranges);
+    }
 }
 
 void ConversationView::markPickedToken(MessageId id, QPair<int, int> range) {
@@ -374,68 +357,44 @@ void ConversationView::markPickedToken(MessageId id, QPair<int, int> range) {
     if (none && id != m_pickedIn) {
         return;
     }
-    const MessageId before = std::exchange(m_pickedIn, none ? 0 : id);
-    m_picked = range;
-    for (const MessageId changed : {before, id}) {
-        if (MessageWidget* widget = messageWidget(changed)) {
-            showMarks(*widget);
-        }
-    }
+    setMark(std::exchange(m_pickedIn, none ? 0 : id), TextMark::PickedToken, {});
     if (!none) {
+        setMark(id, TextMark::PickedToken, {range});
         showSource(id, range.first);
     }
 }
 
 void ConversationView::underlineTokens(MessageId id, const SourceRanges& ranges) {
-    if (ranges.isEmpty()) {
-        m_tokens.remove(id);
-    } else {
-        m_tokens.insert(id, ranges);
-    }
-    if (MessageWidget* widget = messageWidget(id)) {
-        showMarks(*widget);
-    }
+    setMark(id, TextMark::Token, ranges);
 }
 
 void ConversationView::markSurprise(MessageId id, const QList<SourceRanges>& levels) {
-    const bool none =
-        std::all_of(levels.begin(), levels.end(), [](const SourceRanges& ranges) { return ranges.isEmpty(); });
-    if (none) {
-        m_surprise.remove(id);
-    } else {
-        m_surprise.insert(id, levels);
-    }
-    if (MessageWidget* widget = messageWidget(id)) {
-        showMarks(*widget);
+    for (int level = 0; level < 4; ++level) {
+        setMark(id, static_cast<TextMark>(static_cast<int>(TextMark::Surprise1) + level), levels.value(level));
     }
 }
 
 void ConversationView::setReportsHover(bool reports) {
     m_reportsHover = reports;
-    for (const Row& row : std::as_const(m_rows)) {
-        if (auto* message = qobject_cast<MessageWidget*>(row.widget)) {
+    for (const MessageColumn::Row& row : std::as_const(m_column).rows()) {
+        if (MessageWidget* message = row.message()) {
             message->body().setReportsHover(reports);
         }
     }
 }
 
 void ConversationView::setFound(const QHash<MessageId, SourceRanges>& found) {
-    m_found = found;
-    for (const Row& row : std::as_const(m_rows)) {
-        if (auto* message = qobject_cast<MessageWidget*>(row.widget)) {
-            showMarks(*message);
-        }
+    for (const MessageId id : m_marks.keys()) {
+        setMark(id, TextMark::Found, found.value(id));
+    }
+    for (auto hits = found.cbegin(); hits != found.cend(); ++hits) {
+        setMark(hits.key(), TextMark::Found, hits.value());
     }
 }
 
 void ConversationView::setCurrentFound(MessageId id, QPair<int, int> range) {
-    const MessageId before = std::exchange(m_currentFoundIn, id);
-    m_currentFound = range;
-    for (const MessageId changed : {before, id}) {
-        if (MessageWidget* widget = messageWidget(changed)) {
-            showMarks(*widget);
-        }
-    }
+    setMark(std::exchange(m_currentFoundIn, id), TextMark::FoundCurrent, {});
+    setMark(id, TextMark::FoundCurrent, {range});
 }
 
 void ConversationView::showSource(MessageId id, int offset) {
@@ -443,13 +402,13 @@ void ConversationView::showSource(MessageId id, int offset) {
     if (row < 0) {
         return;
     }
-    if (m_tops.size() != m_rows.size() + 1) {
+    if (!m_column.hasTops()) {
         arrange();
     }
     // The nearer it comes the more exactly its place is known.
     for (int pass = 0; pass < kLayoutPasses; ++pass) {
-        const auto* message = qobject_cast<MessageWidget*>(m_rows[row].widget);
-        const int y = m_tops[row] + (message ? message->yOfSource(offset) : 0);
+        const MessageWidget* message = m_column.rows()[row].message();
+        const int y = m_column.topOf(row) + (message ? message->yOfSource(offset) : 0);
         QScrollBar* bar = verticalScrollBar();
         const int height = viewport()->height();
         const bool shows = message && y >= bar->value() + 8 && y <= bar->value() + height - 3 * fontMetrics().height();
@@ -532,7 +491,7 @@ void ConversationView::keyPressEvent(QKeyEvent* event) {
 // screen.
 bool ConversationView::focusNextPrevChild(bool next) {
     QList<QWidget*> chain;
-    for (const Row& row : std::as_const(m_rows)) {
+    for (const MessageColumn::Row& row : std::as_const(m_column).rows()) {
         if (!row.widget) {
             continue;
         }

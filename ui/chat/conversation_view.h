@@ -1,15 +1,16 @@
 #pragma once
 
+#include <array>
+
 #include <QAbstractScrollArea>
-#include <QElapsedTimer>
 #include <QHash>
 #include <QMenu>
-#include <QPointer>
 #include <QSet>
-#include <QTimer>
 
 #include "ui/chat/conversation_model.h"
-#include "ui/chat/message_body.h"
+#include "ui/chat/message_column.h"
+#include "ui/chat/stream_pacer.h"
+#include "ui/chat/text_marks.h"
 
 class QToolButton;
 
@@ -26,8 +27,7 @@ class ConversationView : public QAbstractScrollArea {
     Q_OBJECT
 
   public:
-    static constexpr int kWidestColumn = 760;  // pixels at the ordinary font
-    static constexpr int kPaintIntervalMs = 33;
+    static constexpr int kWidestColumn = MessageColumn::kWidest;
     static constexpr int kScrollBarWidth = 12;
 
     // [begin, end) of a message's text.
@@ -38,12 +38,7 @@ class ConversationView : public QAbstractScrollArea {
 
     bool followsEnd() const { return m_follow; }
     MessageWidget* messageWidget(MessageId id) const;  // null: far from the viewport, or no such text
-    int flushCount() const { return m_flushCount; }
-    // The most characters that one turn of the event loop has rendered while text
-    // streamed, including those rendered again.
-    qint64 mostRenderedAtOnce() const { return m_mostRenderedAtOnce; }
-    int widgetCount() const;
-    int documentCount() const;
+    const StreamPacer& pacer() const { return m_pacer; }
 
     // Underlines the shown text of these ranges of the source; the ranges in order. An
     // empty list removes the line.
@@ -94,8 +89,6 @@ class ConversationView : public QAbstractScrollArea {
     bool focusNextPrevChild(bool next) override;
 
   private:
-    static constexpr int kLayoutPasses = 4;  // of the layout, until nothing in the viewport is an estimate
-
     // The editor of a message whose widget was removed while it was edited; it is
     // restored with the widget.
     struct OpenEdit {
@@ -103,73 +96,38 @@ class ConversationView : public QAbstractScrollArea {
         int position = 0;
         bool focused = false;
     };
-    struct Row {
-        int height = 0;
-        int measuredFor = -1;       // the column's width; -1: an estimate
-        QWidget* widget = nullptr;  // MessageWidget or ProblemCard; null: far from the viewport
-    };
-    // A point that keeps its place: a row, and a place in it, at a distance from the
-    // viewport's top.
-    struct Anchor {
-        int row = -1;
-        MessageBody::Anchor place;
-        int distance = 0;
-    };
-
     void insertRows(int first, int last);
     void removeRows(int first, int last);
     void rowsChanged(int first, int last, const QList<int>& roles);
     void textAppended(int row, const QString& text);
     void thoughtChanged(int row);
     void unfoldThought(MessageId id, bool unfolded);
-    void startFlushTimer();
     void flush();
-    void showSome(MessageWidget& widget, QString& unshown);
     void arrange();
     void arrangeLater();
     void rebuild();
     void placeEndButton();
     void restyle();
 
-    int columnWidth() const;
-    void computeTops();
-    int rowAt(int y) const;
-    Anchor currentAnchor() const;
-    int valueFor(const Anchor& anchor) const;
-    bool layOutAround(int value);
-    void place(int value);
     QWidget* makeWidget(int row);
-    void release(Row& row);
-    void showMarks(MessageWidget& widget) const;
+    void release(MessageColumn::Row& row);
+    void setMark(MessageId id, TextMark mark, const SourceRanges& ranges);
     void ensureWidgetVisible(QWidget* widget);
 
     ConversationModel& m_model;
-    QList<Row> m_rows;
-    QList<int> m_tops;  // of each row, and the end of the last
+    MessageColumn m_column;
+    StreamPacer m_pacer;
     QToolButton* m_toEnd;
-    QTimer m_flushTimer;
-    QTimer m_paintTimer;  // runs while rendered text waits to be painted
-    QElapsedTimer m_sinceFlush;
-    qint64 m_flushCostMs = 0;
-    qsizetype m_slice = 768;              // characters that the next flush shows of each message
-    QHash<MessageId, QString> m_unshown;  // streamed, not yet rendered
-    QSet<MessageId> m_changed;            // besides their text, when that is shown
-    QHash<MessageId, SourceRanges> m_found;
+    QSet<MessageId> m_changed;  // besides their text, when that is shown
+    QHash<MessageId, std::array<SourceRanges, kTextMarks>> m_marks;
     MessageId m_currentFoundIn = 0;
-    QPair<int, int> m_currentFound;
-    QHash<MessageId, SourceRanges> m_tokens;
-    QHash<MessageId, QList<SourceRanges>> m_surprise;
-    bool m_reportsHover = false;
     MessageId m_pickedIn = 0;
-    QPair<int, int> m_picked;
+    bool m_reportsHover = false;
     QHash<MessageId, OpenEdit> m_openEdits;
     QSet<MessageId> m_unfolded;  // messages whose thoughts the user has unfolded
-    int m_width = -1;            // of the column, in the last layout
     bool m_follow = true;
     bool m_arranging = false;
     bool m_arrangeQueued = false;
-    int m_flushCount = 0;
-    qint64 m_mostRenderedAtOnce = 0;
 };
 
 }  // namespace offstage::ui

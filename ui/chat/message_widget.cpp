@@ -69,7 +69,7 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
     });
     if (message.kind == Message::Kind::Answer) {
         connect(m_body, &MessageBody::hovered, this, [this](qsizetype offset) {
-            const QRect place = offset < 0 ? QRect() : m_body->rectOfSource(offset);
+            const QRect place = offset < 0 ? QRect() : m_body->text().rectOfSource(offset);
             Q_EMIT sourceHovered(m_message.id, static_cast<int>(offset),
                                  QRect(m_body->mapToGlobal(place.topLeft()), place.size()));
         });
@@ -498,17 +498,17 @@ int MessageWidget::layOutFooter(int width, int y) {
     return bottom;
 }
 
-MessageBody::Anchor MessageWidget::anchorAt(int y) const {
-    const MessageBody::Anchor anchor = m_body->anchorAt(y - m_body->y());
-    return m_editor || anchor.segment < 0 ? MessageBody::Anchor{-1, y} : anchor;
+MessageText::Anchor MessageWidget::anchorAt(int y) const {
+    const MessageText::Anchor anchor = m_body->text().anchorAt(y - m_body->y());
+    return m_editor || anchor.segment < 0 ? MessageText::Anchor{-1, y} : anchor;
 }
 
-int MessageWidget::yOf(const MessageBody::Anchor& anchor) const {
-    return anchor.segment < 0 ? anchor.offset : m_body->y() + m_body->yOf(anchor);
+int MessageWidget::yOf(const MessageText::Anchor& anchor) const {
+    return anchor.segment < 0 ? anchor.offset : m_body->y() + m_body->text().yOf(anchor);
 }
 
 int MessageWidget::yOfSource(qsizetype offset) const {
-    return m_body->y() + m_body->yOfSource(offset);
+    return m_body->y() + m_body->text().yOfSource(offset);
 }
 
 int MessageWidget::estimatedHeight(const Message& message, int width, const QFontMetrics& metrics) {

@@ -46,8 +46,8 @@ class MessageWidget : public QWidget {
     // Lays out the part in the window and returns the height.
     int layoutFor(int width, const LayoutWindow& window);
     // A place that keeps its y while heights above it change.
-    MessageBody::Anchor anchorAt(int y) const;
-    int yOf(const MessageBody::Anchor& anchor) const;
+    MessageText::Anchor anchorAt(int y) const;
+    int yOf(const MessageText::Anchor& anchor) const;
     int yOfSource(qsizetype offset) const;
 
     // The height of a message that has no widget, from the length of its text.

@@ -29,12 +29,12 @@ constexpr qint64 kLargestFile = 4 << 20;
 }  // namespace
 
 PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling,
-                       std::function<Model()> modelNow, QWidget* parent)
+                       const EngineController& engine, QWidget* parent)
     : QWidget(parent),
       m_personas(personas),
       m_chat(chat),
       m_sampling(sampling),
-      m_modelNow(std::move(modelNow)),
+      m_engine(engine),
       m_bar(new PresetBar) {
     m_bar->setTexts({tr("Name of the persona"), tr("Make, change, rename or delete a persona"),
                      tr("&New persona of what is set up now…")});
@@ -81,9 +81,11 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     });
     connect(m_bind, &QAction::triggered, this, [this](bool on) {
         if (auto now = persona()) {
-            const Model model = m_modelNow();
-            now->model = on ? model.source : QString();
-            now->modelName = on ? model.name : QString();
+            now->model.clear();
+            now->modelName.clear();
+            if (on) {
+                bindToModel(*now);
+            }
             m_personas.put(*now);
         }
     });
@@ -133,13 +135,19 @@ void PersonaBar::choose(qsizetype index) {
     Q_EMIT chosen();
 }
 
+// To the open one, if there is one.
+void PersonaBar::bindToModel(Persona& persona) const {
+    if (const auto& model = m_engine.model()) {
+        persona.model = QString::fromStdString(model->source);
+        persona.modelName = QString::fromStdString(model->name);
+    }
+}
+
 void PersonaBar::save(const QString& name) {
     Persona made;
     made.name = name;
     made = setupNow(made);
-    const Model model = m_modelNow();
-    made.model = model.source;
-    made.modelName = model.name;
+    bindToModel(made);
     setPersona(m_personas.put(made));
     refresh();
 }
@@ -176,10 +184,9 @@ void PersonaBar::refresh() {
     m_bar->setCurrent(current);
     m_bar->setMark(isChanged() ? tr("%1, changed") : QString());
     const bool isOwn = current >= builtIn.size();
-    const Model model = m_modelNow();
     const auto now = persona();
     m_update->setEnabled(isOwn && isChanged());
-    m_bind->setEnabled(isOwn && (!model.source.isEmpty() || !now->model.isEmpty()));
+    m_bind->setEnabled(isOwn && (m_engine.model() || !now->model.isEmpty()));
     m_bind->setChecked(isOwn && !now->model.isEmpty());
     m_bind->setText(isOwn && !now->model.isEmpty() ? tr("&With the model %1").arg(now->modelName)
                                                    : tr("&With the model that is open"));

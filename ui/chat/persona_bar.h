@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include <QWidget>
@@ -12,6 +11,7 @@ class QAction;
 namespace offstage::ui {
 
 class ChatController;
+class EngineController;
 class PresetBar;
 class SamplingPanel;
 
@@ -23,13 +23,7 @@ class PersonaBar : public QWidget {
     Q_OBJECT
 
   public:
-    struct Model {
-        QString source;  // engine::LoadRequest::model; empty: none is open
-        QString name;
-    };
-
-    // `modelNow`: the open one.
-    PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling, std::function<Model()> modelNow,
+    PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling, const EngineController& engine,
                QWidget* parent = nullptr);
 
     PresetBar& presets() const { return *m_bar; }
@@ -56,6 +50,7 @@ class PersonaBar : public QWidget {
 
   private:
     void choose(qsizetype index);
+    void bindToModel(Persona& persona) const;
     void save(const QString& name);
     void remove(const Persona& persona);
     void restore();
@@ -68,7 +63,7 @@ class PersonaBar : public QWidget {
     Personas& m_personas;
     ChatController& m_chat;
     SamplingPanel& m_sampling;
-    std::function<Model()> m_modelNow;
+    const EngineController& m_engine;
     PresetBar* m_bar;
     QAction* m_update;
     QAction* m_bind;

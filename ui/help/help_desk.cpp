@@ -1,5 +1,6 @@
 #include "ui/help/help_desk.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QCursor>
 #include <QLineEdit>
@@ -9,7 +10,12 @@
 
 namespace offstage::ui {
 
-HelpDesk::HelpDesk(QMainWindow& window, const QMenuBar& menus) : QObject(&window), m_window(window), m_menus(menus) {}
+HelpDesk::HelpDesk(QMainWindow& window, const QMenuBar& menus)
+    : QObject(&window), m_window(window), m_menus(menus), m_action(new QAction(tr("&Contents"), this)) {
+    m_action->setObjectName(QStringLiteral("help"));
+    m_action->setShortcut(QKeySequence(Qt::Key_F1));
+    connect(m_action, &QAction::triggered, this, &HelpDesk::openHere);
+}
 
 HelpDialog* HelpDesk::dialog() const {
     return m_dialog;

@@ -3,6 +3,7 @@
 #include <QObject>
 #include <QPointer>
 
+class QAction;
 class QMainWindow;
 class QMenuBar;
 
@@ -23,11 +24,13 @@ class HelpDesk : public QObject {
     void open(const QString& page);
     // If neither has a page: the first steps.
     void openHere();
-    HelpDialog* dialog() const;  // nullptr: not open
+    QAction* action() const { return m_action; }  // openHere(), for the menu and for dialogs
+    HelpDialog* dialog() const;                   // nullptr: not open
 
   private:
     QMainWindow& m_window;
     const QMenuBar& m_menus;
+    QAction* m_action;
     QPointer<HelpDialog> m_dialog;
 };
 

@@ -15,6 +15,7 @@
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"
+#include "ui/plot/heat_map_legend.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
 

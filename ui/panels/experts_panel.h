@@ -12,6 +12,7 @@ class QToolButton;
 namespace offstage::ui {
 
 class ExpertActions;
+class HeatMapLegend;
 class Selection;
 
 // Layers x experts: the router's calls, the experts' places and formats. A click selects

@@ -1,3 +1,5 @@
+#include "ui/plot/heat_map_legend.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -6,7 +8,6 @@
 #include <QPainter>
 
 #include "ui/base/theme.h"
-#include "ui/plot/heat_map.h"
 
 namespace offstage::ui {
 

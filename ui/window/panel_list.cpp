@@ -11,15 +11,16 @@
 #include "ui/panels/what_if_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_area.h"
-#include "ui/window/main_window.h"
+#include "ui/window/core.h"
+#include "ui/window/panel_docks.h"
 
 namespace offstage::ui {
 
 namespace {
 
-QWidget* makeExperts(const PanelParts& parts) {
-    auto* panel = new ExpertsPanel(parts.engine);
-    panel->setSelection(parts.selection);
+QWidget* makeExperts(Core& core) {
+    auto* panel = new ExpertsPanel(core.engine);
+    panel->setSelection(core.selection);
     return panel;
 }
 
@@ -28,36 +29,36 @@ QWidget* makeExperts(const PanelParts& parts) {
 std::span<const PanelEntry> panelList() {
     using Place = PanelEntry::Place;
     static constexpr PanelEntry kPanels[] = {
-        {"conversations", "conversations", Place::Left, 0, true, [] { return MainWindow::tr("Conversations"); },
-         [] { return MainWindow::tr("Show or hide the conversations"); },
-         [](const PanelParts& parts) -> QWidget* { return new ConversationList(parts.chat); }},
-        {"experts", "experts", Place::Inspector, 0, true, [] { return MainWindow::tr("Experts"); },
-         [] { return MainWindow::tr("Show or hide the expert heat map"); },
-         [](const PanelParts& parts) -> QWidget* { return makeExperts(parts); }},
-        {"cache", "cache", Place::Inspector, 1, false, [] { return MainWindow::tr("Cache"); },
-         [] { return MainWindow::tr("Show or hide hit rates and copies"); },
-         [](const PanelParts& parts) -> QWidget* { return new CachePanel(parts.engine, parts.selection); }},
-        {"dispatch", "dispatch", Place::Below, 0, false, [] { return MainWindow::tr("Dispatch"); },
-         [] { return MainWindow::tr("Show or hide what CPU, copies and GPU do in each layer"); },
-         [](const PanelParts& parts) -> QWidget* { return new DispatchPanel(parts.engine, parts.selection); }},
-        {"budget", "budget", Place::Inspector, 2, false, [] { return MainWindow::tr("Budget"); },
-         [] { return MainWindow::tr("Show or hide the memory budgets"); },
-         [](const PanelParts& parts) -> QWidget* { return new BudgetPanel(parts.engine); }},
-        {"whatIf", "whatif", Place::Inspector, 3, false, [] { return MainWindow::tr("What if"); },
-         [] { return MainWindow::tr("Show or hide forecasts for other hardware"); },
-         [](const PanelParts& parts) -> QWidget* { return new WhatIfPanel(parts.engine); }},
-        {"machines", "machines", Place::Inspector, 4, false, [] { return MainWindow::tr("Machines"); },
-         [] { return MainWindow::tr("Show or hide other machines that compute experts"); },
-         [](const PanelParts& parts) -> QWidget* { return new MachinesPanel(parts.engine, parts.machines); }},
-        {"benchmark", "benchmark", Place::Inspector, 5, false, [] { return MainWindow::tr("Benchmark"); },
-         [] { return MainWindow::tr("Show or hide what answers took"); },
-         [](const PanelParts& parts) -> QWidget* { return new BenchmarkPanel(parts.engine); }},
-        {"log", "log", Place::Inspector, 7, false, [] { return MainWindow::tr("Log"); },
-         [] { return MainWindow::tr("Show or hide what happened"); },
-         [](const PanelParts& parts) -> QWidget* { return new LogPanel(parts.log); }},
-        {"sampling", "sampling", Place::Inspector, 6, false, [] { return MainWindow::tr("Sampling"); },
-         [] { return MainWindow::tr("Show or hide system prompt and sampling"); },
-         [](const PanelParts&) -> QWidget* { return new PanelArea(new SamplingPanel); }},
+        {"conversations", "conversations", Place::Left, 0, true, [] { return PanelDocks::tr("Conversations"); },
+         [] { return PanelDocks::tr("Show or hide the conversations"); },
+         [](Core& core) -> QWidget* { return new ConversationList(core.chat); }},
+        {"experts", "experts", Place::Inspector, 0, true, [] { return PanelDocks::tr("Experts"); },
+         [] { return PanelDocks::tr("Show or hide the expert heat map"); },
+         [](Core& core) -> QWidget* { return makeExperts(core); }},
+        {"cache", "cache", Place::Inspector, 1, false, [] { return PanelDocks::tr("Cache"); },
+         [] { return PanelDocks::tr("Show or hide hit rates and copies"); },
+         [](Core& core) -> QWidget* { return new CachePanel(core.engine, core.selection); }},
+        {"dispatch", "dispatch", Place::Below, 0, false, [] { return PanelDocks::tr("Dispatch"); },
+         [] { return PanelDocks::tr("Show or hide what CPU, copies and GPU do in each layer"); },
+         [](Core& core) -> QWidget* { return new DispatchPanel(core.engine, core.selection); }},
+        {"budget", "budget", Place::Inspector, 2, false, [] { return PanelDocks::tr("Budget"); },
+         [] { return PanelDocks::tr("Show or hide the memory budgets"); },
+         [](Core& core) -> QWidget* { return new BudgetPanel(core.engine); }},
+        {"whatIf", "whatif", Place::Inspector, 3, false, [] { return PanelDocks::tr("What if"); },
+         [] { return PanelDocks::tr("Show or hide forecasts for other hardware"); },
+         [](Core& core) -> QWidget* { return new WhatIfPanel(core.engine); }},
+        {"machines", "machines", Place::Inspector, 4, false, [] { return PanelDocks::tr("Machines"); },
+         [] { return PanelDocks::tr("Show or hide other machines that compute experts"); },
+         [](Core& core) -> QWidget* { return new MachinesPanel(core.engine, core.machines); }},
+        {"benchmark", "benchmark", Place::Inspector, 5, false, [] { return PanelDocks::tr("Benchmark"); },
+         [] { return PanelDocks::tr("Show or hide what answers took"); },
+         [](Core& core) -> QWidget* { return new BenchmarkPanel(core.engine); }},
+        {"log", "log", Place::Inspector, 7, false, [] { return PanelDocks::tr("Log"); },
+         [] { return PanelDocks::tr("Show or hide what happened"); },
+         [](Core& core) -> QWidget* { return new LogPanel(core.log); }},
+        {"sampling", "sampling", Place::Inspector, 6, false, [] { return PanelDocks::tr("Sampling"); },
+         [] { return PanelDocks::tr("Show or hide system prompt and sampling"); },
+         [](Core&) -> QWidget* { return new PanelArea(new SamplingPanel); }},
     };
     return kPanels;
 }

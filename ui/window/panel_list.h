@@ -8,20 +8,7 @@ class QWidget;
 
 namespace offstage::ui {
 
-class ChatController;
-class EngineController;
-class EventLog;
-class Machines;
-class Selection;
-
-// The objects that panels need.
-struct PanelParts {
-    ChatController& chat;
-    EngineController& engine;
-    EventLog& log;
-    Machines& machines;
-    Selection& selection;
-};
+struct Core;
 
 // One of the window's panels: everything about it outside its own files.
 struct PanelEntry {
@@ -38,7 +25,7 @@ struct PanelEntry {
     bool shownAtFirst;  // the others are hidden until the user opens them
     QString (*title)();
     QString (*tip)();
-    QWidget* (*make)(const PanelParts& parts);
+    QWidget* (*make)(Core& core);
 };
 
 // All panels, in the order of the View menu. A new panel needs a row here.

@@ -1,16 +1,47 @@
-// ChatController's work with the engine: the queue, and the results.
+#include "ui/chat/answer_writer.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "ui/chat/chat_controller.h"
+#include "ui/base/prompt_text.h"
 #include "ui/chat/token_choices.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
 
+AnswerWriter::AnswerWriter(EngineController& engine, History& history) : m_engine(engine), m_history(history) {
+    connect(&m_engine, &EngineController::modelLoaded, this, &AnswerWriter::start);
+    connect(&m_engine, &EngineController::loadFailed, this, [this] {
+        while (!m_queue.isEmpty()) {
+            takeBackAt(m_queue.size() - 1);
+        }
+    });
+    connect(&m_engine, &EngineController::streamed, this, &AnswerWriter::onStreamed);
+    connect(&m_engine, &EngineController::promptRead, this, &AnswerWriter::onPromptRead);
+    connect(&m_engine, &EngineController::answered, this, &AnswerWriter::onAnswered);
+    connect(&m_engine, &EngineController::answerFailed, this, &AnswerWriter::onAnswerFailed);
+    connect(&m_engine, &EngineController::answerInterrupted, this, &AnswerWriter::onInterrupted);
+    connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
+        renumber();
+        if (state == EngineController::State::Ready) {
+            startSoon();  // the answer may have been for another part of the program
+        }
+    });
+}
+
+const Message* AnswerWriter::answerOf(const Job& job) const {
+    const ConversationTree* all = m_history.open(job.conversation);
+    return all ? all->find(job.answer) : nullptr;
+}
+
+void AnswerWriter::edit(const Job& job, const std::function<void(Message&)>& change) {
+    m_history.edit(job.conversation, job.answer, change);
+    Q_EMIT messageChanged(job.conversation, job.answer);
+}
+
 // ---------------------------------------------------------------- the queue
 
-qsizetype ChatController::queuedFor(ConversationId conversation) const {
+qsizetype AnswerWriter::find(ConversationId conversation) const {
     for (qsizetype i = 0; i < m_queue.size(); ++i) {
         if (m_queue[i].conversation == conversation) {
             return i;
@@ -19,26 +50,15 @@ qsizetype ChatController::queuedFor(ConversationId conversation) const {
     return -1;
 }
 
-QList<ChatController::Queued> ChatController::queue() const {
-    QList<Queued> out;
-    if (m_running) {
-        out.append({m_running->conversation, m_running->answer, true});
-    }
-    for (const Job& job : m_queue) {
-        out.append({job.conversation, job.answer, false});
-    }
-    return out;
-}
-
-void ChatController::enqueue(const Job& job) {
+void AnswerWriter::add(const Job& job) {
     m_queue.append(job);
-    startNext();
-    renumberQueue();
-    Q_EMIT waitingChanged();
+    start();
+    renumber();
+    Q_EMIT changed();
 }
 
 // Gives every waiting answer its place in the queue.
-void ChatController::renumberQueue() {
+void AnswerWriter::renumber() {
     using State = EngineController::State;
     const State state = m_engine.state();
     const bool loading = state == State::Loading;
@@ -50,37 +70,34 @@ void ChatController::renumberQueue() {
                              : elsewhere ? tr("Waiting for the benchmark to end…")
                                          : tr("Reading the prompt…");
         ++place;
-        const ConversationTree* all = m_history.open(job.conversation);
-        const Message* answer = all ? all->find(job.answer) : nullptr;
+        const Message* answer = answerOf(job);
         if (answer && answer->note != note) {
-            m_history.edit(job.conversation, job.answer, [&note](Message& m) { m.note = note; });
-            showMessage(job.conversation, job.answer);
+            edit(job, [&note](Message& m) { m.note = note; });
         }
     }
     Q_EMIT queueChanged();
 }
 
-void ChatController::setHeld(bool held) {
+void AnswerWriter::setHeld(bool held) {
     m_held = held;
-    renumberQueue();
-    startNextSoon();
+    renumber();
+    startSoon();
 }
 
-void ChatController::startNextSoon() {
+void AnswerWriter::startSoon() {
     // Later: other listeners to the engine get the end of this answer before the next one
     // begins.
-    QMetaObject::invokeMethod(this, &ChatController::startNext, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(this, &AnswerWriter::start, Qt::QueuedConnection);
 }
 
-void ChatController::startNext() {
+void AnswerWriter::start() {
     if (m_running || m_held || m_queue.isEmpty() || m_engine.state() != EngineController::State::Ready) {
         return;
     }
     const Job job = m_queue.takeFirst();
-    const ConversationTree* all = m_history.open(job.conversation);
-    const Message* answer = all ? all->find(job.answer) : nullptr;
+    const Message* answer = answerOf(job);
     if (!answer) {
-        startNextSoon();
+        startSoon();
         return;
     }
     if (m_engineConversation != job.conversation) {
@@ -115,100 +132,133 @@ void ChatController::startNext() {
     if (std::find(choices.begin(), choices.end(), sampling.thinking.toStdString()) != choices.end()) {
         request.thinking = sampling.thinking.toStdString();  // of another model: this one uses its template's default
     }
-    m_history.edit(job.conversation, job.answer, [this](Message& m) {
+    edit(job, [this](Message& m) {
         m.author = QString::fromStdString(m_engine.model()->name);
         m.note = tr("Reading the prompt…");
     });
-    showMessage(job.conversation, job.answer);
     m_running = job;
     m_request = m_engine.generate(request);
-    renumberQueue();
-    Q_EMIT waitingChanged();
+    renumber();
+    Q_EMIT changed();
 }
 
-void ChatController::stop() {
-    if (const qsizetype queued = queuedFor(m_current); queued >= 0) {
-        takeBack(queued);
-    } else {
-        m_engine.stop();
+bool AnswerWriter::takeBack(ConversationId conversation) {
+    const qsizetype place = find(conversation);
+    if (place >= 0) {
+        takeBackAt(place);
     }
+    return place >= 0;
 }
 
-void ChatController::withdraw(MessageId answer) {
+void AnswerWriter::withdraw(MessageId answer) {
     for (qsizetype i = 0; i < m_queue.size(); ++i) {
         if (m_queue[i].answer == answer) {
-            takeBack(i);
+            takeBackAt(i);
             return;
         }
     }
 }
 
-void ChatController::takeBack(qsizetype queued) {
-    const Job job = m_queue.takeAt(queued);
-    const ConversationTree* all = m_history.open(job.conversation);
-    const Message* answer = all ? all->find(job.answer) : nullptr;
+void AnswerWriter::takeBackAt(qsizetype place) {
+    const Job job = m_queue.takeAt(place);
+    const Message* answer = answerOf(job);
     if (answer && job.ask == Ask::Continue) {
-        m_history.edit(job.conversation, job.answer, [](Message& m) {
-            m.state = Message::State::Stopped;
-            m.note = ChatController::tr("Stopped");
-        });
+        m_history.edit(job.conversation, job.answer, &AnswerWriter::markStopped);
     } else if (answer) {
-        const Message* prompt = all->find(answer->parent);
+        const Message* prompt = m_history.open(job.conversation)->find(answer->parent);
         const QString text = prompt ? prompt->text : QString();
         const QList<Attachment> attachments = prompt ? prompt->attachments : QList<Attachment>();
         m_history.removeMessage(job.conversation, job.ask == Ask::Prompt && prompt ? prompt->id : job.answer);
         if (job.ask == Ask::Prompt) {
-            returnAttachments(job.conversation, attachments);
-            if (job.conversation == m_current) {
-                Q_EMIT promptReturned(text);
-            } else {
-                const QString draft = m_history.info(job.conversation).draft;
-                m_history.setDraft(job.conversation, draft.isEmpty() ? text : text + u'\n' + draft);
-            }
+            Q_EMIT promptReturned(job.conversation, text, attachments);
         }
     }
-    if (job.conversation == m_current) {
-        refreshModel();
-    }
-    renumberQueue();
-    Q_EMIT waitingChanged();
+    Q_EMIT pathChanged(job.conversation);
+    renumber();
+    Q_EMIT changed();
 }
 
-void ChatController::onLoadFailed() {
-    while (!m_queue.isEmpty()) {
-        takeBack(m_queue.size() - 1);
+void AnswerWriter::abandon(ConversationId conversation) {
+    if (m_running && m_running->conversation == conversation) {
+        m_engine.stop();
     }
+    if (const qsizetype place = find(conversation); place >= 0) {
+        const Job job = m_queue.takeAt(place);
+        m_history.edit(job.conversation, job.answer, &AnswerWriter::markStopped);
+        renumber();
+    }
+}
+
+void AnswerWriter::prepareFor(ConversationId conversation) {
+    if (!m_running && !m_held && m_engine.state() == EngineController::State::Ready) {
+        m_engine.beginConversation();
+        m_engineConversation = conversation;
+    }
+}
+
+void AnswerWriter::markStopped(Message& answer) {
+    answer.state = Message::State::Stopped;
+    answer.note = tr("Stopped");
+}
+
+std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conversation, MessageId end) const {
+    std::vector<engine::ChatMessage> out;
+    const ConversationTree* all = m_history.open(conversation);
+    QList<const Message*> path;
+    for (const Message* m = all ? all->find(end) : nullptr; m; m = all->find(m->parent)) {
+        path.prepend(m);
+    }
+    const QString system = m_history.info(conversation).systemPrompt.trimmed();
+    if (!system.isEmpty()) {
+        out.push_back({engine::Role::kSystem, system.toStdString()});
+    }
+    const Message* prompt = nullptr;
+    // Templates require alternating roles: a prompt without an answer is left out
+    // together with its empty answer.
+    for (const Message* message : path) {
+        if (message->kind == Message::Kind::Prompt) {
+            prompt = message->state == Message::State::Failed ? nullptr : message;
+        } else if (message->kind == Message::Kind::Answer && prompt &&
+                   !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
+            // An answer that ends within its thought counts only if it is being
+            // continued.
+            out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
+            out.push_back({engine::Role::kAssistant, message->text.toStdString(), message->thought.text.toStdString(),
+                           message->thought.isOpen});
+            prompt = nullptr;
+        }
+    }
+    if (prompt) {
+        out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
+    }
+    return out;
 }
 
 // ---------------------------------------------------------------- what comes back
 
-void ChatController::onPromptRead(RequestId id, qint64 read, qint64 tokens) {
+void AnswerWriter::onPromptRead(RequestId id, qint64 read, qint64 tokens) {
     if (id != m_request || !m_running) {
         return;
     }
     const Job job = *m_running;
-    const ConversationTree* all = m_history.open(job.conversation);
-    const Message* answer = all ? all->find(job.answer) : nullptr;
+    const Message* answer = answerOf(job);
     const QString note = readingText(read, tokens);
     if (answer && answer->state == Message::State::Waiting && answer->note != note) {
-        m_history.edit(job.conversation, job.answer, [&note](Message& m) { m.note = note; });
-        showMessage(job.conversation, job.answer);
+        edit(job, [&note](Message& m) { m.note = note; });
     }
 }
 
-void ChatController::onStreamed(RequestId id, const StreamedText& piece) {
+void AnswerWriter::onStreamed(RequestId id, const StreamedText& piece) {
     if (id != m_request || !m_running) {
         return;
     }
     const Job job = *m_running;
-    const ConversationTree* all = m_history.open(job.conversation);
-    const Message* answer = all ? all->find(job.answer) : nullptr;
+    const Message* answer = answerOf(job);
     if (answer && answer->state == Message::State::Waiting) {
-        m_history.edit(job.conversation, job.answer, [](Message& m) {
+        edit(job, [](Message& m) {
             m.state = Message::State::Streaming;
             m.note.clear();
         });
-        showMessage(job.conversation, job.answer);
     }
     if (!piece.thought.isEmpty()) {
         addThought(job, piece);
@@ -218,14 +268,11 @@ void ChatController::onStreamed(RequestId id, const StreamedText& piece) {
     }
     const int before = answer ? static_cast<int>(answer->text.size()) : 0;
     m_history.appendText(job.conversation, job.answer, piece.text);
-    Q_EMIT answerExtended(job.answer, before, piece);
-    if (job.conversation == m_current) {
-        m_conversation.appendText(job.answer, piece.text);
-    }
+    Q_EMIT textAppended(job.conversation, job.answer, before, piece);
 }
 
 // Stored once a second, whole: until the answer begins the message has no other text.
-void ChatController::addThought(const Job& job, const StreamedText& piece) {
+void AnswerWriter::addThought(const Job& job, const StreamedText& piece) {
     constexpr qint64 kStoreMs = 1000;
     if (!m_thinking.isValid()) {
         m_thinking.start();
@@ -238,16 +285,12 @@ void ChatController::addThought(const Job& job, const StreamedText& piece) {
         m_history.edit(job.conversation, job.answer, [](Message&) {});
         m_sinceThoughtStored.start();
     }
-    const ConversationTree* all = job.conversation == m_current ? m_history.open(job.conversation) : nullptr;
-    if (const Message* now = all ? all->find(job.answer) : nullptr) {
-        m_conversation.setThought(job.answer, now->thought);
-    }
+    Q_EMIT thoughtChanged(job.conversation, job.answer);
 }
 
 // The answer begins.
-void ChatController::endThought(const Job& job) {
-    const ConversationTree* all = m_history.open(job.conversation);
-    const Message* answer = all ? all->find(job.answer) : nullptr;
+void AnswerWriter::endThought(const Job& job) {
+    const Message* answer = answerOf(job);
     if (!answer || !answer->thought.isOpen) {
         return;
     }
@@ -257,22 +300,20 @@ void ChatController::endThought(const Job& job) {
             m.thought.seconds = m_begunThought.seconds + static_cast<double>(m_thinking.elapsed()) / 1000;
         }
     });
-    if (job.conversation == m_current) {
-        m_conversation.setThought(job.answer, answer->thought);
-    }
+    Q_EMIT thoughtChanged(job.conversation, job.answer);
 }
 
 // The job of this request, which no longer runs; none for an outdated one.
-std::optional<ChatController::Job> ChatController::finish(RequestId id) {
+std::optional<AnswerWriter::Job> AnswerWriter::finish(RequestId id) {
     if (id != m_request || !m_running) {
         return std::nullopt;
     }
     m_request = 0;
-    startNextSoon();
+    startSoon();
     return std::exchange(m_running, std::nullopt);
 }
 
-QString ChatController::noteFor(const Job& job, const engine::GenerationResult& result) const {
+QString AnswerWriter::noteFor(const Job& job, const engine::GenerationResult& result) const {
     switch (result.finish) {
         case engine::FinishReason::kEndOfTurn:
             return result.thought_is_open ? tr("The model ended its turn within the thought, without an answer")
@@ -288,13 +329,13 @@ QString ChatController::noteFor(const Job& job, const engine::GenerationResult& 
     return {};
 }
 
-void ChatController::onAnswered(RequestId id, const engine::GenerationResult& result) {
+void AnswerWriter::onAnswered(RequestId id, const engine::GenerationResult& result) {
     const std::optional<Job> job = finish(id);
     if (!job) {
         return;
     }
     const QString text = m_begun + QString::fromStdString(result.text);
-    m_history.edit(job->conversation, job->answer, [&](Message& m) {
+    edit(*job, [&](Message& m) {
         if (m.text != text) {
             m.text = text;  // the engine's word is the last one
         }
@@ -318,11 +359,10 @@ void ChatController::onAnswered(RequestId id, const engine::GenerationResult& re
                                   m_engine.answerTheta().loss,
                                   m_engine.answerTheta().accepts_guesses()};
     });
-    showMessage(job->conversation, job->answer);
-    Q_EMIT waitingChanged();
+    Q_EMIT changed();
 }
 
-void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) {
+void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
     const std::optional<Job> job = finish(id);
     if (!job) {
         return;
@@ -330,8 +370,7 @@ void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) 
     Problem problem;
     problem.sentence = failure.sentence;
     problem.detail = failure.detail;
-    const ConversationTree* all = m_history.open(job->conversation);
-    const Message* written = all ? all->find(job->answer) : nullptr;
+    const Message* written = answerOf(*job);
     const bool invalid = failure.kind == engine::ErrorKind::kInvalidInput;
     if (written && written->text.trimmed().isEmpty() && written->thought.text.isEmpty()) {
         // Without an answer the prompt stays visible, leaves the history, and is given
@@ -339,49 +378,38 @@ void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) 
         const MessageId prompt = written->parent;
         m_history.removeMessage(job->conversation, job->answer);
         problem.title = invalid ? tr("This prompt cannot be answered") : tr("The answer could not be written");
-        if (const Message* asked = all->find(prompt); asked && all->children(prompt).isEmpty()) {
+        const ConversationTree* all = m_history.open(job->conversation);
+        if (all->find(prompt) && all->children(prompt).isEmpty()) {
             m_history.edit(job->conversation, prompt, [](Message& m) {
                 m.state = Message::State::Failed;
-                m.note = ChatController::tr("Not answered");
+                m.note = tr("Not answered");
             });
             problem.actions = {ProblemAction::EditPrompt};
-            if (job->conversation == m_current) {
-                if (draft().trimmed().isEmpty() && draftAttachments().isEmpty()) {
-                    returnAttachments(m_current, asked->attachments);
-                }
-                Q_EMIT promptOffered(asked->text);
-            }
+            Q_EMIT promptFailed(job->conversation, prompt);
         }
-        if (job->conversation == m_current) {
-            refreshModel();
-        }
+        Q_EMIT pathChanged(job->conversation);
     } else if (written) {
-        m_history.edit(job->conversation, job->answer, [](Message& m) {
+        edit(*job, [](Message& m) {
             m.state = Message::State::Failed;
-            m.note = ChatController::tr("Not complete");
+            m.note = tr("Not complete");
         });
-        showMessage(job->conversation, job->answer);
         problem.title = tr("The answer ended early");
     }
     if (!invalid) {
         problem.actions.append(ProblemAction::TryAgain);
         problem.actions.append(ProblemAction::OpenModel);
     }
-    addProblem(job->conversation, problem);
-    Q_EMIT waitingChanged();
+    Q_EMIT failed(job->conversation, problem);
+    Q_EMIT changed();
 }
 
-void ChatController::onInterrupted(RequestId id) {
+void AnswerWriter::onInterrupted(RequestId id) {
     const std::optional<Job> job = finish(id);
     if (!job) {
         return;
     }
-    m_history.edit(job->conversation, job->answer, [](Message& m) {
-        m.state = Message::State::Stopped;
-        m.note = ChatController::tr("Stopped");
-    });
-    showMessage(job->conversation, job->answer);
-    Q_EMIT waitingChanged();
+    edit(*job, &AnswerWriter::markStopped);
+    Q_EMIT changed();
 }
 
 }  // namespace offstage::ui

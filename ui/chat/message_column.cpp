@@ -1,0 +1,126 @@
+#include "ui/chat/message_column.h"
+
+#include <algorithm>
+
+#include "ui/chat/conversation_model.h"
+#include "ui/chat/message_widget.h"
+#include "ui/chat/problem_card.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kSideMargin = 24;
+constexpr int kTopMargin = 24;
+constexpr int kRowGap = 26;
+constexpr int kAround = 400;  // pixels beyond the viewport that are laid out, so that small steps find it done
+
+}  // namespace
+
+MessageWidget* MessageColumn::Row::message() const {
+    return qobject_cast<MessageWidget*>(widget);
+}
+
+void MessageColumn::fitWidth() {
+    const int widest = kWidest * m_viewport.fontMetrics().height() / 17;  // grows with a larger font
+    const int width = std::clamp(m_viewport.width() - 2 * kSideMargin, 120, std::max(kWidest, widest));
+    if (width != m_width) {
+        for (Row& row : m_rows) {
+            row.height = m_width > 0 && row.height > 0 ? std::max(1, row.height * m_width / width) : 0;
+        }
+        m_width = width;
+    }
+}
+
+void MessageColumn::computeTops() {
+    m_tops.resize(m_rows.size() + 1);
+    int y = kTopMargin;
+    const QFontMetrics metrics = m_viewport.fontMetrics();
+    for (qsizetype i = 0; i < m_rows.size(); ++i) {
+        Row& row = m_rows[i];
+        if (row.height <= 0) {
+            const Message& message = m_model.messages()[i];
+            row.height = message.kind == Message::Kind::Problem
+                             ? 8 * metrics.height()
+                             : MessageWidget::estimatedHeight(message, m_width, metrics);
+        }
+        m_tops[i] = y;
+        y += row.height + kRowGap;
+    }
+    m_tops.last() = y;
+}
+
+int MessageColumn::rowAt(int y) const {
+    const auto after = std::upper_bound(m_tops.begin(), m_tops.begin() + m_rows.size(), y);
+    return static_cast<int>(std::max<qsizetype>(0, after - m_tops.begin() - 1));
+}
+
+MessageColumn::Anchor MessageColumn::anchorAt(int value) const {
+    Anchor anchor;
+    if (m_rows.isEmpty() || !hasTops()) {
+        return anchor;
+    }
+    anchor.row = rowAt(value);
+    const int into = value - m_tops[anchor.row];
+    const MessageWidget* message = m_rows[anchor.row].message();
+    anchor.place = message ? message->anchorAt(into) : MessageText::Anchor{-1, into};
+    anchor.distance = message ? into - message->yOf(anchor.place) : 0;
+    return anchor;
+}
+
+int MessageColumn::valueFor(const Anchor& anchor) const {
+    const MessageWidget* message = m_rows[anchor.row].message();
+    return m_tops[anchor.row] + (message ? message->yOf(anchor.place) + anchor.distance : anchor.place.offset);
+}
+
+bool MessageColumn::layOutAround(int value) {
+    bool same = true;
+    const int top = value - kAround;
+    const int bottom = value + m_viewport.height() + kAround;
+    for (int i = rowAt(top); i < m_rows.size() && m_tops[i] <= bottom; ++i) {
+        Row& row = m_rows[i];
+        const bool isNew = !row.widget;
+        if (isNew) {
+            row.widget = m_make(i);
+        }
+        MessageWidget* message = row.message();
+        if (message) {
+            message->setIsLast(i == m_rows.size() - 1);
+        }
+        const LayoutWindow window{top - m_tops[i], bottom - m_tops[i]};
+        const int height =
+            message ? message->layoutFor(m_width, window) : static_cast<ProblemCard*>(row.widget)->layoutFor(m_width);
+        same = same && height == row.height;
+        row.height = height;
+        if (isNew) {
+            row.widget->resize(m_width, height);
+            row.widget->show();
+        }
+    }
+    return same;
+}
+
+void MessageColumn::place(int value) {
+    const int x = std::max(kSideMargin, (m_viewport.width() - m_width) / 2);
+    const int keepTop = value - 2 * m_viewport.height() - kAround;
+    const int keepBottom = value + 3 * m_viewport.height() + kAround;
+    const int last = static_cast<int>(m_rows.size()) - 1;
+    for (int i = 0; i <= last; ++i) {
+        Row& row = m_rows[i];
+        if (!row.widget) {
+            continue;
+        }
+        MessageWidget* message = row.message();
+        const bool near = m_tops[i] + row.height >= keepTop && m_tops[i] <= keepBottom;
+        if (!near && !(message && message->isBusy())) {
+            m_release(row);
+            continue;
+        }
+        if (message) {
+            message->setIsLast(i == last);
+        }
+        row.widget->setGeometry(x, m_tops[i] - value, m_width, row.height);
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,90 @@
+#include "ui/window/main_tool_bar.h"
+
+#include <QDockWidget>
+#include <QLabel>
+#include <QMenu>
+#include <QToolButton>
+
+#include "ui/engine/engine_controller.h"
+#include "ui/engine/format.h"
+#include "ui/widgets/panel_action.h"
+#include "ui/window/hardware_menu.h"
+#include "ui/window/main_menu.h"
+#include "ui/window/panel_docks.h"
+#include "ui/window/side_columns.h"
+
+namespace offstage::ui {
+
+MainToolBar::MainToolBar(EngineController& engine, const MainMenu& menu, PanelDocks& panels, HardwareMenu& hardware,
+                         QWidget* parent)
+    : QToolBar(tr("Main tool bar"), parent), m_engine(engine), m_model(new QLabel) {
+    setObjectName(QStringLiteral("mainToolBar"));
+    setMovable(false);
+    setIconSize({20, 20});
+    setContextMenuPolicy(Qt::PreventContextMenu);
+    addAction(menu.newConversation());
+    addAction(menu.open());
+    addAction(menu.stop());  // here, where no long name pushes it out of a narrow window
+    addSeparator();
+    m_model->setTextFormat(Qt::PlainText);
+    m_model->setAccessibleName(tr("Model"));
+    m_model->setContentsMargins(8, 0, 8, 0);
+    QFont bold = m_model->font();
+    bold.setWeight(QFont::DemiBold);
+    m_model->setFont(bold);
+    addWidget(m_model);
+    addWidget(&hardware.button());
+    auto* space = new QWidget;
+    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    addWidget(space);
+    addPanels(panels, menu.newConversation());
+    for (QAction* action : actions()) {
+        if (auto* button = qobject_cast<QToolButton*>(widgetForAction(action))) {
+            button->setFocusPolicy(Qt::TabFocus);
+            if (!action->text().isEmpty()) {
+                button->setAccessibleName(QString(action->text()).remove(u'&').remove(u'…').trimmed());
+            }
+        }
+    }
+    connect(&m_engine, &EngineController::stateChanged, this, &MainToolBar::refreshModel);
+    connect(&m_engine, &EngineController::modelLoaded, this, &MainToolBar::refreshModel);
+    refreshModel();
+}
+
+// The docks at the left are opened from the left; the panels have their tabs, or a menu
+// if there is no room. The menu is before the names, which may be long: the end of the
+// bar is hidden without room.
+void MainToolBar::addPanels(PanelDocks& panels, QAction* before) {
+    QAction* list = &PanelAction::of(*panels.dock(QStringLiteral("conversations")));
+    insertAction(before, list);
+    auto* listButton = qobject_cast<QToolButton*>(widgetForAction(list));
+    auto* button = new QToolButton;
+    button->setText(tr("Panels"));
+    button->setObjectName(QStringLiteral("panels"));
+    button->setAccessibleName(tr("Panels"));
+    button->setToolTip(tr("Open one of the panels: budgets, experts, forecasts and more"));
+    button->setPopupMode(QToolButton::InstantPopup);
+    button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    auto* menu = new QMenu(button);
+    for (QDockWidget* each : panels.tabbed()) {
+        menu->addAction(&PanelAction::of(*each));
+    }
+    button->setMenu(menu);
+    QAction* place = insertWidget(before, button);
+    const auto refreshRoom = [listButton, place, &columns = panels.columns()] {
+        const bool narrow = columns.room() == SideColumns::Room::One;
+        place->setVisible(narrow);
+        listButton->setToolButtonStyle(narrow ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+    };
+    connect(&panels.columns(), &SideColumns::roomChanged, this, refreshRoom);
+    refreshRoom();
+}
+
+void MainToolBar::refreshModel() {
+    const auto& model = m_engine.model();
+    const bool loading = m_engine.state() == EngineController::State::Loading;
+    m_model->setText(model ? QString::fromStdString(model->name) : loading ? tr("Loading…") : tr("No model"));
+    m_model->setToolTip(model ? QString::fromStdString(model->source) + u'\n' + modelText(*model) : QString());
+}
+
+}  // namespace offstage::ui

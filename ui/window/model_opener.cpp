@@ -1,0 +1,252 @@
+#include "ui/window/model_opener.h"
+
+#include <QMainWindow>
+#include <QStatusBar>
+
+#include "ui/base/settings.h"
+#include "ui/chat/empty_state.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+#include "ui/engine/kept_budget.h"
+#include "ui/engine/kept_context.h"
+#include "ui/help/help_desk.h"
+#include "ui/help/help_pages.h"
+#include "ui/load/fit_worker.h"
+#include "ui/load/local_model_view.h"
+#include "ui/load/local_models.h"
+#include "ui/load/open_model_dialog.h"
+#include "ui/window/core.h"
+
+namespace offstage::ui {
+
+ModelOpener::ModelOpener(QMainWindow& window, Core& core, EmptyState& start, HelpDesk& help, const Options& options)
+    : QObject(&window),
+      m_window(window),
+      m_core(core),
+      m_start(start),
+      m_help(help),
+      m_options(options),
+      m_device(options.device),
+      m_vramBytes(options.vramBytes) {
+    if (m_device.isEmpty()) {
+        m_device = settings::kDevice.value();
+        m_vramBytes = m_device == QStringLiteral("cpu") ? 0 : settings::kDeviceVram.value();
+    }
+    connect(&m_devices, &DeviceChoices::changed, this, [this] {
+        // The first start on a machine with a GPU uses the GPU without a question.
+        if (m_options.device.isEmpty() && !settings::kDevice.kept() && m_devices.hasGpu()) {
+            useDevice(QStringLiteral("cuda:0"));
+        }
+    });
+    m_devices.look();
+    connect(&m_start, &EmptyState::emulatedRequested, this, &ModelOpener::tryEmulatedGpu);
+    connect(&m_core.engine, &EngineController::stateChanged, this, &ModelOpener::refresh);
+    connect(&m_core.engine, &EngineController::loadFailed, this, &ModelOpener::onLoadFailed);
+    connect(&m_core.engine, &EngineController::modelLoaded, this, [this](const engine::ModelSummary& model) {
+        m_opened = QString::fromStdString(model.source);
+        if (m_opened != m_options.demoModel) {
+            m_recent.add(m_opened);
+        }
+        settings::kLastModel.set(m_opened);
+        refresh();
+    });
+    if (m_options.modelPlaces) {
+        offerModels();
+    }
+    refresh();
+}
+
+engine::LoadRequest ModelOpener::requestFor(const QString& model, const QString& device, quint64 vramBytes) const {
+    engine::LoadRequest request;
+    request.model = model.toStdString();
+    request.device = device.toStdString();
+    request.vram_bytes = vramBytes;
+    request.kept_context = KeptContext::tokens();
+    request.chat_template = KeptBudget::chatTemplate(model).toStdString();
+    if (m_options.device.isEmpty()) {  // the command line's choice counts
+        KeptBudget::applyTo(request);
+    }
+    return request;
+}
+
+// Lists the models on this computer, on the start page and in the dialog.
+void ModelOpener::offerModels() {
+    m_local = new LocalModels(*m_options.modelPlaces, this);
+    m_local->setRecent(m_recent.models());
+    m_start.offer(*m_local);
+    connect(&m_recent, &RecentModels::changed, m_local, [this] { m_local->setRecent(m_recent.models()); });
+    connect(&m_start, &EmptyState::modelChosen, this, [this](const QString& model) {
+        const int fit = m_local->index(m_local->rowOf(model)).data(LocalModels::FitRole).toInt();
+        if (fit == static_cast<int>(LocalModel::Fit::TooLarge)) {
+            openWithOptions(model);  // it shows how to make the model fit
+        } else {
+            open(model);
+        }
+    });
+    connect(&m_start, &EmptyState::allModelsRequested, this, [this] { openWithOptions(); });
+    connect(&m_core.engine, &EngineController::modelLoaded, this, &ModelOpener::estimateLocal);
+    connect(&m_devices, &DeviceChoices::changed, this, &ModelOpener::estimateLocal);
+    m_local->search();
+}
+
+// Estimates with the settings of the start page.
+void ModelOpener::estimateLocal() {
+    if (!m_start.offered()->isHidden()) {  // the dialog sees to itself
+        m_local->estimate(requestFor({}, m_device, m_vramBytes), heldBy(m_core.engine));
+    }
+}
+
+// The open model is closed only for one whose files can be read.
+void ModelOpener::load(const engine::LoadRequest& request) {
+    if (!m_options.looksAtFilesFirst || !m_core.engine.model()) {
+        loadNow(request);
+        return;
+    }
+    QStatusBar* const bar = m_window.statusBar();
+    if (!m_looker) {
+        m_looker = new FitWorker(this);
+        connect(m_looker, &FitWorker::estimated, this, [this, bar] {
+            bar->clearMessage();
+            loadNow(m_lookedAt);
+        });
+        connect(m_looker, &FitWorker::failed, this, [this, bar](const EngineFailure& failure) {
+            bar->clearMessage();
+            Problem problem;
+            problem.title = tr("“%1” could not be opened").arg(modelNameOf(QString::fromStdString(m_lookedAt.model)));
+            problem.sentence = sentenceOf(failure) + u'\n' + tr("The model that is open stays open.");
+            problem.detail = failure.detail;
+            problem.actions = {ProblemAction::OpenModel};
+            m_core.chat.reportProblem(problem);
+        });
+    }
+    m_lookedAt = request;
+    bar->showMessage(tr("Looking at the files of “%1”…").arg(modelNameOf(QString::fromStdString(request.model))));
+    m_looker->ask(request, heldBy(m_core.engine));
+}
+
+void ModelOpener::loadNow(const engine::LoadRequest& request) {
+    if (!m_opened.isEmpty()) {
+        m_previous = m_opened;
+        m_opened.clear();
+    }
+    m_loading = QString::fromStdString(request.model);
+    engine::LoadRequest paced = request;
+    paced.kept_context = KeptContext::tokens();
+    paced.paced = request.device.starts_with("emulated:");
+    m_core.engine.openModel(paced);
+}
+
+void ModelOpener::choose() {
+    chooseModelFile(&m_window, [this](const QString& path) { open(path); });
+}
+
+void ModelOpener::openWithOptions(const QString& model) {
+    auto* dialog = new OpenModelDialog(m_core.engine, &m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->addAction(m_help.action());  // its keys count there, too
+    setHelpPage(*dialog, QStringLiteral("models"));
+    dialog->setModel(model.isEmpty() ? current() : model);
+    if (m_local != nullptr) {
+        dialog->offer(*m_local);
+        connect(dialog, &QDialog::finished, this, &ModelOpener::estimateLocal);
+    }
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { openAsChosen(dialog->request()); });
+    dialog->open();
+}
+
+void ModelOpener::openAsChosen(const engine::LoadRequest& request) {
+    keepDevice(QString::fromStdString(request.device), request.vram_bytes);
+    KeptBudget::keep(request);
+    load(request);
+}
+
+// Also for the next start.
+void ModelOpener::keepDevice(const QString& device, quint64 vramBytes) {
+    m_device = device;
+    m_vramBytes = vramBytes;
+    settings::kDevice.set(device);
+    settings::kDeviceVram.set(vramBytes);
+    Q_EMIT deviceChosen();
+}
+
+void ModelOpener::useDevice(const QString& device, quint64 vramBytes) {
+    keepDevice(device, vramBytes);
+    const QString model = current();
+    if (vramBytes > 0) {
+        KeptBudget::forget(model, m_device);
+    }
+    if (!model.isEmpty()) {
+        open(model);
+    }
+}
+
+void ModelOpener::tryEmulatedGpu() {
+    useDevice(DeviceChoices::demonstrationDevice(), DeviceChoices::kDemonstrationVram);
+}
+
+void ModelOpener::handle(ProblemAction action) {
+    switch (action) {
+        case ProblemAction::OpenWithOptions:
+            openWithOptions();
+            break;
+        case ProblemAction::OpenModel:
+            choose();
+            break;
+        case ProblemAction::OpenPreviousModel:
+            open(m_previous);
+            break;
+        case ProblemAction::OpenDemoModel:
+            open(m_options.demoModel);
+            break;
+        case ProblemAction::EditPrompt:
+        case ProblemAction::TryAgain:
+            break;
+    }
+}
+
+QString ModelOpener::modelToBeginWith() const {
+    const QString last = settings::kLastModel.value();
+    const bool endedTheProgram = !last.isEmpty() && settings::kOpeningModel.value() == last;
+    return last.isEmpty() || endedTheProgram || RecentModels::isMissing(last) ? m_options.demoModel : last;
+}
+
+void ModelOpener::refresh() {
+    using State = EngineController::State;
+    const State state = m_core.engine.state();
+    // Also beside the demo model: users who open their own model need no list of models
+    // on the start page any more.
+    m_start.setModelsShown(state == State::NoModel || current() == m_options.demoModel);
+    // Stored while a model is being opened: a later start that finds it knows that the
+    // program ended there.
+    const QString opening = state == State::Loading ? m_loading : QString();
+    if (opening != m_notedOpening) {
+        m_notedOpening = opening;
+        settings::kOpeningModel.set(opening);
+    }
+}
+
+void ModelOpener::onLoadFailed(const QString& model, const EngineFailure& failure) {
+    settings::kOpeningModel.remove();
+    if (failure.kind == engine::ErrorKind::kOutOfMemory || failure.kind == engine::ErrorKind::kInvalidInput) {
+        KeptBudget::forget(model, m_device);  // it fitted once
+    }
+    Problem problem;
+    if (failure.kind == engine::ErrorKind::kOutOfMemory) {
+        problem.actions.append(ProblemAction::OpenWithOptions);
+    }
+    problem.actions.append(ProblemAction::OpenModel);
+    if (!m_previous.isEmpty() && m_previous != model) {
+        problem.actions.append(ProblemAction::OpenPreviousModel);
+    }
+    if (!m_options.demoModel.isEmpty() && m_options.demoModel != model && m_options.demoModel != m_previous) {
+        problem.actions.append(ProblemAction::OpenDemoModel);
+    }
+    const bool cancelled = failure.kind == engine::ErrorKind::kCancelled;
+    problem.title = cancelled ? tr("Loading “%1” was cancelled").arg(modelNameOf(model))
+                              : tr("“%1” could not be opened").arg(modelNameOf(model));
+    problem.sentence = cancelled ? tr("No model is open now.") : failure.sentence;
+    problem.detail = cancelled ? QString() : failure.detail;
+    m_core.chat.reportProblem(problem);
+}
+
+}  // namespace offstage::ui

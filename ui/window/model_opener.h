@@ -1,0 +1,101 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <QObject>
+
+#include "engine/model/model_finder.h"
+#include "ui/base/message.h"
+#include "ui/engine/device_choice.h"
+#include "ui/engine/engine_values.h"
+#include "ui/window/recent_models.h"
+
+class QMainWindow;
+
+namespace offstage::ui {
+
+class EmptyState;
+class FitWorker;
+class HelpDesk;
+class LocalModels;
+struct Core;
+
+// Opens models: on which device, with which budgets, and what is offered after a failure.
+// GUI thread only.
+class ModelOpener : public QObject {
+    Q_OBJECT
+
+  public:
+    struct Options {
+        QString demoModel;      // empty: none at hand
+        QString device;         // engine::LoadRequest::device; empty: the one kept in the settings, else the best
+        quint64 vramBytes = 0;  // budget on that device; 0: all that it has to give
+        bool looksAtFilesFirst = false;  // before the model that is open makes room for another
+        // The places that are searched for models; nothing: none.
+        std::optional<std::vector<engine::ModelPlace>> modelPlaces;
+    };
+
+    // `start`: the page that lists the models on this computer.
+    ModelOpener(QMainWindow& window, Core& core, EmptyState& start, HelpDesk& help, const Options& options);
+
+    const QString& demoModel() const { return m_options.demoModel; }
+    DeviceChoices& devices() { return m_devices; }
+    const QString& device() const { return m_device; }  // the chosen one
+    RecentModels& recent() { return m_recent; }
+    LocalModels* local() const { return m_local; }  // nullptr: none are looked for
+    // The model that was open last, if it still exists; otherwise the demo model. Not one
+    // whose opening ended the program.
+    QString modelToBeginWith() const;
+
+    // The kept settings for this model on this device.
+    engine::LoadRequest requestFor(const QString& model, const QString& device, quint64 vramBytes) const;
+    // On the chosen device.
+    void open(const QString& model) { load(requestFor(model, m_device, m_vramBytes)); }
+    // The user chose it so: device and budget are kept.
+    void openAsChosen(const engine::LoadRequest& request);
+    // Opens the open model again, on another device. vramBytes 0: all memory that the
+    // device has.
+    void useDevice(const QString& device, quint64 vramBytes = 0);
+    // An emulated GPU that is too small for the demo model: experts come and go.
+    void tryEmulatedGpu();
+
+  public Q_SLOTS:
+    // Those remedies of a problem that open a model.
+    void handle(offstage::ui::ProblemAction action);
+    void choose();
+    void openWithOptions(const QString& model = {});  // empty: the open one
+
+  Q_SIGNALS:
+    void deviceChosen();
+
+  private:
+    void keepDevice(const QString& device, quint64 vramBytes);
+    void offerModels();
+    void estimateLocal();
+    void load(const engine::LoadRequest& request);
+    void loadNow(const engine::LoadRequest& request);
+    void refresh();
+    void onLoadFailed(const QString& model, const EngineFailure& failure);
+    // The open model, or the one being opened.
+    const QString& current() const { return m_opened.isEmpty() ? m_loading : m_opened; }
+
+    QMainWindow& m_window;
+    Core& m_core;
+    EmptyState& m_start;
+    HelpDesk& m_help;
+    Options m_options;
+    DeviceChoices m_devices;
+    QString m_device;
+    quint64 m_vramBytes = 0;
+    RecentModels m_recent;
+    LocalModels* m_local = nullptr;
+    FitWorker* m_looker = nullptr;  // made when first needed
+    engine::LoadRequest m_lookedAt;
+    QString m_opened;    // the working one
+    QString m_loading;   // the one being opened
+    QString m_previous;  // the one before a load that failed
+    QString m_notedOpening;
+};
+
+}  // namespace offstage::ui

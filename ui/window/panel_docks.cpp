@@ -1,0 +1,250 @@
+#include "ui/window/panel_docks.h"
+
+#include <algorithm>
+#include <map>
+
+#include <QApplication>
+#include <QDockWidget>
+#include <QResizeEvent>
+#include <QSettings>
+#include <QStyle>
+
+#include "ui/base/icons.h"
+#include "ui/base/settings.h"
+#include "ui/help/help_pages.h"
+#include "ui/widgets/input_guard.h"
+#include "ui/widgets/panel_action.h"
+#include "ui/widgets/panel_area.h"
+#include "ui/widgets/panel_rail.h"
+#include "ui/window/core.h"
+#include "ui/window/panel_list.h"
+#include "ui/window/side_columns.h"
+
+namespace offstage::ui {
+namespace {
+
+// Of the saved layout: an older one had no inspector, and is not restored.
+constexpr int kLayoutVersion = 2;
+constexpr QSize kLeastWindow{560, 420};
+
+}  // namespace
+
+PanelDocks::PanelDocks(QMainWindow& window, Core& core)
+    : QObject(&window), m_window(window), m_rail(new PanelRail(tr("Panels"), &window)) {
+    new InputGuard(*qApp, &window);
+    // Set explicitly: otherwise Qt would take the sum of the panels' minimums, and
+    // enlarge the window with each that opens.
+    window.setMinimumSize(kLeastWindow);
+    window.setDockNestingEnabled(true);
+    for (const PanelEntry& entry : panelList()) {
+        add(entry, entry.make(core));
+    }
+    m_settles.setSingleShot(true);
+    m_settles.setInterval(0);
+    connect(&m_settles, &QTimer::timeout, this, &PanelDocks::keepLowerHeight);
+    m_columns = new SideColumns(window, m_docks, this);
+    connect(m_columns, &SideColumns::cameBack, this,
+            [this] { QTimer::singleShot(0, this, &PanelDocks::resizeColumns); });
+    reset();
+    m_rail->setObjectName(QStringLiteral("panelRail"));
+    for (QDockWidget* each : tabbed()) {
+        m_rail->addTab(PanelAction::of(*each));
+    }
+    window.addToolBar(Qt::RightToolBarArea, m_rail);
+    connect(m_columns, &SideColumns::roomChanged, m_rail,
+            [this] { m_rail->setVisible(m_columns->room() != SideColumns::Room::One); });
+    window.installEventFilter(this);
+}
+
+QDockWidget* PanelDocks::dock(const QString& name) const {
+    return m_window.findChild<QDockWidget*>(name + QStringLiteral("Dock"));
+}
+
+void PanelDocks::add(const PanelEntry& entry, QWidget* panel) {
+    const QString name = QString::fromLatin1(entry.name);
+    auto* dock = new QDockWidget(entry.title(), &m_window);
+    dock->setObjectName(name + QStringLiteral("Dock"));
+    dock->setWidget(panel);
+    setHelpPage(*dock, helpPageOfPanel(name));
+    auto* action = new PanelAction(*dock);
+    action->setObjectName(QStringLiteral("panel.") + name);  // of its shortcut
+    action->setToolTip(entry.tip());
+    action->setStatusTip(entry.tip());
+    connect(action, &PanelAction::frontRequested, this, [this, dock] { bringToFront(*dock); });
+    connect(action, &PanelAction::hideRequested, dock, &QWidget::close);
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool visible) {
+        if (visible) {
+            m_roomy.insert(dock);
+        }
+    });
+    dock->installEventFilter(this);
+    m_docks.append(dock);
+}
+
+QList<QDockWidget*> PanelDocks::tabbed() const {
+    QList<QDockWidget*> docks;
+    for (const PanelEntry& entry : panelList()) {
+        if (entry.place != PanelEntry::Place::Left) {
+            docks.append(dock(QString::fromLatin1(entry.name)));
+        }
+    }
+    return docks;
+}
+
+void PanelDocks::refreshIcons() {
+    for (const PanelEntry& entry : panelList()) {
+        PanelAction::of(*dock(QString::fromLatin1(entry.name)))
+            .setIcon(themedIcon(QString::fromLatin1(entry.icon), m_window.palette()));
+    }
+}
+
+void PanelDocks::restore() {
+    m_hasLayout = m_window.restoreState(settings::kWindowState.value(), kLayoutVersion);
+    m_columns->fit(m_window.width());
+    m_rail->setVisible(m_columns->room() != SideColumns::Room::One);
+}
+
+void PanelDocks::save(QSettings& settings) {
+    m_columns->bringBack();
+    settings::kWindowState.set(settings, m_window.saveState(kLayoutVersion));
+}
+
+// Conversations at the left, one inspector at the right, wide panels below. Only the two
+// most important ones are shown.
+void PanelDocks::reset() {
+    for (QDockWidget* each : m_docks) {
+        each->setFloating(false);
+        each->hide();
+    }
+    m_roomy.clear();
+    m_lowerHeight = 0;
+    std::map<int, QDockWidget*> inspector;  // by the place of its tab
+    for (const PanelEntry& entry : panelList()) {
+        QDockWidget* each = dock(QString::fromLatin1(entry.name));
+        switch (entry.place) {
+            case PanelEntry::Place::Left:
+                m_window.addDockWidget(Qt::LeftDockWidgetArea, each);
+                break;
+            case PanelEntry::Place::Below:
+                m_window.addDockWidget(Qt::BottomDockWidgetArea, each);
+                break;
+            case PanelEntry::Place::Inspector:
+                inspector.emplace(entry.tab, each);
+                break;
+        }
+    }
+    for (const auto& [tab, each] : inspector) {
+        m_window.addDockWidget(Qt::RightDockWidgetArea, each);
+        if (each != inspector.begin()->second) {
+            m_window.tabifyDockWidget(inspector.begin()->second, each);
+        }
+    }
+    m_window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+    m_window.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+    for (const PanelEntry& entry : panelList()) {
+        if (entry.shownAtFirst) {
+            dock(QString::fromLatin1(entry.name))->show();
+        }
+    }
+    if (m_window.isVisible()) {  // else it has no width yet
+        m_columns->reset(m_window.width());
+    }
+    resizeColumns();
+}
+
+// Counts only once the window has its size.
+void PanelDocks::resizeColumns() {
+    const int width = m_window.width();
+    const int spare = std::max(0, width - SideColumns::kConversationWidth);
+    const int side = std::clamp(width * 5 / 16, std::min(SideColumns::kInspectorWidth, spare), 480);
+    const int list = std::clamp(width / 6, SideColumns::kListWidth, 280);
+    QList<QDockWidget*> shown;
+    QList<int> widths;
+    for (QDockWidget* each : m_docks) {
+        const Qt::DockWidgetArea area = m_window.dockWidgetArea(each);
+        if (!each->isHidden() && !each->isFloating() &&
+            (area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea)) {
+            shown << each;
+            widths << (area == Qt::LeftDockWidgetArea ? list : side);
+        }
+    }
+    m_window.resizeDocks(shown, widths, Qt::Horizontal);
+}
+
+void PanelDocks::show(const QString& name) {
+    if (QDockWidget* panel = dock(name)) {
+        bringToFront(*panel);
+    }
+}
+
+void PanelDocks::bringToFront(QDockWidget& dock) {
+    const bool isNew = !m_roomy.contains(&dock);
+    dock.show();
+    dock.raise();
+    m_columns->opened(dock);
+    if (isNew && m_window.isVisible()) {
+        giveRoom(dock);
+    }
+}
+
+// Gives a panel enough room to be readable when it is opened for the first time; later
+// its size is the user's. The conversation shrinks.
+void PanelDocks::giveRoom(QDockWidget& dock) {
+    m_roomy.insert(&dock);
+    if (dock.isFloating() || m_columns->coversMiddle()) {  // it has all that there is
+        return;
+    }
+    m_window.layout()->activate();  // sizes count for docks that have their places
+    const Qt::DockWidgetArea area = m_window.dockWidgetArea(&dock);
+    if (area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea) {
+        const auto* content = dock.findChild<PanelArea*>();
+        const int frame = 2 * m_window.style()->pixelMetric(QStyle::PM_DockWidgetFrameWidth, nullptr, &dock);
+        const int wanted =
+            std::max(dock.sizeHint().width(), content != nullptr ? content->sizeHint().width() + frame : 0);
+        const int spare = std::max(0, m_window.centralWidget()->width() - SideColumns::kConversationWidth);
+        if (wanted > dock.width() && spare > 0) {
+            m_window.resizeDocks({&dock}, {std::min(wanted, dock.width() + spare)}, Qt::Horizontal);
+        }
+        return;
+    }
+    const bool alone = std::none_of(m_roomy.begin(), m_roomy.end(), [&](QDockWidget* other) {
+        return other != &dock && m_window.dockWidgetArea(other) == area && !other->isFloating();
+    });
+    if (alone) {
+        m_window.resizeDocks({&dock}, {m_window.height() * 2 / 5}, Qt::Vertical);
+    }
+}
+
+// Follows the window's size. Records the height of a dock below that the user chose, or
+// its first one; when a low window reduces it, it is restored as the window grows.
+bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == &m_window && event->type() == QEvent::Resize) {
+        m_columns->fit(static_cast<QResizeEvent*>(event)->size().width());
+        m_laidOutHeight = 0;
+        m_settles.start();
+    } else if (watched == &m_window && event->type() == QEvent::Show && !m_hasLayout) {
+        m_hasLayout = true;
+        QTimer::singleShot(0, this, &PanelDocks::resizeColumns);
+    }
+    auto* dock = qobject_cast<QDockWidget*>(watched);
+    if (dock != nullptr && event->type() == QEvent::Resize && m_window.height() == m_laidOutHeight &&
+        !dock->isFloating() && m_window.dockWidgetArea(dock) == Qt::BottomDockWidgetArea && dock->isVisible()) {
+        m_lowerHeight = dock->height();
+    }
+    return QObject::eventFilter(watched, event);
+}
+
+void PanelDocks::keepLowerHeight() {
+    for (QDockWidget* dock : m_docks) {
+        const bool isBelow =
+            dock->isVisible() && !dock->isFloating() && m_window.dockWidgetArea(dock) == Qt::BottomDockWidgetArea;
+        if (isBelow && dock->height() < m_lowerHeight) {
+            m_window.resizeDocks({dock}, {m_lowerHeight}, Qt::Vertical);
+            break;  // its neighbours have the same height
+        }
+    }
+    // The docks are laid out in the next turn.
+    QTimer::singleShot(0, this, [this] { m_laidOutHeight = m_settles.isActive() ? 0 : m_window.height(); });
+}
+
+}  // namespace offstage::ui
