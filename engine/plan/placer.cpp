@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/files/read_buffers.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/planner_objective.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
@@ -75,11 +76,7 @@ class Placer {
             place_on_device();
             place_in_ram();
         }
-        std::vector<std::uint8_t> fast(plan_.places.size());
-        const Place best = demand_.shares_host_memory ? Place::kRam : Place::kDevice;
-        std::transform(plan_.places.begin(), plan_.places.end(), fast.begin(),
-                       [&](Place place) { return static_cast<std::uint8_t>(place == best); });
-        plan_.expected_hit_rate = expected_hit_rate(popularity_, fast);
+        plan_.expected_hit_rate = resident_rate(plan_, demand_, popularity_);
         return std::move(plan_);
     }
 

@@ -40,6 +40,71 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
     return hi;
 }
 
+// Which memory is short for a plan without a floor of quality, and by how much.
+void find_shortage(const LoadPlanner& planner, const LoadInputs& load, const Popularity& popularity, PlacementKind kind,
+                   FitEstimate& estimate) {
+    const auto fits_in = [&](const Budget& budget) {
+        try {
+            static_cast<void>(make_plan(planner.demand(), budget, popularity, kind));
+            return true;
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kOutOfMemory) throw;
+            return false;
+        }
+    };
+    Budget budget = planner.budget();
+    budget.quality = {};
+    const std::uint64_t peak = planner.dense_peak_bytes();
+    if (peak > load.ram_bytes && fits_in(budget)) {
+        estimate.short_by = peak - load.ram_bytes;
+        return;
+    }
+    constexpr std::uint64_t kPlenty = std::uint64_t{1} << 50;
+    const bool shared = load.shares_host_memory();
+    Budget roomy = budget;
+    roomy.vram_bytes = kPlenty;
+    estimate.vram_is_short = !shared && fits_in(roomy);
+    std::uint64_t Budget::*const memory = estimate.vram_is_short ? &Budget::vram_bytes : &Budget::ram_bytes;
+    roomy.ram_bytes = kPlenty;
+    if (!estimate.vram_is_short && !shared) budget.vram_bytes = kPlenty;
+    if (!fits_in(roomy)) return;
+    const std::uint64_t had = budget.*memory;
+    estimate.short_by = least(had, kPlenty,
+                              [&](std::uint64_t bytes) {
+                                  Budget tried = budget;
+                                  tried.*memory = bytes;
+                                  return fits_in(tried);
+                              }) -
+                        had;
+}
+
+// The plan's memory, in the form of Snapshot's ledgers.
+void fill_ledgers(const PlanInputs& inputs, const ModelSpec& spec, FitEstimate& estimate) {
+    const Plan& plan = estimate.plan;
+    const ModelDemand& demand = inputs.demand;
+    const bool shared = demand.shares_host_memory;
+    MemoryLedger& vram = estimate.vram;
+    MemoryLedger& ram = estimate.ram;
+    const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
+    MemoryLedger& own = shared ? ram : vram;
+    own.dense = plan.dense_bytes;
+    if (shared) own.dense -= std::min(own.dense, dense_vector_bytes(spec));
+    own.kv_cache = plan.kv_bytes + kv_workspace;
+    own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, kv_workspace);
+    if (!shared) {
+        vram.staging = plan.staging_bytes;
+        ram.kv_cache = plan.kv_host_bytes;
+    }
+    ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes + plan.disk_buffer_bytes;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const kernels::WeightType format = plan.format(i, inputs.master);
+        const std::uint64_t bytes = demand.find(format)->expert_bytes;
+        const bool on_device = plan.places[i] == Place::kDevice;
+        if (on_device) vram.add_experts(format, bytes);
+        if (plan.places[i] == Place::kRam || (on_device && plan.duplicates)) ram.add_experts(format, bytes);
+    }
+}
+
 }  // namespace
 
 FitEstimator::FitEstimator(const std::string& model, Text text)
@@ -182,7 +247,6 @@ std::optional<CostModel> FitEstimator::kept_costs(const Measurements& measuremen
 
 FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held, const Costs& costs) {
     check_request(request);
-    const WeightSource& source = source_for(request);
     auto counted = popularity_.find(request.popularity_file);
     if (counted == popularity_.end()) {
         counted = popularity_.emplace(request.popularity_file, measurements_of(request).popularity()).first;
@@ -191,12 +255,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     inputs.popularity = counted->second;
     inputs.thresholds = kept_thresholds(directory_);
     inputs.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
-    const Popularity& popularity = inputs.popularity;
     const LoadInputs load = inputs_for(request, held);
     const DeviceInfo& device = load.device;
-    const bool shared = load.shares_host_memory();
     LoadPlanner planner(request, load);
-    const ModelDemand& demand = planner.demand();
 
     FitEstimate estimate;
     estimate.device = device;
@@ -211,7 +272,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     estimate.formats = format_rows_of(spec_.experts);
     MemoryLedger& vram = estimate.vram;
     MemoryLedger& ram = estimate.ram;
-    if (!shared) {
+    if (!load.shares_host_memory()) {
         vram.total = device.memory_bytes;
         vram.budget = load.vram_bytes;
         vram.others = device.memory_bytes - std::min(device.memory_bytes, device.available_bytes);
@@ -220,10 +281,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     ram.budget = load.ram_bytes;
     ram.others = ram.total - std::min(ram.total, estimate.ram_available);
 
-    const std::uint64_t peak = planner.dense_peak_bytes();
-    estimate.peak_ram_bytes = peak;
+    estimate.peak_ram_bytes = planner.dense_peak_bytes();
     Measurements measurements = measurements_of(request, planner.reads());
-    const std::vector<kernels::WeightType> formats = formats_of(request, demand);
+    const std::vector<kernels::WeightType> formats = formats_of(request, planner.demand());
     bool measuring = false;  // a lack of memory is not the plan's then
     std::optional<DiskReadCost> read;
     const auto measured_disk = [&] {
@@ -254,41 +314,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory || measuring) throw;
         estimate.problem = error.message();
-        const auto fits_in = [&](const Budget& other) {
-            try {
-                static_cast<void>(make_plan(demand, other, popularity, placement_for(request.dispatch.decode)));
-                return true;
-            } catch (const Error& again) {
-                if (again.kind() != ErrorKind::kOutOfMemory) throw;
-                return false;
-            }
-        };
-        Budget budget = planner.budget();
-        budget.quality = {};
-        if (peak > load.ram_bytes && fits_in(budget)) {
-            estimate.short_by = peak - load.ram_bytes;
-            return estimate;
-        }
-        constexpr std::uint64_t kPlenty = std::uint64_t{1} << 50;
-        Budget roomy = budget;
-        roomy.vram_bytes = kPlenty;
-        estimate.vram_is_short = !shared && fits_in(roomy);
-        std::uint64_t Budget::*const memory = estimate.vram_is_short ? &Budget::vram_bytes : &Budget::ram_bytes;
-        roomy.ram_bytes = kPlenty;
-        if (!estimate.vram_is_short && !shared) budget.vram_bytes = kPlenty;
-        if (fits_in(roomy)) {
-            const std::uint64_t had = budget.*memory;
-            estimate.short_by = least(had, kPlenty,
-                                      [&](std::uint64_t bytes) {
-                                          Budget tried = budget;
-                                          tried.*memory = bytes;
-                                          return fits_in(tried);
-                                      }) -
-                                had;
-        }
+        find_shortage(planner, load, inputs.popularity, placement_for(request.dispatch.decode), estimate);
         return estimate;
     }
-    // ---- the plan's memory, in the form of Snapshot's ledgers
     estimate.fits = true;
     estimate.formats_assumed = request.quality.allows_fewer_bits() && !inputs.has_costs();
     if (inputs.has_costs() && !lacks_disk_cost(request, device, inputs.cost, plan))
@@ -298,27 +326,8 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         if (!note.empty()) estimate.notes.push_back(note);
     }
     estimate.notes.insert(estimate.notes.end(), notes_.begin(), notes_.end());
-    const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
-    MemoryLedger& own = shared ? ram : vram;
-    own.dense = plan.dense_bytes;
-    if (shared) own.dense -= std::min(own.dense, dense_vector_bytes(spec_));
-    own.kv_cache = plan.kv_bytes + kv_workspace;
-    own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, kv_workspace);
-    if (!shared) {
-        vram.staging = plan.staging_bytes;
-        ram.kv_cache = plan.kv_host_bytes;
-    }
-    ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes + plan.disk_buffer_bytes;
-    for (std::size_t i = 0; i < plan.places.size(); ++i) {
-        const kernels::WeightType format = plan.format(i, source.expert_type());
-        const ModelDemand::Format* const found = demand.find(format);
-        const bool on_device = plan.places[i] == Place::kDevice;
-        if (on_device) vram.add_experts(format, found->expert_bytes);
-        if (plan.places[i] == Place::kRam || (on_device && plan.duplicates)) {
-            ram.add_experts(format, found->expert_bytes);
-        }
-    }
-    estimate.peak_ram_bytes = std::max(peak, ram.used());
+    fill_ledgers(inputs, spec_, estimate);
+    estimate.peak_ram_bytes = std::max(estimate.peak_ram_bytes, ram.used());
     return estimate;
 }
 
