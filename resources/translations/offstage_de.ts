@@ -8162,6 +8162,148 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     </message>
 </context>
 <context>
+    <name>offstage::ui::MachineTexts</name>
+    <message>
+        <source>Measured again: %1 times faster than at first, so more is computed there.</source>
+        <translation>Noch einmal gemessen: %1-mal so schnell wie zuerst, daher wird dort mehr berechnet.</translation>
+    </message>
+    <message>
+        <source>Measured again: %1 times slower than at first, so less is computed there.</source>
+        <translation>Noch einmal gemessen: braucht %1-mal so lange wie zuerst, daher wird dort weniger berechnet.</translation>
+    </message>
+    <message>
+        <source>◌ connecting…</source>
+        <translation>◌ verbindet sich&#xa0;…</translation>
+    </message>
+    <message>
+        <source>● up</source>
+        <translation>● da</translation>
+    </message>
+    <message>
+        <source>▲ not reached</source>
+        <translation>▲ nicht erreicht</translation>
+    </message>
+    <message>
+        <source>▲ refuses</source>
+        <translation>▲ lehnt ab</translation>
+    </message>
+    <message>
+        <source>▲ shutting down</source>
+        <translation>▲ wird beendet</translation>
+    </message>
+    <message>
+        <source>◌ draining</source>
+        <translation>◌ wird abgezogen</translation>
+    </message>
+    <message>
+        <source>○ off</source>
+        <translation>○ aus</translation>
+    </message>
+    <message>
+        <source>○ no model open</source>
+        <translation>○ kein Modell offen</translation>
+    </message>
+    <message>
+        <source>◌ after this answer</source>
+        <translation>◌ nach dieser Antwort</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.</source>
+        <translation>Attention und die Wahl der Experten werden auf jedem Computer berechnet; %1 der %2 Experten hier.</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed here, and all experts that no other machine takes.</source>
+        <translation>Attention und die Wahl der Experten werden hier berechnet, und alle Experten, die kein anderer Computer nimmt.</translation>
+    </message>
+    <message>
+        <source>Of a token&apos;s %1 ms it waited %2 ms for other machines.</source>
+        <translation>Von den %1 ms eines Tokens wartete er %2 ms auf andere Computer.</translation>
+    </message>
+    <message>
+        <source>%1, %2, key %3…</source>
+        <translation>%1, %2, Schlüssel %3&#xa0;…</translation>
+    </message>
+    <message>
+        <source>It is not used, and nothing connects to it.</source>
+        <translation>Er wird nicht benutzt, und nichts verbindet sich mit ihm.</translation>
+    </message>
+    <message>
+        <source>It is not reached: %1. Its experts run here; it is tried again by itself.</source>
+        <translation>Er ist nicht zu erreichen: %1. Seine Experten laufen hier; es wird von selbst wieder versucht.</translation>
+    </message>
+    <message>
+        <source>Holds %1 of %2 experts in %3 of %4.</source>
+        <translation>Hält %1 von %2 Experten in %3 von %4.</translation>
+    </message>
+    <message>
+        <source>%1 ms there and back, %2 MB/s; %3 threads, %4.</source>
+        <translation>%1 ms hin und zurück, %2 MB/s; %3 Threads, %4.</translation>
+    </message>
+    <message>
+        <source>Makes each step as well; computes %1 of the experts.</source>
+        <translation>Macht jeden Schritt mit; berechnet %1 der Experten.</translation>
+    </message>
+    <message>
+        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
+        <translation>Selbst mit %1 verbunden: %2 ms hin und zurück, %3 MB/s.</translation>
+    </message>
+    <message>
+        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
+        <translation>Nicht mit %1 verbunden (%2): Was die beiden einander schicken, läuft über diesen Computer.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Ein Token: %1 ms Rechnen seiner Experten, %2 ms im Netz, hier %3 ms gewartet; %4.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Ein Token: dort %1 ms Rechnen, %2 ms im Netz, hier %3 ms gewartet; %4.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Lost since it was joined: %n time(s).</source>
+        <translation>
+            <numerusform>Seit der Verbindung %n-mal ausgefallen.</numerusform>
+            <numerusform>Seit der Verbindung %n-mal ausgefallen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>As long as they compute whatever they hold, the others are helpers.</source>
+        <translation>Solange die anderen alles berechnen, was sie halten, sind sie Helfer.</translation>
+    </message>
+    <message>
+        <source>Chosen when machines are connected to, and anew before an answer where the other has become clearly faster, by what each is forecast to take.</source>
+        <translation>Wird gewählt, sobald Computer verbunden werden, und neu vor einer Antwort, wo die andere Art deutlich schneller geworden ist: danach, was jede laut Prognose braucht.</translation>
+    </message>
+    <message>
+        <source>Counts as soon as a machine is used.</source>
+        <translation>Gilt, sobald ein Computer benutzt wird.</translation>
+    </message>
+    <message>
+        <source>In force: every machine makes each step.</source>
+        <translation>In Kraft: Jeder Computer macht jeden Schritt.</translation>
+    </message>
+    <message>
+        <source>In force: desktop and helpers.</source>
+        <translation>In Kraft: dieser Computer und Helfer.</translation>
+    </message>
+    <message>
+        <source>Forecast: %1 ms a token, the other way %2 ms.</source>
+        <translation>Prognose: %1 ms je Token, auf die andere Art %2 ms.</translation>
+    </message>
+    <message>
+        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, where it is clearly faster.</source>
+        <translation>Prognose jetzt: %1 ms je Token, auf die andere Art %2 ms; wo die deutlich schneller ist, wird vor einer Antwort neu gewählt.</translation>
+    </message>
+    <message>
+        <source>What the other would take is not known.</source>
+        <translation>Was die andere Art bräuchte, ist nicht bekannt.</translation>
+    </message>
+    <message>
+        <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
+        <translation>Ein Computer macht keine Schritte für diesen, daher fiel die Wahl auf Helfer.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::Machines</name>
     <message>
         <source>%1: %2 ms there and back, %3 MB/s; it holds %4 experts in %5 of %6.</source>
@@ -8203,24 +8345,8 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>Befehl</translation>
     </message>
     <message>
-        <source>◌ connecting…</source>
-        <translation>◌ verbindet sich&#xa0;…</translation>
-    </message>
-    <message>
         <source>● up</source>
         <translation>● da</translation>
-    </message>
-    <message>
-        <source>▲ not reached</source>
-        <translation>▲ nicht erreicht</translation>
-    </message>
-    <message>
-        <source>▲ refuses</source>
-        <translation>▲ lehnt ab</translation>
-    </message>
-    <message>
-        <source>▲ shutting down</source>
-        <translation>▲ wird beendet</translation>
     </message>
     <message>
         <source>The chosen machine</source>
@@ -8419,59 +8545,8 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>%1 wurde entfernt.</translation>
     </message>
     <message>
-        <source>◌ draining</source>
-        <translation>◌ wird abgezogen</translation>
-    </message>
-    <message>
-        <source>○ off</source>
-        <translation>○ aus</translation>
-    </message>
-    <message>
         <source>○ no model open</source>
         <translation>○ kein Modell offen</translation>
-    </message>
-    <message>
-        <source>◌ after this answer</source>
-        <translation>◌ nach dieser Antwort</translation>
-    </message>
-    <message>
-        <source>Attention and the choice of experts are computed here, and all experts that no other machine takes.</source>
-        <translation>Attention und die Wahl der Experten werden hier berechnet, und alle Experten, die kein anderer Computer nimmt.</translation>
-    </message>
-    <message>
-        <source>Of a token&apos;s %1 ms it waited %2 ms for other machines.</source>
-        <translation>Von den %1 ms eines Tokens wartete er %2 ms auf andere Computer.</translation>
-    </message>
-    <message>
-        <source>%1, %2, key %3…</source>
-        <translation>%1, %2, Schlüssel %3&#xa0;…</translation>
-    </message>
-    <message>
-        <source>It is not used, and nothing connects to it.</source>
-        <translation>Er wird nicht benutzt, und nichts verbindet sich mit ihm.</translation>
-    </message>
-    <message>
-        <source>It is not reached: %1. Its experts run here; it is tried again by itself.</source>
-        <translation>Er ist nicht zu erreichen: %1. Seine Experten laufen hier; es wird von selbst wieder versucht.</translation>
-    </message>
-    <message>
-        <source>Holds %1 of %2 experts in %3 of %4.</source>
-        <translation>Hält %1 von %2 Experten in %3 von %4.</translation>
-    </message>
-    <message>
-        <source>%1 ms there and back, %2 MB/s; %3 threads, %4.</source>
-        <translation>%1 ms hin und zurück, %2 MB/s; %3 Threads, %4.</translation>
-    </message>
-    <message>
-        <source>A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.</source>
-        <translation>Ein Token: dort %1 ms Rechnen, %2 ms im Netz, hier %3 ms gewartet; %4.</translation>
-    </message>
-    <message numerus="yes">
-        <source>Lost since it was joined: %n time(s).</source>
-        <translation>
-            <numerusform>Seit der Verbindung %n-mal ausgefallen.</numerusform>
-            <numerusform>Seit der Verbindung %n-mal ausgefallen.</numerusform>
-        </translation>
     </message>
     <message>
         <source>This machine</source>
@@ -8586,42 +8661,6 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Es gilt ab dem Ende dieser Antwort.</translation>
     </message>
     <message>
-        <source>Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.</source>
-        <translation>Attention und die Wahl der Experten werden auf jedem Computer berechnet; %1 der %2 Experten hier.</translation>
-    </message>
-    <message>
-        <source>A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.</source>
-        <translation>Ein Token: %1 ms Rechnen seiner Experten, %2 ms im Netz, hier %3 ms gewartet; %4.</translation>
-    </message>
-    <message>
-        <source>As long as they compute whatever they hold, the others are helpers.</source>
-        <translation>Solange die anderen alles berechnen, was sie halten, sind sie Helfer.</translation>
-    </message>
-    <message>
-        <source>Counts as soon as a machine is used.</source>
-        <translation>Gilt, sobald ein Computer benutzt wird.</translation>
-    </message>
-    <message>
-        <source>In force: every machine makes each step.</source>
-        <translation>In Kraft: Jeder Computer macht jeden Schritt.</translation>
-    </message>
-    <message>
-        <source>In force: desktop and helpers.</source>
-        <translation>In Kraft: dieser Computer und Helfer.</translation>
-    </message>
-    <message>
-        <source>Forecast: %1 ms a token, the other way %2 ms.</source>
-        <translation>Prognose: %1 ms je Token, auf die andere Art %2 ms.</translation>
-    </message>
-    <message>
-        <source>What the other would take is not known.</source>
-        <translation>Was die andere Art bräuchte, ist nicht bekannt.</translation>
-    </message>
-    <message>
-        <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
-        <translation>Ein Computer macht keine Schritte für diesen, daher fiel die Wahl auf Helfer.</translation>
-    </message>
-    <message>
         <source>Desktop and helpers, forecast</source>
         <translation>Dieser Computer und Helfer, Prognose</translation>
     </message>
@@ -8648,34 +8687,6 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     <message>
         <source>Experts that each machine computes in every step</source>
         <translation>Experten, die jeder Computer in jedem Schritt berechnet</translation>
-    </message>
-    <message>
-        <source>Makes each step as well; computes %1 of the experts.</source>
-        <translation>Macht jeden Schritt mit; berechnet %1 der Experten.</translation>
-    </message>
-    <message>
-        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
-        <translation>Selbst mit %1 verbunden: %2 ms hin und zurück, %3 MB/s.</translation>
-    </message>
-    <message>
-        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
-        <translation>Nicht mit %1 verbunden (%2): Was die beiden einander schicken, läuft über diesen Computer.</translation>
-    </message>
-    <message>
-        <source>Measured again: %1 times faster than at first, so more is computed there.</source>
-        <translation>Noch einmal gemessen: %1-mal so schnell wie zuerst, daher wird dort mehr berechnet.</translation>
-    </message>
-    <message>
-        <source>Measured again: %1 times slower than at first, so less is computed there.</source>
-        <translation>Noch einmal gemessen: braucht %1-mal so lange wie zuerst, daher wird dort weniger berechnet.</translation>
-    </message>
-    <message>
-        <source>Chosen when machines are connected to, and anew before an answer where the other has become clearly faster, by what each is forecast to take.</source>
-        <translation>Wird gewählt, sobald Computer verbunden werden, und neu vor einer Antwort, wo die andere Art deutlich schneller geworden ist: danach, was jede laut Prognose braucht.</translation>
-    </message>
-    <message>
-        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, where it is clearly faster.</source>
-        <translation>Prognose jetzt: %1 ms je Token, auf die andere Art %2 ms; wo die deutlich schneller ist, wird vor einer Antwort neu gewählt.</translation>
     </message>
 </context>
 <context>

@@ -106,7 +106,7 @@
     </message>
 </context>
 <context>
-    <name>offstage::ui::MachinesPanel</name>
+    <name>offstage::ui::MachineTexts</name>
     <message numerus="yes">
         <source>Lost since it was joined: %n time(s).</source>
         <translation>

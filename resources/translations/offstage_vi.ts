@@ -8151,6 +8151,147 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     </message>
 </context>
 <context>
+    <name>offstage::ui::MachineTexts</name>
+    <message>
+        <source>Measured again: %1 times faster than at first, so more is computed there.</source>
+        <translation>Đã đo lại: nhanh gấp %1 lần so với lúc đầu, nên máy này được giao nhiều hơn.</translation>
+    </message>
+    <message>
+        <source>Measured again: %1 times slower than at first, so less is computed there.</source>
+        <translation>Đã đo lại: chậm hơn %1 lần so với lúc đầu, nên máy này được giao ít hơn.</translation>
+    </message>
+    <message>
+        <source>◌ connecting…</source>
+        <translation>◌ đang kết nối…</translation>
+    </message>
+    <message>
+        <source>● up</source>
+        <translation>● sẵn sàng</translation>
+    </message>
+    <message>
+        <source>▲ not reached</source>
+        <translation>▲ không kết nối được</translation>
+    </message>
+    <message>
+        <source>▲ refuses</source>
+        <translation>▲ từ chối</translation>
+    </message>
+    <message>
+        <source>▲ shutting down</source>
+        <translation>▲ đang tắt</translation>
+    </message>
+    <message>
+        <source>◌ draining</source>
+        <translation>◌ đang rút</translation>
+    </message>
+    <message>
+        <source>○ off</source>
+        <translation>○ tắt</translation>
+    </message>
+    <message>
+        <source>○ no model open</source>
+        <translation>○ chưa mở mô hình</translation>
+    </message>
+    <message>
+        <source>◌ after this answer</source>
+        <translation>◌ sau câu trả lời này</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.</source>
+        <translation>Attention và việc chọn chuyên gia được tính trên mọi máy; %1 trong %2 chuyên gia ở đây.</translation>
+    </message>
+    <message>
+        <source>Attention and the choice of experts are computed here, and all experts that no other machine takes.</source>
+        <translation>Attention và việc chọn chuyên gia được tính ở đây, cùng mọi chuyên gia mà không máy nào khác nhận.</translation>
+    </message>
+    <message>
+        <source>Of a token&apos;s %1 ms it waited %2 ms for other machines.</source>
+        <translation>Trong %1 ms của một token, máy này chờ các máy khác %2 ms.</translation>
+    </message>
+    <message>
+        <source>%1, %2, key %3…</source>
+        <translation>%1, %2, khóa %3…</translation>
+    </message>
+    <message>
+        <source>It is not used, and nothing connects to it.</source>
+        <translation>Máy này không được dùng, và không có kết nối nào đến nó.</translation>
+    </message>
+    <message>
+        <source>It is not reached: %1. Its experts run here; it is tried again by itself.</source>
+        <translation>Không kết nối được: %1. Các chuyên gia của máy đó chạy ở đây; chương trình tự thử lại.</translation>
+    </message>
+    <message>
+        <source>Holds %1 of %2 experts in %3 of %4.</source>
+        <translation>Giữ %1 trong %2 chuyên gia, trong %3 trên %4.</translation>
+    </message>
+    <message>
+        <source>%1 ms there and back, %2 MB/s; %3 threads, %4.</source>
+        <translation>%1 ms đi và về, %2 MB/s; %3 luồng, %4.</translation>
+    </message>
+    <message>
+        <source>Makes each step as well; computes %1 of the experts.</source>
+        <translation>Cũng thực hiện từng bước; tính %1 chuyên gia.</translation>
+    </message>
+    <message>
+        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
+        <translation>Tự kết nối với %1: %2 ms khứ hồi, %3 MB/s.</translation>
+    </message>
+    <message>
+        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
+        <translation>Không được kết nối với %1 (%2): những gì hai máy gửi cho nhau đi qua máy tính này.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Một token: %1 ms tính các chuyên gia của máy, %2 ms trên mạng, %3 ms chờ ở đây; %4.</translation>
+    </message>
+    <message>
+        <source>A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.</source>
+        <translation>Một token: %1 ms tính ở đó, %2 ms trên mạng, %3 ms chờ ở đây; %4.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Lost since it was joined: %n time(s).</source>
+        <translation>
+            <numerusform>Đã mất kết nối %n lần từ khi được dùng.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>As long as they compute whatever they hold, the others are helpers.</source>
+        <translation>Chừng nào còn tính mọi thứ chúng giữ, các máy khác là máy giúp.</translation>
+    </message>
+    <message>
+        <source>Chosen when machines are connected to, and anew before an answer where the other has become clearly faster, by what each is forecast to take.</source>
+        <translation>Được chọn khi kết nối với các máy, và chọn lại trước một câu trả lời khi cách kia đã nhanh hơn rõ rệt, theo dự báo của mỗi cách.</translation>
+    </message>
+    <message>
+        <source>Counts as soon as a machine is used.</source>
+        <translation>Có hiệu lực ngay khi một máy được dùng.</translation>
+    </message>
+    <message>
+        <source>In force: every machine makes each step.</source>
+        <translation>Hiện dùng: mọi máy thực hiện từng bước.</translation>
+    </message>
+    <message>
+        <source>In force: desktop and helpers.</source>
+        <translation>Hiện dùng: máy này và máy giúp.</translation>
+    </message>
+    <message>
+        <source>Forecast: %1 ms a token, the other way %2 ms.</source>
+        <translation>Dự báo: %1 ms mỗi token, cách kia %2 ms.</translation>
+    </message>
+    <message>
+        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, where it is clearly faster.</source>
+        <translation>Dự báo hiện tại: %1 ms mỗi token, cách kia %2 ms; sẽ được chọn lại trước một câu trả lời khi nhanh hơn rõ rệt.</translation>
+    </message>
+    <message>
+        <source>What the other would take is not known.</source>
+        <translation>Chưa biết cách kia mất bao lâu.</translation>
+    </message>
+    <message>
+        <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
+        <translation>Có máy không thực hiện bước cho máy này, nên đã chọn cách máy giúp.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::Machines</name>
     <message>
         <source>%1: %2 ms there and back, %3 MB/s; it holds %4 experts in %5 of %6.</source>
@@ -8192,24 +8333,8 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>Lệnh</translation>
     </message>
     <message>
-        <source>◌ connecting…</source>
-        <translation>◌ đang kết nối…</translation>
-    </message>
-    <message>
         <source>● up</source>
         <translation>● sẵn sàng</translation>
-    </message>
-    <message>
-        <source>▲ not reached</source>
-        <translation>▲ không kết nối được</translation>
-    </message>
-    <message>
-        <source>▲ refuses</source>
-        <translation>▲ từ chối</translation>
-    </message>
-    <message>
-        <source>▲ shutting down</source>
-        <translation>▲ đang tắt</translation>
     </message>
     <message>
         <source>The chosen machine</source>
@@ -8408,58 +8533,8 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>Đã gỡ bỏ %1.</translation>
     </message>
     <message>
-        <source>◌ draining</source>
-        <translation>◌ đang rút</translation>
-    </message>
-    <message>
-        <source>○ off</source>
-        <translation>○ tắt</translation>
-    </message>
-    <message>
         <source>○ no model open</source>
         <translation>○ chưa mở mô hình</translation>
-    </message>
-    <message>
-        <source>◌ after this answer</source>
-        <translation>◌ sau câu trả lời này</translation>
-    </message>
-    <message>
-        <source>Attention and the choice of experts are computed here, and all experts that no other machine takes.</source>
-        <translation>Attention và việc chọn chuyên gia được tính ở đây, cùng mọi chuyên gia mà không máy nào khác nhận.</translation>
-    </message>
-    <message>
-        <source>Of a token&apos;s %1 ms it waited %2 ms for other machines.</source>
-        <translation>Trong %1 ms của một token, máy này chờ các máy khác %2 ms.</translation>
-    </message>
-    <message>
-        <source>%1, %2, key %3…</source>
-        <translation>%1, %2, khóa %3…</translation>
-    </message>
-    <message>
-        <source>It is not used, and nothing connects to it.</source>
-        <translation>Máy này không được dùng, và không có kết nối nào đến nó.</translation>
-    </message>
-    <message>
-        <source>It is not reached: %1. Its experts run here; it is tried again by itself.</source>
-        <translation>Không kết nối được: %1. Các chuyên gia của máy đó chạy ở đây; chương trình tự thử lại.</translation>
-    </message>
-    <message>
-        <source>Holds %1 of %2 experts in %3 of %4.</source>
-        <translation>Giữ %1 trong %2 chuyên gia, trong %3 trên %4.</translation>
-    </message>
-    <message>
-        <source>%1 ms there and back, %2 MB/s; %3 threads, %4.</source>
-        <translation>%1 ms đi và về, %2 MB/s; %3 luồng, %4.</translation>
-    </message>
-    <message>
-        <source>A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.</source>
-        <translation>Một token: %1 ms tính ở đó, %2 ms trên mạng, %3 ms chờ ở đây; %4.</translation>
-    </message>
-    <message numerus="yes">
-        <source>Lost since it was joined: %n time(s).</source>
-        <translation>
-            <numerusform>Đã mất kết nối %n lần từ khi được dùng.</numerusform>
-        </translation>
     </message>
     <message>
         <source>This machine</source>
@@ -8574,42 +8649,6 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>Có hiệu lực từ khi câu trả lời này kết thúc.</translation>
     </message>
     <message>
-        <source>Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.</source>
-        <translation>Attention và việc chọn chuyên gia được tính trên mọi máy; %1 trong %2 chuyên gia ở đây.</translation>
-    </message>
-    <message>
-        <source>A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.</source>
-        <translation>Một token: %1 ms tính các chuyên gia của máy, %2 ms trên mạng, %3 ms chờ ở đây; %4.</translation>
-    </message>
-    <message>
-        <source>As long as they compute whatever they hold, the others are helpers.</source>
-        <translation>Chừng nào còn tính mọi thứ chúng giữ, các máy khác là máy giúp.</translation>
-    </message>
-    <message>
-        <source>Counts as soon as a machine is used.</source>
-        <translation>Có hiệu lực ngay khi một máy được dùng.</translation>
-    </message>
-    <message>
-        <source>In force: every machine makes each step.</source>
-        <translation>Hiện dùng: mọi máy thực hiện từng bước.</translation>
-    </message>
-    <message>
-        <source>In force: desktop and helpers.</source>
-        <translation>Hiện dùng: máy này và máy giúp.</translation>
-    </message>
-    <message>
-        <source>Forecast: %1 ms a token, the other way %2 ms.</source>
-        <translation>Dự báo: %1 ms mỗi token, cách kia %2 ms.</translation>
-    </message>
-    <message>
-        <source>What the other would take is not known.</source>
-        <translation>Chưa biết cách kia mất bao lâu.</translation>
-    </message>
-    <message>
-        <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
-        <translation>Có máy không thực hiện bước cho máy này, nên đã chọn cách máy giúp.</translation>
-    </message>
-    <message>
         <source>Desktop and helpers, forecast</source>
         <translation>Máy này và máy giúp, dự báo</translation>
     </message>
@@ -8636,34 +8675,6 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     <message>
         <source>Experts that each machine computes in every step</source>
         <translation>Chuyên gia mà mỗi máy tính trong mọi bước</translation>
-    </message>
-    <message>
-        <source>Makes each step as well; computes %1 of the experts.</source>
-        <translation>Cũng thực hiện từng bước; tính %1 chuyên gia.</translation>
-    </message>
-    <message>
-        <source>Connected to %1 itself: %2 ms there and back, %3 MB/s.</source>
-        <translation>Tự kết nối với %1: %2 ms khứ hồi, %3 MB/s.</translation>
-    </message>
-    <message>
-        <source>Not connected to %1 (%2): what the two send each other goes by this computer.</source>
-        <translation>Không được kết nối với %1 (%2): những gì hai máy gửi cho nhau đi qua máy tính này.</translation>
-    </message>
-    <message>
-        <source>Measured again: %1 times faster than at first, so more is computed there.</source>
-        <translation>Đã đo lại: nhanh gấp %1 lần so với lúc đầu, nên máy này được giao nhiều hơn.</translation>
-    </message>
-    <message>
-        <source>Measured again: %1 times slower than at first, so less is computed there.</source>
-        <translation>Đã đo lại: chậm hơn %1 lần so với lúc đầu, nên máy này được giao ít hơn.</translation>
-    </message>
-    <message>
-        <source>Chosen when machines are connected to, and anew before an answer where the other has become clearly faster, by what each is forecast to take.</source>
-        <translation>Được chọn khi kết nối với các máy, và chọn lại trước một câu trả lời khi cách kia đã nhanh hơn rõ rệt, theo dự báo của mỗi cách.</translation>
-    </message>
-    <message>
-        <source>Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, where it is clearly faster.</source>
-        <translation>Dự báo hiện tại: %1 ms mỗi token, cách kia %2 ms; sẽ được chọn lại trước một câu trả lời khi nhanh hơn rõ rệt.</translation>
     </message>
 </context>
 <context>

@@ -10,6 +10,7 @@
 #include <QTabWidget>
 #include <QTableWidget>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/format.h"
@@ -345,7 +346,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QCOMPARE(panel.notice(), QString());
         QCOMPARE(panel.table().rowCount(), panel.profile().count());
         QVERIFY(panel.bars().barCount() > 5);
-        QVERIFY(panel.gainText().contains(QStringLiteral("forecast")));
+        QVERIFY(test::textOf(panel, QStringLiteral("What more VRAM would bring")).contains(QStringLiteral("forecast")));
         QVERIFY(panel.curve().seriesCount() == 1);
         QCOMPARE(panel.machineTable().rowCount(), 16);
         QCOMPARE(panel.machineCurve().points(0).size(), std::size_t{8});  // a machine for each expert of a layer
@@ -421,7 +422,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         finish(panel);
         QCOMPARE(name(), QStringLiteral("2 × ") + alone);
         QCOMPARE(panel.table().item(row(), 2)->text(), panel.machineTable().item(1, 1)->text());
-        QVERIFY(panel.gainText().startsWith(QStringLiteral("2 × ")));
+        QVERIFY(test::textOf(panel, QStringLiteral("What more VRAM would bring")).startsWith(QStringLiteral("2 × ")));
         QCOMPARE(panel.machineTable().currentRow(), 1);
         QCOMPARE(speedOfTwo(), overTcp);
 
@@ -483,7 +484,8 @@ class TestBudgetBenchmarkDemo : public QObject {
         finish(panel);
         QCOMPARE(panel.table().item(0, 2)->text(), QStringLiteral("not possible"));
         QVERIFY(panel.table().item(0, 2)->toolTip().contains(QStringLiteral("9 machines")));
-        QVERIFY(panel.gainText().contains(QStringLiteral("9 machines")));
+        QVERIFY(
+            test::textOf(panel, QStringLiteral("What more VRAM would bring")).contains(QStringLiteral("9 machines")));
         QCOMPARE(panel.bars().barCount(), 0);
         QCOMPARE(panel.machineTable().item(8, 1)->text(), QStringLiteral("not possible"));
         QVERIFY(QLocale().toDouble(panel.machineTable().item(7, 1)->text()) > 0);

@@ -15,6 +15,7 @@
 #include "ui/engine/format.h"
 #include "ui/load/memory_rows.h"
 #include "ui/panels/left_out_edit.h"
+#include "ui/panels/planned_memory.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/size_spin_box.h"
@@ -29,34 +30,6 @@ QString budgetNumber(double value, int decimals) {
 }
 
 constexpr int kBudgetNoticeLines = 3;
-
-// The format of most of a memory's experts, whose colour represents them.
-engine::FormatId mainFormat(const engine::MemoryLedger& ledger) {
-    const auto most = std::max_element(ledger.experts.begin(), ledger.experts.end());
-    return static_cast<engine::FormatId>(most == ledger.experts.end() ? 0 : most - ledger.experts.begin());
-}
-
-// The VRAM's parts under a plan, as far as it contains them.
-engine::MemoryLedger vramAfter(const engine::Plan& plan, const engine::MemoryLedger& now) {
-    engine::MemoryLedger after;
-    after.dense = plan.dense_bytes;
-    after.kv_cache = plan.kv_bytes;
-    after.staging = plan.staging_bytes;
-    after.workspace = plan.workspace_bytes;
-    after.add_experts(mainFormat(now), plan.expert_bytes);
-    return after;
-}
-
-// The RAM's parts: a plan contains only the sum. Everything but experts is assumed to
-// stay.
-engine::MemoryLedger ramAfter(const engine::Plan& plan, const engine::MemoryLedger& now) {
-    engine::MemoryLedger after = now;
-    after.experts.clear();
-    after.experts_spare = 0;
-    const quint64 others = after.used();
-    after.add_experts(mainFormat(now), plan.ram_bytes - std::min<quint64>(plan.ram_bytes, others));
-    return after;
-}
 
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");

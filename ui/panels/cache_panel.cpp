@@ -35,41 +35,6 @@ constexpr int kSumsLines = 3;
 constexpr int kAllLine = 0, kLayerLine = 1;
 constexpr int kRecallLine = 0, kPrecisionLine = 1;
 
-struct StepFigures {
-    std::uint64_t tokens = 0, resident = 0, bytes = 0;
-    std::uint64_t missed = 0;  // calls without their expert on the device, guessed in time or not
-    std::uint64_t guessed = 0, used = 0, admissions = 0;
-    std::uint64_t neededNeurons = 0, heldNeurons = 0;
-    double hitRate() const {
-        return tokens > 0 ? static_cast<double>(resident) / static_cast<double>(tokens) : kNothing;
-    }
-};
-
-// For one layer, or for all (-1).
-StepFigures figuresOf(const LoggedStep& step, int layer) {
-    StepFigures figures;
-    for (const engine::LayerEvent& event : step.layers) {
-        if (layer >= 0 && event.layer != layer) {
-            continue;
-        }
-        figures.bytes += event.bytes_copied;
-        figures.guessed += event.guessed_copies;
-        figures.used += event.used_guesses;
-        figures.admissions += event.admissions;
-        figures.neededNeurons += event.needed_neurons;
-        figures.heldNeurons += event.held_neurons;
-        figures.missed += event.used_guesses;
-        for (std::size_t i = 0; i < event.n_assignments; ++i) {
-            const engine::AssignmentEvent& a = step.assignments[event.first_assignment + i];
-            figures.tokens += a.n_tokens;
-            const bool resident = static_cast<engine::ExecutionTarget>(a.target) == engine::ExecutionTarget::kResident;
-            figures.resident += resident ? a.n_tokens : 0;
-            figures.missed += resident ? 0 : 1;
-        }
-    }
-    return figures;
-}
-
 QLabel* titleLabel(const QString& text) {
     auto* title = new QLabel(text);
     QFont bold = title->font();
@@ -91,29 +56,6 @@ double shareOf(double part, double whole) {
 }
 
 }  // namespace
-
-void CachePanel::RunningMean::reset(int length) {
-    m_values.clear();
-    m_next = 0;
-    m_length = static_cast<std::size_t>(std::max(1, length));
-}
-
-double CachePanel::RunningMean::add(double value) {
-    if (!std::isfinite(value)) {
-        return kNothing;
-    }
-    if (m_values.size() < m_length) {
-        m_values.push_back(value);
-    } else {
-        m_values[m_next] = value;
-        m_next = (m_next + 1) % m_length;
-    }
-    double sum = 0;
-    for (const double v : m_values) {
-        sum += v;
-    }
-    return sum / static_cast<double>(m_values.size());
-}
 
 CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* parent)
     : Panel(engine, parent),

@@ -7,6 +7,7 @@
 #include "ui/panels/cache_comparison.h"
 #include "ui/panels/expert_use_plot.h"
 #include "ui/panels/panel.h"
+#include "ui/panels/step_figures.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
 
@@ -19,7 +20,6 @@ class QTableWidget;
 namespace offstage::ui {
 
 class Selection;
-struct LoggedStep;
 
 // How well the device's experts serve the tokens: hit rate, the effect of prefetching,
 // bytes moved and experts exchanged, token by token; and the results of other cache
@@ -69,18 +69,6 @@ class CachePanel : public Panel {
     void refreshControls();
     void compareOrCancel();
     void showResults(const std::vector<PolicyResult>& results);
-
-    // Mean of the last values, token by token; NaN where a token has none.
-    class RunningMean {
-      public:
-        void reset(int length);
-        double add(double value);
-
-      private:
-        std::vector<double> m_values;
-        std::size_t m_next = 0;
-        std::size_t m_length = 1;
-    };
 
     Selection& m_selection;
     QComboBox* m_layer;

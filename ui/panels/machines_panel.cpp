@@ -14,11 +14,11 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "engine/cluster/node_messages.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 #include "ui/engine/machines.h"
+#include "ui/panels/machine_texts.h"
 #include "ui/panels/pair_dialog.h"
 #include "ui/panels/tiles.h"
 #include "ui/widgets/labels.h"
@@ -34,35 +34,12 @@ constexpr int kNarrowestPicture = 400;
 constexpr int kNarrowestButton = 78;
 constexpr int kWideEnoughForLinks = 370;
 constexpr int kMachineRowPadding = 6;
-constexpr double kNoticeablyFaster = 1.5;
 constexpr int kComputing = 0, kNetwork = 1, kWaiting = 2;  // categories of the times
 enum MachineListColumn { MachineName, MachineStateColumn, MachineExperts, MachineLink, MachineListColumns };
 
-QString msText(double us, int decimals = 2) {
-    return QLocale().toString(us / 1e3, 'f', decimals);
-}
-
 QString linkText(const engine::MachineFigures& figures) {
     return MachinesPanel::tr("%1 ms, %2 MB/s")
-        .arg(msText(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
-}
-
-// For a machine that has become faster or slower since it was connected; otherwise
-// nothing.
-QString measuredAgainText(const engine::MachineFigures& figures) {
-    if (!(figures.first_expert_us > 0) || !(figures.expert_us > 0)) {
-        return {};
-    }
-    const double faster = figures.first_expert_us / figures.expert_us;
-    if (faster >= kNoticeablyFaster) {
-        return MachinesPanel::tr("Measured again: %1 times faster than at first, so more is computed there.")
-            .arg(QLocale().toString(faster, 'f', faster < 10 ? 1 : 0));
-    }
-    if (faster <= 1 / kNoticeablyFaster) {
-        return MachinesPanel::tr("Measured again: %1 times slower than at first, so less is computed there.")
-            .arg(QLocale().toString(1 / faster, 'f', 1 / faster < 10 ? 1 : 0));
-    }
-    return {};
+        .arg(MachineTexts::ms(figures.latency_us), QLocale().toString(figures.mbps, 'f', 0));
 }
 
 // A token's time as parts of a bar.
@@ -84,22 +61,6 @@ QLabel* commandLabel(const QString& command) {
 }
 
 }  // namespace
-
-QString machineStateText(const engine::MachineFigures& figures) {
-    switch (figures.state) {
-        case engine::MachineState::kConnecting:
-            return MachinesPanel::tr("◌ connecting…");
-        case engine::MachineState::kUp:
-            return MachinesPanel::tr("● up");
-        case engine::MachineState::kUnreachable:
-            return MachinesPanel::tr("▲ not reached");
-        case engine::MachineState::kRefused:
-            return MachinesPanel::tr("▲ refuses");
-        case engine::MachineState::kEnding:
-            return MachinesPanel::tr("▲ shutting down");
-    }
-    return {};
-}
 
 MachinesPanel::MachinesPanel(EngineController& engine, Machines& machines, QWidget* parent)
     : Panel(engine, parent),
@@ -233,7 +194,7 @@ QWidget* MachinesPanel::buildMachines() {
     tiles->add(columnOf({m_list, buildChoices(), m_details}));
     tiles->add(columnOf({m_timesTitle, m_times, m_forecastsTitle, m_forecasts, m_placesTitle, m_places}));
     connect(m_list, &QTreeWidget::currentItemChanged, this, [this] {
-        m_details->setText(detailsOf(this->chosen()));
+        m_details->setText(texts().detailsOf(this->chosen()));
         refreshActions();
     });
     auto* page = new QWidget;
@@ -399,177 +360,14 @@ void MachinesPanel::choose(const QString& machine) {
     }
 }
 
-const engine::MachineFigures* MachinesPanel::figuresOf(const QString& machine) const {
-    for (const engine::MachineFigures& figures : snapshot().machines) {
-        if (QString::fromStdString(figures.name) == machine) {
-            return &figures;
-        }
-    }
-    return nullptr;
-}
-
-QString MachinesPanel::stateOf(const QString& machine) const {
-    const Machines::Machine* paired = m_machines.find(machine);
-    const engine::MachineFigures* figures = figuresOf(machine);
-    if (paired == nullptr) {
-        return {};
-    }
-    if (!paired->used) {
-        return figures != nullptr && engine().isAnswering() ? tr("◌ draining") : tr("○ off");
-    }
-    if (!engine().model()) {
-        return tr("○ no model open");
-    }
-    if (figures == nullptr) {
-        return engine().isAnswering() ? tr("◌ after this answer") : tr("◌ connecting…");
-    }
-    return machineStateText(*figures);
-}
-
-QString MachinesPanel::hereText() const {
-    QStringList lines;
-    if (const auto& model = engine().model()) {
-        lines << hardwareText(*model);
-        if (snapshot().machine_shape.decentralised && !snapshot().expert_owners.empty()) {
-            const auto& owners = snapshot().expert_owners;
-            lines << tr("Attention and the choice of experts are computed on every machine; %1 of the %2 experts here.")
-                         .arg(QLocale().toString(qlonglong{std::count(owners.begin(), owners.end(), 0)}),
-                              QLocale().toString(qlonglong{snapshot().n_layers * snapshot().n_experts}));
-        } else {
-            lines << tr(
-                "Attention and the choice of experts are computed here, and all experts that no other machine "
-                "takes.");
-        }
-    }
-    const bool emulated = engine().model() && engine().model()->emulated;
-    if (snapshot().machine_tokens > 0 && !snapshot().machines.empty() && !emulated) {
-        double waiting_us = 0;
-        for (const engine::MachineFigures& figures : snapshot().machines) {
-            waiting_us += figures.waiting_us;
-        }
-        lines << tr("Of a token's %1 ms it waited %2 ms for other machines.")
-                     .arg(msText(snapshot().machine_token_us), msText(waiting_us));
-    }
-    return lines.join(u'\n');
-}
-
-QString MachinesPanel::detailsOf(const QString& machine) const {
-    const Machines::Machine* paired = m_machines.find(machine);
-    if (paired == nullptr) {
-        return hereText();
-    }
-    QStringList lines;
-    lines << tr("%1, %2, key %3…").arg(machine, paired->address, paired->fingerprint.left(8));
-    const engine::MachineFigures* figures = figuresOf(machine);
-    if (figures == nullptr) {
-        if (!paired->used) {
-            lines << tr("It is not used, and nothing connects to it.");
-        }
-        return lines.join(u'\n');
-    }
-    if (!figures->why.empty()) {
-        const bool isSentence = figures->state == engine::MachineState::kRefused;
-        lines << (isSentence ? engineText(figures->why)
-                             : tr("It is not reached: %1. Its experts run here; it is tried again by itself.")
-                                   .arg(engineText(figures->why)));
-    }
-    if (figures->state == engine::MachineState::kUp) {
-        lines << tr("Holds %1 of %2 experts in %3 of %4.")
-                     .arg(QLocale().toString(qlonglong{figures->n_held}),
-                          QLocale().toString(qlonglong{snapshot().n_layers * snapshot().n_experts}),
-                          bytesText(figures->held_bytes), bytesText(figures->ram_bytes));
-        lines << tr("%1 ms there and back, %2 MB/s; %3 threads, %4.")
-                     .arg(msText(figures->latency_us), QLocale().toString(figures->mbps, 'f', 0),
-                          QLocale().toString(figures->n_threads), QString::fromStdString(figures->instruction_set));
-        const bool makesSteps = snapshot().machine_shape.decentralised;
-        if (makesSteps) {
-            lines << tr("Makes each step as well; computes %1 of the experts.")
-                         .arg(QLocale().toString(qlonglong{figures->n_owned}));
-        }
-        if (const QString again = measuredAgainText(*figures); !again.isEmpty()) {
-            lines << again;
-        }
-        for (const engine::MachineLink& link : figures->links) {
-            const QString other = QString::fromStdString(link.to);
-            lines << (link.direct ? tr("Connected to %1 itself: %2 ms there and back, %3 MB/s.")
-                                        .arg(other, msText(link.latency_us), QLocale().toString(link.mbps, 'f', 0))
-                                  : tr("Not connected to %1 (%2): what the two send each other goes by this computer.")
-                                        .arg(other, engineText(link.why)));
-        }
-        if (snapshot().machine_tokens > 0 && makesSteps) {
-            lines << tr("A token: %1 ms computing its experts, %2 ms on the network, %3 ms waited for here; %4.")
-                         .arg(msText(figures->compute_us), msText(figures->network_us), msText(figures->waiting_us),
-                              bytesText(static_cast<quint64>(figures->bytes)));
-        } else if (snapshot().machine_tokens > 0) {
-            lines << tr("A token: %1 ms computing there, %2 ms on the network, %3 ms waited for here; %4.")
-                         .arg(msText(figures->compute_us), msText(figures->network_us), msText(figures->waiting_us),
-                              bytesText(static_cast<quint64>(figures->bytes)));
-        }
-    }
-    if (figures->n_losses > 0) {
-        lines << tr("Lost since it was joined: %n time(s).", nullptr, static_cast<int>(figures->n_losses));
-    }
-    return lines.join(u'\n');
-}
-
-// The present shape and its forecast, problems, and restrictions.
-QString MachinesPanel::shapeInForce() const {
-    namespace messages = engine::messages;
-    const engine::MachineUse& use = m_machines.use();
-    const bool automatic = use.shape == engine::NodeShape::kAuto;
-    const bool insists = automatic && use.always;
-    const engine::Snapshot& now = snapshot();
-    QStringList lines;
-    if (now.machines.empty()) {
-        lines << (insists ? tr("As long as they compute whatever they hold, the others are helpers.")
-                  : automatic
-                      ? tr("Chosen when machines are connected to, and anew before an answer where the other has "
-                           "become clearly faster, by what each is forecast to take.")
-                      : tr("Counts as soon as a machine is used."));
-        return lines.join(u'\n');
-    }
-    const engine::MachineShape& shape = now.machine_shape;
-    const bool known = shape.helpers.us() > 0 && shape.peers.us() > 0;
-    const QString mine = msText(shape.in_force().us());
-    const QString other = msText(shape.decentralised ? shape.helpers.us() : shape.peers.us());
-    const QString name =
-        shape.decentralised ? tr("In force: every machine makes each step.") : tr("In force: desktop and helpers.");
-    if (insists && !shape.decentralised) {
-        lines << name + u' ' + tr("As long as they compute whatever they hold, the others are helpers.");
-    } else if (shape.automatic && known) {
-        lines << name + u' ' +
-                     (shape.in_force().us() <= (shape.decentralised ? shape.helpers : shape.peers).us()
-                          ? tr("Forecast: %1 ms a token, the other way %2 ms.").arg(mine, other)
-                          : tr("Forecast now: %1 ms a token, the other way %2 ms; it is chosen anew before an answer, "
-                               "where it is clearly faster.")
-                                .arg(mine, other));
-    } else if (shape.automatic) {
-        lines << name + u' ' + tr("What the other would take is not known.");
-    } else if (known) {
-        lines << name + u' ' + tr("Forecast: %1 ms a token, the other way %2 ms.").arg(mine, other);
-    } else {
-        lines << name;
-    }
-    if (automatic && !insists && !shape.automatic) {
-        lines << tr("A machine makes no steps for this one, so the choice fell on helpers.");
-    }
-    switch (shape.alone) {
-        case engine::StepsAlone::kAnswer:
-            lines << engineText(messages::node_steps_alone);
-            break;
-        case engine::StepsAlone::kKvType:
-            lines << engineText(messages::node_steps_alone_for_kv);
-            break;
-        case engine::StepsAlone::kNo:
-            break;
-    }
-    return lines.join(u'\n');
+MachineTexts MachinesPanel::texts() const {
+    return {m_machines, engine(), snapshot()};
 }
 
 void MachinesPanel::refreshShape() {
     const engine::NodeShape chosen = m_machines.use().shape;
     m_shape->setCurrentIndex(m_shape->findData(static_cast<int>(chosen)));
-    m_shapeText->setText(shapeInForce());
+    m_shapeText->setText(texts().shapeInForce());
     const engine::Snapshot& now = snapshot();
     const engine::MachineShape& shape = now.machine_shape;
     std::vector<StackedBar::Row> rows;
@@ -621,7 +419,7 @@ void MachinesPanel::refresh() {
     refreshPictures();
     refreshShape();
     refreshActions();
-    m_details->setText(detailsOf(chosen()));
+    m_details->setText(texts().detailsOf(chosen()));
     m_when->setCurrentIndex(m_machines.use().always ? 1 : 0);
     m_halves->setChecked(m_machines.use().halves_activations);
 }
@@ -651,11 +449,11 @@ void MachinesPanel::refreshList() {
          engine().model() && all > 0 ? QLocale().toString(all) : QString(), QString()});
     for (int row = 1; row < rows; ++row) {
         const Machines::Machine& machine = m_machines.all()[row - 1];
-        const engine::MachineFigures* figures = figuresOf(machine.name);
+        const engine::MachineFigures* figures = texts().figuresOf(machine.name);
         const bool up = figures != nullptr && figures->state == engine::MachineState::kUp;
         set(row, machine.name,
-            {machine.name, stateOf(machine.name), up ? QLocale().toString(qlonglong{figures->n_held}) : QString(),
-             up ? linkText(*figures) : QString()});
+            {machine.name, texts().stateOf(machine.name),
+             up ? QLocale().toString(qlonglong{figures->n_held}) : QString(), up ? linkText(*figures) : QString()});
     }
     choose(before);
     if (m_list->currentItem() == nullptr && rows > 1) {

@@ -10,6 +10,7 @@ class QTreeWidget;
 
 namespace offstage::ui {
 
+class MachineTexts;
 class Machines;
 
 // This machine and those paired with it: which are up, the experts of each, the shape and
@@ -51,11 +52,7 @@ class MachinesPanel : public Panel {
     QWidget* buildMachines();
     QWidget* buildChoices();
     void buildActions();
-    const engine::MachineFigures* figuresOf(const QString& machine) const;
-    QString stateOf(const QString& machine) const;
-    QString detailsOf(const QString& machine) const;
-    QString hereText() const;
-    QString shapeInForce() const;
+    MachineTexts texts() const;
     void refresh();
     void refreshShape();
     void refreshList();
@@ -83,8 +80,5 @@ class MachinesPanel : public Panel {
     QPushButton* m_use;
     QPushButton* m_remove;
 };
-
-// The problem of a machine, or that it works: "● up".
-QString machineStateText(const engine::MachineFigures& figures);
 
 }  // namespace offstage::ui

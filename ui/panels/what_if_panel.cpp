@@ -1,7 +1,6 @@
 #include "ui/panels/what_if_panel.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <QComboBox>
 #include <QFileInfo>
@@ -23,6 +22,7 @@
 #include "ui/engine/speed_meter.h"
 #include "ui/panels/budget_form.h"
 #include "ui/panels/first_column.h"
+#include "ui/panels/forecast_table.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
@@ -34,80 +34,10 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kWhatIfNoticeLines = 3;
-constexpr int kNarrowestPart = 420, kNarrowestForecast = 560;
+constexpr int kNarrowestPart = 420;
 
 enum ForecastColumn { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
 enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, PerPrice, MachineColumns };
-
-QTableWidgetItem* item(const QString& text, bool number = true) {
-    auto* cell = new QTableWidgetItem(text);
-    cell->setTextAlignment((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    cell->setToolTip(text);
-    return cell;
-}
-
-// "2 × GeForce RTX 3060"
-QString machinesOf(qint64 count, const QString& name) {
-    return count > 1 ? WhatIfPanel::tr("%1 × %2").arg(count).arg(name) : name;
-}
-
-// Indices into `rows`; impossible ones come last, in the order of the profiles.
-std::vector<int> fastestFirst(const std::vector<engine::WhatIfRow>& rows) {
-    std::vector<int> places(rows.size());
-    std::iota(places.begin(), places.end(), 0);
-    const auto speed = [&rows](int i) {
-        const engine::WhatIfRow& row = rows[static_cast<std::size_t>(i)];
-        return row.failure.empty() ? row.tokens_per_s : -1;
-    };
-    std::stable_sort(places.begin(), places.end(), [&](int a, int b) { return speed(a) > speed(b); });
-    return places;
-}
-
-// Over all of the row from this column on.
-void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfRow& forecast) {
-    auto* cell = item(forecast.lacks_memory ? WhatIfPanel::tr("does not fit") : WhatIfPanel::tr("not possible"), false);
-    cell->setToolTip(engineText(forecast.failure));
-    table.setItem(row, column, cell);
-    table.setSpan(row, column, 1, table.columnCount() - column);
-}
-
-QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
-    auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
-    const QFontMetrics metrics = table->fontMetrics();
-    table->setAccessibleName(name);
-    table->setHorizontalHeaderLabels(headers);
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(metrics.lineSpacing() + 6);
-    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    table->setSelectionMode(QAbstractItemView::SingleSelection);
-    table->setTabKeyNavigation(false);
-    table->setAlternatingRowColors(true);
-    table->setShowGrid(false);
-    table->setMinimumHeight(7 * metrics.lineSpacing());
-    table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
-    for (int column = 0; column < table->columnCount(); ++column) {
-        table->setColumnWidth(column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 12,
-                                               metrics.horizontalAdvance(headers[column]) + 16));
-    }
-    return table;
-}
-
-// If the dock is wide enough; otherwise one below the other.
-Tiles* sideBySide(QWidget* table, QWidget* plot) {
-    auto* tiles = new Tiles(kNarrowestForecast);
-    tiles->add(table);
-    tiles->add(plot);
-    return tiles;
-}
-
-// The layout of a tab's page, or of a part above the tabs: one widget each, so that they
-// can be rearranged.
-QVBoxLayout* columnOf(QWidget* page) {
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 8, 0, 0);
-    return column;
-}
 
 }  // namespace
 
@@ -293,10 +223,6 @@ QWidget* WhatIfPanel::buildMachines() {
     column->addLayout(prices);
     column->addWidget(sideBySide(m_machineTable, m_machineCurve), 1);
     return page;
-}
-
-QString WhatIfPanel::gainText() const {
-    return m_gain->text();
 }
 
 // The last column, of the forecasts that are shown.
@@ -534,16 +460,16 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
     for (const int i : fastestFirst(result.rows)) {
         const engine::WhatIfRow& r = result.rows[static_cast<std::size_t>(i)];
         const QString name = machinesOf(r.n_machines, result.choice.names[i]);
-        m_table->setItem(row, Name, item(name, false));
-        m_table->setItem(row, Vram, item(bytesText(r.vram_bytes)));
+        m_table->setItem(row, Name, forecastItem(name, false));
+        m_table->setItem(row, Vram, forecastItem(bytesText(r.vram_bytes)));
         for (int column = Speed; column < Columns; ++column) {
-            m_table->setItem(row, column, item({}));
+            m_table->setItem(row, column, forecastItem({}));
         }
         if (r.failure.empty()) {
-            m_table->setItem(row, Speed, item(rateText(r.tokens_per_s)));
-            m_table->setItem(row, Ttft, item(firstTokenText(r.ttft_s)));
-            m_table->setItem(row, Hits, item(percentText(r.hit_rate)));
-            m_table->setItem(row, Resident, item(tr("%1 of %2").arg(r.resident).arg(r.total)));
+            m_table->setItem(row, Speed, forecastItem(rateText(r.tokens_per_s)));
+            m_table->setItem(row, Ttft, forecastItem(firstTokenText(r.ttft_s)));
+            m_table->setItem(row, Hits, forecastItem(percentText(r.hit_rate)));
+            m_table->setItem(row, Resident, forecastItem(tr("%1 of %2").arg(r.resident).arg(r.total)));
             names << name;
             speeds.push_back(r.tokens_per_s);
             if (i == result.choice.chosen) {
@@ -601,16 +527,16 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
     QString failure;  // the first
     int row = 0;
     for (const engine::WhatIfRow& r : result.machines) {
-        m_machineTable->setItem(row, Count, item(QLocale().toString(static_cast<qint64>(r.n_machines))));
+        m_machineTable->setItem(row, Count, forecastItem(QLocale().toString(static_cast<qint64>(r.n_machines))));
         for (int column = MachineSpeed; column < MachineColumns; ++column) {
-            m_machineTable->setItem(row, column, item({}));
+            m_machineTable->setItem(row, column, forecastItem({}));
         }
         if (r.failure.empty()) {
-            m_machineTable->setItem(row, MachineSpeed, item(rateText(r.tokens_per_s)));
-            m_machineTable->setItem(row, MachineTtft, item(firstTokenText(r.ttft_s)));
-            m_machineTable->setItem(row, MachineHits, item(percentText(r.hit_rate)));
-            m_machineTable->setItem(row, Busiest, item(QLocale().toString(r.busiest_experts, 'f', 2)));
-            m_machineTable->setItem(row, NetworkShare, item(percentText(r.network_share)));
+            m_machineTable->setItem(row, MachineSpeed, forecastItem(rateText(r.tokens_per_s)));
+            m_machineTable->setItem(row, MachineTtft, forecastItem(firstTokenText(r.ttft_s)));
+            m_machineTable->setItem(row, MachineHits, forecastItem(percentText(r.hit_rate)));
+            m_machineTable->setItem(row, Busiest, forecastItem(QLocale().toString(r.busiest_experts, 'f', 2)));
+            m_machineTable->setItem(row, NetworkShare, forecastItem(percentText(r.network_share)));
             m_machineTable->item(row, PerPrice)->setData(Qt::UserRole, r.tokens_per_s);
             x.push_back(static_cast<double>(r.n_machines));
             y.push_back(r.tokens_per_s);

@@ -44,7 +44,6 @@ class WhatIfPanel : public Panel {
     // At work, or about to be.
     bool isRunning() const { return m_worker->isRunning() || m_delay.isActive(); }
     int measurements() const { return m_worker->measurements(); }
-    QString gainText() const;                  // the effect of 1 GiB more
     QString machinesText() const;              // the effect of more machines
     QString claim() const { return m_claim; }  // the basis of the forecasts
     QString hereText() const;                  // the model's speed here: measured, and forecast

@@ -1,0 +1,88 @@
+#include "ui/panels/forecast_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <QHeaderView>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "ui/engine/engine_text.h"
+#include "ui/panels/tiles.h"
+#include "ui/panels/what_if_panel.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kNarrowestForecast = 560;
+
+}  // namespace
+
+QTableWidgetItem* forecastItem(const QString& text, bool number) {
+    auto* cell = new QTableWidgetItem(text);
+    cell->setTextAlignment((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    cell->setToolTip(text);
+    return cell;
+}
+
+QString machinesOf(qint64 count, const QString& name) {
+    return count > 1 ? WhatIfPanel::tr("%1 × %2").arg(count).arg(name) : name;
+}
+
+std::vector<int> fastestFirst(const std::vector<engine::WhatIfRow>& rows) {
+    std::vector<int> places(rows.size());
+    std::iota(places.begin(), places.end(), 0);
+    const auto speed = [&rows](int i) {
+        const engine::WhatIfRow& row = rows[static_cast<std::size_t>(i)];
+        return row.failure.empty() ? row.tokens_per_s : -1;
+    };
+    std::stable_sort(places.begin(), places.end(), [&](int a, int b) { return speed(a) > speed(b); });
+    return places;
+}
+
+void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfRow& forecast) {
+    auto* cell =
+        forecastItem(forecast.lacks_memory ? WhatIfPanel::tr("does not fit") : WhatIfPanel::tr("not possible"), false);
+    cell->setToolTip(engineText(forecast.failure));
+    table.setItem(row, column, cell);
+    table.setSpan(row, column, 1, table.columnCount() - column);
+}
+
+QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
+    auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
+    const QFontMetrics metrics = table->fontMetrics();
+    table->setAccessibleName(name);
+    table->setHorizontalHeaderLabels(headers);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(metrics.lineSpacing() + 6);
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setSelectionMode(QAbstractItemView::SingleSelection);
+    table->setTabKeyNavigation(false);
+    table->setAlternatingRowColors(true);
+    table->setShowGrid(false);
+    table->setMinimumHeight(7 * metrics.lineSpacing());
+    table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
+    for (int column = 0; column < table->columnCount(); ++column) {
+        table->setColumnWidth(column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 12,
+                                               metrics.horizontalAdvance(headers[column]) + 16));
+    }
+    return table;
+}
+
+Tiles* sideBySide(QWidget* table, QWidget* plot) {
+    auto* tiles = new Tiles(kNarrowestForecast);
+    tiles->add(table);
+    tiles->add(plot);
+    return tiles;
+}
+
+// The layout of a tab's page, or of a part above the tabs: one widget each, so that they
+QVBoxLayout* columnOf(QWidget* page) {
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 8, 0, 0);
+    return column;
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,34 @@
+#pragma once
+// The pieces that What if's pages are made of.
+
+#include <vector>
+
+#include <QStringList>
+
+#include "ui/panels/what_if_worker.h"
+
+class QTableWidget;
+class QTableWidgetItem;
+class QVBoxLayout;
+class QWidget;
+
+namespace offstage::ui {
+
+class Tiles;
+
+QTableWidget* forecastTable(const QStringList& headers, const QString& name);
+QTableWidgetItem* forecastItem(const QString& text, bool number = true);
+// Over all of the row from this column on.
+void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfRow& forecast);
+// "2 × GeForce RTX 3060"
+QString machinesOf(qint64 count, const QString& name);
+// Indices into `rows`; impossible ones come last, in the order of the profiles.
+std::vector<int> fastestFirst(const std::vector<engine::WhatIfRow>& rows);
+
+// If the dock is wide enough; otherwise one below the other.
+Tiles* sideBySide(QWidget* table, QWidget* plot);
+// The layout of a tab's page, or of a part above the tabs: one widget each, so that they
+// can be rearranged.
+QVBoxLayout* columnOf(QWidget* page);
+
+}  // namespace offstage::ui
