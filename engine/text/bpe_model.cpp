@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "engine/text/encoding_watch.h"
 #include "engine/text/utf8.h"
 
 namespace offstage::engine {
@@ -188,7 +189,9 @@ void BpeModel::Encoder::begin(std::string_view word) {
     const Options& options = model_.options_;
     room_->symbols.clear();
     TokenId pending = -1;  // an unknown token that is not written yet: the next one may be fused with it
+    EncodingWatch::Counter watch;
     for (std::size_t at = 0; at < word.size();) {
+        watch.count();
         const std::size_t n = options.byte_level ? 1 : character_bytes(word, at);
         const std::string_view character = word.substr(at, n);
         at += n;
@@ -228,7 +231,11 @@ void BpeModel::Encoder::merge() {
     auto& symbols = room_->symbols;
     auto& heap = room_->candidates;
     heap.clear();
-    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) offer(static_cast<std::int32_t>(i));
+    EncodingWatch::Counter watch;
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
+        watch.count();
+        offer(static_cast<std::int32_t>(i));
+    }
     std::make_heap(heap.begin(), heap.end(), std::greater<>());
     const auto offer_to_heap = [&](std::int32_t at) {
         const std::size_t n = heap.size();
@@ -236,6 +243,7 @@ void BpeModel::Encoder::merge() {
         if (heap.size() > n) std::push_heap(heap.begin(), heap.end(), std::greater<>());
     };
     while (!heap.empty()) {
+        watch.count();
         std::pop_heap(heap.begin(), heap.end(), std::greater<>());
         const Room::Candidate best = heap.back();
         heap.pop_back();

@@ -149,7 +149,9 @@ std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(
     const std::string_view text = whole.bytes;
     std::vector<Part> parts;
     std::size_t done = 0;
+    EncodingWatch::Counter watch;
     for (std::size_t at = 0; at < text.size() && !matcher.empty();) {
+        watch.count();
         auto match = matcher.match_at(text, at);
         // A match that touches data is searched for as if the data were not there.
         while (match.n_bytes > 0 && whole.has_data(at, match.n_bytes) && whole.has_other(at, match.n_bytes) &&
@@ -188,7 +190,6 @@ std::vector<TokenId> BpeTokenizer::encode_text(const PromptText& text, const Cha
     const auto is_text_in_data = [&](const AddedToken& token) {
         return token.special || markers.contains(token.id, token.content);
     };
-    constexpr std::size_t kWordsBetweenLooks = 4096;
     std::vector<TokenId> ids;
     BpeModel::Encoder encoder(model_);
     for (const Part& part : cut_out(text, raw_matcher_, is_text_in_data)) {
@@ -208,10 +209,10 @@ std::vector<TokenId> BpeTokenizer::encode_text(const PromptText& text, const Cha
             const bool first = is_first && part.begin == 0 && inner.begin == 0;
             const Words words =
                 pre_tokenizer_.cut(normalized.bytes.substr(inner.begin, inner.end - inner.begin), first);
-            std::size_t n_words = 0;
+            EncodingWatch::Counter watch;
             for (const TextSpan& word : words.spans) {
+                watch.count();
                 encoder.encode(std::string_view(words.text).substr(word.begin, word.end - word.begin), ids);
-                if (++n_words % kWordsBetweenLooks == 0) EncodingWatch::look();
             }
         }
     }

@@ -8,6 +8,7 @@
 #include <pcre2.h>
 
 #include "engine/error.h"
+#include "engine/text/encoding_watch.h"
 #include "engine/text/text_messages.h"
 #include "engine/text/utf8.h"
 
@@ -157,7 +158,9 @@ std::vector<TextSpan> SplitPattern::find(std::string_view text) const {
     std::size_t from = 0;  // beginning of the next search
     std::size_t last = 0;  // end of the last match
     bool any = false;
+    EncodingWatch::Counter watch;
     while (from <= text.size()) {
+        watch.count();
         TextSpan found;
         found.is_match = true;
         if (!code_->match(text, from, steps, found)) break;
