@@ -44,6 +44,8 @@ constexpr FieldRule kRules[] = {
     {"model", kInBody, kRead},
     {"messages", kInChat, kRead},
     {"prompt", kInCompletion, kRead},
+    {"parse_special", kInCompletion, kRead},
+    {"parse_special", kInChat, "[false]", "special tokens in messages are text"},
     {"echo", kInCompletion, kRead},
     {"echo", kInChat, "[false]"},
     {"stream", kInBody, kRead},

@@ -340,12 +340,16 @@ ApiRequest parse_completion_request(std::string_view body) {
     ApiRequest request = common_of(object, fields, ApiRequest::Kind::kCompletion);
     request.echo = fields.boolean("echo", false);
     request.prompts = prompts_of(fields);
+    // As other servers do it: a client that renders a chat template itself, or asks for
+    // what belongs between two texts, writes special tokens into the prompt.
+    const bool parse_special = fields.boolean("parse_special", true);
     const SamplerSettings sampler = sampler_of(fields);
     const int limit = limit_of(fields, 0, 16);
     const bool ignore_end = fields.boolean("ignore_eos", false);
     const bool wanted = fields.find("logprobs") != nullptr;
     const auto alternatives = static_cast<int>(fields.integer("logprobs", 0, kMostAlternatives, 0));
     for (GenerationRequest& prompt : request.prompts) {
+        prompt.raw_special = parse_special;
         prompt.sampler = sampler;
         prompt.max_tokens = std::max(0, limit);
         prompt.prompt_only = limit == 0;

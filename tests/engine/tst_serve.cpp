@@ -338,6 +338,21 @@ class TestServe : public QObject {
         for (const QJsonValue& value : best) QVERIFY(value.toDouble() <= own_values.last().toDouble());
     }
 
+    // A client that writes the template's prompt itself gets the chat's tokens.
+    void completion_readsSpecialTokens_unlessToldNotTo() {
+        const auto prompt_tokens = [this](const QJsonObject& more) {
+            QJsonObject body{{QStringLiteral("prompt"),
+                              QStringLiteral("<s><|system|>Be brief.</s><|user|>Hi: you</s><|assistant|>")},
+                             {QStringLiteral("max_tokens"), 1}};
+            for (auto it = more.begin(); it != more.end(); ++it) body.insert(it.key(), it.value());
+            const HttpResponse response = m_demo->post(kCompletions, body);
+            return json_of(response)[QStringLiteral("usage")][QStringLiteral("prompt_tokens")].toInt();
+        };
+        QCOMPARE(prompt_tokens({}), 15);
+        QCOMPARE(prompt_tokens({{QStringLiteral("parse_special"), true}}), 15);
+        QCOMPARE(prompt_tokens({{QStringLiteral("parse_special"), false}}), 43);
+    }
+
     // The requests of multiple-choice evaluations: token ids, a list of them, nothing or
     // one token to generate.
     void completion_ofTokenIds_isThatOfTheText() {

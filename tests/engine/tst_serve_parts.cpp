@@ -204,6 +204,9 @@ class TestServeParts : public QObject {
         QCOMPARE(answer.sampler.repeat_window, 10);
         QCOMPARE(answer.max_tokens, 7);
         QVERIFY(answer.ignore_end && !answer.prompt_only);
+        QVERIFY(answer.raw_special);  // as other servers do it
+        const ApiRequest plain = parse_completion_request(R"({"prompt": ["a", "b"], "parse_special": false})");
+        QVERIFY(!plain.prompts[0].raw_special && !plain.prompts[1].raw_special);
         const auto sampler_of = [](const char* window) {
             return parse_completion_request(std::string(R"({"prompt": "a", "repeat_penalty": 1.8, "repeat_last_n": )") +
                                             window + "}")
