@@ -2,8 +2,28 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace offstage::engine {
+namespace {
+
+// Each other conversation has room for so many tokens: if not in the unused part of the
+// context, then beside it. A short context is full of other requests soon.
+constexpr std::int64_t kOtherTokensEach = 512;
+
+std::int64_t blocks_of_others(const KvGroupDemand& group, std::int64_t context, std::int64_t n) {
+    const std::int64_t all_tokens = std::max(context, n * kOtherTokensEach);
+    if (!group.is_state && group.window == 0) return kv_blocks_for(all_tokens) - kv_blocks_for(context);
+    return group.n_other_sequences_blocks(all_tokens, n);
+}
+
+// Where no layer has any, other conversations are stored in the unused part of the context
+// alone.
+bool has_states_or_windows(std::span<const KvGroupDemand> groups) {
+    return std::ranges::any_of(groups, [](const KvGroupDemand& group) { return group.is_state || group.window > 0; });
+}
+
+}  // namespace
 
 ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
     ModelDemand changed = *this;
@@ -43,10 +63,11 @@ std::uint64_t ModelDemand::kept_bytes() const {
 }
 
 std::uint64_t ModelDemand::sequences_bytes(std::int64_t context, std::int64_t n) const {
+    if (!has_states_or_windows(kv_groups)) return 0;
     __extension__ typedef unsigned __int128 Wide;
     Wide bytes = 0;
     for (const KvGroupDemand& group : kv_groups) {
-        const auto blocks = static_cast<Wide>(group.n_other_sequences_blocks(context, n));
+        const auto blocks = static_cast<Wide>(blocks_of_others(group, context, n));
         bytes += blocks * kernels::kKvBlockTokens * group.bytes_per_token(kv);
     }
     constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
@@ -54,7 +75,7 @@ std::uint64_t ModelDemand::sequences_bytes(std::int64_t context, std::int64_t n)
 }
 
 std::int64_t ModelDemand::sequences_in(std::int64_t context, std::uint64_t bytes) const {
-    if (sequences_bytes(context, 1) == 0) return 0;
+    if (!has_states_or_windows(kv_groups)) return 0;
     std::int64_t n = kMostOtherSequences;
     while (n > 0 && sequences_bytes(context, n) > bytes) --n;
     return n;
@@ -83,7 +104,7 @@ std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
         const std::int64_t on_device = std::min(n, plan.kv_device_blocks);
         KvRoom room{on_device + group.n_other_blocks(plan.max_step), n - on_device};
         (shares_host_memory ? room.device_blocks : room.host_blocks) +=
-            group.n_kept_blocks(plan.kept_context) + group.n_other_sequences_blocks(plan.context, n_sequences);
+            group.n_kept_blocks(plan.kept_context) + blocks_of_others(group, plan.context, n_sequences);
         rooms.push_back(room);
     }
     return rooms;

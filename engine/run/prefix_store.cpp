@@ -14,8 +14,23 @@ std::int64_t common_tokens(const CachedPrefix& prefix, std::span<const TokenId> 
     return std::distance(prompt.begin(), wanted);
 }
 
+// Tokens that are read again without it, for each byte that it holds.
+double tokens_per_byte(const KvSequence& sequence) {
+    const KvCache& cache = sequence.cache();
+    double bytes = 0;
+    for (std::size_t g = 0; g < cache.n_groups(); ++g) {
+        const KvPool& pool = cache.pool(g);
+        const std::int64_t n_held = pool.is_state()      ? kernels::kKvBlockTokens
+                                    : pool.window() == 0 ? sequence.size()
+                                                         : std::min(sequence.size(), pool.window());
+        bytes += static_cast<double>(n_held) * static_cast<double>(pool.shape().block_bytes());
+    }
+    return static_cast<double>(sequence.size() * kernels::kKvBlockTokens) / bytes;
+}
+
 CachedPrefix copy_of(const CachedPrefix& prefix) {
-    return {prefix.sequence.copy(), prefix.tokens, prefix.n_prompt, prefix.first, prefix.goes_on, prefix.used};
+    return {prefix.sequence.copy(), prefix.tokens, prefix.n_prompt, prefix.first,
+            prefix.goes_on,         prefix.used,   prefix.worth};
 }
 
 // Hashes of the prompt's first 0, 1 ... tokens (FNV-1a).
@@ -57,6 +72,7 @@ std::int64_t PrefixStore::begin(CachedPrefix& running, std::span<const TokenId> 
         CachedPrefix branch = copy_of(*from);
         if (rank_of(*from, common_tokens(*from, prompt)) == Rank::kFirstToGo) {
             from->goes_on = false;
+            from->worth = 0;
             std::rotate(kept_.begin(), from, from + 1);
         }
         keep(std::exchange(running, std::move(branch)), Rank::kLastToGo);
@@ -109,7 +125,11 @@ void PrefixStore::keep(CachedPrefix prefix, Rank rank) {
     if (prefix.sequence.size() == 0) return;
     prefix.sequence.set_idle(true);
     prefix.goes_on = prefix.goes_on && rank == Rank::kLastToGo;
-    kept_.insert(rank == Rank::kFirstToGo ? kept_.begin() : kept_.end(), std::move(prefix));
+    prefix.worth = rank == Rank::kFirstToGo ? 0 : worth_given_up_ + tokens_per_byte(prefix.sequence);
+    const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const CachedPrefix& one) {
+        return rank == Rank::kFirstToGo || one.worth > prefix.worth;
+    });
+    kept_.insert(place, std::move(prefix));
     if (kept_.size() > kMostSequences) give_up_first();
 }
 
@@ -120,6 +140,7 @@ void PrefixStore::give_up_first() {
 }
 
 void PrefixStore::forget(std::vector<CachedPrefix>::iterator one) {
+    worth_given_up_ = std::max(worth_given_up_, one->worth);
     forgotten_.push_back(one->first);
     if (forgotten_.size() > kMostSequences) forgotten_.erase(forgotten_.begin());
     kept_.erase(one);

@@ -24,16 +24,21 @@ struct CachedPrefix {
     FirstPrompt first = {};       // of the conversation
     bool goes_on = false;         // a later prompt continued the first one
     std::uint64_t used = 0;       // last for the store's n-th prompt
+    double worth = 0;             // in the store; the least goes first
 };
 
 // The sequences of other conversations, which stay in the KV cache while no other
 // sequence needs the room, so that a prompt with the same beginning is not read again.
 // Sequences with a common beginning share its blocks. They are idle
-// (KvSequence::set_idle). When the cache needs their blocks it calls give_up(): the least
-// recently used sequence loses its end, and finally everything. Single requests are given
-// up before conversations that were continued lately: most single requests come from a
-// chat program (for a title, for tags) and are not continued. The store remembers a
-// conversation even after its first prompt was given up. One thread, the engine's.
+// (KvSequence::set_idle). When the cache needs their blocks it calls give_up(): the
+// sequence of the least worth loses its end, and finally everything. A sequence is worth
+// the tokens that would have to be read again for each byte that it holds, plus the worth
+// of the last one that was given up, so that it ages (GreedyDual-Size; Cao and Irani,
+// 1997). Where all layers keep everything that is the least recently used one first; a
+// state or a window, which does not grow, makes long prompts stay longer. Single requests
+// are given up before conversations that were continued lately: most single requests come
+// from a chat program (for a title, for tags) and are not continued. The store remembers
+// a conversation even after its first prompt was given up. One thread, the engine's.
 class PrefixStore {
   public:
     // Makes `running` the sequence that the prompt continues: of itself and all stored
@@ -70,7 +75,8 @@ class PrefixStore {
     void give_up_first();
     bool give_up_end_of_any(bool spared);
 
-    std::vector<CachedPrefix> kept_;      // the first to go first, but for those that are spared
+    std::vector<CachedPrefix> kept_;      // ascending by worth: the first to go first, but for those that are spared
+    double worth_given_up_ = 0;           // of the last one
     std::vector<FirstPrompt> forgotten_;  // of those that were given up, the newest last
     std::uint64_t n_prompts_ = 0;
 };

@@ -116,9 +116,9 @@ std::uint64_t unused(const ModelDemand& d, const Plan& plan, std::int64_t wish) 
     const std::int64_t n = d.sequences_in(plan.context, plan.kept_bytes);
     const std::int64_t next = std::min(n + 1, kMostOtherSequences);
     // On the CPU room is reserved before the context's length is known.
-    const std::uint64_t of_wish = d.shares_host_memory ? d.sequences_bytes(wish, kMostOtherSequences) -
-                                                             d.sequences_bytes(plan.context, kMostOtherSequences)
-                                                       : 0;
+    const std::uint64_t wished = d.sequences_bytes(wish, kMostOtherSequences);
+    const std::uint64_t of_wish =
+        d.shares_host_memory ? wished - std::min(wished, d.sequences_bytes(plan.context, kMostOtherSequences)) : 0;
     return d.expert_bytes + d.sequences_bytes(plan.context, next) - d.sequences_bytes(plan.context, n) + of_wish + 1;
 }
 

@@ -268,6 +268,43 @@ class TestPrefixStore : public QObject {
         QVERIFY(isAsFresh(fresh, longer, after));
     }
 
+    // As many single requests as a chat program makes in a while, with a context that
+    // they would fill three times: the second turn of a conversation is not read again.
+    void firstTurn_staysBehindTwentyOthers_data() {
+        QTest::addColumn<QString>("model");
+        for (const char* const model : {"gpt_oss_bf16", "qwen3_moe_window_f32", "qwen3_5_moe_odd_f32"})
+            QTest::newRow(model) << QString(model);
+    }
+    void firstTurn_staysBehindTwentyOthers() {
+        QFETCH(QString, model);
+        const LoadRequest request = requestFor(model, QString(kEmulated), 1024);
+        Reader fresh(request), reader(request);
+        const Tokens first = someText(150, 1);
+        const Tokens next = joined(reader.answer(first, 5).whole, someText(20, 2));
+        for (int side = 0; side < 20; ++side) reader.answer(someText(160, 100 + side), 2);
+        const Reader::Answer got = reader.answer(next, 5);
+        QVERIFY2(got.reused >= std::ssize(first) - 8, qPrintable(QString::number(got.reused)));
+        QVERIFY(isAsFresh(fresh, next, got));
+    }
+
+    // Where states are the most of what a sequence holds, a long prompt is dearer to read
+    // again than a short one of the same bytes; but nothing stays for ever.
+    void shortPrompts_goBeforeLongOnes() {
+        Reader reader(requestFor(QStringLiteral("qwen3_5_moe_odd_f32"), QString(kEmulated), 1024));
+        const Tokens talk = joined(reader.answer(someText(300, 1), 5).whole, someText(20, 2));
+        int n = 0;
+        const auto others = [&](int n_more) {
+            for (int side = 0; side < n_more; ++side) reader.answer(someText(60, 100 + n++), 2);
+        };
+        others(50);  // more than there are states
+        QVERIFY(reader.store.n_sequences() < 50);
+        QVERIFY(reader.answer(talk, 1).reused > 290);
+        reader.store.clear();
+        const Tokens another = joined(reader.answer(someText(300, 3), 5).whole, someText(20, 4));
+        others(250);
+        QCOMPARE(reader.answer(another, 1).reused, 0);
+    }
+
     // More single requests than there is room for: a continued conversation stays, and so
     // do the places to which an edit of an earlier message returns.
     void manyRequests_conversationsStay_data() {
