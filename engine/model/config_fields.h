@@ -95,6 +95,10 @@ class ConfigFields : public JsonFields {
     // and proportional. softmax_factor: set where scaled positions have an
     // mscale_all_dim, for families that scale attention by it. In rope_fields.cpp.
     RopeSpec rope(std::int64_t dim, double default_theta, double* softmax_factor = nullptr) const;
+    // Tokens that positions scaled by a factor (linear, dynamic, yarn) are made for: of
+    // the context of the first training, which max_position_embeddings may still say. 0:
+    // there are none.
+    std::int64_t stretched_context() const;
 
     // The ids of a key that holds one id, a list of ids or null. Absent: `fallback`, if
     // that is a token at all.

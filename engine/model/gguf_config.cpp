@@ -34,7 +34,8 @@ void GgufConfig::take(const std::string& field, const std::string& name, const j
     }
 }
 
-void GgufConfig::take_into(json& object, const char* field, const std::string& name) const {
+void GgufConfig::take_into(json& object, const char* field, const std::string& name) {
+    names_[field] = key(name);
     if (const GgufValue* const value = metadata_.find(key(name))) object[field] = json_of(one_number(*value));
 }
 

@@ -41,13 +41,16 @@ class GgufConfig {
     // equal.
     void take(const std::string& field, const std::string& name, const nlohmann::json& fallback = nullptr);
     // The same for an object in the configuration, without a fallback.
-    void take_into(nlohmann::json& object, const char* field, const std::string& name) const;
+    void take_into(nlohmann::json& object, const char* field, const std::string& name);
     void set(const std::string& field, const nlohmann::json& value) { config_[field] = value; }
     // A field that is found from a tensor or a key of another family's.
     void set(const std::string& field, const nlohmann::json& value, const std::string& from) {
         config_[field] = value;
         names_[field] = from;
     }
+
+    // What messages call the field.
+    void name(const std::string& field, const std::string& from) { names_[field] = from; }
 
     // nullptr: there is none.
     const std::vector<std::int64_t>* shape_of(std::string_view name) const {

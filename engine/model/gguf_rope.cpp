@@ -64,6 +64,7 @@ void configure_gguf_rope(GgufConfig& c) {
     const char* const factor_name = c.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
     const double factor = type == "none" ? 0 : c.metadata().number(c.key(factor_name), 0.0);
     json scaling = {{"rope_type", type == "none" ? "default" : type}, {"factor", factor == 0 ? 1.0 : factor}};
+    c.name("factor", c.key(factor_name));
     c.take_into(scaling, kAmplitude, "rope.scaling.attn_factor");
     const bool is_plain = scaling["factor"] == 1.0 && !scaling.contains(kAmplitude);
     if (is_plain && type != "yarn") return;
@@ -82,6 +83,8 @@ void add_long_rope(const GgufFile& part, GgufConfig& c) {
                     {"long_factor", factors_in(part, "rope_factors_long.weight", true)}};
     c.take_into(scaling, "original_max_position_embeddings", "rope.scaling.original_context_length");
     c.take_into(scaling, "attention_factor", "rope.scaling.attn_factor");
+    c.name("short_factor", "rope_factors_short.weight");
+    c.name("long_factor", "rope_factors_long.weight");
     c.set("rope_scaling", scaling, c.key("rope.scaling"));
 }
 
@@ -104,6 +107,8 @@ void add_frequency_factors(const GgufFile& part, GgufConfig& c) {
     json scaling = {{"rope_type", "longrope"}, {"short_factor", factors}, {"long_factor", factors}};
     if (other.contains(kAmplitude)) scaling[kAmplitude] = other[kAmplitude];
     c.take_into(scaling, "original_max_position_embeddings", "context_length");
+    c.name("short_factor", name);
+    c.name("long_factor", name);
     c.set("rope_scaling", scaling, name);
 }
 

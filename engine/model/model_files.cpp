@@ -148,6 +148,7 @@ ModelSpec read_model_spec(const json& document, const std::string& source, const
     spec.family = &family;
     spec.architecture = family.architecture;
     family.read(config, spec);
+    spec.max_context = std::max(spec.max_context, config.stretched_context());
     try {
         spec.number_moe_layers();
     } catch (const Error& error) {

@@ -22,10 +22,23 @@ std::string type_of(const JsonFields& rope) {
     return rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
 }
 
-// The context of the first training; the model's own if the positions do not give it.
+constexpr const char* kContext = "max_position_embeddings";
+constexpr const char* kOriginalContext = "original_max_position_embeddings";
+
+// The context of the first training: beside the positions if it is there, as transformers
+// 5 prefers it, else among them, else the one under the key `otherwise`.
 std::int64_t original_context(const ConfigFields& config, const JsonFields& rope, const char* otherwise) {
-    const char* const key = "original_max_position_embeddings";
-    return rope.has_value(key) ? rope.integer(key, 2, kLongestContext) : config.count(otherwise, 2, kLongestContext);
+    if (!config.has_value(kOriginalContext) && rope.has_value(kOriginalContext)) {
+        return rope.integer(kOriginalContext, 2, kLongestContext);
+    }
+    return config.count(config.has_value(kOriginalContext) ? kOriginalContext : otherwise, 2, kLongestContext);
+}
+
+// YaRN's; null: the ratio of the contexts.
+double yarn_factor(const ConfigFields& config, const JsonFields& rope) {
+    if (!rope.is_null("factor")) return rope.number("factor", 1.0, 1e6);
+    return std::max(1.0, static_cast<double>(config.count(kContext, 1, kLongestContext)) /
+                             static_cast<double>(original_context(config, rope, kContext)));
 }
 
 // LongRoPE (Ding and others, 2024): the frequency of each pair is divided by its own
@@ -48,9 +61,9 @@ void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec
     };
     result.frequency_scale = scale("short_factor");
     result.long_frequency_scale = scale("long_factor");
-    result.original_context = original_context(config, rope, "original_max_position_embeddings");
+    result.original_context = original_context(config, rope, kOriginalContext);
     const auto original = static_cast<double>(result.original_context);
-    const double contexts = static_cast<double>(config.count("max_position_embeddings", 1, kLongestContext)) / original;
+    const double contexts = static_cast<double>(config.count(kContext, 1, kLongestContext)) / original;
     const double factor = number_or(rope, "factor", 1e-3, 1e6, contexts);
     const double computed = factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
     const double amplitude = number_or(rope, "attention_factor", 1e-3, 1e3, computed);
@@ -61,19 +74,19 @@ void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec
 // Frequencies stay as they are up to the model's context.
 void read_dynamic(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
     result.dynamic_factor = rope.number("factor", 1.0, 1e6);
-    result.dynamic_context = config.count("max_position_embeddings", 1, kLongestContext);
+    result.dynamic_context = config.count(kContext, 1, kLongestContext);
     if (result.dim <= 2) rope.reject("rope_type", messages::more_than_one_pair_for_dynamic);
 }
 
 void read_yarn(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
     Yarn yarn;
-    yarn.factor = rope.number("factor", 1.0, 1e6);
+    yarn.original_context = original_context(config, rope, kContext);
+    yarn.factor = yarn_factor(config, rope);
     const double fast = number_or(rope, "beta_fast", 0, 1e6, 0);
     const double slow = number_or(rope, "beta_slow", 0, 1e6, 0);
     yarn.beta_fast = fast > 0 ? fast : 32;
     yarn.beta_slow = slow > 0 ? slow : 1;
     yarn.truncated = !rope.has_value("truncate") || rope.boolean("truncate", true);
-    yarn.original_context = original_context(config, rope, "max_position_embeddings");
     if (result.theta <= 1) config.reject("rope_theta", messages::a_number_above_one_for_yarn);
     result.frequency_scale = yarn_frequency_scale(yarn, result.dim, result.theta);
     const double mscale = number_or(rope, "mscale", 0, 1e3, 0);
@@ -86,12 +99,12 @@ void read_yarn(const ConfigFields& config, const JsonFields& rope, RopeSpec& res
 
 // Llama 3.1: pairs that turn less than low_freq_factor times within the context of the
 // first training are slowed down by the factor, those above high_freq_factor are not.
-void read_llama3(const JsonFields& rope, RopeSpec& result) {
+void read_llama3(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
     const double factor = rope.number("factor", 1.0, 1e6);
     const double low = rope.number("low_freq_factor", 1e-3, 1e6);
     const double high = rope.number("high_freq_factor", 1e-3, 1e6);
     if (high <= low) rope.reject("high_freq_factor", messages::a_number_above_low_freq_factor);
-    const auto original = static_cast<double>(rope.integer("original_max_position_embeddings", 1, kLongestContext));
+    const auto original = static_cast<double>(original_context(config, rope, kContext));
     for (std::int64_t i = 0; i < result.dim / 2; ++i) {
         const double frequency = std::pow(result.theta, -2 * static_cast<double>(i) / static_cast<double>(result.dim));
         const double turns = original * frequency / (2 * std::numbers::pi);
@@ -124,7 +137,7 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* soft
     result.theta = has_value("rope_theta") ? number("rope_theta", kLow, kHigh) : default_theta;
     for (const char* key : {"rope_scaling", "rope_parameters"}) {
         if (!has_value(key)) continue;
-        const JsonFields rope = object(key);
+        const ConfigFields rope(*find(key), source_, names_, std::string(key) + ".");
         if (find(key)->empty()) continue;
         for (const auto& [name, value] : find(key)->items()) {
             if (!value.is_object()) continue;
@@ -142,7 +155,7 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* soft
         } else if (type == "dynamic") {
             read_dynamic(*this, rope, result);
         } else if (type == "llama3") {
-            read_llama3(rope, result);
+            read_llama3(*this, rope, result);
         } else if (type == "proportional") {
             read_proportional(rope, result);
         } else if (type != "default") {
@@ -160,6 +173,21 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* soft
         break;
     }
     return result;
+}
+
+std::int64_t ConfigFields::stretched_context() const {
+    for (const char* key : {"rope_scaling", "rope_parameters"}) {
+        if (!has_value(key) || find(key)->empty()) continue;
+        const JsonFields rope = object(key);
+        const std::string type = type_of(rope);
+        const bool is_yarn = type == "yarn";
+        if (!is_yarn && ((type != "linear" && type != "dynamic") || !has_value(kContext))) return 0;
+        const std::int64_t context =
+            is_yarn ? original_context(*this, rope, kContext) : count(kContext, 1, kLongestContext);
+        const double factor = is_yarn ? yarn_factor(*this, rope) : rope.number("factor", 1e-3, 1e6);
+        return static_cast<std::int64_t>(std::min(static_cast<double>(context) * factor, double{kLongestContext}));
+    }
+    return 0;
 }
 
 std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const {

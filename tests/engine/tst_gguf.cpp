@@ -275,8 +275,17 @@ class TestGguf : public QObject {
         GgufWriter bad = mixtral.pairs();
         bad.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, std::numeric_limits<float>::quiet_NaN()));
         const QString error = errorOf([&] { specOf(mixtral, bad); });
-        QVERIFY2(error.contains(QStringLiteral("expected a list of %1 numbers from 1e-6 to 1e6").arg(n)),
+        const QString expected = QStringLiteral("expected a list of %1 numbers from 1e-6 to 1e6").arg(n);
+        QVERIFY2(error.contains(expected) && error.contains(QStringLiteral(": \"rope_freqs.weight\" is")),
                  qPrintable(error));
+        GgufWriter longer = mixtral.pairs();
+        longer.add_floats("rope_freqs.weight", {n + 1}, std::vector<float>(n + 1, 8));
+        const QString length = errorOf([&] { specOf(mixtral, longer); });
+        QVERIFY2(length.contains(expected) && length.contains(QStringLiteral(": \"rope_freqs.weight\" is a list")),
+                 qPrintable(length));
+        const QString factor =
+            errorOf([&] { specOf(mixtral, mixtral.pairs().add("llama.rope.scaling.factor", -1.0f)); });
+        QVERIFY2(factor.contains(QStringLiteral(": \"llama.rope.scaling.factor\" is -1")), qPrintable(factor));
     }
 
     // Older files lack the keys for DeepSeek-V3's and V2's groups of experts.

@@ -273,6 +273,54 @@ class TestModelConfig : public QObject {
         }
     }
 
+    // As transformers 5.24 reads the three types: what stands beside the positions comes
+    // before what stands among them, and max_position_embeddings after both.
+    void originalContext_besideThePositions_comesFirst() {
+        const QByteArray both = R"("original_max_position_embeddings":16)";
+        const auto read = [](const QByteArray& scaling, const char* beside) {
+            return attention(parse({{"max_position_embeddings", "128"},
+                                    {"original_max_position_embeddings", beside},
+                                    {"rope_scaling", "{" + scaling + "}"}}))
+                .rope;
+        };
+        const QByteArray longrope = R"("rope_type":"longrope","short_factor":[1,1],"long_factor":[2,2],)";
+        QCOMPARE(read(longrope + both, "64").original_context, 64);
+        QCOMPARE(read(longrope + both, "null").original_context, 16);
+        const QByteArray yarn = R"("rope_type":"yarn","factor":2)";
+        QCOMPARE(read(yarn + "," + both, "64"), read(yarn + R"(,"original_max_position_embeddings":64)", ""));
+        const QByteArray llama = R"("rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4)";
+        QCOMPARE(read(llama + "," + both, "64"), read(llama + R"(,"original_max_position_embeddings":64)", ""));
+        QCOMPARE(read(llama, ""), read(llama + R"(,"original_max_position_embeddings":128)", ""));
+        QVERIFY(read(llama, "") != read(llama, "16"));
+    }
+
+    // Scaled positions reach a factor further than the context of the first training.
+    void context_isTheStretchedOne_data() {
+        QTest::addColumn<QByteArray>("scaling");
+        QTest::addColumn<qint64>("context");
+        const auto row = [](const char* name, const char* scaling, qint64 context) {
+            QTest::newRow(name) << QByteArray(scaling) << context;
+        };
+        row("linear", R"({"type":"linear","factor":4})", 512);
+        row("linear, smaller", R"({"type":"linear","factor":0.5})", 128);
+        row("dynamic", R"({"type":"dynamic","factor":2.5})", 320);
+        row("yarn", R"({"type":"yarn","factor":4})", 512);
+        row("yarn, of a shorter one", R"({"type":"yarn","factor":8,"original_max_position_embeddings":32})", 256);
+        row("yarn, that the context has", R"({"type":"yarn","factor":4,"original_max_position_embeddings":32})", 128);
+        row("yarn, factor null", R"({"type":"yarn","factor":null,"original_max_position_embeddings":32})", 128);
+        row("longrope",
+            R"({"type":"longrope","short_factor":[1,1],"long_factor":[2,2],"factor":4,)"
+            R"("original_max_position_embeddings":16})",
+            128);
+        row("llama3", R"({"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4})", 128);
+        row("immense", R"({"type":"linear","factor":1e6})", 128'000'000);
+    }
+    void context_isTheStretchedOne() {
+        QFETCH(QByteArray, scaling);
+        QFETCH(qint64, context);
+        QCOMPARE(parse({{"max_position_embeddings", "128"}, {"rope_scaling", scaling}}).max_context, context);
+    }
+
     void default_tokens_outside_the_vocabulary_are_none() {
         const ModelSpec config = parse({{"vocab_size", "2"}});
         QCOMPARE(config.bos_token, 1);

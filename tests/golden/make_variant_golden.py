@@ -23,6 +23,7 @@ BEYOND = 24  # tokens: more than the 16 of the dynamic variants' context
 
 LINEAR = dict(rope_type="linear", factor=4.0)
 DYNAMIC = dict(rope_type="dynamic", factor=4.0)
+LONG = dict(rope_type="longrope", short_factor=[1.0, 1.1, 1.3, 1.7], long_factor=[1.0, 2.5, 6.0, 11.0])
 
 # name: (model, keys, tensors, tokens)
 VARIANTS = {
@@ -40,6 +41,14 @@ VARIANTS = {
         "glm4_moe_groups_f32",
         dict(rope_parameters=dict(DYNAMIC, rope_theta=100.0, partial_rotary_factor=0.25), max_position_embeddings=16),
         {}, BEYOND),
+    "longrope, with a factor": (
+        "qwen3_moe_yarn_f32",
+        dict(rope_scaling=dict(LONG, factor=4.0, original_max_position_embeddings=16), max_position_embeddings=1024),
+        {}, BEYOND),
+    "longrope, two original contexts": (
+        "qwen3_moe_yarn_f32",
+        dict(rope_scaling=dict(LONG, original_max_position_embeddings=64), original_max_position_embeddings=16,
+             max_position_embeddings=1024), {}, BEYOND),
     "linear, latent": (
         "deepseek_v3_plain_f32", dict(rope_parameters=dict(LINEAR, rope_theta=100.0, mscale_all_dim=0.8)), {}, 12),
     "dynamic, latent": (
