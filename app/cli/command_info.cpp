@@ -65,7 +65,7 @@ Facts look_at(const std::string& model) {
     }
     const std::filesystem::path directory = engine::model_path(model);
     facts.spec = engine::read_model_spec(directory, &facts.notes);
-    facts.name = engine::model_name(directory);
+    facts.name = engine::model_name(model);
     auto checkpoint = engine::Checkpoint::open(directory);
     facts.checkpoint_bytes = checkpoint->total_bytes();
     kernels::ThreadPool pool(1);
@@ -77,13 +77,13 @@ Facts look_at(const std::string& model) {
     const engine::ModelSpec& c = facts.spec;
     if (engine::Tokenizer::is_in(directory)) {
         const auto tokenizer = engine::Tokenizer::open(directory, c.vocab_size);
-        engine::TemplateChoice text = engine::try_chat_template(directory, {}, *tokenizer);
+        engine::TemplateChoice text = engine::try_chat_template(model, {}, *tokenizer);
         const auto& chat = text.chat;
         facts.tokenizer = tokenizer != nullptr;
         facts.notes.insert(facts.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
         if (!text.problem.empty()) facts.notes.push_back(std::move(text.problem));
         try {
-            engine::Message note = engine::read_model_defaults(directory).name_note;
+            engine::Message note = engine::read_model_defaults(model).name_note;
             if (!note.empty()) facts.notes.push_back(std::move(note));
         } catch (const engine::Error& error) {  // a load is refused with it
             facts.notes.push_back(error.message());

@@ -72,7 +72,6 @@ std::string table(const std::vector<Row>& rows) {
 
 nlohmann::ordered_json to_json(const engine::FoundModel& model) {
     nlohmann::ordered_json json = {{"name", model.name},
-                                   {"other_names", model.other_names},
                                    {"path", engine::shown_path(model.path)},
                                    {"from", name_of(model.origin)},
                                    {"publisher", model.publisher},
@@ -126,9 +125,6 @@ int run_models(const FinderOptions& options) {
         std::cout << model.name << ": "
                   << (model.supported() ? engine::shown_path(model.path) : model.problem.english())
                   << (model.supported() && !model.has_chat_template ? " (no chat template: --chat-template)" : "")
-                  << (model.other_names.empty()
-                          ? ""
-                          : " (its other names' template and parameters are not used: " + model.other_names + ")")
                   << "\n";
     }
     if (rows.size() == 1) {

@@ -87,7 +87,7 @@ int run_tokenize(const TokenizeOptions& options) {
     std::string text = options.text ? *options.text : std::string();
     std::vector<engine::TokenId> tokens;
     if (!options.chat.empty()) {
-        const auto chat_template = engine::choose_chat_template(directory, options.chat_template, *tokenizer).chat;
+        const auto chat_template = engine::choose_chat_template(options.model, options.chat_template, *tokenizer).chat;
         if (chat_template == nullptr) {
             throw engine::Error(engine::ErrorKind::kUnsupported,
                                 engine::messages::model_without_template(engine::shown_path(directory),

@@ -124,7 +124,7 @@ OllamaManifest read_manifest(const fs::path& root, const fs::path& manifest, con
     const auto layer = [&](std::string_view type) {
         return object ? layer_of(*object, shown_path(manifest), root, type) : fs::path();
     };
-    return {name, layer("model"), layer("template"), layer("params"), layer("system"), layer("adapter")};
+    return {name, layer("model"), layer("template"), layer("params"), layer("system"), layer("adapter"), manifest};
 }
 
 // Throws the Errors of a load that reads the layers params and system.
@@ -143,7 +143,7 @@ bool can_read_layers(const OllamaManifest& manifest) {
     }
 }
 
-// What ollama_manifest_of() gives, from all manifests.
+// What ollama_manifest_of() gives for a blob, from all manifests.
 std::optional<OllamaManifest> used_manifest_of(const fs::path& blob, const std::vector<OllamaManifest>& all) {
     std::vector<const OllamaManifest*> plain;
     const OllamaManifest* used = nullptr;
@@ -167,6 +167,12 @@ std::optional<OllamaManifest> used_manifest_of(const fs::path& blob, const std::
     return chosen;
 }
 
+// Whether `one` is a name of the same file with another template than `own`, which has one.
+bool has_other_template(const OllamaManifest& one, const OllamaManifest& own) {
+    return one.model == own.model && one.adapter.empty() && !own.chat_template.empty() &&
+           one.chat_template != own.chat_template;
+}
+
 // REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it, without default parts.
 std::string ollama_name(const fs::path& manifest) {
     std::string name = manifest.parent_path().generic_string();
@@ -174,6 +180,18 @@ std::string ollama_name(const fs::path& manifest) {
         if (name.starts_with(usual)) name.erase(0, usual.size());
     }
     return name + ":" + manifest.filename().string();
+}
+
+// ROOT of ROOT/manifests/.../TAG, a file, where there is ROOT/blobs as well; empty: it
+// is not such a file.
+fs::path ollama_root_of(const fs::path& manifest) {
+    std::error_code ignored;
+    fs::path folder = manifest.parent_path();
+    for (int depth = 0; depth <= kDepth && folder.has_relative_path(); ++depth, folder = folder.parent_path()) {
+        if (folder.filename() != "manifests" || !is_folder(folder.parent_path() / "blobs")) continue;
+        return fs::is_regular_file(manifest, ignored) ? folder.parent_path() : fs::path();
+    }
+    return {};
 }
 
 class ModelSearch {
@@ -193,7 +211,11 @@ class ModelSearch {
                     found_.problems.push_back(error.message());
                 }
             });
-            for (const OllamaManifest& manifest : all) look_at_manifest(manifest, all);
+            std::map<fs::path, std::vector<const OllamaManifest*>> names_of;  // a blob
+            for (const OllamaManifest& manifest : all) {
+                if (!manifest.model.empty()) names_of[manifest.model].push_back(&manifest);
+            }
+            for (const auto& [blob, names] : names_of) look_at_blob(blob, names);
             return;
         }
         for (const fs::path& entry : list(place.folder)) {
@@ -329,21 +351,30 @@ class ModelSearch {
         }
     }
 
-    void look_at_manifest(const OllamaManifest& manifest, const std::vector<OllamaManifest>& all) {
-        const fs::path& blob = manifest.model;
-        // With an adapter it is another model.
-        const bool is_plain = manifest.adapter.empty();
-        if (stop_.stop_requested() || blob.empty() || (is_plain && !is_new(blob))) return;
-        beside_ = is_plain ? used_manifest_of(blob, all).value_or(manifest) : manifest;
+    // `names`: all manifests with this blob as their model. Where they are several, each
+    // is opened by its own path.
+    void look_at_blob(const fs::path& blob, const std::vector<const OllamaManifest*>& names) {
         std::error_code ignored;
-        if (fs::symlink_status(blob, ignored).type() != fs::file_type::not_found) {
-            look_at_file(blob, beside_.name);
-        } else {
-            FoundModel model = begin(blob, beside_.name);
-            model.problem = messages::ollama_blob_missing(shown_path(blob), beside_.name, beside_.name);
-            found_.models.push_back(std::move(model));
+        const bool is_there = fs::symlink_status(blob, ignored).type() != fs::file_type::not_found;
+        const bool is_new_here = is_new(blob);
+        for (const OllamaManifest* const manifest : names) {
+            // With an adapter it is another model.
+            if (stop_.stop_requested() || (manifest->adapter.empty() && !is_new_here)) continue;
+            const std::size_t n_before = found_.models.size();
+            beside_ = *manifest;
+            beside_.template_first = std::any_of(names.begin(), names.end(), [&](const OllamaManifest* one) {
+                return has_other_template(*one, *manifest);
+            });
+            if (is_there) {
+                look_at_file(blob, manifest->name);
+            } else {
+                FoundModel model = begin(blob, manifest->name);
+                model.problem = messages::ollama_blob_missing(shown_path(blob), manifest->name, manifest->name);
+                found_.models.push_back(std::move(model));
+            }
+            beside_ = {};
+            if (names.size() > 1 && found_.models.size() > n_before) found_.models.back().path = manifest->file;
         }
-        beside_ = {};
     }
 
     FoundModel begin(const fs::path& path, const std::string& name) const {
@@ -352,7 +383,6 @@ class ModelSearch {
         model.name = name;
         model.origin = origin_;
         model.publisher = publisher_;
-        model.other_names = beside_.other_names;
         return model;
     }
 
@@ -441,8 +471,9 @@ class ModelSearch {
             if (model.path != path) front.emplace(model.path);
             const GgufMetadata& texts = front ? front->metadata() : metadata;
             Tokenizer::check(texts, spec.vocab_size);
-            model.has_chat_template =
-                ChatTemplate::read(texts) != nullptr || read_chat_template(beside_, {}) != nullptr;
+            model.has_chat_template = (beside_.template_first && read_chat_template(beside_, {}) != nullptr) ||
+                                      ChatTemplate::read(texts) != nullptr ||
+                                      read_chat_template(beside_, {}) != nullptr;
             check_settings(beside_);
             return true;
         });
@@ -509,18 +540,27 @@ std::unique_ptr<ChatTemplate> read_chat_template(const OllamaManifest& manifest,
     return text ? parse_either_template(*text, shown_path(manifest.chat_template), bos) : nullptr;
 }
 
-std::optional<OllamaManifest> ollama_manifest_of(const fs::path& blob) {
-    if (blob.parent_path().filename() != "blobs" || !blob.filename().string().starts_with("sha256-")) return {};
-    const fs::path root = blob.parent_path().parent_path();
+std::optional<OllamaManifest> ollama_manifest_of(const fs::path& model) {
+    const bool is_blob = model.parent_path().filename() == "blobs" && model.filename().string().starts_with("sha256-");
+    const fs::path root = is_blob ? model.parent_path().parent_path() : ollama_root_of(model);
+    if (root.empty()) return {};
+    std::optional<OllamaManifest> own;
     std::vector<OllamaManifest> all;
     ModelSearch({}).each_manifest(root, [&](const fs::path& manifest, const std::string& called) {
         try {
             all.push_back(read_manifest(root, manifest, called));
+            if (manifest == model) own = all.back();
         } catch (const Error&) {
+            if (manifest == model) throw;
             // Another model's.
         }
     });
-    return used_manifest_of(blob, all);
+    if (is_blob) return used_manifest_of(model, all);
+    if (own) {
+        own->template_first = std::any_of(all.begin(), all.end(),
+                                          [&](const OllamaManifest& one) { return has_other_template(one, *own); });
+    }
+    return own;
 }
 
 }  // namespace offstage::engine

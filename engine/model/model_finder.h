@@ -45,8 +45,10 @@ struct ModelPlace {
 std::vector<ModelPlace> model_places();
 
 struct FoundModel {
-    std::filesystem::path path;  // to open: a folder, a GGUF file, of a split one the first part
-    std::string name;            // as its cache calls it: "Qwen3-30B-A3B-Q4_K_M", "qwen3:30b"
+    // To open: a folder, a GGUF file, of a split one the first part, or one of several
+    // manifests of Ollama's for the same file.
+    std::filesystem::path path;
+    std::string name;  // as its cache calls it: "Qwen3-30B-A3B-Q4_K_M", "qwen3:30b"
     ModelOrigin origin = ModelOrigin::kFolder;
     std::string publisher;       // "unsloth"; empty: not known
     std::string family;          // "Qwen3Moe"; if it is not supported, as in the file: "qwen3next"
@@ -56,8 +58,6 @@ struct FoundModel {
     std::int64_t n_experts = 0;  // in each
     // For a model that can be opened: in the file, in its folder, or stored by Ollama.
     bool has_chat_template = false;
-    // Ollama's further names of the same file, whose own layers are not used: "a:b, c:d".
-    std::string other_names;
     Message problem;  // why it cannot be opened, a sentence; empty: it can
     bool supported() const { return problem.empty(); }
 };
@@ -77,8 +77,8 @@ inline constexpr std::int64_t kMostEntries = 10'000;
 FoundModels find_models(std::span<const ModelPlace> places, const std::stop_token& stop = {});
 
 // The cache's name for a model whose own file or folder has no useful name: NAME of
-// .../models--ORG--NAME/snapshots/REVISION, NAME:TAG of one of Ollama's blobs. Empty:
-// none.
+// .../models--ORG--NAME/snapshots/REVISION, NAME:TAG of one of Ollama's blobs or
+// manifests. Empty: none.
 std::string name_in_cache(const std::filesystem::path& model);
 
 // The most bytes of a layer with a template or a system message.
@@ -88,16 +88,20 @@ inline constexpr std::size_t kMaxLayerBytes = 1u << 20;
 struct OllamaManifest {
     std::string name;                                                     // NAME:TAG
     std::filesystem::path model, chat_template, params, system, adapter;  // blobs; empty: no such layer
-    // Of ollama_manifest_of(): further names of the same blob that have another template,
+    std::filesystem::path file = {};                                      // the manifest
+    // Of ollama_manifest_of() for a blob: further names of it that have another template,
     // params or system, and no adapter: "a:b, c:d".
     std::string other_names = {};
+    // Of ollama_manifest_of() for a manifest: another name of the same blob has another
+    // template, so that this one comes before the file's own.
+    bool template_first = false;
 };
 // Its chat template, in Jinja or in Ollama's language; nullptr: it has none. `bos` as for
 // jinja_of_go_template(). Throws as parse_either_template() does.
 std::unique_ptr<ChatTemplate> read_chat_template(const OllamaManifest& manifest, std::string_view bos);
-// Of the manifests with this blob as their model the one whose layers are used: the first
-// by name whose template, params and system can be read, those with an adapter last.
-// Nothing: none, or it is not a blob of Ollama's.
-std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& blob);
+// For a manifest in a folder of Ollama's: that one (throws Error where it is damaged).
+// For a blob: of the manifests with it as their model the first by name whose template,
+// params and system can be read, those with an adapter last. Nothing: neither of them.
+std::optional<OllamaManifest> ollama_manifest_of(const std::filesystem::path& model);
 
 }  // namespace offstage::engine

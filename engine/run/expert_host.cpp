@@ -64,7 +64,7 @@ void ExpertHost::open_source() {
                                                                             : fs::path(request_.quant_cache_directory));
     quant_cache_->keep_reserve();
     expert_source_ = std::make_unique<ExpertSource>(spec_.experts, *source_, quant_cache_.get());
-    name_ = model_name(directory_);
+    name_ = model_name(request_.model);
 }
 
 void ExpertHost::open_devices() {

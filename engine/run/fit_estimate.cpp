@@ -117,7 +117,7 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
     spec_ = read_model_spec(directory_, &notes_);
     if (text == Text::kWanted) {
         tokenizer_ = Tokenizer::open(directory_, spec_.vocab_size);
-        advised_context_ = read_model_defaults(directory_).context;
+        advised_context_ = read_model_defaults(model).context;
         notes_.insert(notes_.end(), tokenizer_->notes().begin(), tokenizer_->notes().end());
     }
     source_ = open_weights(Checkpoint::open(directory_), spec_, false, *pool_);
@@ -138,7 +138,7 @@ const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
 }
 
 Measurements FitEstimator::measurements_of(const LoadRequest& request, const ExpertReads& reads) {
-    return {request, spec_, source_for(request).expert_type(), model_name(directory_), directory_, reads};
+    return {request, spec_, source_for(request).expert_type(), model_name(model_), directory_, reads};
 }
 
 // A device's products depend on the requested arithmetic.
@@ -403,7 +403,7 @@ FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& he
 FitEstimate FitEstimator::estimate_by(const Costs& costs, const LoadRequest& request, const FitHeld& held) {
     if (tokenizer_ != nullptr && !has_template_.contains(request.chat_template)) {
         has_template_[request.chat_template] =
-            choose_chat_template(directory_, request.chat_template, *tokenizer_).chat != nullptr;
+            choose_chat_template(model_, request.chat_template, *tokenizer_).chat != nullptr;
     }
     FitEstimate estimate;
     try {

@@ -47,10 +47,10 @@ std::shared_ptr<TextOfModel> LoadedModel::open_text(const LoadRequest& request, 
     const std::filesystem::path directory = model_path(request.model);
     auto files = std::make_shared<TextOfModel>();
     files->tokenizer = Tokenizer::open(directory, read_model_spec(directory).vocab_size);
-    TemplateChoice choice = choose_chat_template(directory, request.chat_template, *files->tokenizer);
+    TemplateChoice choice = choose_chat_template(request.model, request.chat_template, *files->tokenizer);
     files->chat_template = std::move(choice.chat);
     files->template_note = std::move(choice.note);
-    files->defaults = read_model_defaults(directory);
+    files->defaults = read_model_defaults(request.model);
     if (files->chat_template != nullptr) {
         const Tokenizer& tokenizer = *files->tokenizer;
         const auto name = [&](TokenId token) { return token < 0 ? std::string() : tokenizer.piece_name(token); };

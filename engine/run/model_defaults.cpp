@@ -13,6 +13,7 @@
 #include "engine/model/model_finder.h"
 #include "engine/model/model_messages.h"
 #include "engine/print.h"
+#include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {
@@ -26,6 +27,7 @@ struct Field {
     const char* transformers;
     double least, most;
     void (*set)(SamplerSettings& sampler, double value);
+    bool is_off_below = false;  // a number below `least` is that of no choice
 };
 
 constexpr std::array kFields = {
@@ -45,17 +47,45 @@ constexpr std::array kFields = {
               if (value == 0) s.repeat_penalty = 1;                    // there, 0 looks at none
           }},
     Field{"seed", "seed", nullptr, nullptr, 1, 9e15,
-          [](SamplerSettings& s, double value) { s.seed = static_cast<std::uint64_t>(value); }},
-    Field{"max_tokens", "num_predict", nullptr, nullptr, 1, 1e6, [](SamplerSettings&, double) {}},
+          [](SamplerSettings& s, double value) { s.seed = static_cast<std::uint64_t>(value); }, true},
+    Field{"max_tokens", "num_predict", nullptr, nullptr, 1, 1e6, [](SamplerSettings&, double) {}, true},
 };
 
-void take(ModelDefaults& defaults, const Field& field, std::optional<double> value) {
-    if (value && *value >= field.least && *value <= field.most) defaults.sampling.push_back({field.name, *value});
+// Further parameters of Ollama's: the value with which they change nothing, or null where
+// every value does.
+const nlohmann::json& other_params() {
+    static const nlohmann::json kOthers = nlohmann::json::parse(R"({
+        "mirostat": 0, "tfs_z": 1, "typical_p": 1, "presence_penalty": 0, "frequency_penalty": 0,
+        "mirostat_tau": null, "mirostat_eta": null, "penalize_newline": null, "num_keep": null, "num_batch": null,
+        "num_gpu": null, "main_gpu": null, "num_thread": null, "numa": null, "low_vram": null, "f16_kv": null,
+        "vocab_only": null, "use_mmap": null, "use_mlock": null})");
+    return kOthers;
 }
 
-std::optional<double> number(const nlohmann::json& object, const char* key) {
-    if (key == nullptr || !object.contains(key) || !object[key].is_number()) return {};
-    return object[key].get<double>();
+void leave_out(ModelDefaults& defaults, const std::string& name, const nlohmann::json& value) {
+    defaults.unused_source = defaults.sampling_source;
+    defaults.unused += (defaults.unused.empty() ? "" : ", ") + name + " " + describe(value).english();
+}
+
+void take(ModelDefaults& defaults, const Field& field, const char* key, const nlohmann::json& value) {
+    const double given = value.is_number() ? value.get<double>() : std::nan("");
+    if (given >= field.least && given <= field.most) {
+        defaults.sampling.push_back({field.name, given});
+    } else if (!(field.is_off_below && given < field.least) && !value.is_null()) {
+        leave_out(defaults, key, value);
+    }
+}
+
+void take_fields(ModelDefaults& defaults, const nlohmann::json& object, const char* Field::*name) {
+    for (const Field& field : kFields) {
+        if (field.*name != nullptr && object.contains(field.*name)) {
+            take(defaults, field, field.*name, object[field.*name]);
+        }
+    }
+}
+
+bool is_field(const std::string& ollama) {
+    return std::ranges::any_of(kFields, [&](const Field& one) { return ollama == one.ollama; });
 }
 
 void take_stops(ModelDefaults& defaults, const nlohmann::json& object, const char* key) {
@@ -68,11 +98,18 @@ void take_stops(ModelDefaults& defaults, const nlohmann::json& object, const cha
 void read_params(ModelDefaults& defaults, const std::filesystem::path& file) {
     const auto params = read_json_object(file);
     if (!params) return;
-    for (const Field& field : kFields) take(defaults, field, number(*params, field.ollama));
-    if (const auto context = number(*params, "num_ctx"); context && *context >= 1 && *context <= 1 << 24) {
-        defaults.context = static_cast<std::int64_t>(*context);
-    }
+    const nlohmann::json& others = other_params();
+    take_fields(defaults, *params, &Field::ollama);
     take_stops(defaults, *params, "stop");
+    for (const auto& [name, value] : params->items()) {
+        const double given = value.is_number() ? value.get<double>() : 0;
+        if (name == "num_ctx" && given >= 1 && given <= 1 << 24) {
+            defaults.context = static_cast<std::int64_t>(given);
+        } else if (others.contains(name) ? !others[name].is_null() && others[name] != value
+                                         : name != "stop" && !is_field(name)) {
+            leave_out(defaults, name, value);
+        }
+    }
 }
 
 }  // namespace
@@ -101,21 +138,23 @@ std::vector<Message> ModelDefaults::notes() const {
     }
     if (context > 0) values += (values.empty() ? "" : ", ") + ("context " + std::to_string(context));
     if (!values.empty()) list.push_back(messages::sampling_of_model(sampling_source, values));
+    if (!unused.empty()) list.push_back(messages::sampling_not_used(unused_source, unused));
     if (!system.empty()) list.push_back(messages::system_of_model(system_source));
     return list;
 }
 
-ModelDefaults read_model_defaults(const std::filesystem::path& model) {
+ModelDefaults read_model_defaults(const std::filesystem::path& named) {
     ModelDefaults defaults;
+    const std::filesystem::path model = model_path(named);
     if (!is_gguf_path(model)) {
         defaults.sampling_source = "generation_config.json";
         const auto config = read_json_object(model / defaults.sampling_source);
         if (config) take_stops(defaults, *config, "stop_strings");
         if (!config || config->value("do_sample", nlohmann::json()) != true) return defaults;
-        for (const Field& field : kFields) take(defaults, field, number(*config, field.transformers));
+        take_fields(defaults, *config, &Field::transformers);
         return defaults;
     }
-    if (const auto manifest = ollama_manifest_of(std::filesystem::absolute(model))) {
+    if (const auto manifest = ollama_manifest_of(std::filesystem::absolute(named).lexically_normal())) {
         if (!manifest->adapter.empty()) {
             throw Error(ErrorKind::kUnsupported, messages::ollama_adapter(manifest->name));
         }
@@ -131,12 +170,12 @@ ModelDefaults read_model_defaults(const std::filesystem::path& model) {
     }
     const GgufFile file(model);
     const GgufMetadata& metadata = file.metadata();
+    defaults.sampling_source = shown_path(model.filename());
     for (const Field& field : kFields) {
         if (field.gguf != nullptr && metadata.has(field.gguf)) {
-            take(defaults, field, metadata.number(field.gguf));
+            take(defaults, field, field.gguf, metadata.number(field.gguf));
         }
     }
-    if (!defaults.sampling.empty()) defaults.sampling_source = shown_path(model.filename());
     return defaults;
 }
 

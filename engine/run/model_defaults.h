@@ -24,6 +24,8 @@ struct ModelDefaults {
     std::int64_t context = 0;        // 0: none is advised
     std::string system;              // system message; empty: none
     std::string system_source;
+    std::string unused;  // values of unused_source that are not used: "mirostat 1"
+    std::string unused_source;
     Message name_note;  // which of Ollama's names for the file this is of; empty: it has one
 
     // Sets the fields that are advised and, by their names, not chosen.
@@ -34,10 +36,10 @@ struct ModelDefaults {
     std::vector<Message> notes() const;
 };
 
-// For a model at a path from model_path(). For one of Ollama's blobs: the layers params
-// and system of its manifest (kUnsupported if that has an adapter); for other GGUF files:
+// For a model as the user named it, or its model_path(). For one of Ollama's blobs or
+// manifests: the layers params and system of the manifest (kUnsupported if that has an adapter); for other GGUF files:
 // their keys general.sampling.*; for a folder: generation_config.json, if that enables
-// sampling. Values that no sampler accepts are ignored. Throws Error where a file is
+// sampling. Values that no sampler accepts are `unused`. Throws Error where a file is
 // damaged.
 ModelDefaults read_model_defaults(const std::filesystem::path& model);
 

@@ -10,6 +10,7 @@
 #include "engine/model/gguf_model.h"
 #include "engine/model/model_files.h"
 #include "engine/model/model_finder.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/name_hash.h"
@@ -57,6 +58,14 @@ fs::path model_path(const std::string& model) {
     }
     // Any part of a split model identifies the model.
     if (is_gguf_path(path)) return gguf_parts_of(path).front();
+    if (const auto manifest = ollama_manifest_of(fs::absolute(path).lexically_normal())) {
+        if (manifest->model.empty()) throw Error(ErrorKind::kUnsupported, messages::no_model_file(manifest->name));
+        if (!fs::exists(manifest->model, failure)) {
+            throw Error(ErrorKind::kNotFound,
+                        messages::ollama_blob_missing(shown_path(manifest->model), manifest->name, manifest->name));
+        }
+        return manifest->model;
+    }
     if (path.filename() != "config.json" && path.extension() != ".safetensors" &&
         !path.filename().string().ends_with(".index.json")) {
         throw Error(ErrorKind::kUnsupported, messages::no_model_file(path.filename().string()));
@@ -64,12 +73,14 @@ fs::path model_path(const std::string& model) {
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-std::string model_name(const fs::path& path) {
+std::string model_name(const fs::path& model) {
+    const fs::path path = model_path(model);
     // A GGUF file by the name of the link, if it is one: caches link to files that are
     // named after their contents.
     const bool is_file = is_gguf_path(path);
     const fs::path whole = is_file ? fs::absolute(path).lexically_normal() : fs::weakly_canonical(path);
-    const std::string name = name_in_cache(whole);
+    std::string name = name_in_cache(fs::absolute(model).lexically_normal());
+    if (name.empty()) name = name_in_cache(whole);
     if (!name.empty()) return name;
     return is_file ? gguf_name(whole) : whole.filename().string();
 }
@@ -84,7 +95,7 @@ ModelShape read_model_shape(const std::string& model) {
     }
     shape.directory = model_path(model);
     shape.spec = read_model_spec(shape.directory, &shape.notes);
-    shape.name = model_name(shape.directory);
+    shape.name = model_name(model);
     if (has_checkpoint(shape.directory)) {
         auto checkpoint = Checkpoint::open(shape.directory);
         shape.checkpoint_bytes = checkpoint->total_bytes();

@@ -24,13 +24,13 @@ struct ModelShape {
 
 // The path of the model that the user named: its folder (or config.json or a
 // *.safetensors in it), or its GGUF file (of a split one, any part; or a folder that has
-// no other model). For a split one, the first part. Throws Error (kNotFound,
-// kUnsupported).
+// no other model; or a manifest of Ollama's). For a split one, the first part. Throws
+// Error (kNotFound, kUnsupported).
 std::filesystem::path model_path(const std::string& model);
 
 // The name for users: the folder's, or the file's without .gguf, or the name in a cache
-// (name_in_cache()).
-std::string model_name(const std::filesystem::path& path);
+// (name_in_cache()). `model`: what the user named, or its model_path().
+std::string model_name(const std::filesystem::path& model);
 // The file with a model's own popularity: expert_popularity.json in its folder, or beside
 // its GGUF file as NAME.expert_popularity.json.
 std::filesystem::path popularity_file(const std::filesystem::path& path);

@@ -155,9 +155,9 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     if (!report.shape.directory.empty() && Tokenizer::is_in(report.shape.directory)) {
         const auto tokenizer = Tokenizer::open(report.shape.directory, spec.vocab_size);
         report.notes.insert(report.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
-        const Message problem = try_chat_template(report.shape.directory, request.chat_template, *tokenizer).problem;
+        const Message problem = try_chat_template(request.model, request.chat_template, *tokenizer).problem;
         if (!problem.empty()) report.notes.push_back(problem);
-        advised_context = read_model_defaults(report.shape.directory).context;
+        advised_context = read_model_defaults(request.model).context;
     }
     PlanInputs& inputs = report.inputs;
     inputs.popularity = measurements_of(request, report.shape).popularity();

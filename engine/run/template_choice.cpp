@@ -3,6 +3,7 @@
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_finder.h"
+#include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "engine/text/family_templates.h"
 #include "engine/text/go_template.h"
@@ -29,8 +30,10 @@ TemplateChoice choose_chat_template(const std::filesystem::path& model, const st
         if (!text) throw Error(ErrorKind::kNotFound, messages::no_such_chat_template(chosen, family_template_names()));
         return {parse_either_template(*text, chosen, bos_of(tokenizer)), {}, {}};
     }
-    if (auto own = ChatTemplate::read(model)) return {std::move(own), {}, {}};
-    const auto manifest = ollama_manifest_of(std::filesystem::absolute(model));
+    const auto manifest = ollama_manifest_of(std::filesystem::absolute(model).lexically_normal());
+    if (!manifest || !manifest->template_first) {
+        if (auto own = ChatTemplate::read(model_path(model))) return {std::move(own), {}, {}};
+    }
     auto kept = manifest ? read_chat_template(*manifest, bos_of(tokenizer)) : nullptr;
     if (kept == nullptr) return {};
     return {std::move(kept), messages::template_of_ollama(manifest->name), {}};

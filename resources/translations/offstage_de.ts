@@ -1795,6 +1795,11 @@
         <translation>Wo nichts anderes gewählt ist, werden Antworten gezogen, wie %1 es sagt: %2.</translation>
     </message>
     <message>
+        <source>This of %1 is not used: %2.</source>
+        <comment>sampling_not_used</comment>
+        <translation>Davon, was %1 vorgibt, wird dies nicht verwendet: %2.</translation>
+    </message>
+    <message>
         <source>Where no system message is given, the one of %1 is used.</source>
         <comment>system_of_model</comment>
         <translation>Wo keine Systemnachricht angegeben ist, gilt die aus %1.</translation>
@@ -7919,10 +7924,6 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>no chat template</source>
         <translation>keine Chat-Vorlage</translation>
-    </message>
-    <message>
-        <source>same file: %1</source>
-        <translation>dieselbe Datei: %1</translation>
     </message>
 </context>
 <context>

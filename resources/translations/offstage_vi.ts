@@ -1795,6 +1795,11 @@
         <translation>Ở chỗ không chọn gì khác, câu trả lời được lấy mẫu như %1 ghi: %2.</translation>
     </message>
     <message>
+        <source>This of %1 is not used: %2.</source>
+        <comment>sampling_not_used</comment>
+        <translation>Những giá trị này của %1 không được dùng: %2.</translation>
+    </message>
+    <message>
         <source>Where no system message is given, the one of %1 is used.</source>
         <comment>system_of_model</comment>
         <translation>Ở chỗ không có tin nhắn hệ thống, dùng tin nhắn của %1.</translation>
@@ -7909,10 +7914,6 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>no chat template</source>
         <translation>không có mẫu trò chuyện</translation>
-    </message>
-    <message>
-        <source>same file: %1</source>
-        <translation>cùng tệp: %1</translation>
     </message>
 </context>
 <context>

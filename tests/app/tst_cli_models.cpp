@@ -56,7 +56,7 @@ class TestCliModels : public QObject {
         QVERIFY(!models[1][QLatin1String("problem")].isNull());
     }
 
-    void otherNamesOfAFile_areListedWithIt() {
+    void severalNamesOfAFile_areRows() {
         put("qwen3_moe_bf16.gguf", QStringLiteral(".ollama/models/blobs/sha256-aa"));
         for (const char* name : {"pirate", "qwen3"}) {
             QFile manifest(m_home->filePath(QStringLiteral(".ollama/models/manifests/registry.ollama.ai/library/") +
@@ -67,12 +67,15 @@ class TestCliModels : public QObject {
             manifest.write(QByteArray(name).toHex() + "\"}]}");
         }
         const CliOutcome table = run({});
-        QVERIFY2(table.out.contains("(its other names' template and parameters are not used: qwen3:latest)\n"),
-                 table.out.constData());
+        QVERIFY2(table.out.contains("library/qwen3/latest (no chat template"), table.out.constData());
         const QJsonArray models = run({QStringLiteral("--json")}).json()[QLatin1String("models")].toArray();
-        QCOMPARE(models.size(), 1);
-        QCOMPARE(models[0][QLatin1String("name")].toString(), QStringLiteral("pirate:latest"));
-        QCOMPARE(models[0][QLatin1String("other_names")].toString(), QStringLiteral("qwen3:latest"));
+        QCOMPARE(models.size(), 2);
+        for (const int i : {0, 1}) {
+            const QString name = i == 0 ? QStringLiteral("pirate") : QStringLiteral("qwen3");
+            QCOMPARE(models[i][QLatin1String("name")].toString(), name + QStringLiteral(":latest"));
+            QVERIFY(models[i][QLatin1String("path")].toString().endsWith(name + QStringLiteral("/latest")));
+            QVERIFY(models[i][QLatin1String("supported")].toBool());
+        }
     }
 
     void nothing_saysWhere_andAFolderIsLookedInToo() {

@@ -343,8 +343,8 @@ class TestModelFinder : public QObject {
         writeText(manifests / "registry.ollama.ai/library/broken/b", R"({"layers": [{"mediaType": 3}, 7]})");
         writeText(manifests / "registry.ollama.ai/library/broken/c", R"({"layers": 4})");
         const FoundModels found = find(ModelOrigin::kOllama, root());
-        QCOMPARE(namesOf(found), (QStringList{"qwen3:tiny", "ann/own:v1 (not)"}));
-        QCOMPARE(found.models.front().path, root("blobs") / (std::string("sha256-") + kDigest));
+        QCOMPARE(namesOf(found), (QStringList{"qwen3:tiny", "qwen3:zlatest", "ann/own:v1 (not)"}));
+        QCOMPARE(found.models.front().path, manifests / "registry.ollama.ai/library/qwen3/tiny");
         QCOMPARE(found.models.back().problem.english(),
                  (root("blobs") / "sha256-ee").string() +
                      ": is missing; expected it, because Ollama's ann/own:v1 is kept in "
@@ -394,6 +394,7 @@ class TestModelFinder : public QObject {
                      "The model's file has no chat template; the one that Ollama keeps for mine:v1 is used. "
                      "Where nothing else is chosen, answers are drawn as mine:v1 (Ollama) says: temperature 0.25, "
                      "top_k 7, repeat_window -1, seed 4, max_tokens 5, context 96. "
+                     "This of mine:v1 (Ollama) is not used: top_p 12, mirostat 1. "
                      "Where no system message is given, the one of mine:v1 (Ollama) is used."));
         SamplerSettings sampler;
         sampler.top_k = 3;
@@ -469,47 +470,80 @@ class TestModelFinder : public QObject {
         QVERIFY2(problem().contains(QStringLiteral("sha256-cc")), qPrintable(problem()));
     }
 
-    // Names of one file: the layers of one are used, one without damage if there is one.
-    void ollama_severalNames_theFirstGoodOneIsUsed() {
+    // Names of one file: each is listed, and opened by its manifest with its own layers.
+    // Opened by the file, the layers of one are used, one without damage if there is one.
+    void ollama_severalNames_eachHasItsOwnLayers() {
         const fs::path blob = root("blobs") / "sha256-aa";
         fs::create_directories(blob.parent_path());
-        offstage::tests::write_mixed_gguf(blob.string());
+        offstage::tests::write_mixed_gguf(blob.string(), [](GgufWriter& writer) {
+            writer.add("tokenizer.chat_template", "{{ messages[0].content }}own");
+        });
+        const auto manifest = [&](const char* called) {
+            return root("manifests") / "registry.ollama.ai/library" / called;
+        };
         const auto name = [&](const char* called, const std::string& digest) {
             const auto layer = [&](const std::string& type, const std::string& of) {
                 return "{\"mediaType\": \"application/vnd.ollama.image." + type + "\", \"digest\": \"sha256:" + of +
                        "\"}";
             };
-            writeText(root("manifests") / "registry.ollama.ai/library" / called,
-                      R"({"layers": [)" + layer("model", "aa") + ", " + layer("template", digest + "1") + ", " +
-                          layer("params", digest + "2") + ", " + layer("system", digest + "3") + "]}");
-            writeText(root("blobs") / ("sha256-" + digest + "1"), "{{ .Prompt }}{{ .Response }}");
-            writeText(root("blobs") / ("sha256-" + digest + "2"), "{}");
+            writeText(manifest(called), R"({"layers": [)" + layer("model", "aa") + ", " +
+                                            layer("template", digest + "1") + ", " + layer("params", digest + "2") +
+                                            ", " + layer("system", digest + "3") + "]}");
+            writeText(root("blobs") / ("sha256-" + digest + "1"), "{{ .Prompt }}" + digest + "{{ .Response }}");
+            writeText(root("blobs") / ("sha256-" + digest + "2"), R"({"top_k": )" + digest.substr(1) + "}");
             writeText(root("blobs") / ("sha256-" + digest + "3"), called);
         };
-        name("pirate/latest", "b");
-        name("qwen3/30b", "c");
-        name("qwen3/copy", "d");
-        fs::copy_file(root("manifests") / "registry.ollama.ai/library/qwen3/copy",
-                      root("manifests") / "registry.ollama.ai/library/qwen3/same");
-        const auto used = [&]() -> QString {
-            const FoundModels found = find(ModelOrigin::kOllama, root());
-            if (found.models.size() != 1) return QStringLiteral("not one");
-            return namesOf(found).front() + u'|' + QString::fromStdString(found.models.front().other_names) + u'|' +
-                   QString::fromStdString(name_in_cache(blob));
+        name("pirate/latest", "b7");
+        const auto tokenizer = Tokenizer::open(blob, read_model_spec(blob).vocab_size);
+        const auto answered = [&](const fs::path& model) {
+            return QString::fromStdString(
+                choose_chat_template(model, {}, *tokenizer).chat->render({{Role::kUser, "X"}}, {}, true).bytes);
         };
-        QCOMPARE(used(), QStringLiteral("pirate:latest|qwen3:30b, qwen3:copy, qwen3:same|pirate:latest"));
-        QCOMPARE(read_model_defaults(blob).system, "pirate/latest");
-        writeText(root("blobs") / "sha256-b1", "{{ range .Messages }}");
-        QCOMPARE(used(), QStringLiteral("qwen3:30b|pirate:latest, qwen3:copy, qwen3:same|qwen3:30b"));
-        writeText(root("blobs") / "sha256-c2", "{");
-        QCOMPARE(used(), QStringLiteral("qwen3:copy|pirate:latest, qwen3:30b|qwen3:copy"));
+        // One name: as before there were others.
+        QCOMPARE(find(ModelOrigin::kOllama, root()).models.at(0).path, blob);
+        QCOMPARE(answered(blob), QStringLiteral("Xown"));
+        QCOMPARE(answered(manifest("pirate/latest")), QStringLiteral("Xown"));
+        QCOMPARE(read_model_defaults(manifest("pirate/latest")).system, "pirate/latest");
+
+        name("qwen3/30b", "c8");
+        name("qwen3/copy", "d9");
+        fs::copy_file(manifest("qwen3/copy"), manifest("qwen3/same"));
+        const FoundModels found = find(ModelOrigin::kOllama, root());
+        QCOMPARE(namesOf(found), (QStringList{"pirate:latest", "qwen3:30b", "qwen3:copy", "qwen3:same"}));
+        const std::pair<const char*, const char*> expected[] = {
+            {"pirate/latest", "b7"}, {"qwen3/30b", "c8"}, {"qwen3/copy", "d9"}, {"qwen3/same", "d9"}};
+        for (std::size_t i = 0; i < std::size(expected); ++i) {
+            const auto& [called, digest] = expected[i];
+            const fs::path path = found.models[i].path;
+            QCOMPARE(path, manifest(called));
+            QCOMPARE(model_path(path), blob);
+            QCOMPARE(model_name(path), found.models[i].name);
+            QCOMPARE(name_in_cache(path), found.models[i].name);
+            QCOMPARE(answered(path), QStringLiteral("X") + QLatin1String(digest));
+            const ModelDefaults defaults = read_model_defaults(path);
+            QCOMPARE(defaults.sampling.at(0).value, digest[1] - '0');
+            QCOMPARE(defaults.system, called == std::string("qwen3/same") ? "qwen3/copy" : called);
+            QVERIFY(defaults.name_note.empty());
+        }
+        // A name whose layers are damaged has its problem to itself.
+        writeText(root("blobs") / "sha256-b71", "{{ range .Messages }}");
+        QCOMPARE(namesOf(find(ModelOrigin::kOllama, root())),
+                 (QStringList{"qwen3:30b", "qwen3:copy", "qwen3:same", "pirate:latest (not)"}));
+        QCOMPARE(name_in_cache(blob), "qwen3:30b");
+        writeText(root("blobs") / "sha256-c82", "{");
+        QCOMPARE(name_in_cache(blob), "qwen3:copy");
         const ModelDefaults defaults = read_model_defaults(blob);
         QCOMPARE(defaults.system, "qwen3/copy");
         const QString notes = QString::fromStdString(englishOf(defaults.notes()));
         QVERIFY2(notes.contains(QStringLiteral("is taken from qwen3:copy, not from pirate:latest, qwen3:30b.")),
                  qPrintable(notes));
-        writeText(root("blobs") / "sha256-d1", "{{ range .Messages }}");
-        QCOMPARE(used(), QStringLiteral("pirate:latest (not)|qwen3:30b, qwen3:copy, qwen3:same|pirate:latest"));
+        writeText(root("blobs") / "sha256-d91", "{{ range .Messages }}");
+        QCOMPARE(name_in_cache(blob), "pirate:latest");
+        // Manifests without a file.
+        fs::remove(blob);
+        QCOMPARE(find(ModelOrigin::kOllama, root()).models.size(), 4u);
+        const auto error = offstage::tests::error_of([&] { model_path(manifest("qwen3/30b")); });
+        QVERIFY(error && QString(error->what()).contains(QStringLiteral("qwen3:30b")));
     }
 
     void damagedTemplateInTheFile_isListedWithTheError() {
@@ -531,6 +565,10 @@ class TestModelFinder : public QObject {
         SamplerSettings sampler;
         read_model_defaults(root()).apply(sampler);
         QCOMPARE(sampler, (SamplerSettings{.temperature = 0.6f, .top_k = 20, .top_p = 0.95f, .repeat_penalty = 1.05f}));
+        writeText(root() / "generation_config.json", R"({"do_sample": true, "temperature": "hot", "top_k": 20})");
+        QCOMPARE(englishOf(read_model_defaults(root()).notes()),
+                 "Where nothing else is chosen, answers are drawn as generation_config.json says: top_k 20. "
+                 "This of generation_config.json is not used: temperature \"hot\".");
         writeText(root() / "generation_config.json", R"({"do_sample": false, "temperature": 0.6})");
         QVERIFY(read_model_defaults(root()).sampling.empty());
         GgufWriter writer;
@@ -597,6 +635,36 @@ class TestModelFinder : public QObject {
         request.stop_at_texts = true;
         request.ignore_end = true;
         QVERIFY(ask(request).text.starts_with(whole.text));
+    }
+
+    // Parameters that change an answer and are not used are named; others are not.
+    void ollama_params_notUsedAreNamed_data() {
+        QTest::addColumn<QByteArray>("params");
+        QTest::addColumn<QString>("unused");
+        const auto row = [](const char* params, const char* unused) {
+            QTest::newRow(params) << QByteArray(params) << QString::fromLatin1(unused);
+        };
+        row(R"({"temperature": "hot"})", R"(temperature "hot")");
+        row(R"({"top_p": 12, "top_k": [1]})", "top_k a list of 1, top_p 12");
+        row(R"({"mirostat": 2, "mirostat_tau": 5})", "mirostat 2");
+        row(R"({"mirostat": 0, "tfs_z": 1.0, "presence_penalty": 0, "num_gpu": 99, "num_thread": 4})", "");
+        row(R"({"presence_penalty": 1.5, "dry_multiplier": 0.8})", "dry_multiplier 0.8, presence_penalty 1.5");
+        row(R"({"seed": 0, "num_predict": -1})", "");
+        row(R"({"seed": "x"})", R"(seed "x")");
+        row(R"({"num_ctx": 0})", "num_ctx 0");
+        row(R"({"stop": ["a"], "num_ctx": 64})", "");
+    }
+    void ollama_params_notUsedAreNamed() {
+        QFETCH(QByteArray, params);
+        QFETCH(QString, unused);
+        const fs::path blob = root("blobs") / "sha256-aa";
+        fs::create_directories(blob.parent_path());
+        offstage::tests::write_mixed_gguf(blob.string());
+        writeText(root("manifests") / "registry.ollama.ai/library/mine/v1",
+                  R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},
+                                 {"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:cc"}]})");
+        writeText(root("blobs") / "sha256-cc", params.toStdString());
+        QCOMPARE(QString::fromStdString(read_model_defaults(blob).unused), unused);
     }
 
     void stopStrings_ofAFolder() {

@@ -92,9 +92,6 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             if (found.supported() && !found.has_chat_template) {
                 facts << tr("no chat template");
             }
-            if (!found.other_names.empty()) {
-                facts << tr("same file: %1").arg(QString::fromStdString(found.other_names));
-            }
             if (found.n_experts > 0) {
                 facts << tr("%1 experts × %2 layers").arg(found.n_experts).arg(found.n_layers);
             }
