@@ -28,6 +28,7 @@ struct Settings {
     bool cublas = true;
     bool memory_pools = true;
     std::size_t pool_page_bytes = 1;     // blocks of a memory pool take whole pages; a real GPU's are 2 MiB
+    bool pools_reuse = true;             // a freed block's memory; false: each block gets a new address
     std::size_t graph_node_bytes = 512;  // GPU memory of a graph, for each node
     std::uint32_t seed = 1;              // for the order in which blocks and threads run
 };

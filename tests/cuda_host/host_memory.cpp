@@ -208,7 +208,7 @@ cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_
     const std::size_t page = h.settings.pool_page_bytes;
     const std::size_t taken = (bytes + page - 1) / page * page;
     std::byte* place = nullptr;
-    if (const auto kept = pool->kept.find(taken); kept != pool->kept.end()) {
+    if (const auto kept = pool->kept.find(taken); kept != pool->kept.end() && h.settings.pools_reuse) {
         place = kept->second;
         pool->kept.erase(kept);
     } else {

@@ -252,6 +252,7 @@ class TestCudaModelOnHost : public QObject {
             return cuda_host::calls_of(function, std::this_thread::get_id());
         };
         const int unlocked = calls("cudaHostUnregister"), unlocked_here = here("cudaHostUnregister");
+        const int locked = calls("cudaHostRegister"), locked_here = here("cudaHostRegister");
         const int taken = calls("cudaMallocFromPoolAsync"), given_back = calls("cudaFreeAsync");
         Replanner replanner(*model);
         const std::size_t expert = 5;  // none that another test has packed for all
@@ -269,6 +270,8 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(replanner.reports().back().state == ReplanState::kDone);
         QVERIFY(model->experts().format(expert) == kernels::WeightType::kInt8);
         QCOMPARE(n_waits, 0);
+        QCOMPARE(calls("cudaHostRegister") - locked, 1);
+        QCOMPARE(here("cudaHostRegister"), locked_here);
         QCOMPARE(calls("cudaHostUnregister") - unlocked, 1);
         QCOMPARE(here("cudaHostUnregister"), unlocked_here);
         QVERIFY(calls("cudaMallocFromPoolAsync") > taken && calls("cudaFreeAsync") > given_back);
@@ -350,10 +353,7 @@ class TestCudaModelOnHost : public QObject {
                                         .arg(each.calls[i])
                                         .toUtf8();
             QCOMPARE(each.replays[i], 0);
-            // With room for more keys: graphs whose memory got the same place again
-            // continue.
-            const bool goes_on = i == kMoreKeysStep && graphs.replays[i] > expected[i];
-            QVERIFY2(graphs.replays[i] == expected[i] || goes_on, step);
+            QVERIFY2(graphs.replays[i] == expected[i], step);
             // For any number of kernels: the inputs and the logits are copied, and the
             // rows that the CPU computed of each layer. No kernel is started by itself.
             const bool all_replayed = expected[i] == (!resident ? 5 : i < kWholeSteps ? 1 : 3);
@@ -593,15 +593,20 @@ class TestCudaModelOnHost : public QObject {
     // and one for the rest; and there is one for the part before the first of these.
     using Counts = std::array<int, 29>;
     static constexpr Counts kReplays = {0, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 0, 1, 0,
-                                        3, 3, 0, 0, 0, 0, 3, 3, 2, 3, 3, 1, 3, 3};
+                                        3, 3, 0, 0, 0, 0, 3, 3, 2, 3, 3, 2, 3, 3};
     static constexpr Counts kSharedReplays = {0, 5, 5, 5, 5, 3, 5, 5, 3, 5, 5, 4, 5, 5, 5,
-                                              5, 5, 0, 0, 0, 0, 5, 5, 3, 5, 5, 1, 5, 5};
-    static constexpr std::size_t kWholeSteps = 14, kMoreKeysStep = 26;
+                                              5, 5, 0, 0, 0, 0, 5, 5, 3, 5, 5, 3, 5, 5};
+    static constexpr std::size_t kWholeSteps = 14;
     static constexpr int kMostCalls = 11, kMostSharedCalls = 14;  // of a step, and of such a layer
 
     // Steps of one token in two conversations, the first of which has read 60 tokens
     // before.
     Answer answerInGraphs(bool resident, bool graphs) {
+        // Whether a freed block is there again in time depends on the stream's thread, and
+        // graphs over memory with the same address go on.
+        cuda_host::Settings settings;
+        settings.pools_reuse = false;
+        cuda_host::reset(settings);
         LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
         request.model = tinyModel("grouped_bf16");
         request.learn_placement = false;
