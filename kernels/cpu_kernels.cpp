@@ -85,7 +85,7 @@ const SetTables& tables_of(InstructionSet set) {
 
 InstructionSet choose() {
     const std::vector<InstructionSet> available = available_instruction_sets();
-    if (const char* wanted = std::getenv("OFFSTAGE_ISA")) {
+    if (const char* const wanted = std::getenv("OFFSTAGE_ISA")) {  // "" is none of them
         for (const InstructionSet set : available) {
             if (name_of(set) == wanted) return set;
         }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "app/cli/command_messages.h"
@@ -14,6 +15,7 @@
 #include "app/cli/reply_printer.h"
 #include "app/cli/terminal_output.h"
 #include "engine/error.h"
+#include "engine/json.h"
 #include "engine/run/run_messages.h"
 #include "engine/text/family_templates.h"
 
@@ -51,13 +53,18 @@ class Chat {
         while (true) {
             const std::optional<std::string> line = input->next();
             if (!line || *line == "/quit" || *line == "/exit") break;
-            if (*line == "/new") {
+            if (!is_command(*line)) {
+                if (line->find_first_not_of(" \t\r\n") != std::string::npos) answer(*line);
+            } else if (*line == "/new") {
                 start_over();
                 std::cout << "A new conversation.\n";
             } else if (*line == "/think" || line->starts_with("/think ")) {
                 think(line->substr(std::min(line->find_first_not_of(' ', 6), line->size())));
-            } else if (line->find_first_not_of(" \t\r\n") != std::string::npos) {
-                answer(*line);
+            } else {
+                const std::string word = line->substr(0, line->find_first_of(" \t\r"));
+                std::cerr << "offstage-cli: " << engine::in_quotes(word) << " is no command here; there are /new"
+                          << (thinking_choices_.empty() ? "" : ", /think") << " and /quit. A message that begins with "
+                          << "a slash is sent with a blank before it." << std::endl;
             }
         }
         std::cout << std::endl;
@@ -65,6 +72,13 @@ class Chat {
     }
 
   private:
+    // A line that begins with a slash and a word of letters; "/usr/bin" and "//" are text.
+    static bool is_command(std::string_view line) {
+        if (!line.starts_with('/') || line.find('\n') != std::string_view::npos) return false;
+        const std::string_view word = line.substr(1, line.find_first_of(" \t\r") - 1);
+        return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+    }
+
     static std::string where(const engine::ModelSummary& model) {
         const std::string cpu =
             "the CPU (" + model.instruction_set + ", " + std::to_string(model.n_threads) + " threads)";

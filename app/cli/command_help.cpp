@@ -17,6 +17,7 @@ namespace {
 
 struct HelpOptions {
     std::string subject;
+    const CLI::App* program = nullptr;
 };
 
 // A subject, or (without a name) the heading of those that follow.
@@ -103,6 +104,7 @@ void list_subjects(const std::vector<Subject>& list) {
 }
 
 void declare_help(CLI::App& command, HelpOptions& options) {
+    options.program = command.get_parent();
     command.add_option("SUBJECT", options.subject, "A page of the manual; unless given, all are listed");
 }
 
@@ -119,6 +121,12 @@ int run_help(const HelpOptions& options) {
     const std::string name = options.subject.substr(0, options.subject.find(".md"));  // of a link
     if (std::find(names.begin(), names.end(), name) != names.end()) {
         std::cout << plain(read_page(name));
+        return 0;
+    }
+    const auto is_named = [&](const CLI::App* command) { return command->get_name() == name; };
+    if (!options.program->get_subcommands(is_named).empty()) {
+        std::cout << "\"" << name << "\" is a command: offstage-cli " << name
+                  << " --help lists its options, offstage-cli help command-line shows commands at work.\n";
         return 0;
     }
     const std::vector<std::string> near = near_names(name, names);

@@ -33,6 +33,7 @@ class PipedLines final : public MessageInput {
             const std::size_t end = buffer_.find('\n');
             if (end != std::string::npos) {
                 std::string line = buffer_.substr(0, end);
+                if (line.ends_with('\r')) line.pop_back();
                 buffer_.erase(0, end + 1);
                 return line;
             }
@@ -114,6 +115,8 @@ class TerminalLines final : public MessageInput {
         el_wset(line_, EL_BIND, L"\\e[200~", L"paste", nullptr);
         el_wset(line_, EL_BIND, L"^\\", L"line-break", nullptr);
         el_wset(line_, EL_BIND, L"\\e[3~", L"ed-delete-next-char", nullptr);
+        // The end of a pasted line may be two characters, which must not become one twice.
+        el_wset(line_, EL_SETTY, L"-d", L"-icrnl", L"-inlcr", nullptr);
         el_source(line_, nullptr);  // ~/.editrc
         const char* const terminal = std::getenv("TERM");
         brackets_ = terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
@@ -169,6 +172,7 @@ class TerminalLines final : public MessageInput {
     // has written the prompt.
     void take_keys() const {
         termios quiet = before_;
+        quiet.c_iflag &= ~static_cast<tcflag_t>(ICRNL);
         quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
         quiet.c_cc[VMIN] = 1;
         quiet.c_cc[VTIME] = 0;
@@ -184,7 +188,13 @@ class TerminalLines final : public MessageInput {
         TerminalLines& self = of(line);
         const int n = self.read_character(*key);
         if (n <= 0) return n;
-        if (*key == L'\r') *key = L'\n';
+        if (*key == L'\r') {
+            *key = L'\n';
+            if (self.bytes_.starts_with('\n')) {  // one end of a line
+                self.bytes_.erase(0, 1);
+                self.n_ahead_ -= std::min<std::size_t>(self.n_ahead_, 1);
+            }
+        }
         if (*key == L'\n' && self.n_ahead_ == 0 && self.has_more()) *key = kLineBreak;
         return n;
     }

@@ -23,6 +23,12 @@ namespace {
 
 constexpr const char* kThreadsVariable = "OFFSTAGE_THREADS";
 
+// nullptr also where it is empty.
+const char* set_variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
 // The text after the colon of the first line that begins with `key`: "model name\t: AMD
 // ..." -> "AMD ...".
 std::string field(const std::filesystem::path& file, std::string_view key) {
@@ -62,11 +68,11 @@ int cores_to_use(const std::filesystem::path& root) {
 int compute_threads(int asked) {
     check_environment();
     if (asked > 0) return asked;
-    return std::getenv(kThreadsVariable) != nullptr ? kernels::ThreadPool::threads_for(0) : cores_to_use();
+    return set_variable(kThreadsVariable) != nullptr ? kernels::ThreadPool::threads_for(0) : cores_to_use();
 }
 
 void check_environment() {
-    if (const char* const wanted = std::getenv("OFFSTAGE_ISA")) {
+    if (const char* const wanted = set_variable("OFFSTAGE_ISA")) {
         std::string known;
         bool found = false;
         for (const kernels::InstructionSet set : kernels::available_instruction_sets()) {
@@ -75,7 +81,7 @@ void check_environment() {
         }
         if (!found) throw Error(ErrorKind::kInvalidInput, messages::no_such_instruction_set(wanted, known));
     }
-    if (const char* const wanted = std::getenv(kThreadsVariable)) {
+    if (const char* const wanted = set_variable(kThreadsVariable)) {
         int n = 0;
         const char* const end = wanted + std::strlen(wanted);
         if (std::from_chars(wanted, end, n).ptr != end || n < 1 || n > 1024) {

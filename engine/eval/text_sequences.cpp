@@ -22,12 +22,14 @@ const Tokenizer& tokenizer_of(const LoadedModel& model) {
     return *model.tokenizer();
 }
 
-// The role for a name in a file: those of chat templates, and ShareGPT's.
+// The role for a name in a file: those of chat templates, and those of ShareGPT's format,
+// in which others publish calls of tools and their results as well.
 std::optional<Role> role_of(std::string_view name) {
     static constexpr std::pair<std::string_view, Role> kNames[] = {
-        {"system", Role::kSystem},       {"user", Role::kUser},      {"human", Role::kUser},
-        {"assistant", Role::kAssistant}, {"gpt", Role::kAssistant},  {"chatgpt", Role::kAssistant},
-        {"bing", Role::kAssistant},      {"bard", Role::kAssistant},
+        {"system", Role::kSystem},       {"user", Role::kUser},        {"human", Role::kUser},
+        {"assistant", Role::kAssistant}, {"gpt", Role::kAssistant},    {"chatgpt", Role::kAssistant},
+        {"bing", Role::kAssistant},      {"bard", Role::kAssistant},   {"function_call", Role::kAssistant},
+        {"tool", Role::kTool},           {"observation", Role::kTool}, {"function_response", Role::kTool},
     };
     for (const auto& [known, role] : kNames) {
         if (name == known) return role;

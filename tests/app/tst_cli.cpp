@@ -96,6 +96,9 @@ class TestCli : public QObject {
         QCOMPARE(near.status, 2);
         QCOMPARE(near.out, QByteArray());
         QCOMPARE(near.err, QByteArray("offstage-cli: \"modles\" is no subject of the manual; is models meant?\n"));
+        const Outcome command = run({QStringLiteral("help"), QStringLiteral("generate")});
+        QCOMPARE(command.status, 0);
+        QVERIFY2(command.out.contains("offstage-cli generate --help lists its options"), command.out.constData());
         QCOMPARE(run({QStringLiteral("help"), QStringLiteral("xyzzy")}).err,
                  QByteArray("offstage-cli: \"xyzzy\" is no subject of the manual; offstage-cli help lists them\n"));
         qputenv("OFFSTAGE_RESOURCES", "/nowhere");
@@ -123,6 +126,12 @@ class TestCli : public QObject {
         const Outcome outcome = run(arguments);
         QCOMPARE(outcome.status, 2);
         QCOMPARE(outcome.err, says);
+    }
+
+    void environment_thatIsEmpty_countsAsUnset() {
+        const Outcome outcome = offstage::test::runInShell(
+            QStringLiteral("OFFSTAGE_ISA= OFFSTAGE_THREADS= exec \"$0\" \"$@\""), words("info %1", {kDemo}));
+        QVERIFY2(outcome.status == 0, outcome.err.constData());
     }
 
     // Otherwise a mistake in a variable would measure something else.

@@ -125,6 +125,9 @@ class TestCliChat : public QObject {
         row("a line", "Hello\n", "5:Hello:llo");
         row("a paste of three lines", paste("one\rtwo\rthree") + "\n", "13:one/two/three:ree");
         row("a paste that ends with a line", paste("one\rtwo\r") + "\n", "7:one/two:two");
+        row("a paste of lines as Windows ends them", paste("one\r\ntwo\r\n") + "\n", "7:one/two:two");
+        row("the same without bracketed paste", "one\r\ntwo\r\nthree\r", "13:one/two/three:ree", "dumb");
+        row("Enter", "Hello\r", "5:Hello:llo");
         row("a paste within a line", "ab" + paste("1\n2") + "c\n", "6:ab1/2c:/2c");
         row("a paste with control characters", paste("a\x01\x1b[31mbc") + "\n", "7:a[31mbc:mbc");
         row("three lines at once, without bracketed paste", "one\ntwo\nthree\n", "13:one/two/three:ree");
@@ -155,6 +158,19 @@ class TestCliChat : public QObject {
         terminal.send("/quit\n");
         QCOMPARE(terminal.endStatus(), 0);
         QCOMPARE(terminal.all().contains("\x1b[?2004h"), kind == "xterm");
+    }
+
+    void lineWithASlash_isACommandOrText() {
+        Terminal terminal;
+        terminal.until("\n> ");
+        terminal.send("/nosuch 1\n");
+        const QByteArray refused = terminal.until("a blank before it.");
+        QVERIFY2(refused.contains("\"/nosuch\" is no command here; there are /new and /quit."), refused.constData());
+        for (const QByteArray text : {" /nosuch", "/usr/bin", "// a comment"}) {
+            terminal.until("> ");
+            terminal.send(text + "\n");
+            QVERIFY(terminal.message().startsWith(QByteArray::number(text.size()) + ":" + text + ":"));
+        }
     }
 
     void history_givesTheLastMessageAgain() {
