@@ -83,6 +83,170 @@ NodeOutputs outputs_of(node::Outputs& from) {
     return to;
 }
 
+// Of both directions.
+template <typename Wire>
+void put(const NodeOutputs& what, Wire& wire) {
+    put(what, wire.mutable_outputs());
+}
+
+// ---- to a node
+void put(const NodeHello& what, node::ToNode& wire) {
+    node::Hello* const to = wire.mutable_hello();
+    to->set_version(what.version);
+    to->set_desktop(what.desktop);
+    to->set_fingerprint(what.fingerprint);
+    to->set_n_layers(what.n_layers);
+    to->set_n_experts(what.n_experts);
+    to->set_n_active(what.n_active);
+    to->set_hidden_dim(what.hidden_dim);
+    to->set_ffn_dim(what.ffn_dim);
+    to->set_compute(what.compute);
+}
+
+void put(const NodeWant& what, node::ToNode& wire) {
+    node::Want* const to = wire.mutable_want();
+    for (const NodeExpert& expert : what.experts) put(expert, to->add_experts());
+}
+
+void put(const NodeCompute& what, node::ToNode& wire) {
+    node::Compute* const to = wire.mutable_compute();
+    to->set_number(what.number);
+    to->set_layer(what.layer);
+    to->set_order(static_cast<std::uint32_t>(what.order));
+    to->set_theta(what.theta);
+    to->set_activations(static_cast<std::uint32_t>(what.activations));
+    put(what.experts, to->mutable_experts());
+    to->mutable_row_token()->Add(what.row_token.begin(), what.row_token.end());
+    to->set_n_tokens(what.n_tokens);
+    to->set_inputs(what.inputs);
+}
+
+void put(const NodePing& what, node::ToNode& wire) {
+    wire.mutable_ping()->set_number(what.number);
+    wire.mutable_ping()->set_payload(what.payload);
+}
+
+void put(const NodeFollow& what, node::ToNode& wire) {
+    node::Follow* const to = wire.mutable_follow();
+    to->set_instruction_set(what.instruction_set);
+    to->set_context(what.context);
+    to->set_max_step(what.max_step);
+    to->set_kv(static_cast<std::uint32_t>(what.kv));
+    to->set_quantizes_dense(what.quantizes_dense);
+    to->set_dense(static_cast<std::uint32_t>(what.dense));
+    to->set_activations(static_cast<std::uint32_t>(what.activations));
+}
+
+void put(const NodeShares& what, node::ToNode& wire) {
+    wire.mutable_shares()->set_machine(what.machine);
+    wire.mutable_shares()->set_owners(what.owners);
+    wire.mutable_shares()->set_formats(what.formats);
+}
+
+void put(const NodeStep& what, node::ToNode& wire) {
+    node::Step* const to = wire.mutable_step();
+    to->set_number(what.number);
+    to->set_machines(what.machines);
+    to->set_n_kept(what.n_kept);
+    to->set_n_prompt(what.n_prompt);
+    to->set_theta(what.theta);
+    to->mutable_tokens()->Add(what.tokens.begin(), what.tokens.end());
+}
+
+void put(const NodeAbandon& what, node::ToNode& wire) {
+    wire.mutable_abandon()->set_step(what.step);
+}
+
+void put(const NodePeer& what, node::ToNode& wire) {
+    node::Peer* const to = wire.mutable_peer();
+    to->set_link(what.link);
+    to->set_self(what.self);
+    to->set_machine(what.machine);
+    to->set_name(what.name);
+    to->set_fingerprint(what.fingerprint);
+    to->set_address(what.address);
+    to->set_between_layers(what.between_layers);
+}
+
+void put(const NodePeerHello& what, node::ToNode& wire) {
+    wire.mutable_peer_hello()->set_version(what.version);
+    wire.mutable_peer_hello()->set_link(what.link);
+    wire.mutable_peer_hello()->set_machine(what.machine);
+}
+
+// ---- from a node
+void put(const NodeWelcome& what, node::FromNode& wire) {
+    node::Welcome* const to = wire.mutable_welcome();
+    to->set_name(what.name);
+    to->set_instruction_set(what.instruction_set);
+    to->set_n_threads(what.n_threads);
+    to->set_ram_bytes(what.ram_bytes);
+}
+
+void put(const NodeHoldings& what, node::FromNode& wire) {
+    node::Holdings* const to = wire.mutable_holdings();
+    for (const NodeExpert& expert : what.held) put(expert, to->add_held());
+    for (const NodeExpert& expert : what.gone) put(expert, to->add_gone());
+    to->set_complete(what.complete);
+}
+
+void put(const NodeReply& what, node::FromNode& wire) {
+    node::Reply* const to = wire.mutable_reply();
+    to->set_number(what.number);
+    to->set_n_rows(what.n_rows);
+    to->set_activations(static_cast<std::uint32_t>(what.activations));
+    to->set_outputs(what.outputs);
+    to->set_compute_us(what.compute_us);
+    to->set_refusal(what.refusal);
+}
+
+void put(const NodePong& what, node::FromNode& wire) {
+    node::Pong* const to = wire.mutable_pong();
+    to->set_number(what.number);
+    to->set_payload(what.payload);
+    node::State* const state = to->mutable_state();
+    state->set_ram_used_bytes(what.state.ram_used_bytes);
+    state->set_ram_bytes(what.state.ram_bytes);
+    state->set_n_held(what.state.n_held);
+    state->set_n_desktops(what.state.n_desktops);
+    state->set_n_requests(what.state.n_requests);
+    state->set_n_rows(what.state.n_rows);
+    state->set_compute_us(what.state.compute_us);
+}
+
+void put(const NodeDrain& /*what*/, node::FromNode& wire) {
+    wire.mutable_drain();
+}
+
+void put(const NodeRefusal& what, node::FromNode& wire) {
+    wire.mutable_refusal()->set_sentence(what.sentence);
+}
+
+void put(const NodeFollowing& what, node::FromNode& wire) {
+    wire.mutable_following()->set_refusal(what.refusal);
+}
+
+void put(const NodeStepped& what, node::FromNode& wire) {
+    wire.mutable_stepped()->set_number(what.number);
+    wire.mutable_stepped()->set_done(what.done);
+}
+
+void put(const NodePeerWelcome& what, node::FromNode& wire) {
+    wire.mutable_peer_welcome()->set_link(what.link);
+}
+
+void put(const NodePeerReport& what, node::FromNode& wire) {
+    node::PeerReport* const to = wire.mutable_peer_report();
+    to->set_link(what.link);
+    to->set_machine(what.machine);
+    to->set_state(static_cast<std::uint32_t>(what.state));
+    to->set_latency_us(what.latency_us);
+    to->set_us_per_byte(what.us_per_byte);
+    to->set_why(what.why);
+    to->set_message_us(what.message_us);
+    to->set_between_layers_us(what.between_layers_us);
+}
+
 }  // namespace
 
 void silence_protobuf() {
@@ -91,78 +255,7 @@ void silence_protobuf() {
 
 node::ToNode to_wire(const ToNode& message) {
     node::ToNode wire;
-    std::visit(
-        [&](const auto& what) {
-            using T = std::decay_t<decltype(what)>;
-            if constexpr (std::is_same_v<T, NodeHello>) {
-                node::Hello* const to = wire.mutable_hello();
-                to->set_version(what.version);
-                to->set_desktop(what.desktop);
-                to->set_fingerprint(what.fingerprint);
-                to->set_n_layers(what.n_layers);
-                to->set_n_experts(what.n_experts);
-                to->set_n_active(what.n_active);
-                to->set_hidden_dim(what.hidden_dim);
-                to->set_ffn_dim(what.ffn_dim);
-                to->set_compute(what.compute);
-            } else if constexpr (std::is_same_v<T, NodeWant>) {
-                node::Want* const to = wire.mutable_want();
-                for (const NodeExpert& expert : what.experts) put(expert, to->add_experts());
-            } else if constexpr (std::is_same_v<T, NodeCompute>) {
-                node::Compute* const to = wire.mutable_compute();
-                to->set_number(what.number);
-                to->set_layer(what.layer);
-                to->set_order(static_cast<std::uint32_t>(what.order));
-                to->set_theta(what.theta);
-                to->set_activations(static_cast<std::uint32_t>(what.activations));
-                put(what.experts, to->mutable_experts());
-                to->mutable_row_token()->Add(what.row_token.begin(), what.row_token.end());
-                to->set_n_tokens(what.n_tokens);
-                to->set_inputs(what.inputs);
-            } else if constexpr (std::is_same_v<T, NodePing>) {
-                wire.mutable_ping()->set_number(what.number);
-                wire.mutable_ping()->set_payload(what.payload);
-            } else if constexpr (std::is_same_v<T, NodeFollow>) {
-                node::Follow* const to = wire.mutable_follow();
-                to->set_instruction_set(what.instruction_set);
-                to->set_context(what.context);
-                to->set_max_step(what.max_step);
-                to->set_kv(static_cast<std::uint32_t>(what.kv));
-                to->set_quantizes_dense(what.quantizes_dense);
-                to->set_dense(static_cast<std::uint32_t>(what.dense));
-                to->set_activations(static_cast<std::uint32_t>(what.activations));
-            } else if constexpr (std::is_same_v<T, NodeShares>) {
-                wire.mutable_shares()->set_machine(what.machine);
-                wire.mutable_shares()->set_owners(what.owners);
-                wire.mutable_shares()->set_formats(what.formats);
-            } else if constexpr (std::is_same_v<T, NodeStep>) {
-                node::Step* const to = wire.mutable_step();
-                to->set_number(what.number);
-                to->set_machines(what.machines);
-                to->set_n_kept(what.n_kept);
-                to->set_n_prompt(what.n_prompt);
-                to->set_theta(what.theta);
-                to->mutable_tokens()->Add(what.tokens.begin(), what.tokens.end());
-            } else if constexpr (std::is_same_v<T, NodeAbandon>) {
-                wire.mutable_abandon()->set_step(what.step);
-            } else if constexpr (std::is_same_v<T, NodePeer>) {
-                node::Peer* const to = wire.mutable_peer();
-                to->set_link(what.link);
-                to->set_self(what.self);
-                to->set_machine(what.machine);
-                to->set_name(what.name);
-                to->set_fingerprint(what.fingerprint);
-                to->set_address(what.address);
-                to->set_between_layers(what.between_layers);
-            } else if constexpr (std::is_same_v<T, NodePeerHello>) {
-                wire.mutable_peer_hello()->set_version(what.version);
-                wire.mutable_peer_hello()->set_link(what.link);
-                wire.mutable_peer_hello()->set_machine(what.machine);
-            } else {
-                put(what, wire.mutable_outputs());
-            }
-        },
-        message);
+    std::visit([&](const auto& what) { put(what, wire); }, message);
     return wire;
 }
 
@@ -230,66 +323,7 @@ std::optional<ToNode> from_wire(node::ToNode&& message) {
 
 node::FromNode to_wire(const FromNode& message) {
     node::FromNode wire;
-    std::visit(
-        [&](const auto& what) {
-            using T = std::decay_t<decltype(what)>;
-            if constexpr (std::is_same_v<T, NodeWelcome>) {
-                node::Welcome* const to = wire.mutable_welcome();
-                to->set_name(what.name);
-                to->set_instruction_set(what.instruction_set);
-                to->set_n_threads(what.n_threads);
-                to->set_ram_bytes(what.ram_bytes);
-            } else if constexpr (std::is_same_v<T, NodeHoldings>) {
-                node::Holdings* const to = wire.mutable_holdings();
-                for (const NodeExpert& expert : what.held) put(expert, to->add_held());
-                for (const NodeExpert& expert : what.gone) put(expert, to->add_gone());
-                to->set_complete(what.complete);
-            } else if constexpr (std::is_same_v<T, NodeReply>) {
-                node::Reply* const to = wire.mutable_reply();
-                to->set_number(what.number);
-                to->set_n_rows(what.n_rows);
-                to->set_activations(static_cast<std::uint32_t>(what.activations));
-                to->set_outputs(what.outputs);
-                to->set_compute_us(what.compute_us);
-                to->set_refusal(what.refusal);
-            } else if constexpr (std::is_same_v<T, NodePong>) {
-                node::Pong* const to = wire.mutable_pong();
-                to->set_number(what.number);
-                to->set_payload(what.payload);
-                node::State* const state = to->mutable_state();
-                state->set_ram_used_bytes(what.state.ram_used_bytes);
-                state->set_ram_bytes(what.state.ram_bytes);
-                state->set_n_held(what.state.n_held);
-                state->set_n_desktops(what.state.n_desktops);
-                state->set_n_requests(what.state.n_requests);
-                state->set_n_rows(what.state.n_rows);
-                state->set_compute_us(what.state.compute_us);
-            } else if constexpr (std::is_same_v<T, NodeDrain>) {
-                wire.mutable_drain();
-            } else if constexpr (std::is_same_v<T, NodeRefusal>) {
-                wire.mutable_refusal()->set_sentence(what.sentence);
-            } else if constexpr (std::is_same_v<T, NodeFollowing>) {
-                wire.mutable_following()->set_refusal(what.refusal);
-            } else if constexpr (std::is_same_v<T, NodeStepped>) {
-                wire.mutable_stepped()->set_number(what.number);
-                wire.mutable_stepped()->set_done(what.done);
-            } else if constexpr (std::is_same_v<T, NodePeerWelcome>) {
-                wire.mutable_peer_welcome()->set_link(what.link);
-            } else if constexpr (std::is_same_v<T, NodePeerReport>) {
-                node::PeerReport* const to = wire.mutable_peer_report();
-                to->set_link(what.link);
-                to->set_machine(what.machine);
-                to->set_state(static_cast<std::uint32_t>(what.state));
-                to->set_latency_us(what.latency_us);
-                to->set_us_per_byte(what.us_per_byte);
-                to->set_why(what.why);
-                to->set_message_us(what.message_us);
-                to->set_between_layers_us(what.between_layers_us);
-            } else {
-                put(what, wire.mutable_outputs());
-            }
-        },
-        message);
+    std::visit([&](const auto& what) { put(what, wire); }, message);
     return wire;
 }
 

@@ -1,12 +1,11 @@
 #include "engine/serve/http_server.h"
 
-// The only file that uses the library, and the only one of the engine that opens sockets.
+// The only file that uses the library.
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
@@ -14,194 +13,38 @@
 #include <httplib.h>
 #include <list>
 #include <mutex>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <thread>
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/serve/http_socket.h"
 #include "engine/serve/serve_messages.h"
 
 namespace offstage::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// A number that poll() can wait for.
-class EventFile {
+// A socket as httplib reads and writes it; its own reading is bounded in neither size nor
+// time.
+class Connection final : public httplib::Stream, public HttpSocket {
   public:
-    EventFile() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-        if (descriptor_ < 0) {
-            throw Error(ErrorKind::kOutOfMemory, messages::no_more_file_descriptors(std::strerror(errno)));
-        }
-    }
-    ~EventFile() { ::close(descriptor_); }
-    EventFile(const EventFile&) = delete;
-    EventFile& operator=(const EventFile&) = delete;
+    using HttpSocket::HttpSocket;
 
-    int descriptor() const { return descriptor_; }
-    void set() {
-        const std::uint64_t one = 1;
-        static_cast<void>(!::write(descriptor_, &one, sizeof(one)));  // full: it is set already
-    }
-    void clear() {
-        std::uint64_t n = 0;
-        static_cast<void>(!::read(descriptor_, &n, sizeof(n)));
-    }
-
-  private:
-    int descriptor_;
-};
-
-int milliseconds_until(Clock::time_point deadline) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
-}
-
-// One accepted socket. Reads within the limits of size and time; httplib's own reading is
-// bounded in neither way.
-class Connection final : public httplib::Stream, public HttpClient {
-  public:
-    Connection(socket_t socket, const HttpLimits& limits, EventFile& stop)
-        : socket_(socket), limits_(limits), stop_(stop), deadline_(after(limits.head_ms)) {
-        bytes_left_ = limits.head_bytes;
-    }
-
-    // ---- while a request is read
-    enum class Problem { kNone, kHeadTooLarge, kTooSlow };
-    Problem problem() const { return problem_; }
-    bool any_read() const { return any_read_; }
-    // The body follows.
-    void end_head() {
-        in_head_ = false;
-        // Lines between chunks come on top.
-        bytes_left_ = 2 * limits_.body_bytes + limits_.head_bytes;
-        deadline_ = after(limits_.body_ms);
-    }
     HttpRequest& request() { return request_; }
     int status = 0;         // of the reply; 0: none
     bool is_whole = false;  // the request was read to its end
     bool is_let_in = false;
 
-    // Any thread, before the socket is closed: all waits of its own thread end.
-    void cut_off() { ::shutdown(socket_, SHUT_RDWR); }
-
-    // Nothing more is sent; the client's further bytes are discarded for a while, since
-    // closing with unread bytes would destroy the reply on its way.
-    void linger() {
-        constexpr int kLingerMs = 1000;
-        ::shutdown(socket_, SHUT_WR);
-        const auto end = after(kLingerMs);
-        std::array<char, 65536> discarded;
-        while (Clock::now() < end && wait_for(POLLIN, end)) {
-            if (::recv(socket_, discarded.data(), discarded.size(), MSG_DONTWAIT) <= 0) break;
-        }
-    }
-
     // ---- Stream
-    bool is_readable() const override { return filled_ > taken_ || poll_now(POLLIN); }
-    bool is_writable() const override { return !broken_ && !server_stops(); }
-    ssize_t read(char* to, std::size_t size) override {
-        if (taken_ == filled_ && !fill()) return -1;
-        const std::size_t n = std::min(size, filled_ - taken_);
-        std::copy_n(buffer_.data() + taken_, n, to);
-        taken_ += n;
-        return static_cast<ssize_t>(n);
-    }
-    ssize_t write(const char* from, std::size_t size) override {
-        if (broken_ || problem_ != Problem::kNone) return -1;
-        while (true) {
-            const ssize_t n = ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-            if (n >= 0) return n;
-            if (errno == EINTR) continue;
-            if ((errno != EAGAIN && errno != EWOULDBLOCK) || !wait_for(POLLOUT, after(limits_.write_ms))) break;
-        }
-        broken_ = true;
-        return -1;
-    }
-    // The same, after any earlier problem.
-    void write_all(std::string_view text) {
-        problem_ = Problem::kNone;
-        while (!text.empty()) {
-            const ssize_t n = write(text.data(), text.size());
-            if (n <= 0) return;
-            text.remove_prefix(static_cast<std::size_t>(n));
-        }
-    }
+    bool is_readable() const override { return has_input(); }
+    bool is_writable() const override { return can_send(); }
+    ssize_t read(char* to, std::size_t size) override { return receive(to, size); }
+    ssize_t write(const char* from, std::size_t size) override { return send(from, size); }
     void get_remote_ip_and_port(std::string&, int&) const override {}  // not used
     void get_local_ip_and_port(std::string&, int&) const override {}
-    socket_t socket() const override { return socket_; }
-
-    // ---- HttpClient
-    std::function<void()> waker() override {
-        if (wake_ == nullptr) wake_ = std::make_shared<EventFile>();
-        return [wake = wake_] { wake->set(); };
-    }
-    Wait wait(int ms) override {
-        if (wake_ == nullptr) wake_ = std::make_shared<EventFile>();
-        const auto end = after(ms);
-        while (true) {
-            std::array<pollfd, 3> files = {pollfd{wake_->descriptor(), POLLIN, 0},
-                                           pollfd{stop_.descriptor(), POLLIN, 0}, pollfd{socket_, POLLRDHUP, 0}};
-            const int n = ::poll(files.data(), files.size(), ms < 0 ? -1 : milliseconds_until(end));
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0 || files[1].revents != 0 || files[2].revents != 0) return Wait::kEnds;
-            if (files[0].revents == 0) return Wait::kNothing;
-            wake_->clear();
-            return Wait::kWoken;
-        }
-    }
-    bool server_stops() const override {
-        pollfd file{stop_.descriptor(), POLLIN, 0};
-        return ::poll(&file, 1, 0) > 0;
-    }
+    socket_t socket() const override { return descriptor(); }
 
   private:
-    static Clock::time_point after(int ms) { return Clock::now() + std::chrono::milliseconds(ms); }
-    bool poll_now(short events) const {
-        pollfd file{socket_, events, 0};
-        return ::poll(&file, 1, 0) > 0;
-    }
-    // False: the deadline passed, or the server stops.
-    bool wait_for(short events, Clock::time_point deadline) const {
-        while (true) {
-            std::array<pollfd, 2> files = {pollfd{socket_, events, 0}, pollfd{stop_.descriptor(), POLLIN, 0}};
-            const int n = ::poll(files.data(), files.size(), milliseconds_until(deadline));
-            if (n < 0 && errno == EINTR) continue;
-            return n > 0 && files[1].revents == 0;
-        }
-    }
-    bool fill() {
-        if (problem_ != Problem::kNone) return false;
-        if (bytes_left_ == 0) {
-            problem_ = in_head_ ? Problem::kHeadTooLarge : Problem::kNone;
-            return false;
-        }
-        if (!wait_for(POLLIN, deadline_)) {
-            problem_ = server_stops() ? Problem::kNone : Problem::kTooSlow;
-            return false;
-        }
-        const std::size_t most = std::min(buffer_.size(), bytes_left_);
-        const ssize_t n = ::recv(socket_, buffer_.data(), most, MSG_DONTWAIT);
-        if (n <= 0) return false;
-        any_read_ = true;
-        taken_ = 0;
-        filled_ = static_cast<std::size_t>(n);
-        bytes_left_ -= filled_;
-        return true;
-    }
-
-    socket_t socket_;
-    const HttpLimits& limits_;
-    EventFile& stop_;
-    std::shared_ptr<EventFile> wake_;
     HttpRequest request_;
-    Clock::time_point deadline_;
-    std::size_t bytes_left_ = 0;
-    bool in_head_ = true, any_read_ = false, broken_ = false;
-    Problem problem_ = Problem::kNone;
-    std::array<char, 16384> buffer_;
-    std::size_t taken_ = 0, filled_ = 0;
 };
 
 // The connections being read or answered: admitted ones, up to a number, and the others,
@@ -422,45 +265,12 @@ void set_listening_options(socket_t socket) {
 
 }  // namespace
 
-// ---------------------------------------------------------------- addresses
-
-bool ListenAddress::is_loopback() const {
-    return host == "::1" || host.starts_with("127.");
-}
-
-std::string ListenAddress::text() const {
-    const std::string number = std::to_string(port);
-    return host.find(':') == std::string::npos ? host + ":" + number : "[" + host + "]:" + number;
-}
-
-ListenAddress parse_listen_address(const std::string& text) {
-    const auto refuse = [&]() -> Error { return Error(ErrorKind::kInvalidInput, messages::no_address(text)); };
-    ListenAddress address;
-    const std::size_t colon = text.rfind(':');
-    const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
-    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-    if (port.empty() || error != std::errc() || end != port.data() + port.size()) throw refuse();
-    if (colon == std::string::npos) return address;
-    std::string host = text.substr(0, colon);
-    const bool in_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
-    if (in_brackets) host = host.substr(1, host.size() - 2);
-    if (host == "localhost") host = "127.0.0.1";
-    std::array<unsigned char, sizeof(in6_addr)> parsed{};
-    if (inet_pton(in_brackets ? AF_INET6 : AF_INET, host.c_str(), parsed.data()) != 1) throw refuse();
-    std::array<char, INET6_ADDRSTRLEN> shortest{};  // one way to write each address
-    inet_ntop(in_brackets ? AF_INET6 : AF_INET, parsed.data(), shortest.data(), shortest.size());
-    address.host = shortest.data();
-    return address;
-}
-
 std::string HttpRequest::header(std::string_view lower_case_name) const {
     std::string all;
     const auto [begin, end] = headers.equal_range(std::string(lower_case_name));
     for (auto it = begin; it != end; ++it) all += (all.empty() ? "" : ", ") + it->second;
     return all;
 }
-
-// ---------------------------------------------------------------- the server
 
 class HttpServer::Implementation final : public httplib::Server {
   public:
@@ -573,7 +383,7 @@ class HttpServer::Implementation final : public httplib::Server {
                            " Refused\r\nConnection: close\r\nContent-Type: " + reply.content_type +
                            "\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n";
         for (const auto& [name, value] : reply.headers) text += name + ": " + value + "\r\n";
-        connection.write_all(text + "\r\n" + reply.body);
+        connection.send_all(text + "\r\n" + reply.body);
         handler_.replied(connection.request().path, status);
     }
 

@@ -226,6 +226,8 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                           << "#include <cuda_runtime.h>";
     QTest::newRow("the server's sockets") << "engine/serve/http_server.cpp"
                                           << "#include <httplib.h>";
+    QTest::newRow("the sockets that it accepted") << "engine/serve/http_socket.cpp"
+                                                  << "#include <sys/socket.h>";
     QTest::newRow("the command that listens") << "app/cli/command_serve.cpp"
                                               << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("the window's switch") << "ui/server/local_server_switch.cpp"

@@ -1,0 +1,273 @@
+#include "engine/model/dense_loader.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/model/expert_strips.h"
+#include "engine/model/pack_neurons.h"
+#include "kernels/cpu_kernels.h"
+
+namespace offstage::engine {
+
+using kernels::bytes_per_weight;
+using kernels::WeightType;
+
+// The rows of a part, in the order of ours: row i of the part is row source_row(i) of the
+// tensor.
+class PartRows {
+  public:
+    explicit PartRows(const TensorPart& part)
+        : block_(part.block > 0 ? part.block : n_rows(part)),
+          first_(part.first),
+          count_(part.count > 0 ? part.count : block_ - part.first),
+          interleaved_(part.interleaved),
+          n_blocks_(n_rows(part) / block_) {}
+
+    std::int64_t size() const { return n_blocks_ * count_; }
+    std::int64_t n_blocks() const { return n_blocks_; }
+    std::int64_t count() const { return count_; }
+    bool in_order() const { return interleaved_ == 0; }
+    std::int64_t source_row(std::int64_t row) const {
+        const std::int64_t i = row % count_;
+        const std::int64_t paired = i - (count_ - interleaved_);  // of the rows that pair as neighbours
+        const std::int64_t half = interleaved_ / 2;
+        const std::int64_t from =
+            paired < 0 ? i : count_ - interleaved_ + (paired < half ? 2 * paired : 2 * (paired - half) + 1);
+        return row / count_ * block_ + first_ + from;
+    }
+
+  private:
+    // For a list: each value is a row. All dimensions but the last one count rows.
+    static std::int64_t n_rows(const TensorPart& part) {
+        std::int64_t n = part.shape.front();
+        for (std::size_t i = 1; i + 1 < part.shape.size(); ++i) n *= part.shape[i];
+        return n;
+    }
+
+    std::int64_t block_, first_, count_, interleaved_, n_blocks_;
+};
+
+namespace {
+
+float changed(float x, const TensorPart& part) {
+    if (part.change == TensorPart::Change::kPlusOne) x = 1.0f + x;
+    if (part.change == TensorPart::Change::kMinusExp) x = -std::exp(x);
+    return x * part.factor;
+}
+
+}  // namespace
+
+// Computes the memory for the dense weights, and which of them stay in blocks.
+std::uint64_t DenseLoader::check(WeightType expert_type) {
+    std::uint64_t dense_bytes = 0;
+    bool has_blocks = false;
+    std::vector<std::uint8_t> split(spec_.layers.size());
+    for (const DenseTensor& tensor : dense_tensors(spec_)) {
+        const std::vector<TensorPart> parts = parts_in_checkpoint(spec_, tensor);
+        const bool blocks = std::any_of(parts.begin(), parts.end(), [&](const TensorPart& part) {
+            return kernels::is_blocks(checkpoint_.require(part.name, part.shape).type);
+        });
+        has_blocks |= blocks && tensor.kind != DenseTensor::Kind::kVector;
+        if (!blocks || tensor.role != TensorRole::kQkv || parts.size() != 3) continue;
+        for (const TensorPart& part : parts) {
+            if (checkpoint_.find(part.name)->type != checkpoint_.find(parts[0].name)->type) {
+                split[static_cast<std::size_t>(tensor.layer)] = 1;
+            }
+        }
+    }
+    // If experts are in blocks, their type does not apply to the other tensors.
+    if (has_blocks || kernels::traits_of(expert_type).is_of_file()) {
+        spec_.split_qkv = std::move(split);
+        for (const DenseTensor& tensor : dense_tensors(spec_)) spec_.stored.push_back(stored_as(tensor));
+    }
+    for (const DenseTensor& tensor : dense_tensors(spec_)) {
+        dense_bytes += tensor.stored ? tensor.stored_bytes(WeightType::kF32) : tensor.bytes(type_of(tensor));
+    }
+    return dense_bytes;
+}
+
+DenseWeights DenseLoader::load(Arena& host, const Done& done) const {
+    DenseWeights weights;
+    for (const DenseTensor& tensor : dense_tensors(spec_)) {
+        DenseWeight weight;
+        weight.what = tensor;
+        const std::vector<TensorPart> parts = parts_of(tensor);
+        switch (tensor.kind) {
+            case DenseTensor::Kind::kVector:
+                weight.values = vector(parts, done);
+                break;
+            case DenseTensor::Kind::kMatrix:
+                weight.matrix = matrix(host, tensor, parts, done);
+                break;
+            case DenseTensor::Kind::kNetwork:
+                weight.matrix = network(host, tensor, parts, done);
+                break;
+        }
+        weights.tensors.push_back(std::move(weight));
+    }
+    return weights;
+}
+
+StoredTensor DenseLoader::stored_as(const DenseTensor& tensor) const {
+    if (tensor.kind == DenseTensor::Kind::kVector) return {WeightType::kF32, {}};
+    if (tensor.kind == DenseTensor::Kind::kMatrix) return {type_of(tensor), {}};
+    const std::vector<TensorPart> parts = parts_of(tensor);
+    kernels::ExpertLayout layout = tensor.network_layout(WeightType::kF32);
+    std::array<WeightType*, 3> matrices = {&layout.gate, &layout.up, &layout.down};
+    StoredTensor stored{WeightType::kF32, {}};
+    for (std::size_t i = 0; i < matrices.size(); ++i) {
+        *matrices[i] = stored_type(checkpoint_.find(parts[i].name)->type);
+        layout.down_rows_are_outputs |= kernels::is_blocks(*matrices[i]);
+        if (i == 0 || kernels::is_plain(stored.type)) stored.type = *matrices[i];
+    }
+    if (layout.down_rows_are_outputs) {
+        stored.network = layout;
+    } else {
+        stored.type = type_of(tensor);
+    }
+    return stored;
+}
+
+// A query's rows, where the family has one tensor for queries, keys and values.
+std::vector<TensorPart> DenseLoader::parts_of(const DenseTensor& tensor) const {
+    if (tensor.role < TensorRole::kQuery || tensor.role > TensorRole::kValue) {
+        return parts_in_checkpoint(spec_, tensor);
+    }
+    DenseTensor whole = tensor;
+    whole.role = TensorRole::kQkv;
+    const auto i = static_cast<std::size_t>(tensor.role) - static_cast<std::size_t>(TensorRole::kQuery);
+    return {spec_.family->parts(spec_, whole)[i]};
+}
+
+// The parts' type if they agree, otherwise float32. Blocks that are transposed become
+// plain.
+WeightType DenseLoader::type_of(const DenseTensor& tensor) const {
+    const std::vector<TensorPart> parts = parts_of(tensor);
+    WeightType type = WeightType::kF32;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        WeightType stored = stored_type(checkpoint_.require(parts[i].name, parts[i].shape).type);
+        if (kernels::is_blocks(stored) && parts[i].transposed) stored = WeightType::kF32;
+        type = i == 0 || stored == type ? stored : WeightType::kF32;
+    }
+    return type;
+}
+
+const TensorView& DenseLoader::readable(const TensorPart& part) const {
+    const TensorView& tensor = checkpoint_.require(part.name, part.shape);
+    checkpoint_.require_readable(tensor.bytes);
+    return tensor;
+}
+
+std::vector<float> DenseLoader::vector(const std::vector<TensorPart>& parts, const Done& done) const {
+    std::vector<float> values;
+    for (const TensorPart& part : parts) {
+        const TensorView& tensor = readable(part);
+        std::vector<float> read(static_cast<std::size_t>(tensor.n_elements()));
+        kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), read.data());
+        for (float& value : read) value = changed(value, part);
+        if (part.interleaved > 0 || part.count > 0) {
+            const PartRows rows(part);
+            for (std::int64_t i = 0; i < rows.size(); ++i) {
+                values.push_back(read[static_cast<std::size_t>(rows.source_row(i))]);
+            }
+        } else {
+            values.insert(values.end(), read.begin(), read.end());
+        }
+        done(tensor.bytes);
+    }
+    return values;
+}
+
+Matrix DenseLoader::matrix(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts,
+                           const Done& done) const {
+    const WeightType type = type_of(what);
+    Matrix result(host, type, what.n_rows, what.n_cols, parts.front().name);
+    std::int64_t first_row = 0;
+    for (const TensorPart& part : parts) {
+        const TensorView& tensor = readable(part);
+        const PartRows rows(part);
+        if (part.transposed) {
+            copy_transposed(tensor, rows, type, result, first_row);
+            first_row += rows.n_blocks() * tensor.shape.back();
+        } else {
+            copy_rows(tensor, rows, type, result, first_row);
+            first_row += rows.size();
+        }
+        done(tensor.bytes);
+    }
+    return result;
+}
+
+void DenseLoader::copy_rows(const TensorView& tensor, const PartRows& rows, WeightType type, Matrix& result,
+                            std::int64_t first_row) const {
+    const std::int64_t n_cols = tensor.shape.back();
+    const std::size_t row_bytes = kernels::row_bytes(tensor.type, n_cols);
+    pool_.parallel_for(rows.size(), 16, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t row = begin; row < end; ++row) {
+            convert_weights(tensor.bytes.data() + static_cast<std::size_t>(rows.source_row(row)) * row_bytes,
+                            tensor.type, result.row(first_row + row), type, n_cols);
+        }
+    });
+}
+
+// Each block's choice (count, columns) becomes (columns, count).
+void DenseLoader::copy_transposed(const TensorView& tensor, const PartRows& rows, WeightType type, Matrix& result,
+                                  std::int64_t first_row) const {
+    const std::int64_t n_cols = tensor.shape.back();
+    const std::int64_t count = rows.count();
+    if (kernels::is_blocks(tensor.type)) {
+        copy_transposed_blocks(tensor, rows, result, first_row);
+        return;
+    }
+    const std::size_t in = bytes_per_weight(tensor.type);
+    const std::size_t out = bytes_per_weight(type);
+    pool_.parallel_for(rows.n_blocks() * n_cols, 16, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t row = begin; row < end; ++row) {
+            std::byte* const to = result.row(first_row + row);
+            for (std::int64_t i = 0; i < count; ++i) {
+                const std::int64_t from = rows.source_row(row / n_cols * count + i) * n_cols + row % n_cols;
+                convert_weights(tensor.bytes.data() + static_cast<std::size_t>(from) * in, tensor.type,
+                                to + static_cast<std::size_t>(i) * out, type, 1);
+            }
+        }
+    });
+}
+
+// The result is float32.
+void DenseLoader::copy_transposed_blocks(const TensorView& tensor, const PartRows& rows, Matrix& result,
+                                         std::int64_t first_row) const {
+    const std::int64_t n_cols = tensor.shape.back();
+    const std::int64_t count = rows.count();
+    std::vector<float> row(static_cast<std::size_t>(n_cols));
+    for (std::int64_t i = 0; i < rows.size(); ++i) {
+        const std::byte* const from = tensor.bytes.data() + static_cast<std::size_t>(rows.source_row(i)) *
+                                                                kernels::row_bytes(tensor.type, n_cols);
+        kernels::cpu_kernels().widen(from, tensor.type, n_cols, row.data());
+        for (std::int64_t c = 0; c < n_cols; ++c) {
+            reinterpret_cast<float*>(result.row(first_row + i / count * n_cols + c))[i % count] =
+                row[static_cast<std::size_t>(c)];
+        }
+    }
+}
+
+Matrix DenseLoader::network(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts,
+                            const Done& done) const {
+    const kernels::ExpertLayout layout =
+        what.stored ? what.stored_network(WeightType::kF32) : what.network_layout(type_of(what));
+    Matrix result(host, layout, parts.front().name);
+    const TensorView& gate = readable(parts[0]);
+    const TensorView& up = readable(parts[1]);
+    const TensorView& down = readable(parts[2]);
+    const std::int64_t hidden = what.n_cols;
+    const auto rows = [hidden](const TensorView& tensor, const TensorPart& part) {
+        const std::size_t skipped = kernels::row_bytes(tensor.type, part.first * hidden);
+        return NeuronMatrix{tensor.bytes.data() + skipped, tensor.type, hidden, 1};
+    };
+    pack_matrices({rows(gate, parts[0]), rows(up, parts[1]), {down.bytes.data(), down.type, 1, layout.ffn_dim}}, layout,
+                  result.memory.data(), pool_);
+    for (const TensorView* tensor : {&gate, &up, &down}) done(tensor->bytes);
+    return result;
+}
+
+}  // namespace offstage::engine
