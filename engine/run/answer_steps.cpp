@@ -1,0 +1,49 @@
+#include "engine/run/answer_steps.h"
+
+#include "engine/error.h"
+#include "engine/run/run_messages.h"
+
+namespace offstage::engine {
+
+void AnswerSteps::begin() {
+    // A step is a user's wait for a token, so a re-plan's work before it counts.
+    began_us_ = parts_.model.device().now_us();
+    moved_ = parts_.replans.between_steps();
+    parts_.conversation.follow_context(parts_.replans.replanner().in_force().context);
+    parts_.thetas.apply(parts_.model);
+}
+
+Forward::Outcome AnswerSteps::run(std::span<const Segment> segments, Forward::Logits wanted,
+                                  const std::stop_token& stop, std::int64_t n_prompt) {
+    if (n_prompt > 0) parts_.reading.begin_step(static_cast<std::int64_t>(segments.front().tokens.size()));
+    const Forward::Outcome outcome = parts_.model.forward().step(segments, wanted, stop, n_prompt);
+    if (outcome == Forward::Outcome::kFailed) {
+        Backend& device = parts_.model.device();
+        const Message failure = device.failure();
+        device.clear_failure();
+        const auto& failed = device.ok() ? messages::device_failed_once : messages::device_failed_for_good;
+        throw Error(ErrorKind::kDevice, failed(device_name(device.info()), failure));
+    }
+    if (outcome == Forward::Outcome::kDone) add(segments);
+    return outcome;
+}
+
+void AnswerSteps::add(std::span<const Segment> segments) {
+    std::int64_t n_tokens = 0;
+    for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
+    const std::span<const std::int32_t> routing = parts_.model.forward().routing();
+    const DispatchTotals& totals = parts_.model.dispatcher().recorder().all_totals();
+    const double us = parts_.model.device().now_us() - began_us_;
+    if (n_tokens == 1 && !moved_) {
+        parts_.watch.add(us, totals);
+    } else {
+        parts_.watch.pass(totals);
+    }
+    parts_.machines.after_step(us, n_tokens);
+    record_.add_step(segments, us);
+    parts_.conversation.add_step(segments, routing, n_tokens);
+    parts_.model.runtime().learn(routing, n_tokens);
+    parts_.publisher.publish(SnapshotPublisher::When::kWhenDue, parts_.conversation.state(parts_.watch.overhead_us()));
+}
+
+}  // namespace offstage::engine

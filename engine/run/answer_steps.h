@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+
+#include "engine/run/answer_record.h"
+#include "engine/run/conversation_cache.h"
+#include "engine/run/decode_watch.h"
+#include "engine/run/forward.h"
+#include "engine/run/machine_links.h"
+#include "engine/run/prompt_reading.h"
+#include "engine/run/replan_queue.h"
+#include "engine/run/snapshot_publisher.h"
+#include "engine/run/theta_selection.h"
+
+namespace offstage::engine {
+
+// The parts of a session that a step changes.
+struct SessionParts {
+    LoadedModel& model;
+    ConversationCache& conversation;
+    MachineLinks& machines;
+    ThetaSelection& thetas;
+    DecodeWatch& watch;
+    ReplanQueue& replans;
+    SnapshotPublisher& publisher;
+    PromptReading& reading;
+};
+
+// The steps of one answer, each with the work of the session around it: before it the
+// requests that waited for the end of a step (re-plans, another context, other
+// thresholds), and after it the counts, the records and a snapshot. One thread, the
+// engine's.
+class AnswerSteps {
+  public:
+    // Throws Error (kIo) where the request's trace cannot be written. The referents must
+    // outlive this object.
+    AnswerSteps(const SessionParts& parts, const GenerationRequest& request)
+        : parts_(parts), record_(parts.model, request) {}
+
+    // Before each step, and before its tokens are chosen.
+    void begin();
+    // Tokens that the next step may have.
+    std::size_t max_tokens() const { return static_cast<std::size_t>(parts_.model.forward().max_step()); }
+    // Runs a step: done, or not (stopped, full). n_prompt: as for Forward::step(). Throws
+    // Error (kDevice).
+    Forward::Outcome run(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
+                         std::int64_t n_prompt = 0);
+    // Throws Error (kIo).
+    void finish(GenerationResult& result) { record_.finish(result); }
+
+    LoadedModel& model() const { return parts_.model; }
+    ConversationCache& conversation() const { return parts_.conversation; }
+    ReplanQueue& replans() const { return parts_.replans; }
+
+  private:
+    void add(std::span<const Segment> segments);
+
+    SessionParts parts_;
+    AnswerRecord record_;
+    double began_us_ = 0;  // the step, including the work before it
+    bool moved_ = false;   // a re-plan did something before the step
+};
+
+}  // namespace offstage::engine
