@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/run/dense_costs.h"
 #include "engine/run/measurements.h"
+#include "engine/run/moe_layer.h"
 #include "engine/statistics.h"
 #include "kernels/cpu_kernels.h"
 

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/load_planner.h"
+#include "engine/run/moe_layer.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {

@@ -8,6 +8,7 @@
 #include "engine/cluster/expert_owners.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/run/forward.h"
+#include "engine/run/moe_layer.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {

@@ -41,7 +41,7 @@ void CopiedExecutor::submit(LayerWork& work, std::span<const std::size_t> groups
     for (const std::size_t g : groups) {
         const RowGroup& group = work.rows.groups()[g];
         SparseCopies::Rows rows;
-        if (mover_.copies_sparse()) {
+        if (mover_.copier().copies_sparse()) {
             rows = {work.inputs.get(), work.rows.host_row_token(), group.first_row, group.n_rows};
         }
         const auto arrival = mover_.next_arrival(rows);

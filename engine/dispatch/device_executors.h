@@ -29,7 +29,7 @@ class CopiedExecutor final : public ExpertExecutor {
     // The referents must outlive this object.
     CopiedExecutor(Backend& device, ExpertMover& mover) : device_(device), mover_(mover) {}
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
-    bool needs_host_inputs() const override { return mover_.copies_sparse(); }
+    bool needs_host_inputs() const override { return mover_.copier().copies_sparse(); }
 
   private:
     Backend& device_;

@@ -25,6 +25,17 @@ struct LayerWork {
 
     LayerWork(RoutedRows& routed, HostInputs& host_inputs) : rows(routed), inputs(host_inputs) {}
 
+    // A layer's work, without results. The spans stay valid until the layer has ended.
+    void begin(std::int64_t of_layer, const float* input, std::span<Assignment> of_groups) {
+        layer = of_layer;
+        normalised = input;
+        assignments = of_groups;
+        device_times.clear();
+        host_times.clear();
+        cpu_us = 0;
+        skipped_bytes = 0;
+    }
+
     RoutedRows& rows;
     HostInputs& inputs;                 // the experts' input, on the host
     std::int64_t layer = 0;             // counts the layers with experts

@@ -8,6 +8,7 @@
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/quantize_report.h"
+#include "engine/run/moe_layer.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {

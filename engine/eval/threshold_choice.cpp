@@ -15,6 +15,7 @@
 #include "engine/model/pack_neurons.h"
 #include "engine/print.h"
 #include "engine/run/layers/router.h"
+#include "engine/run/moe_layer.h"
 #include "engine/run/step_probe.h"
 
 namespace offstage::engine {

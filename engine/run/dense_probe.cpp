@@ -12,6 +12,7 @@
 #include "engine/dispatch/expert_executor.h"
 #include "engine/error.h"
 #include "engine/experts/expert_store.h"
+#include "engine/experts/prefetcher.h"
 #include "engine/model/weights.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
@@ -21,6 +22,7 @@
 #include "engine/run/forward.h"
 #include "engine/run/kv_cache.h"
 #include "engine/run/layers/router.h"
+#include "engine/run/moe_layer.h"
 
 namespace offstage::engine {
 namespace {
@@ -148,7 +150,7 @@ struct DenseProbe::Parts {
         plan.places.assign(static_cast<std::size_t>(spec_.experts.size()), shared ? Place::kRam : Place::kDevice);
         plan.context = kLongestPast + kMostTokens;
         plan.max_step = kMostTokens;
-        plan.staging_slots = shared ? 0 : kDemandSlots + ExpertMover::kMostGuessedCopies;
+        plan.staging_slots = shared ? 0 : kDemandSlots + Prefetcher::kMostGuessedCopies;
         plan.duplicates = false;
         return plan;
     }
@@ -166,7 +168,7 @@ struct DenseProbe::Parts {
     static ExpertStore::Options options(bool dry) {
         ExpertStore::Options options;
         options.dry = dry;
-        options.n_speculative = ExpertMover::kMostGuessedCopies;
+        options.n_speculative = Prefetcher::kMostGuessedCopies;
         return options;
     }
 

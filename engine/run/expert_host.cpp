@@ -8,8 +8,8 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
-#include "engine/experts/expert_mover.h"
 #include "engine/experts/interleave_expert.h"
+#include "engine/experts/prefetcher.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/cache_folders.h"
@@ -110,7 +110,7 @@ void ExpertHost::fill(const Plan& plan) {
         options.reads = DirectReads::Kind::kBest;
     }
     options.interleaves = host_->wants_interleaved();
-    options.n_speculative = request_.prefetch == PrefetchMode::kOff ? 0 : ExpertMover::kMostGuessedCopies;
+    options.n_speculative = request_.prefetch == PrefetchMode::kOff ? 0 : Prefetcher::kMostGuessedCopies;
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan, *device_, *ram_, *pool_, options);
     dispatcher_ = std::make_unique<Dispatcher>(plan_inputs_.cost, request_.dispatch);
 }

@@ -9,7 +9,13 @@
 #include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/plan/plan.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/layers/attention.h"
+#include "engine/run/layers/network.h"
+#include "engine/run/moe_layer.h"
+#include "engine/run/prompt_reading.h"
 #include "engine/run/run_messages.h"
+#include "engine/run/step_probe.h"
 
 namespace offstage::engine {
 namespace {
@@ -42,6 +48,17 @@ std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
 
 }  // namespace
 
+struct Forward::Layer {
+    NormWeights attention_norm;
+    std::unique_ptr<AttentionModule> attention;
+    NormWeights ffn_norm;
+    NetworkModule network;                // dense, or the shared experts
+    std::int64_t moe_layer = -1;          // -1: no experts
+    NormWeights expert_output_norm = {};  // these two: MoeSpec::own_norms, LayerSpec::output_norms
+    OutputRule output = {};               // of a layer with experts
+    float scale = 1;                      // for the residual stream, at the end
+};
+
 Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
                  CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context)
     : spec_(spec),
@@ -51,7 +68,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       dispatcher_(dispatcher),
       shape_(step_shape(spec, experts.master_type(), max_step, std::max(context, spec.max_context))),
       n_kv_groups_(kv_layout_of(spec, {}).groups.size()),
-      moe_(spec.experts, experts, device, host, dispatcher, max_step),
+      moe_(std::make_unique<MoeLayer>(spec.experts, experts, device, host, dispatcher, max_step)),
       positions_(spec, context) {
     device.reserve(shape_);
     in_host_.resize(as_size(table_entries(shape_.context)));
@@ -79,6 +96,13 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
         }
         layers_.push_back(std::move(layer));
     }
+}
+
+Forward::~Forward() = default;
+
+void Forward::set_probe(StepProbe* probe) {
+    probe_ = probe;
+    moe_->set_choice_awaited(probe != nullptr);
 }
 
 // With moe_ of that many tokens.
@@ -110,7 +134,7 @@ void Forward::give_back_workspace() {
     identity_ = {};
     logits_ = {};
     logits_view_ = {};
-    moe_.set_max_step(0);
+    moe_->set_max_step(0);
 }
 
 void Forward::set_max_step(std::int64_t max_step) {
@@ -124,7 +148,7 @@ void Forward::set_max_step(std::int64_t max_step) {
         device_.reserve(shape_);
         shape_.n_tokens = n;
         device_.reserve(shape_);
-        moe_.set_max_step(n);
+        moe_->set_max_step(n);
         take_workspace(n);
     };
     try {
@@ -264,7 +288,7 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         n_last = 0;
         for (const TokenRange& tokens : wanted_) n_last += tokens.n;
     }
-    moe_.begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last);
+    moe_->begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last);
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     const StepContext context = context_of(n_tokens);
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
@@ -277,12 +301,12 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         if (reading_ != nullptr) reading_->begin_layer(layer, spec_.n_layers());
         run_layer(layer, context);
     }
-    moe_.fetch();
+    moe_->fetch();
     compute_logits(segments, n_tokens, wanted);
     device_.end_repeated();
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
     if (!device_.ok()) return Outcome::kFailed;
-    moe_.finish();
+    moe_->finish();
     return Outcome::kDone;
 }
 
@@ -353,7 +377,7 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     std::int32_t* const routing = routing_.data() + moe_layer * n_active;
     const std::int64_t stride = spec_.experts.n_layers * n_active;
     float* const sum = modules.output.norm.weight != nullptr ? step.further : step.x;
-    moe_.run(moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, sum, routing, stride);
+    moe_->run({moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, sum, routing, stride});
     // The router's answer was waited for.
     if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer, routing, stride);
     if (sum == step.x) return;

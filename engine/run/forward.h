@@ -10,21 +10,23 @@
 #include <vector>
 
 #include "engine/device/backend.h"
-#include "engine/device/cpu_operations.h"
-#include "engine/dispatch/dispatcher.h"
-#include "engine/experts/expert_store.h"
+#include "engine/device/mirror.h"
 #include "engine/model/model_spec.h"
-#include "engine/run/device_weights.h"
 #include "engine/run/kv_cache.h"
-#include "engine/run/layers/attention.h"
-#include "engine/run/layers/network.h"
 #include "engine/run/layers/positions.h"
-#include "engine/run/moe_layer.h"
-#include "engine/run/prompt_reading.h"
+#include "engine/run/layers/step_context.h"
 #include "engine/run/step_listener.h"
-#include "engine/run/step_probe.h"
 
 namespace offstage::engine {
+
+class CpuOperations;
+class DeviceWeights;
+class Dispatcher;
+class ExpertStore;
+class MoeLayer;
+class PromptReading;
+class StepProbe;
+struct RouterWeights;
 
 // Tokens of one sequence in a step: a piece of a prompt, or the next token of a beam.
 struct Segment {
@@ -49,6 +51,9 @@ class Forward {
     // referents must outlive this object. Throws Error (kOutOfMemory) for the workspace.
     Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
             CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
+    ~Forward();
+    Forward(const Forward&) = delete;
+    Forward& operator=(const Forward&) = delete;
 
     // From now on sequences have room for this many tokens, or for their present number.
     // Between steps. Throws Error (kOutOfMemory), and nothing changes. Positions stay
@@ -77,7 +82,7 @@ class Forward {
     Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
                  std::int64_t n_prompt = 0);
 
-    MoeLayer& moe() { return moe_; }
+    MoeLayer& moe() { return *moe_; }
     // Called by step() between two layers; may move experts, must not throw.
     void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
     // Whether the last layer computes all tokens of every step anyway, for comparisons;
@@ -87,10 +92,7 @@ class Forward {
     static bool ends_with_experts(const ModelSpec& spec) { return spec.layers.back().moe() != nullptr; }
     // From now on the probe sees every step; nullptr: none. It must outlive this object
     // or the next call.
-    void set_probe(StepProbe* probe) {
-        probe_ = probe;
-        moe_.set_choice_awaited(probe != nullptr);
-    }
+    void set_probe(StepProbe* probe);
     // From now on the listener is called for every step; nullptr: none. It must outlive
     // this object or the next call.
     void set_listener(StepListener* listener) { listener_ = listener; }
@@ -137,16 +139,7 @@ class Forward {
     void set_sum_order(SumOrder order);
     NormWeights norm_of(TensorRole weight, TensorRole bias, std::int64_t layer) const;
 
-    struct Layer {
-        NormWeights attention_norm;
-        std::unique_ptr<AttentionModule> attention;
-        NormWeights ffn_norm;
-        NetworkModule network;                // dense, or the shared experts
-        std::int64_t moe_layer = -1;          // -1: no experts
-        NormWeights expert_output_norm = {};  // these two: MoeSpec::own_norms, LayerSpec::output_norms
-        OutputRule output = {};               // of a layer with experts
-        float scale = 1;                      // for the residual stream, at the end
-    };
+    struct Layer;  // its modules
 
     const ModelSpec& spec_;
     const DeviceWeights& weights_;
@@ -159,7 +152,7 @@ class Forward {
     const std::size_t n_kv_groups_;
     std::vector<Layer> layers_;
     std::vector<RouterWeights> routers_;  // of the layers with experts
-    MoeLayer moe_;
+    std::unique_ptr<MoeLayer> moe_;
     std::function<void()> between_layers_;
     StepProbe* probe_ = nullptr;
     StepListener* listener_ = nullptr;

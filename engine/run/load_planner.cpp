@@ -5,7 +5,7 @@
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
-#include "engine/experts/expert_mover.h"
+#include "engine/experts/prefetcher.h"
 #include "engine/experts/sparse_copies.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
@@ -98,7 +98,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.residents_change = request.cache != CacheKind::kStatic && !demand.shares_host_memory;
     demand.ends_with_experts = Forward::ends_with_experts(spec);
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
-    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
+    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + Prefetcher::kMostGuessedCopies;
 
     const bool may_leave_out = request.leaves_out() || request.quality.max_kl > 0;
     if (may_leave_out && request.sparse_loading != SparseLoading::kOff && !demand.shares_host_memory) {

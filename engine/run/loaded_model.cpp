@@ -15,6 +15,7 @@
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/moe_layer.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
 #include "kernels/cpu_kernels.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/run/moe_layer.h"
 
 namespace offstage::engine {
 
@@ -21,9 +22,9 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
     forward_.moe().set_sparse_loading(request.sparse_loading, request.neuron_guesses);
     if (experts.device().shares_host_memory()) return;
     ExpertMover& mover = forward_.moe().mover();
-    mover.set_cache(cache_policy_.get());
-    if (request.neuron_cache_bytes > 0) mover.set_neuron_cache(request.neuron_cache_bytes);
-    mover.set_prompt_loading(request.prompt_loading);
+    mover.admission().set_policy(cache_policy_.get());
+    if (request.neuron_cache_bytes > 0) mover.copier().set_neuron_cache(request.neuron_cache_bytes);
+    mover.prefetcher().set_prompt_loading(request.prompt_loading);
     if (request.learn_placement && request.popularity_file.empty() && experts.popularity().n_tokens == 0)
         learn_placement();
 }
@@ -105,7 +106,7 @@ void ModelRuntime::learn(std::span<const std::int32_t> routing, std::int64_t n_t
 
 void ModelRuntime::set_resting(bool rests) {
     rests_ = rests;
-    forward_.moe().mover().set_cache_resting(rests);
+    forward_.moe().mover().admission().set_resting(rests);
 }
 
 }  // namespace offstage::engine

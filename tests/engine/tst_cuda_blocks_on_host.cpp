@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "engine/eval/logits.h"
+#include "engine/experts/prefetcher.h"
 #include "tests/engine/cuda_on_host.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/replan_play.h"
@@ -199,7 +200,7 @@ class TestCudaBlocksOnHost : public QObject {
         const bool guesses = request.prefetch != PrefetchMode::kOff;
         Plan& plan = plans_[request.model + (guesses ? " with guesses" : "")];
         if (plan.places.empty()) plan = open(request)->plan();
-        const auto staged = static_cast<std::uint64_t>(kDemandSlots + (guesses ? ExpertMover::kMostGuessedCopies : 0));
+        const auto staged = static_cast<std::uint64_t>(kDemandSlots + (guesses ? Prefetcher::kMostGuessedCopies : 0));
         return plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes +
                plan.expert_bytes * static_cast<std::uint64_t>(percent) / 100 +
                (percent < 100 ? staged * plan.slot_bytes : 0);

@@ -15,7 +15,9 @@
 
 #include "engine/error.h"
 #include "engine/run/local_session.h"
+#include "engine/run/moe_layer.h"
 #include "engine/run/replanner.h"
+#include "engine/run/step_probe.h"
 #include "tests/engine/cuda_on_host.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
@@ -153,7 +155,7 @@ class TestCudaModelOnHost : public QObject {
         QCOMPARE(totals.copy_bytes_saved > 0, copies);
         if (cached > 0) {
             QVERIFY(totals.neuron_hit_rate() > 0.2);
-            QVERIFY(gpu->forward().moe().mover().neuron_cache()->used_bytes() > 0);
+            QVERIFY(gpu->forward().moe().mover().copier().neuron_cache()->used_bytes() > 0);
         }
         QCOMPARE(totals.used_guesses > 0, copies);
         gpu.reset();

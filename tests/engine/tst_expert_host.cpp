@@ -7,6 +7,7 @@
 #include <QtTest>
 
 #include "engine/run/loaded_model.h"
+#include "engine/run/moe_layer.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;

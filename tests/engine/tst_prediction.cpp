@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/eval/prediction_report.h"
 #include "engine/eval/recall.h"
+#include "engine/run/step_probe.h"
 #include "kernels/cpu_kernels.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"

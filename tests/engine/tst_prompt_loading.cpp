@@ -9,6 +9,7 @@
 
 #include "engine/experts/staging.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/moe_layer.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -140,7 +141,7 @@ class TestPromptLoading : public QObject {
             QCOMPARE(model->experts().n_resident(), before);
             QCOMPARE(model->experts().staging().n_borrowed(), 0);
         }
-        const ExpertMover::PromptCopies& copies = model->forward().moe().mover().prompt_copies();
+        const Prefetcher::PromptCopies& copies = model->forward().moe().mover().prefetcher().prompt_copies();
         if (loading == QStringLiteral("on-demand")) QCOMPARE(copies.ahead, std::uint64_t{0});
         if (loading != QStringLiteral("on-demand") && policy == QStringLiteral("transfer")) {
             QVERIFY(copies.ahead > 0);
@@ -169,9 +170,9 @@ class TestPromptLoading : public QObject {
             QCOMPARE(model->experts().n_resident(), before);
         }
         // A re-plan's migration finds all places restored.
-        const auto borrowed_before = model->forward().moe().mover().prompt_copies().borrowed;
+        const auto borrowed_before = model->forward().moe().mover().prefetcher().prompt_copies().borrowed;
         play(*model, prompt_, prompt_.size(), 0);
-        QVERIFY(model->forward().moe().mover().prompt_copies().borrowed > borrowed_before);
+        QVERIFY(model->forward().moe().mover().prefetcher().prompt_copies().borrowed > borrowed_before);
         QVERIFY(model->experts().places().busy());
         model->experts().set_staging(2, model->experts().staging().slot_bytes());
         QVERIFY(!model->experts().places().busy());

@@ -12,6 +12,7 @@
 #include "engine/experts/sparse_copies.h"
 #include "engine/quant/quantizer.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/moe_layer.h"
 #include "kernels/byte_experts.h"
 #include "kernels/packed.h"
 #include "tests/engine/errors.h"
@@ -336,7 +337,7 @@ class TestSparseCopies : public QObject {
             QCOMPARE(model->plan().n_resident(), std::int64_t{0});
             QCOMPARE(oneByOne(*model, tokens), expected);
             const DispatchTotals totals = model->dispatcher().recorder().all_totals();
-            const NeuronCache* const cache = model->forward().moe().mover().neuron_cache();
+            const NeuronCache* const cache = model->forward().moe().mover().copier().neuron_cache();
             QCOMPARE(cache != nullptr, experts > 0);
             if (experts > 0) {
                 QVERIFY(cache->used_bytes() <= caching.neuron_cache_bytes);

@@ -13,6 +13,7 @@
 #include "engine/eval/choice_files.h"
 #include "engine/eval/theta_scorer.h"
 #include "engine/run/local_session.h"
+#include "engine/run/moe_layer.h"
 #include "engine/run/plan_report.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"

@@ -12,6 +12,7 @@
 #include "engine/eval/threshold_choice.h"
 #include "engine/run/local_session.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/moe_layer.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"
 

@@ -9,6 +9,7 @@
 #include <QtTest>
 
 #include "engine/eval/bench.h"
+#include "engine/run/moe_layer.h"
 #include "engine/run/plan_report.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/replan_play.h"

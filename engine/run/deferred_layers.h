@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/dispatch/resident_layers.h"
+#include "engine/dispatch/routed_rows.h"
+#include "engine/run/layer_recorder.h"
+#include "engine/run/layers/moe_call.h"
+
+namespace offstage::engine {
+
+// Layers of one token whose experts the device has all: it computes them without waiting
+// for the host to see the router's choice. The choices of several layers are copied to
+// the host together; it reads them some layers later, or at the end of the step. One
+// thread, the engine's.
+class DeferredLayers {
+  public:
+    struct Layer {
+        std::int64_t layer = 0;
+        kernels::WeightType format = kernels::WeightType::kBf16;  // of its experts
+        std::vector<std::int32_t> expected;                       // the guesses for it
+        std::int32_t* routing = nullptr;                          // the destination of the choice
+        LayerRecorder::Events events;
+        LayerWork::Span experts;
+        DeviceEvent fetched;  // the choice is on the host, once fetched
+    };
+
+    // The referents must outlive this object.
+    DeferredLayers(const ExpertGrid& grid, Backend& device, ResidentLayers& residents, RoutedRows& rows,
+                   LayerRecorder& recorder);
+
+    // Forgets layers that were not read.
+    void begin_step();
+    // Submits router and experts of a layer that ResidentLayers holds. expected: the
+    // guesses for it.
+    void submit(const MoeCall& call, std::span<const std::int32_t> expected);
+    bool fetch_is_due() const;
+    // Copies the choices that the host does not have. Call it before any other layer is
+    // submitted.
+    void fetch();
+    bool any_unread() const { return n_unread_ > 0; }
+    // The next layer whose choice is on the host, for recording: all those that were
+    // fetched if the host has waited for them, or else those whose copy has ended.
+    // nullptr: there is none. Valid until the next call.
+    const Layer* read_next(bool waited);
+    std::span<const std::int32_t> choice(const Layer& layer) { return residents_.choice(layer.layer); }
+
+  private:
+    const ExpertGrid& grid_;
+    Backend& device_;
+    ResidentLayers& residents_;
+    RoutedRows& rows_;
+    LayerRecorder& recorder_;
+    std::vector<Layer> layers_;  // (n_layers): room
+    // The host has read the choices of the step's layers before n_read_; those before
+    // n_fetched_ were fetched; n_unread_ were submitted.
+    std::size_t n_read_ = 0, n_fetched_ = 0, n_unread_ = 0;
+};
+
+}  // namespace offstage::engine

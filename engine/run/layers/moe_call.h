@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/run/layers/network.h"
+#include "engine/run/layers/router.h"
+#include "engine/run/layers/step_context.h"
+
+namespace offstage::engine {
+
+// Router and experts of one layer in a step: the weights, the inputs and the places of
+// the results. Addresses of the device's memory, except `routing`.
+struct MoeCall {
+    std::int64_t layer = 0;  // counts the layers with experts
+    const RouterWeights& router;
+    const RouterWeights* next;    // the next layer's, for guessing its experts; nullptr: there is none
+    const NetworkModule& shared;  // the network that these tokens also pass
+    const StepContext& step;
+    // (n_tokens, hidden_dim) += the experts' outputs for the wanted tokens. It is step.x,
+    // to which `shared` is added too, or step.further: that is cleared before, and the
+    // caller adds `shared`.
+    float* sum;
+    // On the host: the experts of token t, best first, are written to
+    // routing[t * routing_stride + 0 .. n_active).
+    std::int32_t* routing;
+    std::int64_t routing_stride;
+
+    void compute_shared() const {
+        if (!shared) return;
+        for (const TokenRange& tokens : step.wanted) {
+            const StepContext wanted = step.only(tokens);
+            shared.compute(wanted);
+            if (sum == step.x) shared.add(wanted, wanted.x);
+        }
+    }
+    void clear_sum() const {
+        if (sum == step.x) return;
+        for (const TokenRange& tokens : step.wanted) {
+            step.device.submit(ops::Clear{tokens.n * step.hidden_dim, sum + tokens.first * step.hidden_dim});
+        }
+    }
+};
+
+}  // namespace offstage::engine
