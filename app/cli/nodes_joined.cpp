@@ -9,7 +9,6 @@
 #include "app/cli/terminal_output.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/joined_nodes.h"
-#include "engine/cluster/node_mesh.h"
 #include "engine/cluster/shape_forecast.h"
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
@@ -21,8 +20,6 @@
 
 namespace offstage::cli {
 namespace {
-
-constexpr std::chrono::seconds kLinksTake{6};
 
 std::vector<engine::NodeAddress> addresses_of(const ModelOptions& options) {
     engine::silence_grpc();
@@ -122,21 +119,18 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
     engine::ExpertHost host(load_request(options));
     const engine::ExpertGrid& grid = host.spec().experts;
     const engine::JoinSettings settings = settings_of(options);
-    const engine::NodeHello hello = engine::hello_of(host, settings.desktop);
-    std::vector<engine::NodeAddress> addresses = addresses_of(options);
+    const std::vector<engine::NodeAddress> addresses = addresses_of(options);
     engine::NodeMesh mesh(addresses);
+    engine::NodeClient::Terms terms{engine::hello_of(host, settings.desktop), grid, settings.activations,
+                                    settings.patience};
     std::vector<std::shared_ptr<engine::NodeClient>> clients;
     const auto lists =
         engine::share_out_experts(addresses.size(), grid, report.plan, formats, report.inputs.popularity);
     std::vector<PlannedNode> nodes;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-        nodes.push_back({std::make_shared<engine::NodeClient>(std::move(addresses[i]), hello, grid,
-                                                              settings.activations, settings.patience),
-                         {},
-                         {}});
-        nodes.back().index = i;
-        clients.push_back(nodes.back().client);
-        nodes.back().client->set_meeting(mesh.meeting(i));
+        terms.meeting = mesh.meeting(i);
+        clients.push_back(std::make_shared<engine::NodeClient>(addresses[i], terms));
+        nodes.push_back({clients.back(), {}, {}, i});
     }
     // All of them may come up at once.
     mesh.use(clients);
@@ -150,10 +144,12 @@ std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine
         const std::uint64_t room = client.welcome().ram_bytes;
         const std::uint64_t beside = engine::room_beside_steps(room, report.inputs.demand.dense_bytes,
                                                                report.inputs.demand.kv_bytes(report.plan.context));
-        nodes[i].as_helper = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, room));
-        nodes[i].as_peer = engine::first_held(lists[i], grid, engine::n_within(lists[i], grid, beside));
+        nodes[i].as_helper = engine::held_within(lists[i], grid, room);
+        nodes[i].as_peer = engine::held_within(lists[i], grid, beside);
     }
-    mesh.wait_until_settled(std::chrono::steady_clock::now() + kLinksTake, {});
+    const std::chrono::duration<double> most(settings.links_s);
+    mesh.wait_until_settled(
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(most), {});
     for (const engine::Message& note : mesh.take_notes()) std::cerr << "note: " << note.english() << std::endl;
     std::erase_if(nodes, [](const PlannedNode& node) { return !node.client->is_up(); });
     for (std::size_t b = 0; b < nodes.size(); ++b) {
@@ -255,14 +251,13 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const engine::NodeClient& node = *nodes[i].client;
         const engine::LinkCosts::Measured measured = node.costs().measured();
-        const double mbps = measured.us_per_byte > 0 ? 1 / measured.us_per_byte : 0;
         const double expert_us = node.costs().expert_us(measured.expert_bytes, 1);
         if (json != nullptr) {
             (*json)["nodes"].push_back({{"name", node.name()},
                                         {"experts", n_held(nodes[i].as_helper)},
                                         {"experts_beside_steps", n_held(nodes[i].as_peer)},
                                         {"round_trip_us", measured.latency_us},
-                                        {"mb_per_s", mbps},
+                                        {"mb_per_s", measured.mbps()},
                                         {"expert_us", expert_us}});
             continue;
         }
@@ -270,7 +265,8 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
                          "%s: room for %lld of %lld experts; %.2f ms there and back, %.0f MB/s, an expert for one "
                          "token %.3f ms",
                          node.name().c_str(), static_cast<long long>(n_held(nodes[i].as_helper)),
-                         static_cast<long long>(grid.size()), measured.latency_us / 1e3, mbps, expert_us / 1e3)
+                         static_cast<long long>(grid.size()), measured.latency_us / 1e3, measured.mbps(),
+                         expert_us / 1e3)
                   << std::endl;
     }
     if (nodes.empty()) return;

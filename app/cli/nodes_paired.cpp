@@ -63,7 +63,8 @@ int run_nodes_test(const NodesOptions& options) {
     const engine::PairedPeers peers(folder);
     const engine::PairedPeer* const peer = peers.find(options.machine);
     if (peer == nullptr) throw peers.unknown(options.machine);
-    const engine::LinkTest test = engine::test_link(engine::address_of(*peer, engine::read_or_make_identity(folder)));
+    const engine::MachineTest test =
+        engine::test_link(engine::address_of(*peer, engine::read_or_make_identity(folder)));
     if (options.json) {
         print_json({{"name", peer->name},
                     {"round_trip_us", test.latency_us},

@@ -118,7 +118,7 @@ int run_node(const Options& options, EndSignals& signals) {
         print_line("No desktop is paired with this machine yet: offstage-node pair shows how.");
     }
     print_line(host.name() + ": ready on port " + std::to_string(server.port()) + ", products in " +
-               engine::name_of_products(host) + ". Ctrl+C ends.");
+               offstage::kernels::name_of(host.form()) + ". Ctrl+C ends.");
     engine::NodeState before;
     while (!signals.wait(options.state_every_s)) {
         const engine::NodeState now = experts.state();

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
 #include <optional>
 
 #include "engine/as_size.h"
@@ -89,6 +90,30 @@ std::optional<std::int64_t> n_groups_of(const LayerWeights& weights, const Exper
     const auto fitting = static_cast<std::int64_t>(std::max(0.0, room) / weights.expert_bytes);
     if (fitting < 1) return std::nullopt;
     return (grid.n_experts + fitting - 1) / fitting;
+}
+
+// The row of a measurement. Throws Error (kInvalidInput): nothing follows from it.
+const ClusterBound& row_of(const ClusterBounds& bounds, std::int64_t n_machines, bool is_valid) {
+    const auto found = std::find_if(bounds.rows.begin(), bounds.rows.end(), [&](const ClusterBound& row) {
+        return row.n_machines == n_machines && row.failure.empty();
+    });
+    if (found != bounds.rows.end() && is_valid) return *found;
+    throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_elsewhere(n_machines));
+}
+
+// "MACHINES:NUMBER,NUMBER...". False: the text is another one.
+bool parse_measured(const std::string& text, std::int64_t& machines, std::initializer_list<double*> numbers) {
+    const char* at = text.c_str();
+    char* end = nullptr;
+    machines = std::strtoll(at, &end, 10);
+    char before = ':';
+    for (double* number : numbers) {
+        if (end == at || *end != before) return false;
+        at = end + 1;
+        *number = std::strtod(at, &end);
+        before = ',';
+    }
+    return end != at && *end == '\0' && machines >= 1;
 }
 
 std::string gigabytes(double bytes) {
@@ -192,13 +217,8 @@ void bound_prompts(ClusterBounds& bounds, const ModelShape& shape, std::int64_t 
 }
 
 void expect_prompts(ClusterBounds& bounds, const PromptMeasured& measured) {
-    const auto found = std::find_if(bounds.rows.begin(), bounds.rows.end(), [&](const ClusterBound& row) {
-        return row.n_machines == measured.n_machines && row.failure.empty();
-    });
-    if (found == bounds.rows.end() || !(measured.tokens_per_s > 0)) {
-        throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_elsewhere(measured.n_machines));
-    }
-    const double longer = static_cast<double>(bounds.prompt_tokens) / measured.tokens_per_s / found->prompt.time_s();
+    const ClusterBound& there = row_of(bounds, measured.n_machines, measured.tokens_per_s > 0);
+    const double longer = static_cast<double>(bounds.prompt_tokens) / measured.tokens_per_s / there.prompt.time_s();
     for (ClusterBound& row : bounds.rows) {
         if (row.failure.empty()) row.prompt.expected_s = longer * row.prompt.time_s();
     }
@@ -206,25 +226,13 @@ void expect_prompts(ClusterBounds& bounds, const PromptMeasured& measured) {
 
 PromptMeasured parse_prompt_measured(const std::string& text) {
     PromptMeasured measured;
-    long long machines = 0;
-    int end = 0;
-    const int n = std::sscanf(text.c_str(), "%lld:%lf%n", &machines, &measured.tokens_per_s, &end);
-    if (n != 2 || static_cast<std::size_t>(end) != text.size() || machines < 1) {
-        throw Error(ErrorKind::kInvalidInput, messages::prompt_measured_malformed(text));
-    }
-    measured.n_machines = machines;
-    return measured;
+    if (parse_measured(text, measured.n_machines, {&measured.tokens_per_s})) return measured;
+    throw Error(ErrorKind::kInvalidInput, messages::prompt_measured_malformed(text));
 }
 
 void expect(ClusterBounds& bounds, const ClusterMeasured& measured) {
-    const auto found = std::find_if(bounds.rows.begin(), bounds.rows.end(), [&](const ClusterBound& row) {
-        return row.n_machines == measured.n_machines && row.failure.empty();
-    });
     const bool positive = measured.experts_s > 0 && measured.exchange_s >= 0 && measured.rest_s >= 0;
-    if (found == bounds.rows.end() || !positive) {
-        throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_elsewhere(measured.n_machines));
-    }
-    const ClusterBound there = *found;
+    const ClusterBound there = row_of(bounds, measured.n_machines, positive);
     const double exchange_s = there.latency_s + there.transfer_s;
     for (ClusterBound& row : bounds.rows) {
         if (!row.failure.empty()) continue;
@@ -236,15 +244,10 @@ void expect(ClusterBounds& bounds, const ClusterMeasured& measured) {
 
 ClusterMeasured parse_cluster_measured(const std::string& text) {
     ClusterMeasured measured;
-    long long machines = 0;
-    int end = 0;
-    const int n = std::sscanf(text.c_str(), "%lld:%lf,%lf,%lf%n", &machines, &measured.experts_s, &measured.exchange_s,
-                              &measured.rest_s, &end);
-    if (n != 4 || static_cast<std::size_t>(end) != text.size() || machines < 1) {
-        throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_malformed(text));
+    if (parse_measured(text, measured.n_machines, {&measured.experts_s, &measured.exchange_s, &measured.rest_s})) {
+        return measured;
     }
-    measured.n_machines = machines;
-    return measured;
+    throw Error(ErrorKind::kInvalidInput, messages::cluster_measured_malformed(text));
 }
 
 nlohmann::ordered_json to_json(const ClusterBounds& bounds) {

@@ -115,13 +115,12 @@ class StepShares {
 
 }  // namespace
 
-ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& demand, const Popularity& popularity,
-                                 const CostModel& cost, const Network& network, double exchange_bytes,
-                                 PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens,
-                                 std::uint64_t seed) {
+ClusterForecast forecast_cluster(const ClusterPlan& plan, const PlanInputs& inputs, const Network& network,
+                                 double exchange_bytes, std::int64_t prompt_tokens) {
+    const ModelDemand& demand = inputs.demand;
+    const CostModel& cost = inputs.cost;
     if (plan.n_machines() == 1) {
-        const Plan& only = plan.machines.front();
-        return {.whole = forecast(only, demand, popularity, cost, prefill, decode, prompt_tokens, seed),
+        return {.whole = inputs.forecast(plan.machines.front(), prompt_tokens),
                 .busiest_experts = static_cast<double>(demand.n_active)};
     }
     const auto n_layers = static_cast<double>(demand.n_layers);
@@ -135,21 +134,21 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
     whole.prompt_steps = n_prompt_steps(prompt_tokens, plan.max_step());
     whole.mean_bits = plan.machines.front().mean_bits;
     whole.predicted_loss = plan.machines.front().predicted_loss;
-    RoutingDraw routing(popularity.expected(), seed);
+    RoutingDraw routing(inputs.popularity.expected(), 1);
 
-    const double hit_rate = cached_hit_rate(plan.n_resident(), whole.hit_rate, demand, popularity);
+    const double hit_rate = cached_hit_rate(plan.n_resident(), whole.hit_rate, demand, inputs.popularity);
     const ClusterDecode::Figures token =
-        ClusterDecode(plan, demand, cost, decode, hit_rate).play(DecodeSample(demand, routing));
+        ClusterDecode(plan, demand, cost, inputs.decode, hit_rate).play(DecodeSample(demand, routing));
     result.busiest_experts = token.busiest_experts;
     result.network_us = n_layers * exchange_us(1);
     const double token_us =
-        token.us + decode_dense_us(plan.machines.front(), cost, decode, prompt_tokens) + result.network_us;
+        token.us + decode_dense_us(plan.machines.front(), cost, inputs.decode, prompt_tokens) + result.network_us;
     whole.decode_layer_us = token.us / n_layers;
     whole.bytes_per_token = token.copied_bytes;
     if (token_us > 0) whole.decode_tokens_per_s = 1e6 / token_us;
 
     std::deque<StepCosts> steps;
-    for (std::int64_t m = 0; m < plan.n_machines(); ++m) steps.emplace_back(demand, cost, prefill);
+    for (std::int64_t m = 0; m < plan.n_machines(); ++m) steps.emplace_back(demand, cost, inputs.prefill);
     StepShares shares(plan);
     const auto step_us = [&](std::int64_t n_tokens, bool is_last) {
         for (StepCosts& machine : steps) machine.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));

@@ -4,7 +4,7 @@
 
 #include "engine/cluster/cluster_plan.h"
 #include "engine/cluster/network.h"
-#include "engine/plan/forecast.h"
+#include "engine/plan/plan_inputs.h"
 
 namespace offstage::engine {
 
@@ -16,7 +16,7 @@ struct ClusterForecast {
     double network_us = 0;       // one decoded token, all layers
 };
 
-// forecast() for experts on several machines, after the performance model of "Towards
+// PlanInputs::forecast() for experts on several machines, after the performance model of "Towards
 // Building Private LLMs" (RACS '24, equation 1): each machine computes the dense part,
 // then its own share of the experts; a layer ends when the busiest machine has finished
 // and the experts' outputs have been exchanged (one message's latency, and exchange_bytes
@@ -25,10 +25,8 @@ struct ClusterForecast {
 // draws; so E, "executed experts per node and layer", is a result here. If machines hold
 // copies of others' experts (ClusterPlan::holders), each chosen one goes to the holder
 // with which the busiest machine has the fewest, as in the dispatcher. One machine has no
-// network, and gets exactly forecast()'s result.
-ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& demand, const Popularity& popularity,
-                                 const CostModel& cost, const Network& network, double exchange_bytes,
-                                 PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens,
-                                 std::uint64_t seed = 1);
+// network, and gets exactly that forecast.
+ClusterForecast forecast_cluster(const ClusterPlan& plan, const PlanInputs& inputs, const Network& network,
+                                 double exchange_bytes, std::int64_t prompt_tokens = kForecastPrompt);
 
 }  // namespace offstage::engine

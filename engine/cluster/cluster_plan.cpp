@@ -95,23 +95,16 @@ std::int64_t ClusterPlan::n_resident() const {
     return n;
 }
 
-std::int64_t ClusterPlan::n_copies() const {
-    std::int64_t n = 0;
-    for (std::size_t i = 0; i < owners.size(); ++i) {
-        n += static_cast<std::int64_t>(std::count_if(holders[i].begin(), holders[i].end(),
-                                                     [&](std::int32_t machine) { return machine != owners[i]; }));
-    }
-    return n;
-}
-
 std::int64_t ClusterPlan::max_step() const {
     std::int64_t step = machines.front().max_step;
     for (const Plan& machine : machines) step = std::min(step, machine.max_step);
     return step;
 }
 
-ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity,
-                              PlacementKind kind, std::int64_t n_machines) {
+ClusterPlan make_cluster_plan(const PlanInputs& inputs, const Budget& budget, std::int64_t n_machines) {
+    const ModelDemand& demand = inputs.demand;
+    const Popularity& popularity = inputs.popularity;
+    const PlacementKind kind = placement_for(inputs.decode);
     assert(!budget.uniform.has_value() && !budget.quality.allows_fewer_bits());
     check_demand(demand, budget, popularity);
     ClusterPlan plan;

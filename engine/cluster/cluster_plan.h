@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "engine/plan/planner.h"
@@ -32,20 +31,15 @@ struct ClusterPlan {
     double hit_rate = 0;  // over all experts' calls
 
     std::int64_t n_machines() const { return static_cast<std::int64_t>(machines.size()); }
-    std::span<const std::int32_t> owners_of(std::int64_t layer) const {
-        return std::span(owners).subspan(static_cast<std::size_t>(layer * n_experts),
-                                         static_cast<std::size_t>(n_experts));
-    }
     std::int64_t n_resident() const;  // on any of the devices; each expert once
-    std::int64_t n_copies() const;    // spare ones
     std::int64_t max_step() const;    // the shortest: machines read a prompt together
 };
 
-// `budget` is each machine's; experts are in the master's format (budget.uniform and
-// budget.quality are unset). Without a VRAM budget the spare memory is unknown, and there
-// are no copies. One machine gets the plan of make_plan(). Throws as partition_experts(), and
-// as make_plan() if one machine's part does not fit.
-ClusterPlan make_cluster_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity,
-                              PlacementKind kind, std::int64_t n_machines);
+// By the inputs' demand, popularity and policy of decoding. `budget` is each machine's;
+// experts are in the master's format (budget.uniform and budget.quality are unset).
+// Without a VRAM budget the spare memory is unknown, and there are no copies. One machine
+// gets the plan of make_plan(). Throws as partition_experts(), and as make_plan() if one
+// machine's part does not fit.
+ClusterPlan make_cluster_plan(const PlanInputs& inputs, const Budget& budget, std::int64_t n_machines);
 
 }  // namespace offstage::engine

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kProbeWorkBytes = std::size_t{1} << 20;
 constexpr int kProbeWorkTimes = 9;
 constexpr int kExchanges = 12, kExchangeBatches = 3;
+constexpr int kSmallPings = 7, kLargePings = 3;
+constexpr std::size_t kLargePing = std::size_t{256} << 10;
 constexpr std::size_t kWindowPing = 4096, kWindowBatch = 16;
 
 double probe_us_since(std::chrono::steady_clock::time_point begin) {
@@ -33,10 +35,9 @@ double ProbeWork::us() {
     return probe_us_since(begin);
 }
 
-std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::function<std::uint64_t()>& send,
-                                               const std::function<bool(std::uint64_t number)>& wait) {
+std::optional<ExchangeTimes> measure_exchanges(const Pings& pings, std::size_t bytes, double round_trip_us) {
     ProbeWork work;
-    std::uint64_t first = send();
+    std::uint64_t first = pings.send(bytes);
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(round_trip_us / 2));
     std::vector<double> batches, sending;
     for (int batch = 0; batch < kExchangeBatches; ++batch) {
@@ -45,9 +46,9 @@ std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::
         for (int i = 0; i < kExchanges; ++i) {
             working.push_back(work.us());
             const auto sends = std::chrono::steady_clock::now();
-            const std::uint64_t second = send();
+            const std::uint64_t second = pings.send(bytes);
             sending.push_back(probe_us_since(sends));
-            if (!wait(first)) return {};
+            if (!pings.wait(first)) return {};
             first = second;
         }
         // Each ping's round contains that work once, and there are two of them; a layer
@@ -55,19 +56,31 @@ std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::
         const double work_us = median(working);
         batches.push_back(probe_us_since(begin) / kExchanges - work_us / 2 + std::max(0.0, work_us - work.alone_us()));
     }
-    if (!wait(first)) return {};
+    if (!pings.wait(first)) return {};
     return ExchangeTimes{median(batches), median(sending)};
 }
 
-// Many at once: together they take no longer than one.
-bool use_up_window(std::size_t large_bytes, const std::function<std::uint64_t(std::size_t bytes)>& send,
-                   const std::function<bool(std::uint64_t number)>& wait) {
-    for (std::size_t sent = 0; sent < large_bytes;) {
-        std::uint64_t last = 0;
-        for (std::size_t i = 0; i < kWindowBatch; ++i, sent += kWindowPing) last = send(kWindowPing);
-        if (!wait(last)) return false;
+std::optional<PingTimes> measure_pings(const Pings& pings, std::chrono::microseconds pause) {
+    PingTimes times;
+    std::vector<double> large_us;
+    for (int i = 0; i < kSmallPings + kLargePings; ++i) {
+        const bool is_small = i < kSmallPings;
+        if (pause.count() > 0) std::this_thread::sleep_for(pause);
+        const auto begin = std::chrono::steady_clock::now();
+        if (!pings.wait(pings.send(is_small ? kSmallPing : kLargePing))) return {};
+        (is_small ? times.small_us : large_us).push_back(probe_us_since(begin));
     }
-    return true;
+    // Other work on the two machines makes a ping longer, never shorter.
+    const double beyond_us = *std::min_element(large_us.begin(), large_us.end()) -
+                             *std::min_element(times.small_us.begin(), times.small_us.end());
+    times.us_per_byte = std::max(0.0, beyond_us) / (2 * static_cast<double>(kLargePing));
+    // Many at once: together they take no longer than one.
+    for (std::size_t sent = 0; sent < kLargePing;) {
+        std::uint64_t last = 0;
+        for (std::size_t i = 0; i < kWindowBatch; ++i, sent += kWindowPing) last = pings.send(kWindowPing);
+        if (!pings.wait(last)) return {};
+    }
+    return times;
 }
 
 }  // namespace offstage::engine

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,26 +27,35 @@ class ProbeWork {
     double alone_us_ = 0;
 };
 
+// How a ping is made. `send` sends one of so many bytes and returns its number; `wait`
+// waits until it has come back; false: it has not.
+struct Pings {
+    std::function<std::uint64_t(std::size_t bytes)> send;
+    std::function<bool(std::uint64_t number)> wait;
+};
+
 // Times of messages when machines exchange their shares of a layer: one message is on its
 // way in each direction.
 struct ExchangeTimes {
     double message_us = 0;  // one way, both ends' software included
     double send_us = 0;     // the sending thread's part of it
 };
+// From two pings, of which the second follows the first at half of the round trip. None
+// if one has not come back.
+std::optional<ExchangeTimes> measure_exchanges(const Pings& pings, std::size_t bytes, double round_trip_us);
 
-// From two pings, of which the second follows the first at half of the round trip. `send`
-// sends one and returns its number, `wait` waits until it has come back; false: it has
-// not. None if one has not.
-std::optional<ExchangeTimes> measure_exchanges(double round_trip_us, const std::function<std::uint64_t()>& send,
-                                               const std::function<bool(std::uint64_t number)>& wait);
-
-// After a large message the receiver of a connection (HTTP/2) may accept some more bytes
-// silently; after those it answers each small message with a message (window updates),
-// which costs both ends processor time. That is the normal case in use, so small messages
-// are measured then: small pings run until as many bytes as the large message had have
-// gone there and back. `send` sends a message of so many bytes and returns its number,
-// `wait` waits until it has come back; false: it has not.
-bool use_up_window(std::size_t large_bytes, const std::function<std::uint64_t(std::size_t bytes)>& send,
-                   const std::function<bool(std::uint64_t number)>& wait);
+// Times of a link by itself.
+struct PingTimes {
+    std::vector<double> small_us;  // there and back
+    double us_per_byte = 0;        // beyond that, one direction
+};
+// From some small pings and some large ones, one after the other, with a pause before
+// each. After a large message the receiver of a connection (HTTP/2) may accept some more
+// bytes silently; after those it answers each small message with a message (window
+// updates), which costs both ends processor time. That is the normal case in use, so
+// small messages are measured then: at last, small pings run until as many bytes as the
+// large message had have gone there and back. None if one has not come back.
+std::optional<PingTimes> measure_pings(const Pings& pings, std::chrono::microseconds pause = {});
+inline constexpr std::size_t kSmallPing = 16;  // bytes
 
 }  // namespace offstage::engine

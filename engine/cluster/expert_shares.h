@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/cluster/node_protocol.h"
@@ -41,5 +43,12 @@ void spread_tokens(std::span<const std::span<const std::int32_t>> holders, std::
 std::vector<std::vector<NodeExpert>> share_out_experts(std::size_t n_nodes, const ExpertGrid& grid, const Plan& plan,
                                                        const std::vector<kernels::WeightType>& formats,
                                                        const Popularity& popularity);
+
+// The machine that computes each expert when all machines make the same steps
+// (NodeShares::owners): in each layer the most popular expert first, each to the machine
+// that will have the least load with it, by its cost there and its calls. cost_us: of an
+// expert (its index) on a machine; below 0: it is not there. Machine 0 has all.
+std::string deal_owners(const ExpertGrid& grid, const Popularity& popularity, std::uint32_t n_machines,
+                        const std::function<double(std::uint32_t machine, std::size_t expert)>& cost_us);
 
 }  // namespace offstage::engine

@@ -4,7 +4,9 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/model/model_spec.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/schedule.h"
 
 namespace offstage::engine {
 
@@ -25,6 +27,7 @@ class LinkCosts {
         double exchange_us = 0;
         double send_us = 0;  // the sending thread's time for a message; a part of the times above
         double message_us() const { return exchange_us > 0 ? exchange_us : latency_us / 2; }
+        double mbps() const { return us_per_byte > 0 ? 1 / us_per_byte : 0; }  // 1e6 bytes per second, one direction
     };
 
     // When it is connected.
@@ -75,6 +78,23 @@ class LinkCosts {
     double request_us_ = 0, share_us_ = 0;  // set_between_layers()
     double compute_factor_ = 1, transfer_factor_ = 1;
     std::uint64_t n_corrections_ = 0;
+};
+
+// The same for the experts of a model. The referents must outlive this object.
+class NodeCost final : public ExecutorCost {
+  public:
+    NodeCost(const LinkCosts& costs, const ExpertGrid& grid, bool is_preferred)
+        : costs_(costs), grid_(grid), is_preferred_(is_preferred) {}
+    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override {
+        return costs_.expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows);
+    }
+    double transfer_us(std::int64_t n_rows) const override { return costs_.transfer_us(n_rows); }
+    bool is_preferred() const override { return is_preferred_; }
+
+  private:
+    const LinkCosts& costs_;
+    const ExpertGrid& grid_;
+    const bool is_preferred_;
 };
 
 }  // namespace offstage::engine

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cluster/node_protocol.h"
 #include "engine/cluster/node_shape.h"
 #include "engine/run/joined_machines.h"
 
@@ -19,11 +20,11 @@ struct PairedMachine {
     std::string fingerprint;  // of its key
 };
 
+// The figures of a link without a model: nothing is computed.
 struct MachineTest {
-    double latency_us = 0;  // there and back
+    double latency_us = 0;  // round trip of a small message, median
     double mbps = 0;        // 1e6 bytes per second, one direction
-    std::uint64_t n_held = 0, n_desktops = 0;
-    std::uint64_t ram_used_bytes = 0, ram_bytes = 0;
+    NodeState state;        // of the other machine
 };
 
 // How joined machines are used.

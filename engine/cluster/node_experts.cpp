@@ -41,10 +41,6 @@ void touch_pages(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::string name_of_products(const ExpertHost& host) {
-    return kernels::name_of(host.form());
-}
-
 NodeExperts::NodeExperts(ExpertHost& host, NodeExpertsSettings settings)
     : host_(host), settings_(std::move(settings)), fingerprint_(fingerprint_of_model(host)) {
     host_.fill(empty_plan(grid()));
@@ -72,7 +68,7 @@ bool NodeExperts::is_held(const NodeExpert& expert) const {
 // ---------------------------------------------------------------- desktops
 NodeExperts::Desktop NodeExperts::open(const NodeHello& hello, Send send, Message& refusal) {
     const ExpertGrid& grid = this->grid();
-    const std::string compute = name_of_products(host_);
+    const std::string compute = kernels::name_of(host_.form());
     refusal = check(hello);
     if (!refusal.empty()) return 0;
     const bool same_shape = hello.n_layers == grid.n_layers && hello.n_experts == grid.n_experts &&

@@ -61,8 +61,6 @@ class NodeExperts {
     // reading it.
     Message follow(Desktop desktop, ToNode message);
     void close(Desktop desktop);
-    // A desktop's message about another node. Returns its error.
-    Message meet(Desktop desktop, const NodePeer& peer);
     // Whether a desktop has named the node that has this key, which may then connect.
     // Waits for no turn.
     bool expects_peer(const std::string& fingerprint) const;
@@ -91,6 +89,7 @@ class NodeExperts {
 
     std::size_t index(const NodeExpert& expert) const;
     bool is_held(const NodeExpert& expert) const;
+    Message meet(Desktop desktop, const NodePeer& peer);
     Message begin_following(Desktop desktop, const NodeFollow& follow);
     std::shared_ptr<NodeFollower> follower_of(Desktop desktop) const;
     void end_following();
@@ -135,8 +134,5 @@ class NodeExperts {
     bool work_ = false;
     std::jthread thread_;  // last: it uses all the others
 };
-
-// The form of its products: "f32", "bf16, int8 for few tokens".
-std::string name_of_products(const ExpertHost& host);
 
 }  // namespace offstage::engine

@@ -15,12 +15,7 @@
 namespace offstage::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::chrono::milliseconds kPeerAnswers{5'000};  // or cannot be reached
-constexpr int kSmallPeerPings = 7, kLargePeerPings = 3;
-constexpr std::size_t kSmallPeerPing = 16;
-constexpr std::size_t kLargePeerPing = std::size_t{256} << 10;
 // The pause between two pings. While a token is made, both ends wait for each other in
 // every layer, and a thread that must wake up takes longer than a running one.
 constexpr std::chrono::milliseconds kPeerPingPause{1};
@@ -197,35 +192,24 @@ void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
     up.machine = peer.machine;
     up.state = NodePeerReport::State::kUp;
     std::uint64_t n_pings = 0;
-    const auto ping = [&](std::size_t bytes) {
-        channel->send(NodePing{++n_pings, std::string(bytes, 'p')});
-        return n_pings;
-    };
-    const auto comes_back = [&](std::uint64_t number) { return talk->wait_for_pong(number, stop); };
+    const Pings pings{[&](std::size_t bytes) {
+                          channel->send(NodePing{++n_pings, std::string(bytes, 'p')});
+                          return n_pings;
+                      },
+                      [&](std::uint64_t number) { return talk->wait_for_pong(number, stop); }};
     const auto measure = [&] {
-        std::vector<double> small, large;
-        for (int i = 0; i < kSmallPeerPings + kLargePeerPings; ++i) {
-            const bool is_small = i < kSmallPeerPings;
-            std::this_thread::sleep_for(kPeerPingPause);
-            const auto begin = Clock::now();
-            if (!comes_back(ping(is_small ? kSmallPeerPing : kLargePeerPing))) return false;
-            (is_small ? small : large)
-                .push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-        }
-        if (!use_up_window(kLargePeerPing, ping, comes_back)) return false;
-        up.latency_us = median(small);
-        const double beyond_us =
-            *std::min_element(large.begin(), large.end()) - *std::min_element(small.begin(), small.end());
-        up.us_per_byte = std::max(0.0, beyond_us) / (2 * static_cast<double>(kLargePeerPing));
-        const auto exchange = measure_exchanges(
-            up.latency_us, [&] { return ping(kSmallPeerPing); }, comes_back);
+        const auto times = measure_pings(pings, kPeerPingPause);
+        if (!times) return false;
+        up.latency_us = median(times->small_us);
+        up.us_per_byte = times->us_per_byte;
+        const auto exchange = measure_exchanges(pings, kSmallPing, up.latency_us);
         if (!exchange) return false;
         up.message_us = std::max(up.latency_us / 4, exchange->message_us);
         if (!peer.between_layers) return true;
         bool is_lost = false;
         const double longer_us = longer_between_layers_us(
             [&] {
-                is_lost = is_lost || !comes_back(ping(kSmallPeerPing));
+                is_lost = is_lost || !pings.wait(pings.send(kSmallPing));
                 return !is_lost;
             },
             up.latency_us, stop);

@@ -235,7 +235,6 @@ using FromNode = std::variant<NodeWelcome, NodeHoldings, NodeReply, NodePong, No
 // ---- checks: a sentence with field, value and expected value; empty: no error
 // A hello, apart from the model: version and shape of its texts.
 Message check(const NodeHello& hello);
-Message check(const NodeExpert& expert, const ExpertGrid& grid);
 Message check(const NodeWant& want, const ExpertGrid& grid);
 Message check(const NodeCompute& request, const ExpertGrid& grid);
 Message check(const NodePing& ping);

@@ -93,7 +93,6 @@ void PeerExecutor::send_own(LayerWork& work) {
     bring_to_host(work, own_);
     const auto now = Clock::now();
     layer_us_ = elapsed_between(begun_, now);
-    own_us_ += layer_us_;
     std::sort(own_.begin(), own_.end(), [&](std::size_t a, std::size_t b) {
         return work.rows.groups()[a].expert < work.rows.groups()[b].expert;
     });

@@ -67,9 +67,6 @@ class PeerExecutor final : public ElsewhereExecutor {
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
 
-    // This machine's total time for its part of layers, up to sending its share;
-    // microseconds.
-    double own_us() const { return own_us_; }
     // (kMostPeers): by machine; `rows`: received, failed_rows: not received.
     const std::vector<RemoteTotals>& totals() const { return totals_; }
 
@@ -95,7 +92,6 @@ class PeerExecutor final : public ElsewhereExecutor {
     Clock::time_point begun_;      // of the layer: the end of the one before
     Clock::time_point submitted_;
     double layer_us_ = 0;  // of this machine alone, until its share was done
-    double own_us_ = 0;    // of all layers
     std::vector<std::size_t> own_, done_;
     std::vector<RemoteTotals> totals_;
 };

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "engine/cluster/expert_owners.h"
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/run/forward.h"
 #include "engine/run/moe_layer.h"
@@ -317,7 +317,6 @@ void PeerGroup::end_step(bool done) {
         peer.holds.resize(n_past_);
         const std::span<const WrittenToken> written = sequence_->written();
         peer.holds.insert(peer.holds.end(), written.begin() + static_cast<std::ptrdiff_t>(n_past_), written.end());
-        ++peer.n_steps;
     }
 }
 
@@ -355,10 +354,8 @@ bool PeerGroup::takes_part(std::size_t i, std::span<const WrittenToken> past) {
     Peer& peer = peers_[i];
     if (!node.follows()) return false;
     if (const std::uint64_t now = node.following_number(); now != peer.following) {
-        const std::uint64_t n_steps = peer.n_steps;
         peer = {};
         peer.following = now;
-        peer.n_steps = n_steps;
         const std::scoped_lock lock(mutex_);
         said_[i] = {};
     }

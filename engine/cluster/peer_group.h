@@ -54,10 +54,6 @@ class PeerGroup final : public StepListener, private PeerLinks {
     void set_each_layer(std::function<void()> call) { each_layer_ = std::move(call); }
 
     const RemoteTotals& totals(std::size_t i) const { return executor_->totals()[i + 1]; }
-    double own_us() const { return executor_->own_us(); }
-    std::uint64_t n_steps(std::size_t i) const { return peers_[i].n_steps; }  // in which it took part
-    // The owners of a new distribution now, machines as of use(); empty before that.
-    std::string deal() const;
     StepsAlone alone() const { return alone_; }  // of the last step; any thread
     // The owners in force, as NodeShares::owners; empty before there are any. Any thread.
     std::string owners() const;
@@ -82,7 +78,6 @@ class PeerGroup final : public StepListener, private PeerLinks {
         std::size_t n_sure = 0;             // tokens held for sure before the running step was sent
         std::uint64_t shares_sent = 0;      // version
         int rests = 0;                      // steps
-        std::uint64_t n_steps = 0;
     };
     // The nodes' reports on steps, until the engine's thread reads them.
     struct Said {
@@ -106,6 +101,7 @@ class PeerGroup final : public StepListener, private PeerLinks {
     double feed_s(std::size_t n_tokens) const;
     void follow_shares(std::uint32_t machines, bool begins_answer);
     bool learns() const { return patience_.deal_anew_factor > 0; }
+    std::string deal() const;  // the owners of a new distribution now
     std::vector<double> costs_us() const;
     bool cost_otherwise(const std::vector<double>& costs_us, std::uint32_t machines, bool begins_answer) const;
     void note_shares(const std::string& before);

@@ -93,11 +93,6 @@ void PeerInbox::abandon(std::uint64_t step) {
     changed_.notify_all();
 }
 
-bool PeerInbox::is_abandoned() const {
-    const std::scoped_lock lock(mutex_);
-    return abandoned_ >= step_;
-}
-
 std::size_t PeerInbox::n_bytes() const {
     const std::scoped_lock lock(mutex_);
     return bytes_;

@@ -41,7 +41,6 @@ class PeerInbox {
     void lose(std::uint32_t machine);
     void lose_in(std::uint64_t step, std::uint32_t machine);  // the same, if that is the running one
     void abandon(std::uint64_t step);                         // and all before it; also before it has begun
-    bool is_abandoned() const;
     std::size_t n_bytes() const;
 
   private:

@@ -23,21 +23,12 @@ bool RemoteExecutor::takes(std::int64_t layer, std::int64_t expert) const {
     return node_->holds(index, experts_.format(index));
 }
 
-double RemoteExecutor::expert_us(kernels::WeightType format, std::int64_t n_rows) const {
-    return cost_.expert_us(format, n_rows);
-}
-
-double RemoteExecutor::transfer_us(std::int64_t n_rows) const {
-    return cost_.transfer_us(n_rows);
-}
-
 // Uses as many messages as needed. An expert's rows stay together, because the order of
 // its sums depends on their number.
 void RemoteExecutor::submit(LayerWork& work, std::span<const std::size_t> groups) {
     if (each_layer_) each_layer_();
     requests_.clear();
     if (groups.empty()) return;
-    if (!begun_) begun_ = Clock::now();
     const std::size_t row_bytes = static_cast<std::size_t>(grid_.hidden_dim) * bytes_of(node_->activations());
     const std::size_t most_rows = std::min(kMostActivationBytes / row_bytes, kMostRowsOfMessage);
     std::vector<std::size_t> order(groups.begin(), groups.end());
@@ -127,14 +118,11 @@ Message RemoteExecutor::take(LayerWork& work, const Request& request, const Node
 
 void RemoteExecutor::complete(LayerWork& work, std::span<const std::size_t> groups) {
     if (!groups.empty()) take_replies(work);
-    begun_ = Clock::now();
-    if (work.layer == grid_.n_layers - 1) begun_.reset();
     if (after_step_ && work.layer == grid_.n_layers - 1) after_step_();
 }
 
 void RemoteExecutor::take_replies(LayerWork& work) {
     const auto begin = Clock::now();
-    if (begun_) own_us_ += elapsed_us(*begun_, begin);
     const NodePatience& patience = node_->patience();
     done_.clear();
     double predicted_us = 0;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,21 +18,6 @@ namespace offstage::engine {
 enum class NodeUse {
     kMeasured,  // where the forecast is earliest
     kAlways,    // the user's choice: every expert not on this machine's accelerator (ExecutorCost::is_preferred)
-};
-
-// A node's measured costs.
-class NodeCost final : public ExecutorCost {
-  public:
-    // The referents must outlive this object.
-    NodeCost(const LinkCosts& costs, const ExpertGrid& grid) : costs_(costs), grid_(grid) {}
-    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override {
-        return costs_.expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows);
-    }
-    double transfer_us(std::int64_t n_rows) const override { return costs_.transfer_us(n_rows); }
-
-  private:
-    const LinkCosts& costs_;
-    const ExpertGrid& grid_;
 };
 
 // Work that an executor has had computed elsewhere.
@@ -54,12 +38,18 @@ class RemoteExecutor final : public ElsewhereExecutor {
     // The referents must outlive this object. `host`: its order of sums is the step's.
     RemoteExecutor(std::shared_ptr<NodeClient> node, const ExpertGrid& grid, const ExpertStore& experts,
                    const CpuOperations& host, NodeUse use)
-        : node_(std::move(node)), grid_(grid), cost_(node_->costs(), grid), experts_(experts), host_(host), use_(use) {}
+        : node_(std::move(node)),
+          grid_(grid),
+          cost_(node_->costs(), grid, use == NodeUse::kAlways),
+          experts_(experts),
+          host_(host) {}
 
     bool takes(std::int64_t layer, std::int64_t expert) const override;
-    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override;
-    double transfer_us(std::int64_t n_rows) const override;
-    bool is_preferred() const override { return use_ == NodeUse::kAlways; }
+    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override {
+        return cost_.expert_us(format, n_rows);
+    }
+    double transfer_us(std::int64_t n_rows) const override { return cost_.transfer_us(n_rows); }
+    bool is_preferred() const override { return cost_.is_preferred(); }
     void submit(LayerWork& work, std::span<const std::size_t> groups) override;
     void complete(LayerWork& work, std::span<const std::size_t> groups) override;
     // Call after the last layer of each step, while no message is on its way.
@@ -67,12 +57,7 @@ class RemoteExecutor final : public ElsewhereExecutor {
     // Called in each layer, before anything is sent.
     void set_each_layer(std::function<void()> call) { each_layer_ = std::move(call); }
 
-    const NodeClient& node() const { return *node_; }
-    const NodeCost& cost() const { return cost_; }
     const RemoteTotals& totals() const { return totals_; }
-    // This machine's total time between a layer's last answer and the next layer's first
-    // request, and for sending; microseconds.
-    double own_us() const { return own_us_; }
 
   private:
     struct Request {
@@ -92,13 +77,10 @@ class RemoteExecutor final : public ElsewhereExecutor {
     const NodeCost cost_;
     const ExpertStore& experts_;
     const CpuOperations& host_;
-    const NodeUse use_;
     std::vector<Request> requests_;         // of the running layer
     std::vector<std::uint32_t> token_row_;  // room: the row of a token in a request's inputs, or none
     std::vector<std::size_t> done_;         // room: groups
     RemoteTotals totals_;
-    double own_us_ = 0;
-    std::optional<std::chrono::steady_clock::time_point> begun_;  // of the layer: the end of the one before
     std::function<void()> after_step_, each_layer_;
 };
 

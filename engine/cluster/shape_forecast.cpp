@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/cluster/expert_owners.h"
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/peer_timeline.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/plan/dispatch_policy.h"
@@ -15,22 +15,6 @@ namespace offstage::engine {
 namespace {
 
 constexpr int kTokensForecast = 32;
-
-class LinkedCost final : public ExecutorCost {
-  public:
-    LinkedCost(const LinkCosts& costs, const ExpertGrid& grid, bool insists)
-        : costs_(costs), grid_(grid), insists_(insists) {}
-    double expert_us(kernels::WeightType format, std::int64_t n_rows) const override {
-        return costs_.expert_us(static_cast<double>(grid_.expert_bytes(format)), n_rows);
-    }
-    double transfer_us(std::int64_t n_rows) const override { return costs_.transfer_us(n_rows); }
-    bool is_preferred() const override { return insists_; }
-
-  private:
-    const LinkCosts& costs_;
-    const ExpertGrid& grid_;
-    const bool insists_;
-};
 
 // The measured ones of the first kMostElsewhere; indices.
 std::vector<std::size_t> measured_nodes(std::span<const ForecastNode> nodes) {
@@ -53,7 +37,7 @@ class HelpedToken {
         for (const std::size_t i : measured_) {
             costs_.emplace_back(*nodes[i].costs, desktop.grid, desktop.insists);
         }
-        for (const LinkedCost& cost : costs_) elsewhere_.push_back(&cost);
+        for (const NodeCost& cost : costs_) elsewhere_.push_back(&cost);
     }
 
     void begin_layer() { loads_.clear(); }
@@ -113,7 +97,7 @@ class HelpedToken {
     const ForecastDesktop& desktop_;
     std::span<const ForecastNode> nodes_;
     const std::vector<std::size_t> measured_;
-    std::deque<LinkedCost> costs_;
+    std::deque<NodeCost> costs_;
     std::vector<const ExecutorCost*> elsewhere_;
     std::vector<ExpertLoad> loads_;
     std::vector<Assignment> here_;
@@ -266,9 +250,10 @@ std::size_t n_within(std::span<const NodeExpert> experts, const ExpertGrid& grid
     return n;
 }
 
-std::vector<std::uint8_t> first_held(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::size_t n) {
+std::vector<std::uint8_t> held_within(std::span<const NodeExpert> experts, const ExpertGrid& grid,
+                                      std::uint64_t room_bytes) {
     std::vector<std::uint8_t> held(static_cast<std::size_t>(grid.size()));
-    for (const NodeExpert& expert : experts.first(std::min(n, experts.size()))) {
+    for (const NodeExpert& expert : experts.first(n_within(experts, grid, room_bytes))) {
         held[grid_index(grid, expert.layer, expert.expert)] = 1;
     }
     return held;

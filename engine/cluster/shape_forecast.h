@@ -89,8 +89,9 @@ double head_share_of(const ModelSpec& spec);
 // The number of entries of a list (experts that a machine should hold, most important
 // first) that fit. room_bytes 0: all.
 std::size_t n_within(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::uint64_t room_bytes);
-// ForecastNode::has, if it holds the first n of them.
-std::vector<std::uint8_t> first_held(std::span<const NodeExpert> experts, const ExpertGrid& grid, std::size_t n);
+// ForecastNode::has, if it holds these.
+std::vector<std::uint8_t> held_within(std::span<const NodeExpert> experts, const ExpertGrid& grid,
+                                      std::uint64_t room_bytes);
 // Bytes of its memory that a machine has for experts, if it makes the steps as well: 1 if
 // there are none.
 std::uint64_t room_beside_steps(std::uint64_t ram_bytes, std::uint64_t dense_bytes, std::uint64_t kv_bytes);

@@ -59,18 +59,16 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     CostTable table = costs_of(profile, type_, grid);
     if (!profile.host) table.cpu_expert = base_.inputs.cost.table().cpu_expert;
     table.dense = account_dense({base_.shape.spec, type_, request_.quant.dense, request_.kv}, profile);
-    CostModel cost(table);
-    cost.set_master(type_);
+    PlanInputs inputs = base_.inputs;
+    inputs.cost = CostModel(table);
+    inputs.cost.set_master(type_);
 
     Budget budget = base_.plan.budget;
     budget.vram_bytes = row.vram_bytes;
     try {
-        const ClusterPlan plan = make_cluster_plan(base_.inputs.demand, budget, base_.inputs.popularity,
-                                                   placement_for(base_.inputs.decode), cluster.n_machines);
+        const ClusterPlan plan = make_cluster_plan(inputs, budget, cluster.n_machines);
         const double exchange_bytes = static_cast<double>(grid.n_active * grid.hidden_dim) * sizeof(float);
-        ClusterForecast told =
-            forecast_cluster(plan, base_.inputs.demand, base_.inputs.popularity, cost, cluster.network, exchange_bytes,
-                             base_.inputs.prefill, base_.inputs.decode, kPromptTokens);
+        ClusterForecast told = forecast_cluster(plan, inputs, cluster.network, exchange_bytes, kPromptTokens);
         add_overhead(told.whole, overhead_us_);
         row.resident = plan.n_resident();
         row.tokens_per_s = told.whole.decode_tokens_per_s;

@@ -78,14 +78,14 @@ class Pinger {
 
 }  // namespace
 
-LinkTest test_link(const NodeAddress& address, const std::stop_token& stop) {
+MachineTest test_link(const NodeAddress& address, const std::stop_token& stop) {
     try {
         Pinger pinger(address, stop);
         std::vector<double> small, large;
         pinger.ping(16);  // connects
         for (int i = 0; i < kPings; ++i) small.push_back(pinger.ping(16));
         for (int i = 0; i < kLargePings; ++i) large.push_back(pinger.ping(kLarge));
-        LinkTest test;
+        MachineTest test;
         test.latency_us = median(small);
         // Other work on the two machines makes a ping longer, never shorter.
         const double beyond_us =

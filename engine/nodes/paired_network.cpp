@@ -35,9 +35,7 @@ class PairedNetwork final : public MachineNetwork {
         const PairedPeers peers(folder_);
         const PairedPeer* const peer = peers.find(name);
         if (peer == nullptr) throw peers.unknown(name);
-        const LinkTest link = test_link(address_of(*peer, read_or_make_identity(folder_)), stop);
-        return {link.latency_us,           link.mbps,           link.state.n_held, link.state.n_desktops,
-                link.state.ram_used_bytes, link.state.ram_bytes};
+        return test_link(address_of(*peer, read_or_make_identity(folder_)), stop);
     }
     JoinMachinesFn joining(const std::vector<std::string>& names, const MachineUse& use) const override {
         const PairedPeers peers(folder_);

@@ -475,8 +475,8 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     Speed speed;
     const std::int64_t n_past = kNodePrompt + n_tokens * 3 / 4;
     speed.forecast = joined.forecast_tokens_per_s(n_past);
-    const ShapeTimes times = joined.forecast_times(n_past);
-    const ForecastDesktop here = joined.forecast_here(n_past);
+    const ShapeTimes times = joined.forecast().in_force(n_past);
+    const ForecastDesktop here = joined.forecast().here(n_past);
     const auto n_layers = static_cast<double>(model.spec().experts.n_layers);
     std::fprintf(
         stderr,
@@ -488,17 +488,14 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
     const double n = static_cast<double>(n_tokens - n_tokens / 2) * static_cast<double>(model.spec().experts.n_layers);
     Work before;
     std::vector<JoinedNodes::Figures> figures_before;
-    double own_us = 0;
     EngineThread thread_before;
     speed.measured = tokens_per_s(model, n_tokens, expected, [&] {
         before = work_of(nodes);
         round_trips.take();
         figures_before = joined.figures();
-        own_us = joined.own_us();
         thread_before = engine_thread();
     });
     print_round_trips("of tokens");
-    own_us = joined.own_us() - own_us;
     const EngineThread thread = engine_thread();
     for (std::size_t b = 1; b < joined.size(); ++b) {
         for (std::size_t a = 0; a < b; ++a) {
@@ -509,12 +506,11 @@ Speed speed_with(LoadedModel& model, const std::vector<std::unique_ptr<NodeProce
         }
     }
     const Work work = per(before, work_of(nodes), n);
-    std::fprintf(
-        stderr,
-        "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there; this "
-        "machine's own part %.0f us; the thread that makes steps computes for %.0f us, and for %.0f has no core\n",
-        work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits, own_us / n,
-        (thread.cpu_us - thread_before.cpu_us) / n, (thread.ready_us - thread_before.ready_us) / n);
+    std::fprintf(stderr,
+                 "  of a layer, with relays: %.0f us of CPU and %.1f waits of threads here, %.0f and %.1f there; the "
+                 "thread that makes steps computes for %.0f us, and for %.0f has no core\n",
+                 work.here.cpu_us, work.here.n_waits, work.there.cpu_us, work.there.n_waits,
+                 (thread.cpu_us - thread_before.cpu_us) / n, (thread.ready_us - thread_before.ready_us) / n);
     for (std::size_t i = 0; i < joined.size(); ++i) {
         const JoinedNodes::Figures node = joined.figures()[i];
         const RemoteTotals &now = node.totals, &then = figures_before[i].totals;

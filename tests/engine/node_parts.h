@@ -90,15 +90,15 @@ class NodeInProcess {
         std::function<std::vector<engine::FromNode>(const engine::FromNode& message)> sends_before;
         std::function<bool()> connects;                           // false: no answer
         std::function<void(const engine::ToNode& message)> sees;  // a desktop's messages
-        // The machine computes this many times as slowly: the computing thread waits for
-        // the rest.
-        std::atomic<double> slow_factor = 1;
         // It is of an earlier version: it neither reads nor sends message fields that are
         // new.
         bool is_of_before = false;
         // The reported time of experts: those of a request together, each of a share of a
         // layer; 0: the real time.
-        double computes_us = 0;
+        std::atomic<double> computes_us = 0;
+        std::function<void(engine::LinkCosts::Measured& measured)> counts_as;  // NodeAddress's
+        // It has finished a step, and its report has reached the desktop, or was lost.
+        std::function<void(const engine::NodeStepped& stepped)> has_stepped;
     };
 
     NodeInProcess(engine::ExpertHost& host, engine::NodeExpertsSettings settings)
@@ -108,8 +108,14 @@ class NodeInProcess {
     Faults faults;  // set before anything is connected
 
     engine::NodeAddress address(std::string name) {
-        return {std::move(name), [this](engine::NodeChannelEvents events) -> std::unique_ptr<engine::NodeChannel> {
+        return {std::move(name),
+                [this](engine::NodeChannelEvents events) -> std::unique_ptr<engine::NodeChannel> {
                     return std::make_unique<Channel>(*this, std::move(events));
+                },
+                {},
+                {},
+                [this](engine::LinkCosts::Measured& measured) {
+                    if (faults.counts_as) faults.counts_as(measured);
                 }};
     }
     // Ends the present connection.
@@ -140,7 +146,10 @@ class NodeInProcess {
             if (node_.faults.sends_before) {
                 for (engine::FromNode& one : node_.faults.sends_before(message)) events_.received(std::move(one));
             }
+            const auto* const report_of_step = std::get_if<engine::NodeStepped>(&message);
+            const auto stepped = report_of_step != nullptr ? std::optional(*report_of_step) : std::nullopt;
             if (!node_.faults.passes_back || node_.faults.passes_back(message)) events_.received(std::move(message));
+            if (stepped && node_.faults.has_stepped) node_.faults.has_stepped(*stepped);
         }
         void run() {
             engine::NodeExperts& experts = node_.experts_;
@@ -162,15 +171,7 @@ class NodeInProcess {
                     if (const auto wrong = experts.want(desktop, std::move(*want)); !wrong.empty())
                         give_back(engine::NodeRefusal{wrong.english()});
                 } else if (const auto* request = std::get_if<engine::NodeCompute>(&message)) {
-                    const auto begin = std::chrono::steady_clock::now();
-                    engine::NodeReply reply = experts.compute(desktop, *request);
-                    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-                    const double waits_us = took.count() * (node_.faults.slow_factor - 1);
-                    if (waits_us > 0) {
-                        std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(waits_us));
-                        reply.compute_us += waits_us;
-                    }
-                    give_back(std::move(reply));
+                    give_back(experts.compute(desktop, *request));
                 } else if (const auto* ping = std::get_if<engine::NodePing>(&message)) {
                     give_back(engine::NodePong{ping->number, ping->payload, experts.state()});
                 } else if (const auto wrong = experts.follow(desktop, std::move(message)); !wrong.empty()) {
@@ -310,11 +311,14 @@ struct OneNode {
     NodeInProcess node;
 };
 
-// least_answer_s: short in tests with a silent node, otherwise long enough for a busy
-// machine. Costs stay those measured at the connection, and so do shares.
-inline engine::JoinSettings quickToReturn(double least_answer_s = 10) {
+// answer_s: how long it waits for an answer; short in tests with a silent node, otherwise
+// long enough for a busy computer, as all other waits are. Costs stay those measured at
+// the connection, and so do shares.
+inline engine::JoinSettings quickToReturn(double answer_s = 10) {
     engine::JoinSettings settings;
-    settings.patience.least_answer_s = least_answer_s;
+    settings.patience.answer_factor = 0;
+    settings.patience.least_answer_s = answer_s;
+    settings.patience.connecting_s = settings.patience.turn_s = settings.links_s = settings.choice_s = 60;
     settings.patience.first_retry_s = 0.01;
     settings.patience.longest_retry_s = 0.05;
     settings.patience.first_measuring_s = 0;
@@ -322,8 +326,8 @@ inline engine::JoinSettings quickToReturn(double least_answer_s = 10) {
     return settings;
 }
 // Experts that a node holds are always computed there.
-inline engine::JoinSettings insisting(double least_answer_s = 10) {
-    engine::JoinSettings settings = quickToReturn(least_answer_s);
+inline engine::JoinSettings insisting(double answer_s = 10) {
+    engine::JoinSettings settings = quickToReturn(answer_s);
     settings.use = engine::NodeUse::kAlways;
     return settings;
 }
@@ -383,6 +387,19 @@ inline engine::LoadRequest nodeRequest(const std::string& model, const std::stri
 inline std::unique_ptr<engine::LoadedModel> openModel(const engine::LoadRequest& request) {
     return std::make_unique<engine::LoadedModel>(request, engine::LoadedModel::Text::kNotNeeded,
                                                  engine::LoadProgressFn{}, std::stop_token{});
+}
+
+// Sets what an expert takes on this machine, and a decoded token beside its experts,
+// instead of measuring it when machines join. step_us 0: stays unknown.
+inline void setCosts(engine::LoadedModel& model, double expert_us, double step_us = 0) {
+    engine::CostTable table = model.cost().table();
+    table.cpu_expert = {{1, expert_us}};
+    if (step_us > 0) table.dense.step = {{1, step_us}};
+    model.cost() = engine::CostModel(table);
+    model.cost().set_master(model.plan_inputs().master);
+    for (const engine::ModelDemand::Format& row : model.demand().formats) {
+        model.cost().set_expert_bytes(row.format, model.source().expert_bytes(row.format));
+    }
 }
 
 // Waits for what other threads do, without a fixed time.

@@ -48,10 +48,29 @@ Popularity skewed(const ModelDemand& d) {
     return p;
 }
 
+PlanInputs inputsOf(const ModelDemand& d, const Popularity& p, const CostTable& costs = table(),
+                    PolicyKind policy = PolicyKind::kBalanced) {
+    PlanInputs inputs;
+    inputs.demand = d;
+    inputs.popularity = p;
+    inputs.cost = CostModel(costs);
+    inputs.prefill = inputs.decode = policy;
+    return inputs;
+}
+
 Budget budgetOf(std::uint64_t vram_bytes) {
     Budget budget;
     budget.vram_bytes = vram_bytes;
     return budget;
+}
+
+// Spare ones.
+std::int64_t copiesIn(const ClusterPlan& plan) {
+    std::int64_t n = 0;
+    for (std::size_t i = 0; i < plan.owners.size(); ++i) {
+        for (const std::int32_t machine : plan.holders[i]) n += machine != plan.owners[i] ? 1 : 0;
+    }
+    return n;
 }
 
 bool isNear(double value, double expected, double share) {
@@ -147,9 +166,9 @@ class TestClusterForecast : public QObject {
     static ClusterForecast told(const ModelDemand& d, const Popularity& p, std::int64_t machines,
                                 const Network& network = find_network("10gbe"), std::uint64_t vram_bytes = 0,
                                 std::int64_t prompt_tokens = 600) {
-        const ClusterPlan plan = make_cluster_plan(d, budgetOf(vram_bytes), p, PlacementKind::kPopular, machines);
-        return forecast_cluster(plan, d, p, CostModel(table()), network, kExchangeBytes, PolicyKind::kBalanced,
-                                PolicyKind::kBalanced, prompt_tokens);
+        const PlanInputs inputs = inputsOf(d, p);
+        return forecast_cluster(make_cluster_plan(inputs, budgetOf(vram_bytes), machines), inputs, network,
+                                kExchangeBytes, prompt_tokens);
     }
 
   private Q_SLOTS:
@@ -166,13 +185,13 @@ class TestClusterForecast : public QObject {
         QFETCH(double, tokens_per_s);
         const ModelDemand d = dbrx();
         const Popularity p = Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
-        const ClusterPlan plan = make_cluster_plan(d, budgetOf(kMacBytes), p, PlacementKind::kPopular, 2);
+        const PlanInputs inputs = inputsOf(d, p, macStudio(d));
+        const ClusterPlan plan = make_cluster_plan(inputs, budgetOf(kMacBytes), 2);
         QCOMPARE(plan.n_resident(), std::int64_t{40 * 16});
-        QVERIFY(plan.n_copies() < 4);
+        QVERIFY(copiesIn(plan) < 4);
         const double exchange_bytes = 6144 * 4 * 2;  // the outputs of four experts, 16 bits each
         const ClusterForecast f =
-            forecast_cluster(plan, d, p, CostModel(macStudio(d)), find_network(network.toStdString()), exchange_bytes,
-                             PolicyKind::kBalanced, PolicyKind::kBalanced, 128);
+            forecast_cluster(plan, inputs, find_network(network.toStdString()), exchange_bytes, 128);
         QVERIFY(isNear(f.busiest_experts, 2.65, 0.01));
         QVERIFY(isNear(f.whole.decode_tokens_per_s, tokens_per_s, 0.02));
         if (network == QStringLiteral("10gbe")) QVERIFY(isNear(f.network_us, 40'000 + 1573, 0.001));
@@ -192,13 +211,13 @@ class TestClusterForecast : public QObject {
         QFETCH(double, paper);
         const ModelDemand d = dbrx();
         const Popularity p = Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
-        const ClusterPlan plan = make_cluster_plan(d, budgetOf(kMacBytes), p, PlacementKind::kPopular, machines);
+        const PlanInputs inputs = inputsOf(d, p, macStudio(d));
+        const ClusterPlan plan = make_cluster_plan(inputs, budgetOf(kMacBytes), machines);
         const std::int64_t all = d.n_layers * d.n_experts;
         QCOMPARE(plan.n_resident(), all);
-        QVERIFY(isNear(static_cast<double>(plan.n_copies()), static_cast<double>(320 * machines - all), 0.05));
+        QVERIFY(isNear(static_cast<double>(copiesIn(plan)), static_cast<double>(320 * machines - all), 0.05));
         for (const Plan& machine : plan.machines) QVERIFY(machine.vram_bytes() <= kMacBytes);
-        const ClusterForecast f = forecast_cluster(plan, d, p, CostModel(macStudio(d)), find_network("10gbe"),
-                                                   6144 * 4 * 2, PolicyKind::kBalanced, PolicyKind::kBalanced, 128);
+        const ClusterForecast f = forecast_cluster(plan, inputs, find_network("10gbe"), 6144 * 4 * 2, 128);
         // Every choice of four, in the layers that the end of the memory has not cut
         // short.
         double counted = 0;
@@ -224,8 +243,8 @@ class TestClusterForecast : public QObject {
                                 40 * f.busiest_experts * static_cast<double>(d.expert_bytes) / 8e5 + 40'000 + 1573;
         QVERIFY(isNear(f.whole.decode_tokens_per_s, 1e6 / token_us, 0.01));
         // A prompt's steps are balanced as well: one owner each would be slower.
-        const ClusterPlan alone = make_cluster_plan(d, budgetOf(0), p, PlacementKind::kPopular, machines);
-        QCOMPARE(alone.n_copies(), std::int64_t{0});
+        const ClusterPlan alone = make_cluster_plan(inputs, budgetOf(0), machines);
+        QCOMPARE(copiesIn(alone), std::int64_t{0});
         qInfo("%d machines: %.2f experts on the busiest (paper: %.2f), %.1f tokens/s", machines, f.busiest_experts,
               paper, f.whole.decode_tokens_per_s);
     }
@@ -259,17 +278,16 @@ class TestClusterForecast : public QObject {
         const PlacementKind placed = kind == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
         const ModelDemand d = demandOf(4, 8, 2);
         const Popularity p = skewed(d);
-        const CostModel cost(table());
+        const PlanInputs inputs = inputsOf(d, p, table(), kind);
         const Plan plan = make_plan(d, budgetOf(vram_bytes), p, placed);
-        const ClusterPlan one = make_cluster_plan(d, budgetOf(vram_bytes), p, placed, 1);
+        const ClusterPlan one = make_cluster_plan(inputs, budgetOf(vram_bytes), 1);
         QCOMPARE(one.n_machines(), std::int64_t{1});
         QVERIFY(one.machines.front().places == plan.places);
         QCOMPARE(one.machines.front().vram_bytes(), plan.vram_bytes());
         QCOMPARE(one.machines.front().ram_bytes, plan.ram_bytes);
         for (const std::int64_t prompt : {1, 100, 513, 10'000}) {
-            const Forecast alone = forecast(plan, d, p, cost, kind, kind, prompt, 7);
-            const ClusterForecast f =
-                forecast_cluster(one, d, p, cost, find_network("1gbe"), kExchangeBytes, kind, kind, prompt, 7);
+            const Forecast alone = forecast(plan, d, p, inputs.cost, kind, kind, prompt);
+            const ClusterForecast f = forecast_cluster(one, inputs, find_network("1gbe"), kExchangeBytes, prompt);
             QVERIFY(f.whole.decode_tokens_per_s == alone.decode_tokens_per_s);
             QVERIFY(f.whole.decode_layer_us == alone.decode_layer_us);
             QVERIFY(f.whole.hit_rate == alone.hit_rate);
@@ -381,7 +399,7 @@ class TestClusterForecast : public QObject {
         std::int64_t before = 0;
         double hit_rate = 0;
         for (const std::int64_t n : {1, 2, 3, 4}) {
-            const ClusterPlan plan = make_cluster_plan(d, budgetOf(vram), p, PlacementKind::kPopular, n);
+            const ClusterPlan plan = make_cluster_plan(inputsOf(d, p), budgetOf(vram), n);
             QCOMPARE(plan.n_machines(), n);
             for (std::int64_t m = 0; m < n; ++m) {
                 const Plan& machine = plan.machines[static_cast<std::size_t>(m)];
@@ -409,7 +427,7 @@ class TestClusterForecast : public QObject {
         Budget budget = budgetOf((3 + 2 + 4) * kExpertBytes + 200'000);
         budget.ram_bytes = 14 * kExpertBytes;
         const auto on_disk = [&](std::int64_t n) {
-            const ClusterPlan plan = make_cluster_plan(d, budget, p, PlacementKind::kPopular, n);
+            const ClusterPlan plan = make_cluster_plan(inputsOf(d, p), budget, n);
             std::int64_t count = 0;
             for (std::size_t i = 0; i < plan.owners.size(); ++i) {
                 const Plan& owner = plan.machines[static_cast<std::size_t>(plan.owners[i])];
@@ -423,20 +441,20 @@ class TestClusterForecast : public QObject {
         // Room for those that come from disk: no more than a machine can need at once.
         budget.ram_bytes = 8 * kExpertBytes;
         const ModelDemand busy = demandOf(6, 8, 4);
-        for (const Plan& machine : make_cluster_plan(busy, budget, p, PlacementKind::kPopular, 4).machines)
+        for (const Plan& machine : make_cluster_plan(inputsOf(busy, p), budget, 4).machines)
             QCOMPARE(machine.host_staging_slots, std::int64_t{2});
     }
 
     void wholeLayers_areWholeOnEachMachine() {
         const ModelDemand d = demandOf(6, 9, 2);
-        const ClusterPlan plan =
-            make_cluster_plan(d, budgetOf((3 + 2 + 10) * kExpertBytes + 200'000), skewed(d), PlacementKind::kLayers, 2);
+        const ClusterPlan plan = make_cluster_plan(inputsOf(d, skewed(d), table(), PolicyKind::kLayers),
+                                                   budgetOf((3 + 2 + 10) * kExpertBytes + 200'000), 2);
         QVERIFY(plan.n_resident() > 0);
         for (std::int64_t m = 0; m < 2; ++m) {
             for (std::int64_t layer = 0; layer < d.n_layers; ++layer) {
                 std::int64_t own = 0, resident = 0;
                 for (std::int64_t e = 0; e < d.n_experts; ++e) {
-                    if (plan.owners_of(layer)[static_cast<std::size_t>(e)] != m) continue;
+                    if (plan.owners[static_cast<std::size_t>(layer * d.n_experts + e)] != m) continue;
                     ++own;
                     const Plan& machine = plan.machines[static_cast<std::size_t>(m)];
                     resident += machine.place(layer, d.n_experts, e) == Place::kDevice ? 1 : 0;
@@ -451,7 +469,7 @@ class TestClusterForecast : public QObject {
         const ModelDemand d = demandOf(2, 8, 2);
         for (const std::int64_t n : {-1, 0, 9, 16}) {
             try {
-                make_cluster_plan(d, budgetOf(0), skewed(d), PlacementKind::kPopular, n);
+                make_cluster_plan(inputsOf(d, skewed(d)), budgetOf(0), n);
                 QFAIL("dealt out");
             } catch (const Error& error) {
                 QVERIFY(error.kind() == ErrorKind::kInvalidInput);

@@ -23,16 +23,12 @@ namespace fs = std::filesystem;
 // Sets equal costs of experts on each machine, for the division into shares: measurements
 // on a busy machine may give all to one side.
 void makeAlikeInCost(LoadedModel& model, JoinedNodes& joined) {
-    const offstage::kernels::WeightType format = model.plan_inputs().master;
-    CostTable table;
-    table.cpu_expert = {{1, 100.0}};
-    model.cost() = CostModel(table);
-    model.cost().set_master(format);
+    setCosts(model, 100);
     for (std::size_t i = 0; i < joined.size(); ++i) {
         LinkCosts& costs = joined.node(i).costs();
         LinkCosts::Measured same = costs.measured();
         same.expert = {{1, 100.0}};
-        same.expert_bytes = static_cast<double>(model.spec().experts.expert_bytes(format));
+        same.expert_bytes = static_cast<double>(model.spec().experts.expert_bytes(model.plan_inputs().master));
         costs.set(std::move(same));
     }
 }
@@ -293,6 +289,11 @@ class TestNodeLinks : public QObject {
         JoinSettings settings = insisting(0.4);
         if (decentralised) settings.shape = NodeShape::kDecentralised;
         JoinedNodes joined(*model, {node->address(desktop(), relay.port())}, settings, {}, {});
+        // A share of every layer, even an empty one; or rows of requests.
+        const auto taken = [&] {
+            const RemoteTotals totals = joined.figures()[0].totals;
+            return decentralised ? totals.requests : totals.rows;
+        };
         std::uint64_t before = 0;
         bool back = false;
         std::thread later;
@@ -315,19 +316,17 @@ class TestNodeLinks : public QObject {
                     back = becomesTrue([&] {
                         return joined.node(0).n_losses() > 0 && joined.node(0).is_up() && joined.node(0).n_held() == 64;
                     });
-                    before = joined.figures()[0].totals.rows;
+                    before = taken();
                 }) == expected(demoModel()));
         const QString notes = textOf(joined.take_notes());
         QVERIFY2(back, qPrintable(notes));
         // A node that makes steps must make the earlier ones first; it takes part in this
         // answer or in one of the next.
         if (decentralised) {
-            QVERIFY(becomesTrue([&] {
-                return joined.figures()[0].totals.rows > before || nodeLogits(*model) != expected(demoModel());
-            }));
+            QVERIFY(becomesTrue([&] { return taken() > before || nodeLogits(*model) != expected(demoModel()); }));
             QVERIFY(nodeLogits(*model) == expected(demoModel()));
         }
-        QVERIFY(joined.figures()[0].totals.rows > before);
+        QVERIFY(taken() > before);
         QVERIFY2(notes.contains(QStringLiteral("node is gone (")) && notes.contains(QStringLiteral("node is back")),
                  qPrintable(notes));
     }
@@ -378,7 +377,7 @@ class TestNodeLinks : public QObject {
                     if (step != 4) return;
                     const fs::path folder = node->state().toStdString();
                     PairedPeers(folder).remove("desk");
-                    becomesTrue([&] { return !joined.node(0).is_up(); }, 5);
+                    becomesTrue([&] { return !joined.node(0).is_up(); });
                 }) == expected(demoModel()));
         QVERIFY(!joined.node(0).is_up());
         const QString notes = textOf(joined.take_notes());
@@ -495,8 +494,9 @@ class TestNodeLinks : public QObject {
         const JoinedNodes::Figures figures = joined.figures()[0];
         QVERIFY(figures.latency_us >= 2 * delay_us);
         QVERIFY(joined.node(0).costs().measured().exchange_us >= delay_us);
-        QVERIFY2(figures.mbps < 1.5 * 125 * gbit, qPrintable(QString::number(figures.mbps)));
-        QVERIFY(figures.totals.rows > 0);
+        // Half a megabyte takes less time at 10 Gbit/s than a busy computer delays a ping.
+        QVERIFY2(gbit > 1 || figures.mbps < 1.5 * 125 * gbit, qPrintable(QString::number(figures.mbps)));
+        QVERIFY(decentralised ? figures.totals.requests > 0 : figures.totals.rows > 0);
         QVERIFY(joined.forecast_tokens_per_s(70) > 0);
         qInfo("%.1f tokens/s, forecast %.1f; %.2f ms there and back, %.0f MB/s",
               static_cast<double>(times.size() - 2) / took.count(), joined.forecast_tokens_per_s(70),

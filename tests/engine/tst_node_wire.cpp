@@ -349,7 +349,7 @@ class TestNodeWire : public QObject {
         patience.most_answer_s = patience.connecting_s = 0.05;
         patience.first_retry_s = patience.longest_retry_s = 0.001;
         const ExpertGrid grid = offstage::tests::node_grid();
-        NodeClient client(address, std::get<NodeHello>(toNode().front()), grid, ActivationType::kF32, patience);
+        NodeClient client(address, {std::get<NodeHello>(toNode().front()), grid, ActivationType::kF32, patience});
         client.start({{2, 3, kBf16}, {0, 1, kBf16}});
         bool in_range = true;
         QVERIFY(becomesTrue([&] {
@@ -401,7 +401,7 @@ class TestNodeWire : public QObject {
         const NodeAddress slow{"cupboard", [&](NodeChannelEvents events) -> std::unique_ptr<NodeChannel> {
                                    return std::make_unique<Slow>(fast.connect(std::move(events)), sent);
                                }};
-        NodeClient client(slow, hello_of(host, "desk"), machine.experts().grid(), ActivationType::kF32, {});
+        NodeClient client(slow, {hello_of(host, "desk"), machine.experts().grid()});
         client.start({{1, 1, kBf16}, {1, 3, kBf16}});
         QVERIFY(becomesTrue([&] { return client.is_up(); }));
         std::atomic<bool> may_begin = false;
@@ -570,11 +570,12 @@ class TestNodeWire : public QObject {
             message = std::move(*other);
             return true;
         };
+        // Each has a share.
+        machine.faults.computes_us = 100;
         const auto model = openModel(request);
-        JoinSettings settings;
+        setCosts(*model, 100);
+        JoinSettings settings = quickToReturn(0.2);
         settings.shape = NodeShape::kDecentralised;
-        settings.patience.least_answer_s = settings.patience.most_answer_s = 0.2;
-        settings.patience.first_retry_s = settings.patience.longest_retry_s = 0.001;
         JoinedNodes joined(*model, {machine.address("cupboard")}, settings, {}, {});
         QVERIFY(nodeLogits(*model, 4) == expected);
         damages = true;

@@ -6,7 +6,7 @@
 
 #include <QtTest>
 
-#include "engine/cluster/expert_owners.h"
+#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_peers.h"
 #include "engine/cluster/peer_inbox.h"
 #include "engine/cluster/peer_timeline.h"
@@ -14,7 +14,6 @@
 #include "kernels/cpu_kernels.h"
 #include "tests/engine/node_parts.h"
 #include "tests/engine/replan_play.h"
-#include "tests/sanitized.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -22,18 +21,25 @@ namespace kernels = offstage::kernels;
 
 namespace {
 
-// Shares follow the costs of experts. There they have this machine's costs, so that each
-// machine has some, even if it is busy while it is measured.
+// Shares follow the costs of experts. They are the same on all machines, so that each has
+// some, however busy the computer is.
+constexpr double kExpertUs = 100;
+
 struct PeerNode : OneNode {
     explicit PeerNode(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
         : OneNode(request, std::move(settings)) {
-        node.faults.computes_us = expert_us;
+        node.faults.computes_us = kExpertUs;
     }
-    static inline double expert_us = 0;
 };
 
-JoinSettings decentralised(double least_answer_s = 10) {
-    JoinSettings settings = quickToReturn(least_answer_s);
+std::unique_ptr<LoadedModel> openCosted(const LoadRequest& request) {
+    auto model = openModel(request);
+    setCosts(*model, kExpertUs);
+    return model;
+}
+
+JoinSettings decentralised(double answer_s = 10) {
+    JoinSettings settings = quickToReturn(answer_s);
     settings.shape = NodeShape::kDecentralised;
     return settings;
 }
@@ -57,16 +63,14 @@ struct StepWatch {
             if (const auto* step = std::get_if<NodeStep>(&message)) sent.push_back(*step);
             if (const auto* abandon = std::get_if<NodeAbandon>(&message)) abandoned = {abandon->step, sent.size()};
         };
-        node.faults.passes_back = [this, passes](FromNode& message) {
-            const auto* stepped = std::get_if<NodeStepped>(&message);
-            if (stepped == nullptr) return true;
+        node.faults.passes_back = [passes](FromNode& message) {
+            return !passes || !std::holds_alternative<NodeStepped>(message) || passes();
+        };
+        node.faults.has_stepped = [this](const NodeStepped& stepped) {
             const std::scoped_lock lock(mutex);
-            if (stepped->done) {
-                const auto step = std::find_if(sent.begin(), sent.end(),
-                                               [&](const NodeStep& one) { return one.number == stepped->number; });
-                n_made += step->tokens.size();
-            }
-            return !passes || passes();
+            const auto step = std::find_if(sent.begin(), sent.end(),
+                                           [&](const NodeStep& one) { return one.number == stepped.number; });
+            if (stepped.done && step != sent.end()) n_made += step->tokens.size();
         };
     }
     // It has made steps of these numbers of tokens, one after the other.
@@ -129,11 +133,6 @@ class TestPeerSteps : public QObject {
   private Q_SLOTS:
     void initTestCase() {
         m_expected = nodeLogits(*openModel(request()));
-        const auto model = openModel(request());
-        PeerNode machine(request());
-        const JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
-        PeerNode::expert_us = model->cost().cpu_us(1, model->plan_inputs().master);  // others read it from the cache
-        QVERIFY(PeerNode::expert_us > 0);
         QVERIFY(!m_expected.empty());
     }
 
@@ -203,7 +202,7 @@ class TestPeerSteps : public QObject {
         QVERIFY(inbox.take(0, 2, {}) && !inbox.take(1, 2, {}) && !inbox.take(2, 2, {}));
         QVERIFY(!inbox.take(0, 1, soon()));
         inbox.abandon(7);
-        QVERIFY(inbox.is_abandoned() && !inbox.take(3, 1, {}));
+        QVERIFY(!inbox.take(3, 1, {}));
     }
 
     // Computed by hand: two layers with two of four experts each, 100 us for an expert
@@ -334,7 +333,7 @@ class TestPeerSteps : public QObject {
         const std::uint64_t bytes = grid.expert_bytes(format);
         QCOMPARE(n_within(wanted, grid, 0), std::size_t{4});
         QCOMPARE(n_within(wanted, grid, 3 * bytes - 1), std::size_t{2});
-        QVERIFY((first_held(wanted, grid, 2) == std::vector<std::uint8_t>{0, 0, 0, 0, 1, 1, 0, 0}));
+        QVERIFY((held_within(wanted, grid, 2 * bytes) == std::vector<std::uint8_t>{0, 0, 0, 0, 1, 1, 0, 0}));
         QCOMPARE(room_beside_steps(100, 30, 20), std::uint64_t{50});
         QCOMPARE(n_within(wanted, grid, room_beside_steps(100, 90, 20)), std::size_t{0});
         QCOMPARE(room_beside_steps(0, 90, 20), std::uint64_t{0});
@@ -363,10 +362,13 @@ class TestPeerSteps : public QObject {
     }
 
     // Answers stay the same. In the middle of one, only a machine that has become much
-    // slower loses experts.
+    // slower loses experts. This machine's experts always take 8 times their cost, the
+    // most that is learnt, because they cost next to nothing.
     void experts_areDealtAnew_byWhatTheyTakeInUse() {
+        constexpr double kNothing = 1e-3;
         PeerNode machine(request());
-        std::atomic<double> in_use_us = PeerNode::expert_us;
+        machine.node.faults.computes_us = kNothing;
+        std::atomic<double> in_use_us = kNothing;
         std::atomic<int> n_shares = 0;
         machine.node.faults.passes_back = [&](FromNode& message) {
             if (auto* outputs = std::get_if<NodeOutputs>(&message))
@@ -377,6 +379,7 @@ class TestPeerSteps : public QObject {
             n_shares += std::holds_alternative<NodeShares>(message);
         };
         const auto model = openModel(request());
+        setCosts(*model, kNothing);
         JoinSettings settings = decentralised();
         settings.patience.deal_anew_factor = 1.5;
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
@@ -385,7 +388,7 @@ class TestPeerSteps : public QObject {
             joined.fill(now);
             return now.machines[0].n_owned;
         };
-        in_use_us = PeerNode::expert_us / 1000;
+        in_use_us = kNothing / 1000;
         QVERIFY(nodeLogits(*model) == m_expected);
         QCOMPARE(n_shares.load(), 1);
         const std::int64_t first = nOwned();
@@ -397,7 +400,7 @@ class TestPeerSteps : public QObject {
         const QString notes = textOf(joined.take_notes());
         const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: %2).");
         QVERIFY2(notes.contains(deal.arg(fast).arg(first)), qPrintable(notes));
-        in_use_us = PeerNode::expert_us * 1000;
+        in_use_us = kNothing * 1000;
         n_shares = 0;
         QVERIFY(nodeLogits(*model) == m_expected);
         QVERIFY(n_shares.load() > 0);
@@ -504,7 +507,7 @@ class TestPeerSteps : public QObject {
         LoadRequest model_request = request();
         model_request.device = device.toStdString();
         if (device != QStringLiteral("cpu")) model_request.vram_bytes = 12 << 20;
-        const auto model = openModel(model_request);
+        const auto model = openCosted(model_request);
         LoadRequest node_request = request();
         if (room >= 0) {
             const std::uint64_t bytes = model->source().expert_bytes(model->plan_inputs().master);
@@ -537,7 +540,7 @@ class TestPeerSteps : public QObject {
     // Pieces that need no logits, all of them, or the last ones: the last layer is made
     // for the desktop alone.
     void whateverLogitsAreWanted_noBitChanges() {
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         const auto logits = [](LoadedModel& of) {
             KvSequence sequence = of.new_sequence();
             std::vector<TokenId> tokens;
@@ -615,6 +618,7 @@ class TestPeerSteps : public QObject {
         model_request.prefetch = PrefetchMode::kOff;
         (on_cpu ? model_request.ram_bytes : model_request.vram_bytes) = room(40);
         Play play(model_request);
+        setCosts(play.model, kExpertUs);
         LoadRequest node_request = request();
         node_request.ram_bytes = (decentralised ? beside + 2 * bytes : 0) + 28 * bytes;
         PeerNode first(node_request), second(node_request);
@@ -695,7 +699,7 @@ class TestPeerSteps : public QObject {
         const bool all = without.isEmpty() && answers;
         LinkedNodes nodes(request(), 3, {without.begin(), without.end()});
         nodes.network.connects = [&] { return answers; };
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         auto joined = std::make_unique<JoinedNodes>(*model, nodes.addresses(), decentralised(), LoadProgressFn{},
                                                     std::stop_token{});
         for (int again = 0; again < 2; ++again) QVERIFY(nodeLogits(*model) == m_expected);
@@ -724,7 +728,7 @@ class TestPeerSteps : public QObject {
         // Two answers of 12 steps and 8 layers, with one share to each of the two nodes
         // of a pair; the last shares are still on their way.
         const int by_desktop = 2 * 12 * 8 * 2 * (3 - n_direct);
-        becomesTrue([&] { return nodes.n_by_desktop >= by_desktop; }, 5);
+        becomesTrue([&] { return nodes.n_by_desktop >= by_desktop; });
         QCOMPARE(nodes.n_by_desktop.load(), by_desktop);
         QVERIFY(answers ? true : notes.contains(QStringLiteral("the connection ended")));
         QVERIFY(without.isEmpty() || notes.contains(QStringLiteral("(It exchanges nothing with other nodes")));
@@ -742,22 +746,23 @@ class TestPeerSteps : public QObject {
     }
 
     // Messages between the two take one message of their link instead of two of this
-    // machine's, which are slow. The link carries messages in both directions one after
-    // the other: such a message takes as long as a ping and its answer.
+    // machine's, which are very slow. The link carries messages in both directions one
+    // after the other: such a message takes as long as a ping and its answer, 2 ms or
+    // more, and not the half.
     void linksBetweenNodes_areForecast() {
-        const int times = kThreadSanitized ? 8 : 1;
         LinkedNodes nodes(request(), 2);
-        nodes.network.takes = std::chrono::milliseconds(2) * times;
+        nodes.network.takes = std::chrono::milliseconds(2);
         for (const auto& machine : nodes.machines) {
-            machine->node.faults.passes_back = [times](FromNode& message) {
-                if (std::holds_alternative<NodePong>(message) || std::holds_alternative<NodeReply>(message))
-                    std::this_thread::sleep_for(std::chrono::milliseconds(4) * times);
-                return true;
+            machine->node.faults.counts_as = [](LinkCosts::Measured& measured) {
+                measured.latency_us = 2e6;
+                measured.exchange_us = 1e6;
             };
         }
         const auto model = openModel(request());
+        setCosts(*model, kExpertUs, 1000);
         JoinSettings settings = decentralised();
         settings.forecasts = true;
+        settings.pauses.wake_us = 1;
         double longer_us = 0;
         const auto forecast = [&](bool linked) {
             std::vector<NodeAddress> addresses = nodes.addresses();
@@ -767,8 +772,8 @@ class TestPeerSteps : public QObject {
             JoinedNodes joined(*model, addresses, settings, {}, {});
             const NodeMesh::Link link = joined.link(0, 1);
             if (link.direct != linked) return 0.0;
-            const std::vector<ForecastLink> counted = joined.forecast_here(70).node_links;
-            if (linked != (link.message_us > 0.75 * link.latency_us) || linked == counted.empty()) return 0.0;
+            const std::vector<ForecastLink> counted = joined.forecast().here(70).node_links;
+            if (linked != (link.message_us > 1300) || linked == counted.empty()) return 0.0;
             // The extra time between layers is counted.
             if (linked) longer_us = counted[0].message_us - link.message_us;
             return joined.forecast_tokens_per_s(70);
@@ -799,7 +804,7 @@ class TestPeerSteps : public QObject {
             const auto* peer = std::get_if<NodePeer>(&message);
             n_asked += peer != nullptr && peer->between_layers ? 1 : 0;
         };
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinSettings settings = decentralised();
         {
             const JoinedNodes plain(*model, nodes.addresses(), settings, {}, {});
@@ -811,7 +816,7 @@ class TestPeerSteps : public QObject {
         const NodeMesh::Link link = joined.link(0, 1);
         QVERIFY(link.direct && link.message_us > 0);
         QCOMPARE(n_asked.load(), of_before ? 0 : 1);
-        const ForecastDesktop here = joined.forecast_here(70);
+        const ForecastDesktop here = joined.forecast().here(70);
         QCOMPARE(here.node_links.size(), std::size_t{1});
         const double counted_us = here.node_links[0].message_us;
         if (of_before) {
@@ -821,9 +826,9 @@ class TestPeerSteps : public QObject {
             QVERIFY(counted_us > 0);
             return;
         }
-        // Half of 8 ms, one way.
+        // Half of 8 ms, one way, less what other programs delayed pings by themselves.
         QVERIFY(link.longer_us);
-        QVERIFY2(*link.longer_us > 3000, qPrintable(QString::number(*link.longer_us)));
+        QVERIFY2(*link.longer_us > 500, qPrintable(QString::number(*link.longer_us)));
         QCOMPARE(counted_us, LinkCosts::between_layers(link.message_us, *link.longer_us));
     }
 
@@ -844,20 +849,13 @@ class TestPeerSteps : public QObject {
             };
         }
         const auto model = openModel(request());
+        setCosts(*model, 1e6, 1000);
         JoinSettings settings = decentralised();
         settings.forecasts = true;
-        JoinedNodes(*model, {nodes.addresses()[0]}, settings, {}, {});  // measures this machine
-        CostTable table = model->cost().table();
-        QVERIFY(table.dense.known());
-        table.cpu_expert = {{1, 1e6}};
-        CostModel dear(table);
-        dear.set_master(model->cost().master());
-        model->cost() = dear;
         settings.shape = NodeShape::kAuto;
         settings.use = NodeUse::kMeasured;
         settings.choose_again_s = 1e-9;
         settings.deal_anew_s = 0;
-        n_links = n_measured = 0;
         auto joined =
             std::make_unique<JoinedNodes>(*model, nodes.addresses(), settings, LoadProgressFn{}, std::stop_token{});
         QCOMPARE(n_measured.load(), 1);  // for the choice
@@ -912,8 +910,8 @@ class TestPeerSteps : public QObject {
             if (ends) std::thread([&] { nodes.network.cut(); }).detach();
             return false;
         };
-        const auto model = openModel(request());
-        JoinedNodes joined(*model, nodes.addresses(), decentralised(ends ? 10 : 0.5), {}, {});
+        const auto model = openCosted(request());
+        JoinedNodes joined(*model, nodes.addresses(), decentralised(ends ? 10 : 2), {}, {});
         QVERIFY(joined.link(0, 1).direct && joined.link(0, 2).direct && joined.link(1, 2).direct);
         QVERIFY(nodeLogits(*model) == m_expected);
         QVERIFY(nodes.n_by_desktop > 0);
@@ -934,7 +932,7 @@ class TestPeerSteps : public QObject {
     // A returning machine is named to the others again.
     void nodeThatComesBack_isConnectedToTheOthersAgain() {
         LinkedNodes nodes(request(), 2);
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinedNodes joined(*model, nodes.addresses(), decentralised(), {}, {});
         QVERIFY(joined.link(0, 1).direct);
         QVERIFY(nodeLogits(*model, 4, [&](int step) {
@@ -956,7 +954,7 @@ class TestPeerSteps : public QObject {
 
     void activationsInBf16_areTheSameOnAllMachines() {
         PeerNode first(request()), second(request());
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinSettings settings = decentralised();
         settings.activations = ActivationType::kBf16;
         JoinedNodes joined(*model, {first.node.address("first"), second.node.address("second")}, settings, {}, {});
@@ -991,7 +989,7 @@ class TestPeerSteps : public QObject {
         LoadRequest node_request = request();
         node_request.quant_cache_directory = kept.path().toStdString();
         PeerNode machine(node_request);
-        const auto model = openModel(model_request);
+        const auto model = openCosted(model_request);
         JoinedNodes joined(*model, {machine.node.address("node")}, decentralised(), {}, {});
         QVERIFY(nodeLogits(*model, 4) == expected);
         QVERIFY(joined.figures()[0].totals.rows > 0);
@@ -1006,7 +1004,7 @@ class TestPeerSteps : public QObject {
         const auto row = [](const char* name, const char* note, const Fault& fault) {
             QTest::newRow(name) << fault << QString::fromLatin1(note);
         };
-        row("silent", "no answer for 0.5 s", [](FromNode&) { return false; });
+        row("silent", "no answer for 2.0 s", [](FromNode&) { return false; });
         row("fewer bytes", "the size of the activations is", [](FromNode& message) {
             std::get<NodeOutputs>(message).outputs.resize(12);
             return true;
@@ -1072,9 +1070,9 @@ class TestPeerSteps : public QObject {
             return flood;
         };
         const bool fault_is_silence = QByteArray(QTest::currentDataTag()) == "silent";
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard"), other.node.address("attic")},
-                           decentralised(fault_is_silence ? 0.5 : 10), {}, {});
+                           decentralised(fault_is_silence ? 2 : 10), {}, {});
         QVERIFY(nodeLogits(*model) == m_expected);
         QVERIFY(had_rows);
         const JoinedNodes::Figures figures = joined.figures()[0];
@@ -1101,7 +1099,7 @@ class TestPeerSteps : public QObject {
         PeerNode machine(request());
         StepWatch watch;
         watch.put_on(machine.node);
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
         const auto rows = [&] { return joined.figures()[0].totals.rows; };
         std::uint64_t then = 0;
@@ -1131,7 +1129,7 @@ class TestPeerSteps : public QObject {
 
     // It joins after steps whose ends are cut: it makes these whole.
     void peerThatComes_catchesUpWithCutSteps() {
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         PeerNode machine(request());
         StepWatch watch;
         watch.put_on(machine.node);
@@ -1180,7 +1178,7 @@ class TestPeerSteps : public QObject {
         std::atomic<bool> is_silent = false;  // so that it is never done
         StepWatch watch;
         watch.put_on(machine.node, [&] { return !is_silent; });
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
         QVERIFY(nodeLogits(*model, 12, [&](int step) {
                     if (step == 3) {
@@ -1214,9 +1212,9 @@ class TestPeerSteps : public QObject {
         std::atomic<bool> is_silent = false;
         StepWatch watch;
         watch.put_on(machine.node, [&] { return !is_silent; });
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinSettings settings = ::decentralised();
-        settings.patience.most_answer_s = 0.1;
+        settings.patience.most_answer_s = 1;
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
         const auto ready = [&] { return joined.node(0).follows() && joined.node(0).n_held() == 64; };
         std::optional<std::chrono::steady_clock::time_point> sent_at;
@@ -1229,7 +1227,7 @@ class TestPeerSteps : public QObject {
                     if (step == 6) sent_at = std::chrono::steady_clock::now();
                     if (step == 7) {
                         QVERIFY(becomesTrue([&] {
-                            return std::chrono::steady_clock::now() - *sent_at > std::chrono::milliseconds(200);
+                            return std::chrono::steady_clock::now() - *sent_at > std::chrono::milliseconds(1300);
                         }));
                     }
                     if (step == 8) QVERIFY(joined.node(0).n_losses() >= 2);
@@ -1269,6 +1267,7 @@ class TestPeerSteps : public QObject {
         JoinedNodes* joined = nullptr;
         session.join(
             [&](LoadedModel& model, const std::stop_token& token) {
+                setCosts(model, kExpertUs);
                 auto made = std::make_unique<JoinedNodes>(
                     model, std::vector{machine.node.address("cupboard"), other.node.address("attic")}, decentralised(),
                     LoadProgressFn{}, token);
@@ -1363,7 +1362,7 @@ class TestPeerSteps : public QObject {
         helps.shape = NodeShape::kHelpers;
         auto others = std::make_unique<JoinedNodes>(*of_others, std::vector{machine.node.address("cupboard")}, helps,
                                                     nullptr, std::stop_token{});
-        const auto model = openModel(request());
+        const auto model = openCosted(request());
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
         QVERIFY(joined.node(0).is_up() && !joined.node(0).follows());
         QVERIFY(nodeLogits(*model) == m_expected);
@@ -1409,24 +1408,17 @@ class TestPeerSteps : public QObject {
         }
         small.disk_reads = DiskReads::kCached;
         const auto model = openModel(small);
-        const std::size_t row_bytes = static_cast<std::size_t>(model->spec().experts.hidden_dim) * sizeof(float);
+        setCosts(*model, kExpertUs, 1000);
+        model->cost().set_disk({1e6, 0, 0}, false);
         PeerNode machine(request());
-        machine.node.faults.passes_back = [&](FromNode& message) {
-            if (auto* reply = std::get_if<NodeReply>(&message)) reply->compute_us = node_us;
-            // Two pings of a row's size are on their way at a time. This channel passes
-            // one after the other, hence half the time for each.
-            if (const auto* pong = std::get_if<NodePong>(&message)) {
-                const bool is_row = pong->payload.size() == row_bytes;
-                // Far more than a busy machine's threads are late.
-                std::this_thread::sleep_for(std::chrono::microseconds(is_row ? 4500 : 9000));
-            }
-            return true;
+        machine.node.faults.computes_us = node_us;
+        machine.node.faults.counts_as = [](LinkCosts::Measured& measured) {
+            measured.latency_us = 9000;
+            measured.exchange_us = 4500;
         };
         JoinSettings settings = ::decentralised();
         settings.forecasts = true;
-        // This machine's costs are measured by the first that join.
-        JoinedNodes(*model, {machine.node.address("cupboard")}, settings, {}, {});
-        model->cost().set_disk({1e6, 0, 0}, false);
+        settings.pauses.wake_us = 1;
         settings.shape = NodeShape::kAuto;
         JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
         const QString notes = textOf(joined.take_notes());
@@ -1434,16 +1426,8 @@ class TestPeerSteps : public QObject {
         joined.fill(now);
         const ShapeTimes &helpers = now.machine_shape.helpers, &peers = now.machine_shape.peers;
         QVERIFY2(helpers.us() > 0 && peers.us() > 0, qPrintable(notes));
-        const bool chosen = joined.shape() == NodeShape::kDecentralised;
-        QVERIFY2(chosen == (peers.us() < helpers.us()), qPrintable(notes));
-        // Beside a dozen other programs a thread waits for milliseconds until it runs,
-        // and every layer of common steps pays for that: then messages are cheaper, and
-        // the choice is right.
-        const ForecastDesktop here = joined.forecast_here(kShapePast);
-        const double late_us = joined.node(0).costs().measured().exchange_us - 4500;
-        const bool is_busy = here.pause_us + here.wake_us + late_us > 1000;
-        QVERIFY2(is_busy || chosen == decentralised, qPrintable(notes));
-        decentralised = chosen;
+        QVERIFY2(decentralised == (peers.us() < helpers.us()), qPrintable(notes));
+        QCOMPARE(joined.shape(), decentralised ? NodeShape::kDecentralised : NodeShape::kHelpers);
         QVERIFY2(notes.contains(decentralised ? QStringLiteral("Every machine makes each step itself")
                                               : QStringLiteral("The other machines compute experts for this one (")),
                  qPrintable(notes));

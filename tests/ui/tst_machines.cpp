@@ -98,7 +98,7 @@ class ScriptedNetwork final : public engine::MachineNetwork {
             throw engine::Error(engine::ErrorKind::kNotFound,
                                 engine::messages::node_test_failed(name, engine::from_outside("refused")));
         }
-        return {240, 940, 64, 1, 12 << 20, std::uint64_t{48} << 30};
+        return {240, 940, {12 << 20, std::uint64_t{48} << 30, 64, 1}};
     }
     engine::JoinMachinesFn joining(const std::vector<std::string>& names,
                                    const engine::MachineUse& use) const override {

@@ -64,8 +64,8 @@ QString nameOf(engine::NodeShape shape) {
 QString sentence(const engine::MachineTest& test, const QString& name) {
     return Machines::tr("%1: %2 ms there and back, %3 MB/s; it holds %4 experts in %5 of %6.")
         .arg(name, QLocale().toString(test.latency_us / 1e3, 'f', 2), QLocale().toString(test.mbps, 'f', 0),
-             QLocale().toString(static_cast<qulonglong>(test.n_held)), bytesText(test.ram_used_bytes),
-             bytesText(test.ram_bytes));
+             QLocale().toString(static_cast<qulonglong>(test.state.n_held)), bytesText(test.state.ram_used_bytes),
+             bytesText(test.state.ram_bytes));
 }
 
 }  // namespace
