@@ -3,6 +3,7 @@
 // formats. The same for the blocks of files: CpuKernels::round_inputs, matvec_bytes.
 
 #include "kernels/cpu_kernels.h"
+#include "kernels/cpu_product_table.h"
 
 namespace offstage::kernels {
 
@@ -31,7 +32,6 @@ constexpr bool takes_byte_inputs(const ExpertLayout& layout) {
 // With more tokens: neurons whose activations are formed before their w2 is added.
 inline constexpr std::int64_t kByteTileNeurons = 64;
 inline constexpr std::int64_t kMostByteTileTokens = 64;
-inline constexpr std::int64_t kFewByteExpertTokens = 4;
 
 // Bytes of scratch memory for expert_ffn_bytes() with more than kFewByteExpertTokens:
 // that of matvec_bytes(), gates and ups, sums, and activations rounded for 64 groups of

@@ -21,6 +21,7 @@
 #include "kernels/cpu/pack.h"
 #include "kernels/cpu_features.h"
 #include "kernels/cpu_kernels.h"
+#include "kernels/cpu_product_table.h"
 
 namespace offstage::kernels {
 
@@ -395,8 +396,14 @@ struct Gemm::State {
     // Independent of the number of tokens, so that the number changes no bit; not where
     // oneDNN may use tiles.
     bool uses_rounded_rows(GemmMode mode, const Call& call) const {
-        return mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
-               pair_products.multiply != nullptr && !cpu_features().amx_bf16 && takes_pair_products(call.weight);
+        const bool pairs = mode == GemmMode::kBf16 && call.layout == GemmLayout::kRowsAreOutputs &&
+                           pair_products.multiply != nullptr && takes_pair_products(call.weight);
+        const std::uint32_t facts =
+            (pairs ? product_needs::kBf16Pairs : 0) | (cpu_features().amx_bf16 ? 0 : product_needs::kNoAmx);
+        // A caller may want many rows' sums for few.
+        const std::int64_t rows = std::max<std::int64_t>(call.n_tokens, kFewCpuRows + 1);
+        return find_cpu_product({ProductOf::kMatrix, weights_of(call.weight.type), ProductInputs::kFloat, rows,
+                                 facts}) == CpuProduct::kBf16Pairs;
     }
 
     // Rows in bf16 need no packing, which for few tokens takes as long as the products.

@@ -11,6 +11,7 @@
 #include "engine/device/hardware_profile.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
+#include "engine/device/product_kernels.h"
 #include "engine/error.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/file_formats.h"
@@ -22,6 +23,7 @@
 #include "engine/plan/cache_folders.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/device_products.h"
+#include "engine/plan/popularity.h"
 #include "engine/plan/forecast.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
@@ -157,6 +159,16 @@ struct DeviceFacts {
         return lines;
     }
 };
+
+// Of the model's tensors, by name.
+std::vector<std::string> formats_in(const Facts& facts) {
+    std::vector<std::string> names;
+    for (const engine::RoleTypes& role : facts.types) {
+        for (const engine::TypeCount& count : role.types) names.push_back(count.type);
+    }
+    if (names.empty()) names.emplace_back(name_of(facts.type));
+    return names;
+}
 
 // The device is opened; nothing is measured on it.
 DeviceFacts look_at_device(const ModelOptions& options, const Facts& facts) {
@@ -377,6 +389,7 @@ int run_info(const ModelOptions& options) {
                     {"thinks", facts.thinks},
                     {"thinking_choices", facts.thinking_choices},
                     {"compute", to_json(products)},
+                    {"kernels", engine::product_kernels_json()},
                     {"device", device ? to_json(*device) : nlohmann::ordered_json()},
                     {"hardware", to_json(hardware)}});
         return 0;
@@ -404,7 +417,8 @@ int run_info(const ModelOptions& options) {
         std::cout << "                 " << note.english() << "\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
               << products.origin << "\n"
-              << (device ? device->text() : std::string());
+              << engine::cpu_kernels_text(formats_in(facts)) << (device ? device->text() : std::string());
+    if (!hardware.cuda.devices.empty()) std::cout << engine::gpu_kernels_text(formats_in(facts));
     for (const auto& gpu : hardware.cuda.devices) {
         std::cout << "  GPU            " << gpu.name << ", "
                   << engine::format_bytes(static_cast<std::uint64_t>(gpu.total_bytes)) << "\n";

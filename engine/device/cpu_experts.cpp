@@ -51,16 +51,16 @@ bool are_consecutive(const std::int32_t* tokens, std::int64_t n) {
 }  // namespace
 
 void compute(CpuOperations::State& state, const ops::Experts& op) {
+    std::vector<kernels::CpuProduct>& products = state.products;
+    products.clear();
+    for (const ExpertCall& call : op.calls) products.push_back(state.product_of(call));
     state.few_rows(op.calls, op.inputs, op.row_token, op.out);
     state.by_outputs(op.calls, op.inputs, op.row_token, op.out);
     state.by_pairs(op.calls, op.inputs, op.row_token, op.out);
     state.by_bytes(op.calls, op.inputs, op.row_token, op.out);
-    for (const ExpertCall& call : op.calls) {
-        if (call.n_rows == 0 || state.are_few(call.n_rows) || state.splits_by_outputs(call) ||
-            state.uses_rounded_rows(call) || state.uses_few_rounded_rows(call)) {
-            continue;
-        }
-        state.by_matrices(call, op.inputs, op.row_token, op.out);
+    for (std::size_t i = 0; i < op.calls.size(); ++i) {
+        if (op.calls[i].n_rows == 0 || products[i] != kernels::CpuProduct::kExpertByMatrices) continue;
+        state.by_matrices(op.calls[i], op.inputs, op.row_token, op.out);
     }
 }
 
@@ -68,12 +68,28 @@ void compute(CpuOperations::State&, const ops::ChosenExperts&) {
     assert(false);
 }
 
+kernels::CpuProduct CpuOperations::State::product_of(const kernels::ExpertLayout& layout, std::int64_t n,
+                                                     bool all_neurons) const {
+    namespace needs = kernels::product_needs;
+    const auto rounds = [&](kernels::WeightType type) { return rounds_inputs(type, n); };
+    const bool bytes = layout.down_rows_are_outputs ? rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)
+                                                    : kernels::takes_byte_inputs(layout) && rounds(layout.gate);
+    const bool pairs =
+        expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && kernels::takes_bf16_pairs(layout);
+    kernels::ProductCase product{kernels::ProductOf::kExperts, kernels::weights_of(layout.gate)};
+    product.inputs = bytes ? kernels::ProductInputs::kBytes : kernels::ProductInputs::kFloat;
+    product.rows = counted(n);
+    product.facts = (layout.down_rows_are_outputs ? needs::kByOutputs : 0) | (pairs ? needs::kBf16Pairs : 0) |
+                    (layout.spec.theta > 0 ? needs::kTheta : needs::kNoTheta) | (all_neurons ? needs::kAllNeurons : 0);
+    return find_cpu_product(product);
+}
+
 void CpuOperations::State::gather_inputs(const float* inputs, const std::int32_t* row_token) {
     const auto is_float = [&](const ExpertRows& expert) {
         const kernels::ExpertLayout& layout = expert.call->weights.layout;
         const std::int64_t n = expert.call->n_rows;
-        if (!layout.down_rows_are_outputs) return !rounds_neurons(layout);
-        return !rounds_inputs(layout.gate, n) || !rounds_inputs(layout.up, n);
+        return expert.product == kernels::CpuProduct::kExpert || expert.product == kernels::CpuProduct::kSparseExpert ||
+               !rounds_inputs(layout.gate, n) || !rounds_inputs(layout.up, n);
     };
     std::int64_t n_gathered = 0;
     for (const ExpertRows& expert : few) {
@@ -100,10 +116,17 @@ void CpuOperations::State::gather_inputs(const float* inputs, const std::int32_t
 void CpuOperations::State::few_rows(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                                     float* out) {
     few.clear();
-    for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || !are_few(call.n_rows) || call.weights.layout.down_rows_are_outputs) continue;
-        if (uses_rounded_rows(call) || uses_few_rounded_rows(call)) continue;
-        few.emplace_back().call = &call;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        switch (products[i]) {
+            case kernels::CpuProduct::kQuantizedSparseExpert:
+            case kernels::CpuProduct::kQuantizedExpert:
+            case kernels::CpuProduct::kSparseExpert:
+            case kernels::CpuProduct::kExpert:
+                if (calls[i].n_rows > 0) add_few(calls[i], products[i]);
+                break;
+            default:
+                break;
+        }
     }
     if (few.empty()) return;
     gather_inputs(inputs, row_token);
@@ -148,19 +171,20 @@ void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t be
                                        int thread, kernels::NeuronCounts& counts) {
     const kernels::ExpertView& weights = expert.call->weights;
     const auto n_rows = static_cast<int>(expert.call->n_rows);
-    const bool rounds = rounds_neurons(weights.layout);
-    if (weights.layout.spec.theta > 0) {
-        if (rounds) {
+    switch (expert.product) {
+        case kernels::CpuProduct::kQuantizedSparseExpert:
             sparse_expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums,
                                     counts);
-        } else {
+            break;
+        case kernels::CpuProduct::kQuantizedExpert:
+            expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums,
+                             scratch_of(thread));
+            break;
+        case kernels::CpuProduct::kSparseExpert:
             sparse_expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums, counts);
-        }
-    } else if (rounds) {
-        expert_ffn_bytes(weights, expert.gate_inputs.rounded, kOnes.data(), n_rows, begin, end, sums,
-                         scratch_of(thread));
-    } else {
-        kernels.expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums);
+            break;
+        default:
+            kernels.expert_ffn(weights, expert.inputs, kOnes.data(), n_rows, begin, end, sums);
     }
 }
 
@@ -170,7 +194,8 @@ void CpuOperations::State::run_neurons(const ExpertRows& expert, std::int64_t be
 void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums,
                                             int thread) {
     const ExpertCall& call = *expert.call;
-    const bool by_places = call.n_rows > 1 && rounds_neurons(call.weights.layout);
+    const bool by_places = call.n_rows > 1 && expert.product != kernels::CpuProduct::kExpert &&
+                           expert.product != kernels::CpuProduct::kSparseExpert;
     const std::int64_t stretch = by_places ? kernels::kRoundedNeurons : kernels::kChosenTogether;
     kernels::NeuronCounts counted_by_who_chose;
     for (std::int64_t place = begin; place < end; place += stretch) {
@@ -181,7 +206,9 @@ void CpuOperations::State::run_some_neurons(const ExpertRows& expert, std::int64
 }
 
 bool CpuOperations::chooses_neurons(const kernels::ExpertLayout& layout, std::int64_t n_rows) const {
-    return layout.spec.theta > 0 && !layout.down_rows_are_outputs && n_rows > 0 && state_->are_few(n_rows);
+    const kernels::CpuProduct product = state_->product_of(layout, n_rows, true);
+    return n_rows > 0 &&
+           (product == kernels::CpuProduct::kSparseExpert || product == kernels::CpuProduct::kQuantizedSparseExpert);
 }
 
 void CpuOperations::choose_neurons(const ExpertCall& call, const float* inputs, const std::int32_t* row_token,
@@ -189,14 +216,14 @@ void CpuOperations::choose_neurons(const ExpertCall& call, const float* inputs, 
     State& state = *state_;
     assert(chooses_neurons(call.weights.layout, call.n_rows));
     state.few.clear();
-    state.few.emplace_back().call = &call;
+    state.add_few(call, state.product_of(call));
     state.gather_inputs(inputs, row_token);
     if (state.form.byte_inputs) state.round_for_first_job(inputs, row_token);
     const State::ExpertRows& expert = state.few.front();
     const std::int64_t ffn = call.weights.layout.ffn_dim;
     const std::int64_t n_pieces = n_chunks(ffn, call.n_rows);
     const auto n_rows = static_cast<int>(call.n_rows);
-    const bool rounds = state.rounds_neurons(call.weights.layout);
+    const bool rounds = expert.product == kernels::CpuProduct::kQuantizedSparseExpert;
     chosen.resize(as_size(ffn));
     state.n_chosen.assign(as_size(n_pieces), 0);
     state.begin_counting();

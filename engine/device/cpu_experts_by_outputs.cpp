@@ -1,5 +1,6 @@
-// Experts whose matrices are multiplied one by one, in two jobs for all experts: see
-// State::splits_by_outputs().
+// Experts whose matrices are multiplied one by one, in a job with those of others: all
+// experts of few rows whose w2 lies by outputs, and those of many rows if all their
+// inputs are rounded. Two jobs for all experts.
 
 #include <algorithm>
 
@@ -39,7 +40,8 @@ void CpuOperations::State::round_for_first_job(const float* inputs, const std::i
     places.clear();
     const auto rounded_for = [&](const ExpertRows& expert, kernels::WeightType type) -> Inputs {
         const std::int64_t n = expert.call->n_rows;
-        if (!rounds_inputs(type, n)) return {expert.inputs, hidden, n, nullptr};
+        const kernels::CpuProduct product = product_of(type, n);
+        if (!rounds_inputs(type, n)) return {expert.inputs, hidden, n, nullptr, product};
         if (places.empty() || last_type != type) {
             places.assign(as_size(n_tokens), -1);
             last_type = type;
@@ -55,7 +57,7 @@ void CpuOperations::State::round_for_first_job(const float* inputs, const std::i
             }
             rows[r] = to + place * bytes;
         }
-        return {expert.inputs, hidden, n, rows};
+        return {expert.inputs, hidden, n, rows, product};
     };
     for (ExpertRows& expert : few) expert.gate_inputs = rounded_for(expert, expert.call->weights.layout.gate);
     for (ExpertRows& expert : few) expert.up_inputs = rounded_for(expert, expert.call->weights.layout.up);
@@ -81,7 +83,7 @@ void CpuOperations::State::round_for_second_job(const float* activations) {
         const kernels::ExpertLayout& layout = expert.call->weights.layout;
         const std::int64_t ffn = layout.ffn_dim;
         const float* values = activations + expert.first_value;
-        expert.down_inputs = {values, ffn, expert.call->n_rows, nullptr};
+        expert.down_inputs = {values, ffn, expert.call->n_rows, nullptr, product_of(layout.down, expert.call->n_rows)};
         if (!rounds_inputs(layout.down, expert.call->n_rows)) continue;
         expert.down_inputs.rounded = rows;
         for (std::int64_t r = 0; r < expert.call->n_rows; ++r, values += ffn) {
@@ -98,15 +100,15 @@ void CpuOperations::State::by_outputs(kernels::Span<ExpertCall> calls, const flo
                                       const std::int32_t* row_token, float* out) {
     few.clear();
     std::int64_t n_values = 0;
-    for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || !splits_by_outputs(call)) continue;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const ExpertCall& call = calls[i];
+        if (call.n_rows == 0 || products[i] != kernels::CpuProduct::kExpertsByOutputs) continue;
         if (n_values > kJobFloats) {
             run_by_outputs(inputs, row_token, out);
             few.clear();
             n_values = 0;
         }
-        ExpertRows& expert = few.emplace_back();
-        expert.call = &call;
+        ExpertRows& expert = add_few(call, products[i]);
         expert.first_value = n_values;
         n_values += call.n_rows * call.weights.layout.ffn_dim;
     }

@@ -55,8 +55,9 @@ void CpuOperations::State::by_pairs(kernels::Span<ExpertCall> calls, const float
     std::int64_t n_partials = 0;
     std::int32_t first_token = 0;
     std::int32_t last_token = -1;
-    for (const ExpertCall& call : calls) {
-        if (call.n_rows == 0 || !uses_rounded_rows(call)) continue;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const ExpertCall& call = calls[i];
+        if (call.n_rows == 0 || products[i] != kernels::CpuProduct::kExpertBf16Pairs) continue;
         n_partials = divide(call, nullptr, n_partials);
         const auto [least, most] =
             std::minmax_element(row_token + call.first_row, row_token + call.first_row + call.n_rows);
@@ -95,8 +96,9 @@ void CpuOperations::State::by_pairs(kernels::Span<ExpertCall> calls, const float
 void CpuOperations::State::by_bytes(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                                     float* out) {
     few.clear();
-    for (const ExpertCall& call : calls) {
-        if (call.n_rows > 0 && uses_few_rounded_rows(call)) few.emplace_back().call = &call;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        if (calls[i].n_rows == 0 || products[i] != kernels::CpuProduct::kQuantizedExpertTiles) continue;
+        add_few(calls[i], products[i]);
     }
     if (few.empty()) return;
     round_for_first_job(inputs, row_token);

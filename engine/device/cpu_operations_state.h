@@ -13,6 +13,7 @@
 #include "engine/device/cpu_operations.h"
 #include "kernels/bf16_experts.h"
 #include "kernels/byte_experts.h"
+#include "kernels/cpu_product_table.h"
 #include "kernels/cpu_worker.h"
 #include "kernels/ops/operation.h"
 #include "kernels/sparse_experts.h"
@@ -35,11 +36,13 @@ struct CpuOperations::State : kernels::CpuWorker {
         std::int64_t stride = 0;
         std::int64_t n = 0;
         const std::byte* const* rounded = nullptr;
+        kernels::CpuProduct product = kernels::CpuProduct::kMatvec;
     };
     // Rows that one of the kernels for few rows takes, or that is multiplied matrix by
     // matrix in one job with others.
     struct ExpertRows {
         const ExpertCall* call = nullptr;
+        kernels::CpuProduct product = kernels::CpuProduct::kExpert;
         const float* inputs = nullptr;
         std::int64_t chunks = 0;       // of neurons
         std::int64_t first_value = 0;  // where its rows begin in those of all: sums of chunks, (chunks, n_rows), or
@@ -83,6 +86,7 @@ struct CpuOperations::State : kernels::CpuWorker {
     std::vector<kernels::NeuronCounts> thread_neurons;  // a job's, per thread
     std::vector<std::int64_t> n_chosen;                 // of a piece of an expert's neurons
     kernels::Gemm gemm;
+    std::vector<kernels::CpuProduct> products;  // of the calls
     std::vector<ExpertRows> few;
     std::vector<Chunk> chunks;
     std::vector<Piece> pieces;
@@ -104,9 +108,13 @@ struct CpuOperations::State : kernels::CpuWorker {
     bool rounds_inputs(kernels::WeightType type, std::int64_t n) const {
         return form.byte_inputs && kernels::is_coded(type) && (form.byte_prompts || are_few(n));
     }
-    // Whether expert_ffn_bytes() can compute such experts.
-    bool rounds_neurons(const kernels::ExpertLayout& layout) const {
-        return form.byte_inputs && kernels::takes_byte_inputs(layout);
+    // The number of rows that the table of kernels is asked for (cpu_product_table.h).
+    std::int64_t counted(std::int64_t n) const { return are_few(n) ? n : std::max(n, kFewTokens + 1); }
+    // The kernels for a matrix, or an expert.
+    kernels::CpuProduct product_of(kernels::WeightType type, std::int64_t n) const;
+    kernels::CpuProduct product_of(const kernels::ExpertLayout& layout, std::int64_t n, bool all_neurons) const;
+    kernels::CpuProduct product_of(const ExpertCall& call) const {
+        return product_of(call.weights.layout, call.n_rows, call.neurons.empty());
     }
     void round_all();
     // n rows of n_cols values for weights of the type, rounded if the product takes
@@ -121,47 +129,30 @@ struct CpuOperations::State : kernels::CpuWorker {
     void multiply_rows(const kernels::WeightView& weight, const Inputs& x, std::int64_t begin, std::int64_t end,
                        float* y, std::int64_t y_stride, int thread) {
         assert(x.rounded != nullptr || !weight.interleaved);
-        if (x.rounded != nullptr) {
-            kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride,
-                                 product_scratch[as_size(thread)].data());
-        } else if (x.n == 1) {
-            kernels.matvec(weight, x.values, begin, end, y);
-        } else if (x.n > 1) {
-            kernels.matvec_multi(weight, x.values, x.stride, static_cast<int>(x.n), begin, end, y, y_stride);
+        switch (x.product) {
+            case kernels::CpuProduct::kMatvec:
+                kernels.matvec(weight, x.values, begin, end, y);
+                break;
+            case kernels::CpuProduct::kMatvecMulti:
+                kernels.matvec_multi(weight, x.values, x.stride, static_cast<int>(x.n), begin, end, y, y_stride);
+                break;
+            default:  // chooses among the products of rounded inputs, by the same table
+                kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride,
+                                     product_scratch[as_size(thread)].data());
         }
     }
     static std::int64_t piece_rows(const kernels::WeightView& weight) {
         return weight.interleaved ? kStripRows : kPieceRows;
     }
-    // Whether the expert's matrices are multiplied one by one in a job with those of
-    // others: all experts of few rows whose w2 lies by outputs, and those of many rows if
-    // all their inputs are rounded.
-    bool splits_by_outputs(const ExpertCall& call) const {
-        const kernels::ExpertLayout& layout = call.weights.layout;
-        const auto rounds = [&](kernels::WeightType type) { return rounds_inputs(type, call.n_rows); };
-        return layout.down_rows_are_outputs &&
-               (are_few(call.n_rows) || (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)));
-    }
-    // Whether expert_ffn_bf16() computes the expert: for several rows of a prompt, which
-    // then need no sums for each chunk of neurons. A single row keeps its inputs in
-    // float32, and the kernels for few rows do not read neurons that these leave out.
-    bool uses_rounded_rows(const ExpertCall& call) const {
-        constexpr std::int64_t kFewestPaired = 2;
-        const bool several =
-            !are_few(call.n_rows) || (call.n_rows >= kFewestPaired && call.weights.layout.spec.theta == 0);
-        return expert_ffn_bf16 != nullptr && form.many == kernels::GemmMode::kBf16 && several &&
-               kernels::takes_bf16_pairs(call.weights.layout) && call.neurons.empty();
-    }
-    // Whether expert_ffn_bytes() computes all rows of the expert at once: for more than
-    // few rows, all neurons.
-    bool uses_few_rounded_rows(const ExpertCall& call) const {
-        const kernels::ExpertLayout& layout = call.weights.layout;
-        const bool several = !are_few(call.n_rows) || call.n_rows > kernels::kFewByteExpertTokens;
-        return rounds_neurons(layout) && rounds_inputs(layout.gate, call.n_rows) && several && layout.spec.theta == 0 &&
-               call.neurons.empty();
-    }
     // Copies the inputs of `few` whose kernels take float32, one after the other.
     void gather_inputs(const float* inputs, const std::int32_t* row_token);
+    ExpertRows& add_few(const ExpertCall& call, kernels::CpuProduct product) {
+        ExpertRows& expert = few.emplace_back();
+        expert.call = &call;
+        expert.product = product;
+        return expert;
+    }
+    // Each computes the calls whose entry in `products` is its own.
     void few_rows(kernels::Span<ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void run_neurons(const ExpertRows& expert, std::int64_t begin, std::int64_t end, float* sums, int thread,
                      kernels::NeuronCounts& counts);

@@ -38,9 +38,18 @@ void CpuOperations::State::round_all() {
     }
 }
 
+kernels::CpuProduct CpuOperations::State::product_of(kernels::WeightType type, std::int64_t n) const {
+    using kernels::ProductInputs;
+    kernels::ProductCase product{kernels::ProductOf::kMatrix, kernels::weights_of(type)};
+    product.inputs = rounds_inputs(type, n) ? ProductInputs::kBytes : ProductInputs::kFloat;
+    product.rows = product.inputs == ProductInputs::kBytes ? n : counted(n);
+    return find_cpu_product(product);
+}
+
 CpuOperations::State::Inputs CpuOperations::State::inputs_for(kernels::WeightType type, std::int64_t n_cols,
                                                               const float* x, std::int64_t x_stride, std::int64_t n) {
-    if (n == 0 || !rounds_inputs(type, n)) return {x, x_stride, n, nullptr};
+    const kernels::CpuProduct product = product_of(type, n);
+    if (!rounds_inputs(type, n)) return {x, x_stride, n, nullptr, product};
     const std::int64_t bytes = kernels::rounded_input_bytes(n_cols);
     std::byte* const to = room_at_line(rounded, n * bytes);
     room(rounded_rows, n);
@@ -51,11 +60,12 @@ CpuOperations::State::Inputs CpuOperations::State::inputs_for(kernels::WeightTyp
     }
     round_all();
     reserve_scratch(n_cols);
-    return {x, x_stride, n, rounded_rows.data()};
+    return {x, x_stride, n, rounded_rows.data(), product};
 }
 
 void CpuOperations::State::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
-    if (!are_few(n) && !rounds_inputs(weight.type, n)) {
+    if (n == 0) return;
+    if (product_of(weight.type, n) == kernels::CpuProduct::kOneDnn) {
         gemm.multiply(form.many, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
         return;
     }
@@ -87,7 +97,9 @@ void compute(CpuOperations::State& state, const ops::MultiplyHeads& op) {
         part.n_rows = n_rows;
         return part;
     };
-    if (!state.are_few(n) && !state.rounds_inputs(weight.type, n)) {
+    if (n == 0) return;
+    const kernels::CpuProduct product = state.product_of(weight.type, n);
+    if (product == kernels::CpuProduct::kOneDnn) {
         for (std::int64_t head = 0; head < op.n_heads; ++head) {
             state.gemm.multiply(state.form.many, kernels::GemmLayout::kRowsAreOutputs, op.x + head * op.x_head_stride,
                                 op.x_stride, n, of_head(head), op.y + head * op.y_head_stride, op.y_stride);
@@ -109,7 +121,7 @@ void compute(CpuOperations::State& state, const ops::MultiplyHeads& op) {
     };
     if (!state.rounds_inputs(weight.type, n)) {
         multiply_pieces([&](std::int64_t head) {
-            return CpuOperations::State::Inputs{op.x + head * op.x_head_stride, op.x_stride, n, nullptr};
+            return CpuOperations::State::Inputs{op.x + head * op.x_head_stride, op.x_stride, n, nullptr, product};
         });
         return;
     }
@@ -126,7 +138,7 @@ void compute(CpuOperations::State& state, const ops::MultiplyHeads& op) {
     state.round_all();
     state.reserve_scratch(weight.n_cols);
     multiply_pieces([&](std::int64_t head) {
-        return CpuOperations::State::Inputs{nullptr, 0, n, state.rounded_rows.data() + head * n};
+        return CpuOperations::State::Inputs{nullptr, 0, n, state.rounded_rows.data() + head * n, product};
     });
 }
 

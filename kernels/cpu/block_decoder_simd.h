@@ -277,13 +277,14 @@ struct CodeGroup {
 
     // A partial group, copied and padded with zeros.
     struct Rest {
-        alignas(16) std::uint8_t bytes[kBytes] = {};
+        alignas(16) std::uint8_t bytes[kBytes];
 
-        Rest(CodeRow row, std::int64_t group, std::int64_t n_weights) {
+        CodeRow take(CodeRow row, std::int64_t group, std::int64_t n_weights) {
+            std::memset(bytes, 0, sizeof bytes);
             std::memcpy(bytes, row.bytes + group * kBytes,
                         static_cast<std::size_t>(n_weights / traits_of(kType).group * kBlockBytes));
+            return {bytes};
         }
-        CodeRow row() const { return {bytes, nullptr}; }
     };
 
     // A vector of codes, those of the parts part_at(kType, kUnitParts * kIndex ..).

@@ -100,7 +100,8 @@ struct BlockReader {
 };
 
 template <WeightType kType>
-void unpack_blocks_any(const std::uint8_t* row, std::int64_t begin, std::int64_t n, float* out) {
+void unpack_blocks_any(const std::uint8_t* row, const PackedRow* /*layout*/, std::int64_t begin, std::int64_t n,
+                       float* out) {
     constexpr int kWeights = traits_of(kType).group;
     constexpr int kBytes = traits_of(kType).block_bytes;
     for (std::int64_t i = begin; i < begin + n;) {
@@ -166,12 +167,12 @@ float dot_blocks(const std::uint8_t* row, const std::uint8_t* ahead, const float
 
 namespace OFFSTAGE_INSTRUCTION_SET {
 
-const BlockKernels& block_kernels(WeightType type) {
-    const BlockKernels* found = nullptr;
+const RowDecoder& block_decoder(WeightType type) {
+    const RowDecoder* found = nullptr;
     with_block_type(type, [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
-        static constexpr BlockKernels kKernels = {unpack_blocks_any<kType>, dot_blocks<kType>};
-        found = &kKernels;
+        static constexpr RowDecoder kDecoder = {unpack_blocks_any<kType>, nullptr, dot_blocks<kType>};
+        found = &kDecoder;
     });
     return *found;
 }

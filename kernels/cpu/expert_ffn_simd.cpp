@@ -183,6 +183,22 @@ void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int6
     }
 }
 
+// Calls body(std::integral_constant<int, n_tokens>(), rows). Rows that are unpacked for
+// several tokens are of one type then.
+template <typename Rows, typename Body>
+void for_tokens(Rows rows, int n_tokens, const Body& body) {
+    if constexpr (Rows::kPacked && !std::is_same_v<Rows, DecodedRows>) {
+        if (n_tokens == 1) return body(std::integral_constant<int, 1>(), rows);
+        return for_tokens(decoded(rows), n_tokens, body);
+    } else {
+        [&]<int... kTokens>(std::integer_sequence<int, kTokens...> /*tokens*/) {
+            static_cast<void>(
+                ((n_tokens == kTokens + 1 && (body(std::integral_constant<int, kTokens + 1>(), rows), true)) || ...));
+        }
+        (std::make_integer_sequence<int, 8>{});
+    }
+}
+
 template <int kTokens, typename Rows>
 void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float* x, const float* scale,
                 std::int64_t n_neurons, float* out) {
@@ -211,12 +227,9 @@ void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float*
 template <typename Rows>
 void run_expert_tokens(Rows weights, const Gating& gating, std::int64_t n, const float* x, const float* scale,
                        int n_tokens, std::int64_t n_neurons, float* out) {
-    using RunExpert = void (*)(Rows, const Gating&, std::int64_t, const float*, const float*, std::int64_t, float*);
-    static constexpr RunExpert kByTokens[8] = {
-        run_expert<1, Rows>, run_expert<2, Rows>, run_expert<3, Rows>, run_expert<4, Rows>,
-        run_expert<5, Rows>, run_expert<6, Rows>, run_expert<7, Rows>, run_expert<8, Rows>,
-    };
-    kByTokens[n_tokens - 1](weights, gating, n, x, scale, n_neurons, out);
+    for_tokens(weights, n_tokens, [&](auto number, auto rows) {
+        run_expert<decltype(number)::value>(rows, gating, n, x, scale, n_neurons, out);
+    });
 }
 
 // Matrices of different formats: out[t] += sum_j activations[t * stride + j] * column j.
@@ -267,15 +280,16 @@ void run_mixed_expert(const ExpertView& expert, const CpuKernels& kernels, const
             for (std::int64_t j = 0; j < count; ++j) gate[j] *= scale[t];
         }
         with_rows(down.row(first), down.type, n, down.stride_bytes(), [&](auto columns) {
-            using Columns = decltype(columns);
-            using AddNeurons =
-                void (*)(Columns, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, float*);
-            static constexpr AddNeurons kByTokens[8] = {
-                add_neurons<1, Columns>, add_neurons<2, Columns>, add_neurons<3, Columns>, add_neurons<4, Columns>,
-                add_neurons<5, Columns>, add_neurons<6, Columns>, add_neurons<7, Columns>, add_neurons<8, Columns>,
-            };
-            kByTokens[n_tokens - 1](columns, gates, kNeurons, n, count, static_cast<std::int64_t>(down.stride_bytes()),
-                                    out);
+            const auto neuron_bytes = static_cast<std::int64_t>(down.stride_bytes());
+            if constexpr (decltype(columns)::kPacked) {
+                for_tokens(columns, n_tokens, [&](auto number, auto of_tokens) {
+                    add_neurons<decltype(number)::value>(of_tokens, gates, kNeurons, n, count, neuron_bytes, out);
+                });
+            } else {  // no known model has such a w2 beside another w1: one token after the other
+                for (int t = 0; t < n_tokens; ++t) {
+                    add_neurons<1>(columns, gates + t * kNeurons, kNeurons, n, count, neuron_bytes, out + t * n);
+                }
+            }
         });
     }
 }

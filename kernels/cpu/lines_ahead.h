@@ -13,7 +13,7 @@
 namespace offstage::kernels {
 namespace {
 
-// Whether panels of rows (integer_panels_simd.h) are multiplied so fast that memory is
+// Whether panels of rows (quantized_panel_dots_simd.h) are multiplied so fast that memory is
 // the limit. Otherwise the next bytes are prefetched while rows are unpacked: beside the
 // products prefetching costs more than it saves (tests/bench/results/kernels.md, "Two
 // panels at once").

@@ -56,26 +56,31 @@ void multiply_rows(Rows weights, std::int64_t n_cols, const float* x, std::int64
 }
 
 template <typename Rows>
+using MultiplyRows = void (*)(Rows, std::int64_t, const float*, std::int64_t, std::int64_t, std::int64_t, float*,
+                              std::int64_t);
+
+template <typename Rows, bool kInTurn, int... kTokens>
+MultiplyRows<Rows> rows_for(int n_tokens, std::integer_sequence<int, kTokens...> /*tokens*/) {
+    static constexpr MultiplyRows<Rows> kByTokens[] = {multiply_rows<kTokens + 1, Rows, kInTurn>...};
+    return kByTokens[n_tokens - 1];
+}
+
+template <typename Rows>
 void multiply_tokens(Rows weights, std::int64_t n_cols, const float* x, std::int64_t x_stride, int n_tokens,
                      std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride) {
-    using MultiplyRows =
-        void (*)(Rows, std::int64_t, const float*, std::int64_t, std::int64_t, std::int64_t, float*, std::int64_t);
-    static constexpr MultiplyRows kByTokens[8] = {
-        multiply_rows<1, Rows, false>, multiply_rows<2, Rows, false>, multiply_rows<3, Rows, false>,
-        multiply_rows<4, Rows, false>, multiply_rows<5, Rows, false>, multiply_rows<6, Rows, false>,
-        multiply_rows<7, Rows, false>, multiply_rows<8, Rows, false>,
+    const auto run = [&](auto rows, auto multiply) {
+        multiply(rows, n_cols, x, x_stride, row_begin, row_end, y, y_stride);
     };
-    MultiplyRows multiply = kByTokens[n_tokens - 1];
+    using All = std::make_integer_sequence<int, 8>;
     if constexpr (!Rows::kPacked) {
-        static constexpr MultiplyRows kInTurn[kTokensOfOneRow] = {
-            multiply_rows<1, Rows, true>,
-            multiply_rows<2, Rows, true>,
-            multiply_rows<3, Rows, true>,
-            multiply_rows<4, Rows, true>,
-        };
-        if (n_tokens <= kTokensOfOneRow && cpu_features().rows_in_turn) multiply = kInTurn[n_tokens - 1];
+        const bool in_turn = n_tokens <= kTokensOfOneRow && cpu_features().rows_in_turn;
+        using First = std::make_integer_sequence<int, kTokensOfOneRow>;
+        run(weights, in_turn ? rows_for<Rows, true>(n_tokens, First()) : rows_for<Rows, false>(n_tokens, All()));
+    } else if (n_tokens == 1) {
+        run(weights, multiply_rows<1, Rows, false>);
+    } else {
+        run(decoded(weights), rows_for<DecodedRows, false>(n_tokens, All()));
     }
-    multiply(weights, n_cols, x, x_stride, row_begin, row_end, y, y_stride);
 }
 
 void multiply_any(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t row_begin,

@@ -126,9 +126,10 @@ requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
     // As a row of 256 weights.
     struct Rest {
         static constexpr PackedRow kLayout = packed_row(kType, kGroup);
-        alignas(16) std::uint8_t bytes[kLayout.bytes] = {};
+        alignas(16) std::uint8_t bytes[kLayout.bytes];
 
-        Rest(CodeRow from, std::int64_t group, std::int64_t n_weights) {
+        CodeRow take(CodeRow from, std::int64_t group, std::int64_t n_weights) {
+            std::memset(bytes, 0, sizeof bytes);
             const PackedRow& layout = *from.layout;
             const auto copy = [&](std::int64_t to, std::int64_t place, std::int64_t n) {
                 std::memcpy(bytes + to, from.bytes + place, static_cast<std::size_t>(n));
@@ -139,8 +140,8 @@ requires(traits_of(kType).is_packed()) struct CodeGroup<kType> {
             copy(kLayout.codes, layout.codes + group * kBytes, n_weights * kBits / 8);
             copy(kLayout.scales, layout.scales + first * kScaleBytes, n * kScaleBytes);
             if (kHasZeros) copy(kLayout.zeros, layout.zeros + first, n);
+            return {bytes, &kLayout};
         }
-        CodeRow row() const { return {bytes, &kLayout}; }
     };
 
     template <int kIndex>

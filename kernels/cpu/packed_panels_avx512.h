@@ -1,11 +1,11 @@
 #pragma once
 // Groups of 256 weights of 16 packed rows side by side, in the layout of
-// integer_panels_simd.h, by AVX-512. The codes are interleaved before they are unpacked:
+// quantized_panel_dots_simd.h, by AVX-512. The codes are interleaved before they are unpacked:
 // this takes half the moves of interleaving them afterwards.
 
 #include <cstring>
 
-#include "kernels/cpu/integer_rows_simd.h"
+#include "kernels/cpu/quantized_row_dots_simd.h"
 
 namespace offstage::kernels {
 namespace {

@@ -70,19 +70,21 @@ __attribute__((always_inline)) inline void for_each_batch(std::int64_t begin, st
 // multiples of kPackedBlock.
 template <WeightType kType>
 void unpack(PackedRef<kType> row, std::int64_t begin, std::int64_t n, float* out) {
-    for_each_batch(begin / kPackedBlock, (begin + n) / kPackedBlock, [&](std::int64_t first, int n_blocks) {
-        GroupScales<kType> groups;
-        groups.read(row, first, n_blocks);
-        for (int b = 0; b < n_blocks; ++b) {
-            PackedBlock<kType> block;
-            block.read(row.bytes + row.layout->codes + (first + b) * PackedFormat<kType>::kBlockBytes, groups, b);
-            float* const place = out + (first + b) * kPackedBlock - begin;
-            unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
-                constexpr int kVector = decltype(v)::value;
-                store(place + PackedBlock<kType>::template place<kVector>(), block.template vector<kVector>());
-            });
-        }
-    });
+    for_each_batch(
+        begin / kPackedBlock,
+        (begin + n) / kPackedBlock, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
+            GroupScales<kType> groups;
+            groups.read(row, first, n_blocks);
+            for (int b = 0; b < n_blocks; ++b) {
+                PackedBlock<kType> block;
+                block.read(row.bytes + row.layout->codes + (first + b) * PackedFormat<kType>::kBlockBytes, groups, b);
+                float* const place = out + (first + b) * kPackedBlock - begin;
+                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                    constexpr int kVector = decltype(v)::value;
+                    store(place + PackedBlock<kType>::template place<kVector>(), block.template vector<kVector>());
+                });
+            }
+        });
 }
 
 // Fetches the bytes into cache that unpack() of the same part will read.
@@ -94,6 +96,22 @@ __attribute__((always_inline)) inline void prefetch_part(PackedRef<kType> row, s
     prefetch_groups(row, begin / kPackedBlock);
     const std::byte* const end = codes + (begin + n) / kPackedBlock * kBlockBytes;
     for (codes += begin / kPackedBlock * kBlockBytes; codes < end; codes += 64) prefetch(codes);
+}
+
+// The same rows for products of several tokens, which are compiled for all formats at once.
+template <WeightType kType>
+DecodedRows decoded(const PackedRows<kType>& rows) {
+    static constexpr RowDecoder kDecoder = {
+        [](const std::uint8_t* row, const PackedRow* layout, std::int64_t begin, std::int64_t n, float* out) {
+            unpack(PackedRef<kType>{reinterpret_cast<const std::byte*>(row), layout}, begin, n, out);
+        },
+        [](const std::uint8_t* row, const PackedRow* layout, std::int64_t begin, std::int64_t n) {
+            prefetch_part(PackedRef<kType>{reinterpret_cast<const std::byte*>(row), layout}, begin, n);
+        }};
+    return {{reinterpret_cast<const std::uint8_t*>(rows.first), &kDecoder, rows.layout}, rows.stride_bytes};
+}
+inline DecodedRows decoded(const DecodedRows& rows) {
+    return rows;
 }
 
 // The same for a plain row, of any length.
@@ -173,12 +191,14 @@ void add_column(PackedRef<kType> column, std::int64_t /*n*/, std::int64_t ahead_
         });
 }
 
-inline void add_column(BlockRef column, std::int64_t n, std::int64_t ahead_bytes, float activation, float* out) {
+inline void add_column(DecodedRef column, std::int64_t n, std::int64_t ahead_bytes, float activation, float* out) {
     alignas(64) float weights[256];
     const Vector factor = broadcast(activation);
     for (std::int64_t begin = 0; begin < n; begin += 256) {
         const std::int64_t count = std::min<std::int64_t>(256, n - begin);
-        prefetch_part({column.bytes + ahead_bytes, column.kernels, column.bytes_of_256}, begin, count);
+        DecodedRef ahead = column;
+        ahead.bytes += ahead_bytes;
+        prefetch_part(ahead, begin, count);
         unpack(column, begin, count, weights);
         for (std::int64_t i = 0; i < count; i += kLanes) {
             store(out + begin + i, fma(factor, load(weights + i), load(out + begin + i)));
@@ -323,15 +343,15 @@ void stream_neuron(PackedRef<kType> w1, PackedRef<kType> w3, PackedRef<kType> w2
     up_sum = sum_of_lanes(add(up[0], up[1]));
 }
 
-inline void stream_neuron(BlockRef w1, BlockRef w3, BlockRef w2_before, float activation_before, std::int64_t n,
+inline void stream_neuron(DecodedRef w1, DecodedRef w3, DecodedRef w2_before, float activation_before, std::int64_t n,
                           std::int64_t ahead_bytes, const float* x, float* out, float& gate_sum, float& up_sum) {
-    gate_sum = w1.kernels->dot(w1.bytes, w1.bytes + ahead_bytes, x, n);
-    up_sum = w3.kernels->dot(w3.bytes, w3.bytes + ahead_bytes, x, n);
+    gate_sum = w1.decoder->dot(w1.bytes, w1.bytes + ahead_bytes, x, n);
+    up_sum = w3.decoder->dot(w3.bytes, w3.bytes + ahead_bytes, x, n);
     add_column(w2_before, n, ahead_bytes, activation_before, out);
 }
 
 // Calls body(rows) with the rows that begin at data, of any type: PlainRows, PackedRows
-// or BlockRows.
+// or DecodedRows.
 template <typename Body>
 __attribute__((always_inline)) inline void with_rows(const void* data, WeightType type, std::int64_t n_cols,
                                                      std::size_t stride_bytes, const Body& body) {
@@ -355,9 +375,9 @@ __attribute__((always_inline)) inline void with_rows(const void* data, WeightTyp
         default:
             if (!is_blocks(type)) return with_packed_type(type, packed);
             return body(
-                BlockRows{{static_cast<const std::uint8_t*>(data), &OFFSTAGE_INSTRUCTION_SET::block_kernels(type),
-                           static_cast<std::int64_t>(row_bytes(type, 256))},
-                          stride_bytes});
+                DecodedRows{{static_cast<const std::uint8_t*>(data), &OFFSTAGE_INSTRUCTION_SET::block_decoder(type),
+                             nullptr, static_cast<std::int64_t>(row_bytes(type, 256))},
+                            stride_bytes});
     }
 }
 

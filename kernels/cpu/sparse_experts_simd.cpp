@@ -39,8 +39,10 @@ template <WeightType kType>
 PackedRef<kType> row_at(const PackedRows<kType>& rows, const std::byte* place) {
     return {place, rows.layout};
 }
-inline BlockRef row_at(const BlockRows& rows, const std::byte* place) {
-    return {reinterpret_cast<const std::uint8_t*>(place), rows.first.kernels, rows.first.bytes_of_256};
+inline DecodedRef row_at(const DecodedRows& rows, const std::byte* place) {
+    DecodedRef row = rows.first;
+    row.bytes = reinterpret_cast<const std::uint8_t*>(place);
+    return row;
 }
 
 // Calls body(std::integral_constant<int, n>(), first) for tokens that are taken together.

@@ -29,7 +29,8 @@ struct ByteSteps {
 
 }  // namespace
 
-bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, bool in_tiles,
+                       float* y) {
     worker.scratch.restart();
     const std::int64_t row = rounded_bytes(weight.n_cols);
     std::int64_t most = static_cast<std::int64_t>(worker.scratch.left()) / row;
@@ -37,7 +38,6 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
     if (most < 1) return false;
     auto* const rounded = worker.scratch.take<unsigned char>((most < n ? most : n) * row);
     if (rounded == nullptr) return false;
-    const bool few = n <= CudaContext::kFewRows;
     for (std::int64_t first = 0; first < n; first += most) {
         FewCalls list;
         list.n = 1;
@@ -49,11 +49,11 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
                 0,
                 0};
         round_inputs(worker, list, x, nullptr, weight.n_cols, rounded);
-        if (few) {
+        if (in_tiles) {
+            byte_tiles(worker, tiled_matrix(weight), list, rounded, false, y);
+        } else {
             byte_product(worker, weight, call.n_rows, list, rounded, y);
-            continue;
         }
-        byte_tiles(worker, tiled_matrix(weight), list, rounded, false, y);
     }
     return true;
 }

@@ -2,7 +2,7 @@
 // Products of files' blocks with inputs that are rounded to 8 bits, once for a product
 // (ByteInputTypes): codes and rounded inputs are multiplied and added as whole numbers,
 // which is exact, and become float32 once for 16 or 32 of them. Rounding follows the
-// CPU's scalar kernels (kernels/cpu/integer_dots_scalar.cpp).
+// CPU's scalar kernels (kernels/cpu/quantized_dots_scalar.cpp).
 
 #include <cstdint>
 #include <cuda_fp16.h>
@@ -50,9 +50,11 @@ void byte_product(Worker& worker, const WeightView& weight, int n_inputs, const 
 void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
                 bool to_scratch, float* y);
 
-// byte_experts.cu: y (n, n_rows) = x * weight^T, any n. False: nothing was done, because
-// the scratch memory has no room for one row.
-bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+// byte_experts.cu: y (n, n_rows) = x * weight^T, by byte_tiles() or, for n of up to
+// kFewRows, byte_product(). False: nothing was done, because the scratch memory has no
+// room for one row.
+bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, bool in_tiles,
+                       float* y);
 // The calls of more than kFewRows rows of experts whose matrices are all files' blocks.
 void many_rows_in_bytes(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out);

@@ -468,11 +468,8 @@ void start_down_products(Worker& worker, const ExpertLayout& layout, const Packe
 
 }  // namespace
 
-bool has_down_products(const Worker& worker, const ExpertLayout& layout, int n_inputs) {
-    const bool is_bf16 = layout.down == WeightType::kBf16;
-    if (!is_packed(layout.down) && (!is_bf16 || n_inputs <= 2)) return false;
-    return worker.compute_major >= 8 && layout.hidden_dim % kPackedBlock == 0 &&
-           layout.hidden_dim >= kBlocks * kPackedBlock;
+bool has_whole_columns(const ExpertLayout& layout) {
+    return layout.hidden_dim % kPackedBlock == 0 && layout.hidden_dim >= kBlocks * kPackedBlock;
 }
 
 void down_on_tensor_cores(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,

@@ -205,14 +205,8 @@ bool are_aligned(const FewCalls& list, std::int64_t hidden_dim, std::size_t offs
 }
 
 void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType weight_type, int n_inputs,
-              const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
-    const auto offset = static_cast<std::size_t>(rows.offsets[0] | rows.offsets[1]);
-    const bool vector =
-        is_aligned(inputs) && are_aligned(list, layout.hidden_dim, offset, static_cast<std::size_t>(rows.stride));
-    if (vector &&
-        up_on_tensor_cores(worker, layout, rows, weight_type, n_inputs, list, inputs, row_token, activations)) {
-        return;
-    }
+              const FewCalls& list, bool vector, const float* inputs, const std::int32_t* row_token,
+              float* activations) {
     const dim3 grid(blocks_for(layout.ffn_dim, kWarps), static_cast<unsigned>(list.n));
     with_type(weight_type, [&](auto* type) {
         using T = ValueOf<decltype(type)>;
@@ -228,13 +222,8 @@ void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
     });
 }
 
-void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
+void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list, bool vector,
                 const float* activations, float* partials) {
-    const bool vector = are_aligned(list, layout.hidden_dim, layout.down_offset(), layout.down_stride());
-    if (vector && has_down_products(worker, layout, n_inputs)) {
-        down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials);
-        return;
-    }
     const dim3 grid(blocks_for(layout.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));
     with_type(layout.down, [&](auto* type) {
@@ -249,29 +238,85 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     });
 }
 
-// For layouts where the rows of w2 are outputs. rounded: room for the activations of a
-// list in 8 bits.
-void down_by_outputs(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                     const float* activations, unsigned char* rounded, float* out) {
-    if (worker.byte_inputs.rounds_few(layout.down)) {
-        FewCalls scratch_rows = list;
-        for (int c = 0; c < list.n; ++c) scratch_rows.calls[c].first_row = list.calls[c].scratch_row;
-        round_inputs(worker, scratch_rows, activations, nullptr, layout.ffn_dim, rounded);
-        byte_down(worker, layout, n_inputs, list, rounded, out);
-        return;
+// The activations of a list's calls, from w1 and w3 or one of them. rounded: the inputs in
+// 8 bits, or room for split ones.
+void start_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+              const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* rounded,
+              float* activations) {
+    const bool aligned =
+        is_plain(type) && is_aligned(inputs) &&
+        are_aligned(list, layout.hidden_dim, static_cast<std::size_t>(rows.offsets[0] | rows.offsets[1]),
+                    static_cast<std::size_t>(rows.stride));
+    const bool rounds = worker.byte_inputs.rounds_few(type);
+    ProductCase product{ProductOf::kUp, weights_of(type), rounds ? ProductInputs::kBytes : ProductInputs::kFloat,
+                        n_inputs};
+    product.facts = product_facts(worker, type) | (aligned ? product_needs::kAligned : 0) |
+                    (splits_inputs(type, layout.hidden_dim) ? product_needs::kWhole : 0);
+    switch (find_cuda_product(product)) {
+        case CudaProduct::kByteUp:
+            byte_up(worker, layout, rows, type, n_inputs, list, rounded, activations);
+            return;
+        case CudaProduct::kSplitUp:
+            split_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, rounded, activations);
+            return;
+        case CudaProduct::kPackedUp:
+            packed_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, activations);
+            return;
+        case CudaProduct::kBlockUp:
+            block_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, activations);
+            return;
+        case CudaProduct::kTensorCoreUp:
+            up_on_tensor_cores(worker, layout, rows, list, inputs, row_token, activations);
+            return;
+        default:
+            plain_up(worker, layout, rows, type, n_inputs, list, aligned, inputs, row_token, activations);
     }
-    if (is_blocks(layout.down)) {
-        block_down(worker, layout, n_inputs, list, activations, out);
-        return;
-    }
-    for (int c = 0; c < list.n; ++c) {
-        const FewCall& call = list.calls[c];
-        const ExpertView expert{call.weights, layout};
-        float* const rows = out + call.first_row * layout.hidden_dim;
-        multiply_heads(worker, expert.down(), 1, {activations + call.scratch_row * layout.ffn_dim, layout.ffn_dim, 0},
-                       call.n_rows, {rows, layout.hidden_dim, 0});
-        if (layout.spec.biases)
-            compute(worker, ops::AddBias{expert.biases().down, call.n_rows, layout.hidden_dim, rows});
+}
+
+// w2 with the activations. rounded: room for the activations of a list in 8 bits. Where
+// the rows of w2 are outputs `out` is whole then; otherwise partials are to be added up.
+void start_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
+                const float* activations, unsigned char* rounded, float* partials, float* out) {
+    const bool aligned = is_plain(layout.down) && !layout.down_rows_are_outputs &&
+                         are_aligned(list, layout.hidden_dim, layout.down_offset(), layout.down_stride());
+    const bool rounds = worker.byte_inputs.rounds_few(layout.down);
+    ProductCase product{ProductOf::kDown, weights_of(layout.down),
+                        rounds ? ProductInputs::kBytes : ProductInputs::kFloat, n_inputs};
+    product.facts = product_facts(worker, layout.down) | (aligned ? product_needs::kAligned : 0) |
+                    (layout.down_rows_are_outputs ? product_needs::kByOutputs : 0) |
+                    (has_whole_columns(layout) ? product_needs::kWhole : 0);
+    switch (find_cuda_product(product)) {
+        case CudaProduct::kByteDown: {
+            FewCalls scratch_rows = list;
+            for (int c = 0; c < list.n; ++c) scratch_rows.calls[c].first_row = list.calls[c].scratch_row;
+            round_inputs(worker, scratch_rows, activations, nullptr, layout.ffn_dim, rounded);
+            byte_down(worker, layout, n_inputs, list, rounded, out);
+            return;
+        }
+        case CudaProduct::kBlockDown:
+            block_down(worker, layout, n_inputs, list, activations, out);
+            return;
+        case CudaProduct::kHeadsDown:
+            for (int c = 0; c < list.n; ++c) {
+                const FewCall& call = list.calls[c];
+                const ExpertView expert{call.weights, layout};
+                float* const rows = out + call.first_row * layout.hidden_dim;
+                multiply_heads(worker, expert.down(), 1,
+                               {activations + call.scratch_row * layout.ffn_dim, layout.ffn_dim, 0}, call.n_rows,
+                               {rows, layout.hidden_dim, 0});
+                if (layout.spec.biases) {
+                    compute(worker, ops::AddBias{expert.biases().down, call.n_rows, layout.hidden_dim, rows});
+                }
+            }
+            return;
+        case CudaProduct::kTensorCoreDown:
+            down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials);
+            return;
+        case CudaProduct::kPackedDown:
+            packed_down(worker, layout, n_inputs, list, activations, partials);
+            return;
+        default:
+            plain_down(worker, layout, n_inputs, list, aligned, activations, partials);
     }
 }
 
@@ -308,22 +353,10 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
         round_inputs(worker, list, inputs, row_token, layout.hidden_dim, rounded);
     }
     for_each_up(layout, [&](const UpRows& rows, WeightType type) {
-        if (bytes.rounds_few(type)) {
-            byte_up(worker, layout, rows, type, n_inputs, list, rounded, activations);
-            return;
-        }
-        if (is_packed(type)) {
-            packed_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, rounded, activations);
-            return;
-        }
-        (is_blocks(type) ? block_up : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token,
-                                                activations);
+        start_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, rounded, activations);
     });
-    if (layout.down_rows_are_outputs) {
-        down_by_outputs(worker, layout, n_inputs, list, activations, rounded, out);
-        return;
-    }
-    (is_packed(layout.down) ? packed_down : plain_down)(worker, layout, n_inputs, list, activations, partials);
+    start_down(worker, layout, n_inputs, list, activations, rounded, partials, out);
+    if (layout.down_rows_are_outputs) return;
     const dim3 gather_grid(blocks_for(layout.hidden_dim, kGatherColumns), static_cast<unsigned>(n_inputs),
                            static_cast<unsigned>(list.n));
     worker.start(layout.hidden_dim % 4 == 0 ? expert_gather<true> : expert_gather<false>, gather_grid, kThreads,
@@ -507,16 +540,16 @@ void experts_of_layout(Worker& worker, const ExpertLayout& layout, const CudaExp
     few_rows(worker, layout, calls, n_calls, 2, 2, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 3, 4, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 5, 8, inputs, row_token, out);
-    const bool small = layout.ffn_dim * layout.hidden_dim <= kSmallMatrix;
-    const ProductRows many = small ? ProductRows::kManyOfSmallExperts : ProductRows::kMany;
-    const auto rounds = [&](WeightType type) { return worker.byte_inputs.rounds(type, many); };
-    if (rounds(layout.gate) && rounds(layout.up) && rounds(layout.down)) {
+    if (many_product(worker, layout, CudaContext::kFewRows + 1) == CudaProduct::kExpertByteTiles) {
         many_rows_in_bytes(worker, layout, calls, n_calls, inputs, row_token, out);
         return;
     }
     many_rows_in_tiles(worker, layout, calls, n_calls, inputs, row_token, out);
     for (std::size_t c = 0; c < n_calls; ++c) {
-        if (calls[c].n_rows <= CudaContext::kFewRows || tiles_packed(worker, layout, calls[c].n_rows)) continue;
+        if (calls[c].n_rows <= CudaContext::kFewRows ||
+            many_product(worker, layout, calls[c].n_rows) != CudaProduct::kExpertByMatrices) {
+            continue;
+        }
         many_rows(worker, layout, calls[c], inputs, row_token, out);
     }
 }
@@ -529,6 +562,22 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_by
         network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1, unpacked_bytes);
     const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes);
     return experts > dense ? experts : dense;
+}
+
+CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows) {
+    const bool small = layout.ffn_dim * layout.hidden_dim <= kSmallMatrix;
+    const ProductRows many = small ? ProductRows::kManyOfSmallExperts : ProductRows::kMany;
+    const auto rounds = [&](WeightType type) { return worker.byte_inputs.rounds(type, many); };
+    const bool bytes = rounds(layout.gate) && rounds(layout.up) && rounds(layout.down);
+    const auto product_of = [&](WeightType type) {
+        ProductCase product{ProductOf::kExperts, weights_of(type),
+                            bytes ? ProductInputs::kBytes : ProductInputs::kFloat, n_rows};
+        product.facts = product_facts(worker, type) | (small ? product_needs::kSmall : 0);
+        return find_cuda_product(product);
+    };
+    const CudaProduct product = product_of(layout.gate);
+    const bool all = product == product_of(layout.up) && product == product_of(layout.down);
+    return all ? product : CudaProduct::kExpertByMatrices;
 }
 
 bool takes_chosen(const ExpertLayout& layout) {

@@ -130,24 +130,27 @@ void with_inputs(int n, const Body& body) {
     }
 }
 
+// experts.cu: the kernel for an expert of more than kFewRows rows; if the table
+// (cuda_product_table.h) has several for the three matrices, each is multiplied by itself.
+CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
+
 // packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)
-// rows, as described in experts.cu, for packed matrices. `split`: from split_up().
+// rows, as described in experts.cu, for packed matrices.
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
-               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
-               float* activations);
+               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials);
 
-// down_products.cu: the same as packed_down() on tensor cores, for GPUs, formats (packed,
-// and bf16 from 3 rows on, 16-byte aligned) and shapes that have it.
-bool has_down_products(const Worker& worker, const ExpertLayout& layout, int n_inputs);
+// down_products.cu: the same as packed_down() on tensor cores, for packed matrices and
+// bf16 (CudaProduct::kTensorCoreDown). The first: whether the shape is one that it takes.
+bool has_whole_columns(const ExpertLayout& layout);
 void down_on_tensor_cores(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                           const float* activations, float* partials);
 
-// few_products.cu: the same as packed_up() on tensor cores, of bf16 from 3 rows on, all
-// 16-byte aligned. False: another format, fewer rows or an older GPU; nothing is done.
-bool up_on_tensor_cores(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
-                        const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
+// few_products.cu: the same as packed_up() on tensor cores, for bf16
+// (CudaProduct::kTensorCoreUp).
+void up_on_tensor_cores(Worker& worker, const ExpertLayout& layout, const UpRows& rows, const FewCalls& list,
+                        const float* inputs, const std::int32_t* row_token, float* activations);
 
 // block_experts.cu: the same where the matrices are files' blocks; `out` is whole then.
 void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,

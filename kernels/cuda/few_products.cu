@@ -176,32 +176,21 @@ __global__ void __launch_bounds__(kMultiplyThreads)
     if (t < n && row < n_rows) y[t * n_rows + row] = sum;
 }
 
-bool has_few_products(const Worker& worker, WeightType type, std::int64_t n) {
-    return type == WeightType::kBf16 && worker.compute_major >= 8 && n > 2 && n <= kInputs;
-}
-
 }  // namespace
 
-bool up_on_tensor_cores(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
-                        const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
-    if (!has_few_products(worker, type, n_inputs)) return false;
+void up_on_tensor_cores(Worker& worker, const ExpertLayout& layout, const UpRows& rows, const FewCalls& list,
+                        const float* inputs, const std::int32_t* row_token, float* activations) {
     const dim3 grid(blocks_for(layout.ffn_dim, kUpThreads / kWarp * kRows), static_cast<unsigned>(list.n));
     with_matrices(rows, [&](auto matrices) {
         worker.start(expert_up_products<decltype(matrices)::value>, grid, kUpThreads, 0, list, Gating(layout), rows,
                      layout.hidden_dim, layout.ffn_dim, inputs, row_token, activations);
     });
-    return true;
 }
 
-bool multiply_on_tensor_cores(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
-    if (!has_few_products(worker, weight.type, n) || weight.n_cols % kEight != 0 || !is_aligned(weight.data) ||
-        !is_aligned(x) || weight.stride_bytes() % 16 != 0) {
-        return false;
-    }
+void multiply_on_tensor_cores(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     worker.start(multiply_few_products, blocks_for(weight.n_rows, kRows), kMultiplyThreads,
                  kMultiplyWarps * kInputs * kRows * sizeof(float), static_cast<const Bf16*>(weight.data), weight.n_rows,
                  weight.n_cols, row_stride(weight), x, static_cast<int>(n), y);
-    return true;
 }
 
 }  // namespace offstage::kernels::cuda

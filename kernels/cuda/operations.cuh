@@ -12,6 +12,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/launch_list.cuh"
 #include "kernels/cuda_context.h"
+#include "kernels/cuda_product_table.h"
 
 namespace offstage::kernels::cuda {
 
@@ -152,9 +153,8 @@ struct OutputRows {
 void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
                     const OutputRows& y);
 
-// few_products.cu: multiply() of 3 to 8 rows with bf16 weights on tensor cores. False:
-// another number, format or alignment, or an older GPU; nothing is done.
-bool multiply_on_tensor_cores(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+// few_products.cu: CudaProduct::kTensorCoreRows.
+void multiply_on_tensor_cores(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
 
 // An output's weights: rows (n_out, n_in) or, transposed, (n_in, n_out); rows `stride`
 // weights apart.
@@ -171,7 +171,9 @@ struct Factor {
 // compute capability 8.0 are unpacked to another type: to bf16, which holds every
 // activation, where cuBLAS serves it (8.0), otherwise to f16.
 WeightType input_type(const Worker& worker, WeightType weights);
-// Whether such weights go through multiply_unpacked().
+// What holds for products of such weights: cuBLAS, and tensor cores.
+std::uint32_t product_facts(const Worker& worker, WeightType weights);
+// Whether such weights, matrix by matrix, go through multiply_unpacked().
 bool unpacks(const Worker& worker, WeightType weights);
 // y (n, n_out), rows y_stride apart = x (n, n_in) * factor^T; x of input_type(), the
 // factor plain.

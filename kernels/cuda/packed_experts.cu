@@ -2,7 +2,6 @@
 // experts.cu over pieces of packed rows.
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/packed.cuh"
-#include "kernels/cuda/split_products.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -10,15 +9,18 @@ namespace {
 constexpr int kThreads = kFewExpertThreads;
 constexpr int kWarps = kFewExpertWarps;
 
-// Two rows per neuron share an input's values. With eight inputs the values come from the
-// caches anew for every weight row, so two neurons share them.
+// Two rows per neuron, of w1 and w3, share an input's values. Where an up kernel reads one
+// of them, its row is taken twice: no format of ours has w1 and w3 of different formats,
+// and kernels for one matrix would double the time that this file takes to compile. With eight inputs the values come
+// from the caches anew for every weight row, so two neurons share them.
 template <int kInputs>
 constexpr int kNeuronsPerWarp = kInputs >= 8 ? 2 : 1;
 
-template <WeightType kType, int kMatrices, int kInputs>
+template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kThreads, 2)
     packed_expert_up(FewCalls list, Gating gating, UpRows up_rows, PackedPlaces places, std::int64_t hidden_dim,
                      std::int64_t ffn_dim, const float* inputs, const std::int32_t* row_token, float* activations) {
+    constexpr int kMatrices = 2;
     constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
     const FewCall& call = list.calls[blockIdx.y];
     const void* const weights = list.weights(blockIdx.y);
@@ -34,8 +36,8 @@ __global__ void __launch_bounds__(kThreads, 2)
         const std::int64_t neuron = first + j < ffn_dim ? first + j : ffn_dim - 1;
 #pragma unroll
         for (int m = 0; m < kMatrices; ++m) {
-            rows[kMatrices * j + m] =
-                static_cast<const unsigned char*>(weights) + neuron * up_rows.stride + up_rows.offsets[m];
+            rows[kMatrices * j + m] = static_cast<const unsigned char*>(weights) + neuron * up_rows.stride +
+                                      up_rows.offsets[up_rows.of_both ? m : 0];
         }
     }
 #pragma unroll
@@ -53,8 +55,13 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
             for (int m = 0; m < kMatrices; ++m) whole[m] = warp_sum(sums[kMatrices * j + m][t]);
             if (lane == t && t < call.n_rows && first + j < ffn_dim) {
-                up_rows.store(gating, weights, first + j, whole,
-                              activations + (call.scratch_row + t) * ffn_dim + first + j);
+                float* const place = activations + (call.scratch_row + t) * ffn_dim + first + j;
+                const float of_one[1] = {whole[0]};
+                if (up_rows.of_both) {
+                    up_rows.store(gating, weights, first + j, whole, place);
+                } else {
+                    up_rows.store(gating, weights, first + j, of_one, place);
+                }
             }
         }
     }
@@ -149,33 +156,21 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
-               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
-               float* activations) {
-    if (splits_inputs(type, layout.hidden_dim)) {
-        split_up(worker, layout, rows, type, n_inputs, list, inputs, row_token, split, activations);
-        return;
-    }
+               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
     const PackedPlaces places = places_of(type, layout.hidden_dim);
     with_packed_type(type, [&](auto packed) {
         with_inputs(n_inputs, [&](auto number) {
-            with_matrices(rows, [&](auto matrices) {
-                constexpr int kInputs = decltype(number)::value;
-                const dim3 grid(blocks_for(layout.ffn_dim, kWarps * kNeuronsPerWarp<kInputs>),
-                                static_cast<unsigned>(list.n));
-                worker.start(packed_expert_up<decltype(packed)::value, decltype(matrices)::value, kInputs>, grid,
-                             kThreads, 0, list, Gating(layout), rows, places, layout.hidden_dim, layout.ffn_dim, inputs,
-                             row_token, activations);
-            });
+            constexpr int kInputs = decltype(number)::value;
+            const dim3 grid(blocks_for(layout.ffn_dim, kWarps * kNeuronsPerWarp<kInputs>),
+                            static_cast<unsigned>(list.n));
+            worker.start(packed_expert_up<decltype(packed)::value, kInputs>, grid, kThreads, 0, list, Gating(layout),
+                         rows, places, layout.hidden_dim, layout.ffn_dim, inputs, row_token, activations);
         });
     });
 }
 
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials) {
-    if (has_down_products(worker, layout, n_inputs)) {
-        down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials);
-        return;
-    }
     const PackedPlaces places = places_of(layout.down, layout.hidden_dim);
     const dim3 grid(blocks_for(layout.hidden_dim, kColumnsPerWarp), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));

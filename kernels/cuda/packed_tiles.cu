@@ -4,7 +4,7 @@
 // with 32 inputs. Meanwhile the next columns' bits are loaded into registers.
 //
 // A weight is unpacked again for every kTileRows inputs. With enough rows for the weight
-// unpacked to memory, cuBLAS is faster: see tiles_packed().
+// unpacked to memory, cuBLAS is faster: see kernels/cuda_product_table.h.
 #include "kernels/cuda/output_tiles.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/packed_tiles.cuh"
@@ -16,14 +16,6 @@ namespace {
 constexpr int kDepth = kPackedBlock;
 // Words of a row, two numbers each: four lanes' words of eight rows are in 32 banks.
 constexpr int kStride = kDepth / 2 + 4;
-
-// Limits for using these kernels although cuBLAS is there. cuBLAS multiplies weights that
-// were unpacked to memory first, which takes nearly all of its time when rows are few.
-// Measured on an H200 with experts of Mixtral's sizes: INT8 is faster here up to 64 rows,
-// HQQ2, HQQ3 and HQQ4 are not. Small matrices are faster here up to 256 rows because of
-// cuBLAS's launches: see kSmallMatrix.
-constexpr std::int64_t kMostRowsOfSmall = 256;
-constexpr std::int64_t kMostRowsOfBytes = 64;  // experts in INT8 of any size
 
 struct Tile {
     alignas(16) unsigned weights[kTileOuts][kStride];
@@ -253,7 +245,9 @@ struct PackedSteps {
     const ExpertLayout& layout;
 
     static std::int64_t row_values(std::int64_t n_columns) { return n_columns; }
-    bool takes(const CudaExpertCall& call) const { return tiles_packed(worker, layout, call.n_rows); }
+    bool takes(const CudaExpertCall& call) const {
+        return many_product(worker, layout, call.n_rows) == CudaProduct::kExpertPackedTiles;
+    }
     void gather(const FewCalls& list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns,
                 Bf16* to) const {
         start_gather(worker, list, inputs, row_token, n_columns, to);
@@ -268,20 +262,6 @@ struct PackedSteps {
 };
 
 }  // namespace
-
-bool tiles_packed(const Worker& worker, const WeightView& weight, std::int64_t n_rows) {
-    if (!is_packed(weight.type) || worker.compute_major < 8 || n_rows <= CudaContext::kFewRows) return false;
-    return worker.cublas == nullptr || (n_rows <= kMostRowsOfSmall && weight.n_rows * weight.n_cols <= kSmallMatrix);
-}
-
-bool tiles_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows) {
-    const auto tiles = [&](WeightType type) {
-        return tiles_packed(worker, {nullptr, type, layout.ffn_dim, layout.hidden_dim}, n_rows) ||
-               (type == WeightType::kInt8 && worker.compute_major >= 8 && n_rows > CudaContext::kFewRows &&
-                n_rows <= kMostRowsOfBytes);
-    };
-    return tiles(layout.gate) && tiles(layout.up) && tiles(layout.down);
-}
 
 void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (!can_read_packed(worker, weight.data, x)) return;

@@ -17,16 +17,10 @@ inline constexpr std::int64_t kSmallMatrix = OFFSTAGE_SMALL_MATRIX;
 inline constexpr std::int64_t kSmallMatrix = std::int64_t{4} << 20;
 #endif
 
-// Whether a product of so many rows uses these kernels: on GPUs whose tensor cores
-// support bf16 (compute capability 8.0), for packed weights and, if cuBLAS is there, only
-// where this is faster than cuBLAS. Experts: all three matrices are packed.
-bool tiles_packed(const Worker& worker, const WeightView& weight, std::int64_t n_rows);
-bool tiles_packed(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
-
-// y (n, n_rows) = x * weight^T. Precondition: tiles_packed().
+// y (n, n_rows) = x * weight^T.
 void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
-// The calls that tiles_packed() takes, in as few launches as parameters and scratch
-// allow.
+// The calls that CudaProduct::kExpertPackedTiles computes, in as few launches as
+// parameters and scratch allow.
 void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out);
 

@@ -166,7 +166,6 @@ bool cublas_serves(const Worker& worker, WeightType type) {
 
 // As many rows at once as scratch memory has room for. False: it has room for none.
 bool multiply_split_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
-    if (!splits_inputs(weight.type, weight.n_cols)) return false;
     if (!can_read_packed(worker, weight.data, x)) return true;
     worker.scratch.restart();
     const std::int64_t room = static_cast<std::int64_t>(worker.scratch.left()) / split_bytes(weight.n_cols);
@@ -207,13 +206,26 @@ WeightType input_type(const Worker& worker, WeightType weights) {
     return worker.compute_major >= 8 ? WeightType::kBf16 : WeightType::kF16;
 }
 
+std::uint32_t product_facts(const Worker& worker, WeightType weights) {
+    return (worker.compute_major >= 8 ? product_needs::kTensorCores : 0) |
+           (worker.cublas == nullptr ? product_needs::kNoCublas : 0) |
+           (cublas_serves(worker, weights) ? product_needs::kCublasServes : 0);
+}
+
+// The product of many rows where tiles of packed weights do not form it.
+CudaProduct product_by_matrix(const Worker& worker, WeightType weights) {
+    const std::uint32_t facts = product_facts(worker, weights) & ~product_needs::kTensorCores;
+    return find_cuda_product(
+        {ProductOf::kMatrix, weights_of(weights), ProductInputs::kFloat, CudaContext::kFewRows + 1, facts});
+}
+
 bool unpacks(const Worker& worker, WeightType weights) {
-    return !is_plain(weights) || (worker.cublas != nullptr && !cublas_serves(worker, weights));
+    return product_by_matrix(worker, weights) == CudaProduct::kUnpacked;
 }
 
 void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y,
                    std::int64_t y_stride) {
-    if (!cublas_serves(worker, factor.type)) {
+    if (product_by_matrix(worker, factor.type) == CudaProduct::kFloatTiles) {
         with_type(factor.type, [&](auto* type) {
             using T = ValueOf<decltype(type)>;
             const dim3 grid(blocks_for(factor.n_out, kTile), blocks_for(n, kTile));
@@ -251,37 +263,26 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
 
 void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
                     const OutputRows& y) {
-    if (is_packed(weight.type)) {
-        multiply_packed_heads(worker, weight, n_heads, x, n, y);
-        return;
+    switch (find_cuda_product({ProductOf::kHeads, weights_of(weight.type), ProductInputs::kFloat, n})) {
+        case CudaProduct::kPackedRows:
+            multiply_packed_heads(worker, weight, n_heads, x, n, y);
+            return;
+        case CudaProduct::kBlockRows:
+            multiply_block_heads(worker, weight, n_heads, x, n, y);
+            return;
+        default:
+            with_type(weight.type, [&](auto* type) {
+                multiply_plain_heads<ValueOf<decltype(type)>>(worker, weight, n_heads, x, n, y);
+            });
     }
-    if (is_blocks(weight.type)) {
-        multiply_block_heads(worker, weight, n_heads, x, n, y);
-        return;
-    }
-    with_type(weight.type,
-              [&](auto* type) { multiply_plain_heads<ValueOf<decltype(type)>>(worker, weight, n_heads, x, n, y); });
 }
 
-void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
-    if (n <= 0) return;
-    const bool few = n <= CudaContext::kFewRows;
-    if ((few ? worker.byte_inputs.rounds_few(weight.type) : worker.byte_inputs.rounds_many(weight.type)) &&
-        multiply_in_bytes(worker, weight, x, n, y)) {
-        return;
-    }
-    if (tiles_packed(worker, weight, n)) {
-        multiply_in_tiles(worker, weight, x, n, y);
-        return;
-    }
-    const bool unpacked_first = unpacks(worker, weight.type);
-    if (few) {
-        if (multiply_split_few(worker, weight, x, n, y)) return;
-        if (multiply_on_tensor_cores(worker, weight, x, n, y)) return;
-        multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
-        return;
-    }
+namespace {
+
+// Many rows, in batches of as many as scratch memory has room for.
+void multiply_by_matrix(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (is_packed(weight.type) && !can_read_packed(worker, weight.data, x)) return;
+    const bool unpacked_first = unpacks(worker, weight.type);
     const WeightType type = input_type(worker, weight.type);
     worker.scratch.restart();
     unsigned char* unpacked = nullptr;
@@ -320,6 +321,46 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
         const std::int64_t rows = n - row < most ? n - row : most;
         gather(worker, x + row * weight.n_cols, nullptr, rows, weight.n_cols, type, converted);
         product(converted, rows, y + row * weight.n_rows);
+    }
+}
+
+}  // namespace
+
+void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (n <= 0) return;
+    const bool few = n <= CudaContext::kFewRows;
+    const bool rounds = few ? worker.byte_inputs.rounds_few(weight.type) : worker.byte_inputs.rounds_many(weight.type);
+    const bool aligned =
+        weight.n_cols % kEight == 0 && is_aligned(weight.data) && is_aligned(x) && weight.stride_bytes() % 16 == 0;
+    ProductCase product{ProductOf::kMatrix, weights_of(weight.type),
+                        rounds ? ProductInputs::kBytes : ProductInputs::kFloat, n};
+    product.facts = product_facts(worker, weight.type) | (aligned ? product_needs::kAligned : 0) |
+                    (splits_inputs(weight.type, weight.n_cols) ? product_needs::kWhole : 0) |
+                    (weight.n_rows * weight.n_cols <= kSmallMatrix ? product_needs::kSmall : 0);
+    // Without scratch memory for a row of rounded or split inputs the product is another.
+    if (rounds) {
+        const bool in_tiles = find_cuda_product(product) == CudaProduct::kByteTiles;
+        if (multiply_in_bytes(worker, weight, x, n, in_tiles, y)) return;
+        product.inputs = ProductInputs::kFloat;
+    }
+    if (find_cuda_product(product) == CudaProduct::kSplitRows) {
+        if (multiply_split_few(worker, weight, x, n, y)) return;
+        product.facts &= ~product_needs::kWhole;
+    }
+    switch (find_cuda_product(product)) {
+        case CudaProduct::kPackedTiles:
+            multiply_in_tiles(worker, weight, x, n, y);
+            return;
+        case CudaProduct::kTensorCoreRows:
+            multiply_on_tensor_cores(worker, weight, x, n, y);
+            return;
+        case CudaProduct::kPlainRows:
+        case CudaProduct::kPackedRows:
+        case CudaProduct::kBlockRows:
+            multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
+            return;
+        default:
+            multiply_by_matrix(worker, weight, x, n, y);
     }
 }
 

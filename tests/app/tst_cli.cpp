@@ -378,6 +378,23 @@ class TestCli : public QObject {
         QCOMPARE(biases[QLatin1String("tensors")].toInt(), 9);
     }
 
+    // The rows of the tables for the file's weights; all rows as JSON.
+    void info_saysWhichKernelMultipliesWhat() {
+        const QString file = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/gpt_oss_mxfp4.gguf");
+        const Outcome text = run({QStringLiteral("info"), file});
+        QVERIFY2(text.out.contains("rows: 1, inputs: float: matvec (kernels/cpu/matvec_simd.cpp)\n"),
+                 text.out.constData());
+        QVERIFY2(text.out.contains(", rows of w2 are outputs: all experts matrix by matrix, in two jobs "),
+                 text.out.constData());
+        QVERIFY(!text.out.contains(", INT8, rows"));
+        const QJsonObject kernels = run(words("info %1 --json", {file})).json()[QLatin1String("kernels")].toObject();
+        const QJsonObject few = kernels[QLatin1String("cuda")].toArray().first().toObject();
+        QCOMPARE(few[QLatin1String("weights")].toString(), QStringLiteral("GGUF's blocks"));
+        QCOMPARE(few[QLatin1String("most_rows")].toInt(), 8);
+        QCOMPARE(few[QLatin1String("file")].toString(), QStringLiteral("kernels/cuda/byte_products.cu"));
+        QVERIFY(kernels[QLatin1String("cpu")].toArray().first()[QLatin1String("here")].isBool());
+    }
+
     // A GPU has a choice of products; a device emulated on the CPU has none.
     void info_ofADevice_saysHowItFormsProducts() {
         const QString file = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/gpt_oss_mxfp4.gguf");

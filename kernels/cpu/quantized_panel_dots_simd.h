@@ -2,13 +2,13 @@
 // Rows of codes times many tokens' inputs of 8 bits. As many rows as a vector has lanes
 // are unpacked side by side, once for all tokens. Four codes of each row make a vector,
 // which is multiplied by four inputs in all lanes. The sums equal those of
-// integer_rows_simd.h, in the same order.
+// quantized_row_dots_simd.h, in the same order.
 
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/integer_rows_simd.h"
 #include "kernels/cpu/lines_ahead.h"
+#include "kernels/cpu/quantized_row_dots_simd.h"
 #if OFFSTAGE_VECTOR_BITS == 512
 #include "kernels/cpu/packed_panels_avx512.h"
 #endif
@@ -142,14 +142,15 @@ void unpack_rows(const WeightView& weight, const PackedRow* layout, std::int64_t
         unpack_groups<kType>(rows, g, unpacked);
         transpose_groups<kNumbers>(unpacked, g, panel);
     }
-    if (g == panel.n_groups) return;
-    const auto unpack_rests = [&]<std::size_t... kIndices>(std::index_sequence<kIndices...> /*lanes*/) {
-        const typename CodeGroup<kType>::Rest rests[kLanes] = {{rows[kIndices], g, weight.n_cols - g * kGroup}...};
-        const CodeRow whole[kLanes] = {rests[kIndices].row()...};
-        unpack_groups<kType>(whole, 0, unpacked);
-    };
-    unpack_rests(std::make_index_sequence<kLanes>{});
-    transpose_groups<kNumbers>(unpacked, g, panel);
+    if constexpr (has_rests(kType)) {
+        if (g == panel.n_groups) return;
+        typename CodeGroup<kType>::Rest rests[kLanes];
+        for (int lane = 0; lane < kLanes; ++lane) {
+            rows[lane] = rests[lane].take(rows[lane], g, weight.n_cols - g * kGroup);
+        }
+        unpack_groups<kType>(rows, 0, unpacked);
+        transpose_groups<kNumbers>(unpacked, g, panel);
+    }
 }
 
 // sums[p][t] += 32 weights of kLanes rows of each panel times the tokens' inputs, the 32

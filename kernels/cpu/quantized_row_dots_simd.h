@@ -1,7 +1,7 @@
 #pragma once
 // Rows of a file's blocks, in their stored order, times a few tokens' inputs of 8 bits.
 //
-// The order of a product's sums, which integer_panels_simd.h shares: codes times inputs
+// The order of a product's sums, which quantized_panel_dots_simd.h shares: codes times inputs
 // are added up exactly, as whole numbers, over the weights of one scale. For 32 weights
 // of scale s and inputs of scale t the term is (s * sum) * t, for halves with their own
 // scales (s0 * sum0 + s1 * sum1) * t. It is added to the sum of its eighth: the first 32
@@ -14,6 +14,7 @@
 #include "kernels/cpu/byte_inputs_simd.h"
 #include "kernels/cpu/packed_groups_simd.h"
 #include "kernels/cpu/products_simd.h"
+#include "kernels/cpu_product_table.h"
 
 namespace offstage::kernels {
 namespace {
@@ -22,10 +23,11 @@ namespace {
 constexpr bool has_fast_panels(WeightType type) {
     return kLanes == 16 && (type == WeightType::kHqq4 || type == WeightType::kInt8);
 }
-// More tokens are multiplied by panels: fewer do not pay for unpacking.
-constexpr int few_tokens(WeightType type) {
-    if (has_fast_panels(type)) return 4;
-    return kLanes == 16 ? 8 : 16;
+// Whether matvec_bytes() multiplies so many tokens by panels (kernels/cpu_product_table.h).
+constexpr bool takes_panels(WeightType type, int n_tokens) {
+    return find_cpu_product({ProductOf::kMatrix, weights_of(type), ProductInputs::kBytes, n_tokens,
+                             kLanes == 16 ? product_needs::kLanes16 : product_needs::kLanes8}) ==
+           CpuProduct::kQuantizedPanels;
 }
 
 __attribute__((always_inline)) inline float sum_of_eighths(__m256 v) {
@@ -205,19 +207,25 @@ __attribute__((always_inline)) inline void fetch_ahead(CodeRow row, std::int64_t
     }
 }
 
+// Whether rows may end with a partial group.
+constexpr bool has_rests(WeightType type) {
+    return row_multiple(type) % kGroup != 0;
+}
+
 // eighths[r][t] += the n weights after the last whole group of row r, times the tokens'
-// inputs.
+// inputs. Not by the code for whole groups: rows that change in a loop cost up to a fifth
+// of its speed.
 template <WeightType kType, int kTokens, int kRows>
 __attribute__((always_inline)) inline void add_rest(const CodeRow (&rows)[kRows], const ByteGroup* const (&x)[kTokens],
                                                     std::int64_t n, __m256 (&eighths)[kRows][kTokens]) {
-    const std::int64_t g = n / kGroup;
-    if (g * kGroup == n) return;
-    const auto add_rests = [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*rows*/) {
-        const typename CodeGroup<kType>::Rest rests[kRows] = {{rows[kIndices], g, n - g * kGroup}...};
-        const CodeRow whole[kRows] = {rests[kIndices].row()...};
+    if constexpr (has_rests(kType)) {
+        const std::int64_t g = n / kGroup;
+        if (g * kGroup == n) return;
+        typename CodeGroup<kType>::Rest rests[kRows];
+        CodeRow whole[kRows];
+        for (int r = 0; r < kRows; ++r) whole[r] = rests[r].take(rows[r], g, n - g * kGroup);
         add_groups<kType>(whole, 0, x, g, eighths);
-    };
-    add_rests(std::make_integer_sequence<int, kRows>{});
+    }
 }
 
 // sums[r][t] = rows[r] . x[t], n long. Prefetches the data `ahead` bytes further on.
@@ -247,9 +255,10 @@ struct UnpackedRows {
 
 // y[r] of rows first, first + apart, ...
 template <WeightType kType, int kTokens, int kRows>
-void multiply_some_rows(const WeightView& weight, const PackedRow* layout, const UnpackedRows& unpacked,
-                        const ByteGroup* const (&x)[kTokens], std::int64_t first, std::int64_t apart, float* y,
-                        std::int64_t y_stride) {
+__attribute__((noinline)) void multiply_some_rows(const WeightView& weight, const PackedRow* layout,
+                                                  const UnpackedRows& unpacked, const ByteGroup* const (&x)[kTokens],
+                                                  std::int64_t first, std::int64_t apart, float* y,
+                                                  std::int64_t y_stride) {
     CodeRow rows[kRows];
     for (int r = 0; r < kRows; ++r) {
         const std::int64_t row = first + r * apart;

@@ -1,4 +1,4 @@
-// Compiled for each set of integer products, as integer_*_simd.cpp are, and for none.
+// Compiled for each set of integer products, as quantized_*_simd.cpp are, and for none.
 
 #include "kernels/cpu/operations.h"
 

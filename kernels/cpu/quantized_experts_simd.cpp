@@ -1,4 +1,4 @@
-// expert_ffn_bytes. w1 and w3 use the products of integer_rows_simd.h. w2 is stored
+// expert_ffn_bytes. w1 and w3 use the products of quantized_row_dots_simd.h. w2 is stored
 // neuron by neuron and is multiplied in groups of neurons: the codes of four neurons are
 // put side by side for each column, so that a product of four bytes adds them up. A
 // neuron's scale differs between groups of columns: it is multiplied into the
@@ -15,9 +15,9 @@
 
 #include "kernels/cpu/activation_simd.h"
 #include "kernels/cpu/chosen_neurons_simd.h"
-#include "kernels/cpu/integer_rows_simd.h"
 #include "kernels/cpu/lines_ahead.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/quantized_row_dots_simd.h"
 #include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
@@ -659,9 +659,9 @@ void run_tile(const ExpertView& expert, const std::byte* const* inputs, const fl
             add_tile_columns<kType>(w2, first, count, expert.layout.hidden_dim, room.gates, n_tokens, room.sums,
                                     room.rounded, ahead, next + 2 * third, n_bytes);
         };
-        constexpr bool kAlwaysPanels = few_tokens(kType) <= kFewByteExpertTokens;
+        constexpr bool kAlwaysPanels = takes_panels(kType, kFewByteExpertTokens + 1);
         if constexpr (kFetchesBesideProducts) {
-            if (kAlwaysPanels || n_tokens > few_tokens(kType)) return add_columns(FetchedByOthers{}, third);
+            if (kAlwaysPanels || takes_panels(kType, n_tokens)) return add_columns(FetchedByOthers{}, third);
         }
         if constexpr (!kFetchesBesideProducts || !kAlwaysPanels) {
             add_columns(static_cast<std::int64_t>(w2.stride_bytes()) * kByteTileNeurons, 0);

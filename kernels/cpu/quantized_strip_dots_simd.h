@@ -2,13 +2,12 @@
 // Interleaved rows (kernels/interleaved.h) times inputs of 8 bits: four codes of each of
 // as many rows as a vector has lanes are multiplied by four inputs in all lanes. For many
 // tokens codes are unpacked into panels if registers are few, and so are rows that are
-// not interleaved. The sums are those of integer_rows_simd.h, in the same order.
+// not interleaved. The sums are those of quantized_row_dots_simd.h, in the same order.
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "kernels/cpu/integer_panels_simd.h"
+#include "kernels/cpu/quantized_panel_dots_simd.h"
 #include "kernels/cpu_features.h"
 #include "kernels/interleaved.h"
 
@@ -348,14 +347,16 @@ __attribute__((always_inline)) inline void add_scale_of_strips(const ByteGroup& 
 constexpr int kTileTokens = 16;                           // multiplied at once
 constexpr int kStripsAtOnce = kStripHalves == 1 ? 2 : 1;  // as fit in the registers beside 32 weights' codes
 
-// y[t] of kLanes rows of each of kStrips consecutive strips, for n_tokens <= kTileTokens
-// tokens. The codes of 32 weights are unpacked into registers and multiplied by one token
-// after the other; an input is loaded once for all strips. The products themselves are
-// the limit: 8 of four bytes and 2 or 3 of float32 for 32 weights of a token.
-template <WeightType kType, int kStrips>
-void multiply_strips(const std::uint8_t* strip, int half, std::int64_t n_cols, const std::byte* const* inputs,
-                     int n_tokens, float* y, std::int64_t y_stride) {
+// y[t] of kLanes rows of each of n_strips <= kStripsAtOnce consecutive strips, for
+// n_tokens <= kTileTokens tokens. The codes of 32 weights are unpacked into registers and
+// multiplied by one token after the other; an input is loaded once for all strips. An odd
+// last strip is taken twice. The products themselves are the limit: 8 of four bytes and 2
+// or 3 of float32 for 32 weights of a token.
+template <WeightType kType>
+void multiply_strips(const std::uint8_t* strip, int n_strips, int half, std::int64_t n_cols,
+                     const std::byte* const* inputs, int n_tokens, float* y, std::int64_t y_stride) {
     using Group = StripGroup<kType>;
+    constexpr int kStrips = kStripsAtOnce;
     constexpr bool kHalves = has_half_scales(kType);
     constexpr InputWords kWords = input_words(kType);
     const std::int64_t n_scales = n_cols / kInputsPerScale;
@@ -370,7 +371,7 @@ void multiply_strips(const std::uint8_t* strip, int half, std::int64_t n_cols, c
         const auto group_of = [&](int s) __attribute__((always_inline)) {
             return Group(strip + s * strip_bytes, g, half);
         };
-        Group groups[2] = {group_of(0), group_of(kStrips - 1)};
+        Group groups[2] = {group_of(0), group_of(n_strips - 1)};
         for (int s = 0; s < kStrips; ++s) groups[s].open();
         const bool whole = (g + 1) * kScales <= n_scales;
         unrolled<kSteps>([&](auto of_step) __attribute__((always_inline)) {
@@ -402,7 +403,7 @@ void multiply_strips(const std::uint8_t* strip, int half, std::int64_t n_cols, c
         });
     }
     for (int t = 0; t < n_tokens; ++t) {
-        for (int s = 0; s < kStrips; ++s) {
+        for (int s = 0; s < n_strips; ++s) {
             store(y + t * y_stride + s * Group::kRows,
                   sums_of_eighths([&](int k) __attribute__((always_inline)) { return eighths[t][k][s]; }));
         }
@@ -448,11 +449,8 @@ void multiply_strip_once(const std::uint8_t* strip, int half, std::int64_t n_col
     }
 }
 
-// The largest number of tokens that are multiplied by strips. With 16 lanes strips are
-// always faster. With eight lanes the registers hold too few codes: for more tokens a
-// panel, unpacked once, is faster.
+// Whether strips are unpacked into panels for many tokens (kernels/cpu_product_table.h).
 constexpr bool kHasStripPanels = kLanes == 8;
-constexpr int kStripTokens = kHasStripPanels ? 12 : std::numeric_limits<int>::max();
 
 // As unpack_rows() of rows that lie one by one.
 template <WeightType kType>
@@ -490,7 +488,8 @@ void unpack_strip(const std::uint8_t* strip, int half, std::int64_t n_cols, cons
 // by then.
 template <WeightType kType>
 void multiply_interleaved(const WeightView& weight, const std::byte* const* inputs, int n_tokens,
-                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride) {
+                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride,
+                          std::byte* /*scratch*/) {
     const int n_tiles = (n_tokens + kTileTokens - 1) / kTileTokens;
     for (int tile = 0; tile < n_tiles; ++tile) {
         const int first = n_tokens * tile / n_tiles;
@@ -507,73 +506,8 @@ void multiply_interleaved(const WeightView& weight, const std::byte* const* inpu
                          ? multiply_strip_once<kType, 1>
                          : multiply_strip_once<kType, 2>)(strip, half, weight.n_cols, inputs + first, to, y_stride);
                 } else {
-                    (n_strips == 1 ? multiply_strips<kType, 1>
-                                   : multiply_strips<kType, kStripsAtOnce>)(strip, half, weight.n_cols, inputs + first,
-                                                                            count, to, y_stride);
+                    multiply_strips<kType>(strip, n_strips, half, weight.n_cols, inputs + first, count, to, y_stride);
                 }
-            }
-        }
-    }
-}
-
-template <bool kHalves, InputWords kWords, CodeRange kRange, int... kTokens>
-constexpr auto panel_products(std::integer_sequence<int, kTokens...> /*tokens*/) {
-    return std::array{multiply_panels<kHalves, kWords, kRange, kTokens + 1>...};
-}
-
-// As matvec_bytes_ahead(). Without `next`, prefetches the following rows of the range.
-template <WeightType kType>
-void multiply_in_panels(const WeightView& weight, const std::byte* const* inputs, int n_tokens, std::int64_t row_begin,
-                        std::int64_t row_end, float* y, std::int64_t y_stride, std::byte* scratch,
-                        const std::byte* next, std::int64_t n_bytes) {
-    static constexpr auto kByTokens = panel_products<has_half_scales(kType), input_words(kType), code_range(kType)>(
-        std::make_integer_sequence<int, kPanelTokens>{});
-    static constexpr auto kPlaces = places_of_parts(kType);
-    const PackedRow layout = layout_of_rows<kType>(weight.n_cols);
-    const std::int64_t n_rows = byte_panels(weight.n_cols) * kLanes;  // unpacked before they are multiplied
-    const int n_tiles = (n_tokens + kPanelTokens - 1) / kPanelTokens;
-    const auto n_multiplied = [](std::int64_t rows) {
-        return (rows + kPanelsAtOnce * kLanes - 1) / (kPanelsAtOnce * kLanes);
-    };
-    const auto panel_at = [&](std::int64_t row) {
-        return CodePanel(scratch + row / kLanes * byte_panel_bytes(weight.n_cols), weight.n_cols);
-    };
-    for (std::int64_t begin = row_begin; begin < row_end; begin += n_rows) {
-        const std::int64_t end = std::min(begin + n_rows, row_end);
-        for (std::int64_t row = begin; row < end; row += kLanes) {
-            const CodePanel panel = panel_at(row - begin);
-            if constexpr (can_interleave(kType) && kHasStripPanels) {
-                if (weight.interleaved) {
-                    const std::int64_t lane = row % kInterleavedRows;
-                    const auto* const strip = reinterpret_cast<const std::uint8_t*>(weight.row(row - lane));
-                    unpack_strip<kType>(strip, static_cast<int>(lane) / kLanes, weight.n_cols, panel);
-                    continue;
-                }
-            }
-            unpack_rows<kType>(weight, &layout, row, end - row, panel);
-        }
-        // A share of the bytes to prefetch, or the next rows. Interleaved rows are
-        // prefetched while they are unpacked.
-        const std::int64_t n_steps = n_tiles * n_multiplied(end - begin) * (weight.n_cols / kInputsPerScale);
-        const std::byte* from = next;
-        std::int64_t n_from = 0;
-        if (next != nullptr) {
-            from = next + n_bytes * (begin - row_begin) / (row_end - row_begin);
-            n_from = next + n_bytes * (end - row_begin) / (row_end - row_begin) - from;
-        } else if (!weight.interleaved) {
-            from = weight.row(end);
-            n_from = std::min(n_rows, row_end - end) * static_cast<std::int64_t>(weight.stride_bytes());
-        }
-        LinesAhead ahead(from, n_from, n_steps);
-        for (int tile = 0; tile < n_tiles; ++tile) {
-            const int first = n_tokens * tile / n_tiles;
-            const int count = n_tokens * (tile + 1) / n_tiles - first;
-            for (std::int64_t row = begin; row < end; row += kPanelsAtOnce * kLanes) {
-                // An odd last panel is taken twice.
-                const std::int64_t second = end - row > kLanes ? kLanes : 0;
-                const CodePanel panels[2] = {panel_at(row - begin), panel_at(row - begin + second)};
-                kByTokens[static_cast<std::size_t>(count - 1)](panels, kPlaces, inputs + first, end - row,
-                                                               y + first * y_stride + row, y_stride, ahead);
             }
         }
     }

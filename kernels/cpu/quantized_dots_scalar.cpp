@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kInputsPerScale = 32;
 constexpr std::int64_t kGroup = 256;
 
-// As integer_dots_simd.cpp has them, in their own order and without sums.
+// As quantized_dots_simd.cpp has them, in their own order and without sums.
 struct RoundedInputs {
     const std::int8_t* codes;
     const std::byte* scales;

@@ -1,0 +1,12 @@
+// IQ4_NL's, IQ4_XS's and MXFP4's dot products with inputs of 8 bits (quantized_dots.h).
+
+#include "kernels/cpu/quantized_dots_simd.h"
+
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
+
+const QuantizedDots* dots_of_iq4_mxfp4(WeightType type) {
+    using enum WeightType;
+    return dots_among<kIq4Nl, kIq4Xs, kMxfp4>(type);
+}
+
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET
