@@ -59,8 +59,8 @@ std::string thinking_of(const Facts& facts) {
 Facts look_at(const std::string& model) {
     Facts facts;
     if (engine::is_synthetic(model)) {
-        facts.type = engine::kSyntheticFormat;
         const engine::SyntheticModel synthetic = engine::parse_synthetic(model);
+        facts.type = synthetic.expert_type();
         facts.spec = synthetic.spec;
         facts.name = synthetic.name;
         return facts;

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <optional>
 
 #include "engine/error.h"
 #include "engine/mix_bits.h"
@@ -14,6 +16,7 @@
 #include "engine/model/model_messages.h"
 #include "engine/model/synthetic_shapes.h"
 #include "engine/shape_limits.h"
+#include "kernels/blocks.h"
 
 namespace offstage::engine {
 namespace {
@@ -64,20 +67,148 @@ void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_
     }
 }
 
+// Where a block has its scale, a binary16 number, and what it subtracts, if it does.
+// (kernels/block_parts.h)
+struct ScalePlaces {
+    kernels::WeightType type;
+    int scale;
+    int minimum = -1;  // -1: none
+};
+constexpr ScalePlaces kScalePlaces[] = {
+    {kernels::WeightType::kQ8_0, 0},     {kernels::WeightType::kQ5_1, 0, 2}, {kernels::WeightType::kQ5_0, 0},
+    {kernels::WeightType::kQ4_1, 0, 2},  {kernels::WeightType::kQ4_0, 0},    {kernels::WeightType::kQ6K, 208},
+    {kernels::WeightType::kQ5K, 0, 2},   {kernels::WeightType::kQ4K, 0, 2},  {kernels::WeightType::kQ3K, 108},
+    {kernels::WeightType::kQ2K, 80, 82}, {kernels::WeightType::kIq4Nl, 0},   {kernels::WeightType::kIq4Xs, 0},
+    {kernels::WeightType::kIq3S, 0},     {kernels::WeightType::kIq3Xxs, 0},  {kernels::WeightType::kIq2S, 0},
+    {kernels::WeightType::kIq2Xs, 0},    {kernels::WeightType::kIq2Xxs, 0},  {kernels::WeightType::kIq1S, 0},
+    {kernels::WeightType::kMxfp4, 0},  // an exponent in one byte
+};
+
+const ScalePlaces* places_of(kernels::WeightType type) {
+    const auto* const found = std::find_if(std::begin(kScalePlaces), std::end(kScalePlaces),
+                                           [type](const ScalePlaces& places) { return places.type == type; });
+    return found == std::end(kScalePlaces) ? nullptr : found;
+}
+
+// value: from 0 to 65504.
+void write_half(float value, std::byte* out) {
+    int exponent = 0;
+    const float fraction = std::frexp(value, &exponent);  // from 1/2 to 1
+    const bool is_normal = exponent > -14;
+    const auto bits = static_cast<std::uint16_t>(is_normal ? (exponent + 13) * 1024 + std::lrint(fraction * 2048)
+                                                           : std::lrint(std::ldexp(value, 24)));
+    std::memcpy(out, &bits, sizeof bits);
+}
+
+// Blocks of uniform codes whose weights have mean 0 (in formats with a minimum, and
+// nearly in others) and a given variance. Scales within a block are drawn like codes.
+class BlockDrawing {
+  public:
+    BlockDrawing(kernels::WeightType type, float variance)
+        : places_(places_of(type)), traits_(&kernels::traits_of(type)) {
+        // Scale 1 shows what the codes are worth, and minimum 1 what it takes from them.
+        const int n_blocks = 16384 / traits_->group;
+        double scaled = 0, lowered = 0;
+        const std::vector<float> plain = sample(n_blocks, 1, 0);
+        for (const float value : plain) scaled += static_cast<double>(value);
+        if (places_->minimum >= 0) {
+            for (const float value : sample(n_blocks, 0, 1)) lowered -= static_cast<double>(value);
+            minimum_ = static_cast<float>(scaled / lowered);
+        }
+        double squares = 0;
+        for (const float value : sample(n_blocks, 1, minimum_))
+            squares += static_cast<double>(value) * static_cast<double>(value);
+        scale_ =
+            static_cast<float>(std::sqrt(static_cast<double>(variance) * static_cast<double>(plain.size()) / squares));
+        minimum_ *= scale_;
+    }
+
+    // Blocks begin .. end of a tensor, at `out`.
+    void draw(std::uint64_t key, std::int64_t begin, std::int64_t end, std::byte* out) const {
+        const auto bytes = static_cast<std::size_t>(traits_->block_bytes);
+        for (std::int64_t block = begin; block < end; ++block, out += bytes) {
+            std::uint64_t word = mix_bits(key + static_cast<std::uint64_t>(block) * kGoldenBits);
+            for (std::size_t i = 0; i < bytes; i += sizeof word, word = mix_bits(word + kGoldenBits)) {
+                std::memcpy(out + i, &word, std::min(sizeof word, bytes - i));
+            }
+            write_scales(out, scale_, minimum_);
+        }
+    }
+
+  private:
+    void write_scales(std::byte* block, float scale, float minimum) const {
+        if (traits_->type == kernels::WeightType::kMxfp4) {
+            block[0] = static_cast<std::byte>(127 + std::lrint(std::log2(scale)));
+            return;
+        }
+        write_half(scale, block + places_->scale);
+        if (places_->minimum >= 0) write_half(minimum, block + places_->minimum);
+    }
+
+    std::vector<float> sample(int n_blocks, float scale, float minimum) {
+        std::vector<std::byte> block(static_cast<std::size_t>(traits_->block_bytes));
+        std::vector<float> values(static_cast<std::size_t>(n_blocks * traits_->group));
+        for (int i = 0; i < n_blocks; ++i) {
+            draw(0, i, i + 1, block.data());
+            write_scales(block.data(), scale, minimum);
+            kernels::unpack_blocks(traits_->type, block.data(), 0, traits_->group,
+                                   values.data() + static_cast<std::ptrdiff_t>(i) * traits_->group);
+        }
+        return values;
+    }
+
+    const ScalePlaces* places_;
+    const kernels::FormatTraits* traits_;
+    float scale_ = 1;
+    float minimum_ = 0;
+};
+
+// Blocks in the layouts of a GGUF file: all experts, and dense matrices with rows of whole
+// blocks.
+void store_as(SyntheticModel& model, kernels::WeightType type) {
+    ModelSpec& spec = model.spec;
+    const auto fits = [&](std::int64_t n_cols) { return n_cols % kernels::traits_of(type).group == 0; };
+    const auto network = [&](std::int64_t hidden, std::int64_t ffn, const kernels::ExpertSpec& expert) {
+        kernels::ExpertLayout layout = kernels::expert_layout(type, hidden, ffn, expert);
+        layout.down_rows_are_outputs = true;
+        return layout;
+    };
+    ExpertGrid& grid = spec.experts;
+    if (!fits(grid.hidden_dim) || !fits(grid.ffn_dim)) {
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::synthetic_type_does_not_fit(kernels::name_of(type), kernels::traits_of(type).group,
+                                                          model.name, grid.hidden_dim, grid.ffn_dim));
+    }
+    grid.file_layouts = {network(grid.hidden_dim, grid.ffn_dim, grid.expert)};
+    grid.file_formats.assign(static_cast<std::size_t>(grid.n_layers), kernels::WeightType::kFile1);
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        StoredTensor stored{model.type, {}};
+        const bool is_network = tensor.kind == DenseTensor::Kind::kNetwork;
+        if (tensor.kind == DenseTensor::Kind::kVector) {
+            stored.type = kernels::WeightType::kF32;
+        } else if (fits(tensor.n_cols) && (!is_network || fits(tensor.n_rows / 3))) {
+            stored.type = type;
+            if (is_network) stored.network = network(tensor.n_cols, tensor.n_rows / 3, {});
+        }
+        spec.stored.push_back(stored);
+    }
+}
+
 class SyntheticWeights final : public WeightSource {
   public:
     SyntheticWeights(const SyntheticModel& model, kernels::ThreadPool& pool, bool dry)
-        : spec_(model.spec), seed_(model.seed), pool_(pool), dry_(dry) {
+        : spec_(model.spec),
+          seed_(model.seed),
+          type_(model.type),
+          expert_type_(model.expert_type()),
+          pool_(pool),
+          dry_(dry) {
         for (const DenseTensor& tensor : dense_tensors(spec_)) n_dense_drawn_ += is_drawn(tensor) ? 1 : 0;
     }
 
-    kernels::WeightType expert_type() const override { return kSyntheticFormat; }
+    kernels::WeightType expert_type() const override { return expert_type_; }
 
-    std::uint64_t dense_bytes() const override {
-        std::uint64_t bytes = 0;
-        for (const DenseTensor& tensor : dense_tensors(spec_)) bytes += tensor.bytes(kSyntheticFormat);
-        return bytes;
-    }
+    std::uint64_t dense_bytes() const override { return dense_bytes_in(spec_, type_); }
 
     void watch(BytesProgressFn progress, std::stop_token stop) override {
         progress_ = std::move(progress);
@@ -98,8 +229,15 @@ class SyntheticWeights final : public WeightSource {
             } else if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values = vector(next++, tensor.n_weights(), fan_in);
             } else {
-                weight.matrix = Matrix(host, kSyntheticFormat, tensor.n_rows, tensor.n_cols, messages::dense_weights);
-                fill(next++, weight.matrix.memory.data(), tensor.n_weights(), fan_in, pool_);
+                const bool is_network = tensor.kind == DenseTensor::Kind::kNetwork;
+                weight.matrix = is_network ? Matrix(host, tensor.stored_network(type_), messages::dense_weights)
+                                           : Matrix(host, tensor.stored_type(type_), tensor.n_rows, tensor.n_cols,
+                                                    messages::dense_weights);
+                if (is_network) {
+                    fill_network(next++, weight.matrix.memory.data(), *weight.matrix.network, pool_);
+                } else {
+                    fill(next++, weight.matrix.memory.data(), weight.matrix.type, tensor.n_weights(), fan_in, pool_);
+                }
                 report(tensor.n_weights());
             }
             weights.tensors.push_back(std::move(weight));
@@ -110,11 +248,9 @@ class SyntheticWeights final : public WeightSource {
     void advance() override { report(spec_.experts.expert_weights()); }
 
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
-        // Tensors are numbered: first the drawn dense ones, then the experts. All three
-        // parts of a neuron have one variance, so that they are drawn in a single pass;
-        // the down projection's wider input only scales the residual.
-        fill(tensor_of(layer, expert), block, spec_.experts.expert_weights(), spec_.hidden_dim, pool);
-        const kernels::ExpertLayout layout = spec_.experts.layout(kSyntheticFormat);
+        // Tensors are numbered: first the drawn dense ones, then the experts.
+        const kernels::ExpertLayout layout = spec_.experts.layout(expert_type_);
+        fill_network(tensor_of(layer, expert), block, layout, pool);
         if (spec_.experts.expert.biases && !dry_) {
             std::memset(block + layout.bias_offset(), 0, layout.bytes() - layout.bias_offset());
         }
@@ -123,7 +259,8 @@ class SyntheticWeights final : public WeightSource {
     // All that the weights are drawn from.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert, kernels::ThreadPool&) override {
         constexpr std::uint64_t kDrawing = 0x73796e7468310001u;  // to be changed when draw() is
-        const std::array<Fingerprint, 2> parts = {Fingerprint{seed_, tensor_of(layer, expert)},
+        const std::uint64_t type = type_ == kernels::WeightType::kBf16 ? 0 : static_cast<std::uint64_t>(type_) << 48u;
+        const std::array<Fingerprint, 2> parts = {Fingerprint{seed_, tensor_of(layer, expert) ^ type},
                                                   Fingerprint{static_cast<std::uint64_t>(spec_.hidden_dim),
                                                               static_cast<std::uint64_t>(spec_.experts.ffn_dim)}};
         return combine(parts, kDrawing);
@@ -172,10 +309,31 @@ class SyntheticWeights final : public WeightSource {
         return n_dense_drawn_ + static_cast<std::uint64_t>(layer.value * spec_.experts.n_experts + expert.value);
     }
 
-    // n weights with variance 1 / fan_in.
-    void fill(std::uint64_t tensor, std::byte* memory, std::int64_t n, std::int64_t fan_in,
-              kernels::ThreadPool& pool) const {
+    // All three parts of a neuron have one variance, so that a network is drawn in one
+    // pass; the down projection's wider input only scales the residual.
+    void fill_network(std::uint64_t tensor, std::byte* memory, const kernels::ExpertLayout& layout,
+                      kernels::ThreadPool& pool) const {
+        const std::int64_t up = (layout.down_rows_are_outputs ? 2 : 3) * layout.ffn_dim * layout.hidden_dim;
+        fill(tensor, memory, layout.gate, up, layout.hidden_dim, pool);
+        if (!layout.down_rows_are_outputs) return;
+        fill(tensor, memory + layout.down_offset(), layout.down, layout.ffn_dim * layout.hidden_dim, layout.hidden_dim,
+             pool, up);
+    }
+
+    // n weights with variance 1 / fan_in, the tensor's from weight `first` on.
+    void fill(std::uint64_t tensor, std::byte* memory, kernels::WeightType type, std::int64_t n, std::int64_t fan_in,
+              kernels::ThreadPool& pool, std::int64_t first = 0) const {
         if (dry_) return;
+        if (kernels::is_blocks(type)) {
+            const BlockDrawing blocks(type, 1.0f / static_cast<float>(fan_in));
+            const kernels::FormatTraits& traits = kernels::traits_of(type);
+            const std::uint64_t key = mix_bits(seed_ * kGoldenBits + tensor);
+            pool.parallel_for(n / traits.group, 64, [&](std::int64_t begin, std::int64_t end, int) {
+                const std::int64_t before = first / traits.group;
+                blocks.draw(key, before + begin, before + end, memory + begin * traits.block_bytes);
+            });
+            return;
+        }
         const float amplitude = std::sqrt(3.0f / static_cast<float>(fan_in));
         auto* out = reinterpret_cast<kernels::Bf16*>(memory);
         pool.parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end, int) {
@@ -193,7 +351,7 @@ class SyntheticWeights final : public WeightSource {
 
     std::vector<float> vector(std::uint64_t tensor, std::int64_t n, std::int64_t fan_in) {
         std::vector<kernels::Bf16> drawn(static_cast<std::size_t>(n));
-        fill(tensor, reinterpret_cast<std::byte*>(drawn.data()), n, fan_in, pool_);
+        fill(tensor, reinterpret_cast<std::byte*>(drawn.data()), kernels::WeightType::kBf16, n, fan_in, pool_);
         report(n);
         std::vector<float> values(drawn.size());
         std::transform(drawn.begin(), drawn.end(), values.begin(), [](kernels::Bf16 w) { return to_float(w); });
@@ -202,6 +360,8 @@ class SyntheticWeights final : public WeightSource {
 
     ModelSpec spec_;
     std::uint64_t seed_;
+    kernels::WeightType type_;
+    kernels::WeightType expert_type_;
     kernels::ThreadPool& pool_;
     bool dry_;
     BytesProgressFn progress_;
@@ -231,6 +391,7 @@ SyntheticModel parse_synthetic(std::string_view text) {
     }
     model.spec = spec_of(*shape);
     std::int64_t window = 0;
+    std::optional<kernels::WeightType> blocks;
     std::string_view options = question == std::string_view::npos ? std::string_view{} : rest.substr(question + 1);
     while (!options.empty()) {
         const std::string_view option = options.substr(0, options.find('&'));
@@ -258,6 +419,18 @@ SyntheticModel parse_synthetic(std::string_view text) {
             window = static_cast<std::int64_t>(parse_number(value, "window", 1, kLongestContext));
         } else if (key == "seed") {
             model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
+        } else if (key == "type") {
+            const auto* const found =
+                std::find_if(std::begin(kScalePlaces), std::end(kScalePlaces),
+                             [&](const auto& t) { return kernels::traits_of(t.type).option == value; });
+            if (found == std::end(kScalePlaces)) {
+                std::string names;
+                for (const ScalePlaces& t : kScalePlaces) {
+                    names += (names.empty() ? "" : ", ") + std::string(kernels::traits_of(t.type).option);
+                }
+                throw Error(ErrorKind::kInvalidInput, messages::no_such_synthetic_type(value, names));
+            }
+            blocks = found->type;
         } else {
             throw Error(ErrorKind::kInvalidInput, messages::no_such_synthetic_option(key));
         }
@@ -270,6 +443,10 @@ SyntheticModel parse_synthetic(std::string_view text) {
         attention->window = window;
     }
     model.spec.number_moe_layers();
+    if (blocks) {
+        store_as(model, *blocks);
+        model.type = *blocks;
+    }
     return model;
 }
 

@@ -89,6 +89,7 @@ ModelShape read_model_shape(const std::string& model) {
     ModelShape shape;
     if (is_synthetic(model)) {
         SyntheticModel synthetic = parse_synthetic(model);
+        shape.type = synthetic.expert_type();
         shape.name = std::move(synthetic.name);
         shape.spec = std::move(synthetic.spec);
         return shape;

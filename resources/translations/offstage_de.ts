@@ -730,9 +730,19 @@
         <translation>eines von %1</translation>
     </message>
     <message>
-        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W, vocab=V or seed=S.</source>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W, vocab=V, type=T or seed=S.</source>
         <comment>no_such_synthetic_option</comment>
-        <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A, window=W, vocab=V oder seed=S.</translation>
+        <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A, window=W, vocab=V, type=T oder seed=S.</translation>
+    </message>
+    <message>
+        <source>A synthetic model&apos;s type is &quot;%1&quot;; expected one of %2.</source>
+        <comment>no_such_synthetic_type</comment>
+        <translation>Der Typ des synthetischen Modells ist &quot;%1&quot;; erwartet: einer von %2.</translation>
+    </message>
+    <message>
+        <source>%1 has blocks of %2 weights, and the experts of %3 have rows of %4 and %5; expected a type whose blocks fit.</source>
+        <comment>synthetic_type_does_not_fit</comment>
+        <translation>%1 hat Blöcke von %2 Gewichten, und die Experten von %3 haben Zeilen von %4 und %5; erwartet: ein Typ, dessen Blöcke passen.</translation>
     </message>
     <message>
         <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>

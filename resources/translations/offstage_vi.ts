@@ -730,9 +730,19 @@
         <translation>một trong %1</translation>
     </message>
     <message>
-        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W, vocab=V or seed=S.</source>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W, vocab=V, type=T or seed=S.</source>
         <comment>no_such_synthetic_option</comment>
-        <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A, window=W, vocab=V hoặc seed=S.</translation>
+        <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A, window=W, vocab=V, type=T hoặc seed=S.</translation>
+    </message>
+    <message>
+        <source>A synthetic model&apos;s type is &quot;%1&quot;; expected one of %2.</source>
+        <comment>no_such_synthetic_type</comment>
+        <translation>Kiểu của mô hình tổng hợp là &quot;%1&quot;; cần một trong %2.</translation>
+    </message>
+    <message>
+        <source>%1 has blocks of %2 weights, and the experts of %3 have rows of %4 and %5; expected a type whose blocks fit.</source>
+        <comment>synthetic_type_does_not_fit</comment>
+        <translation>%1 có các khối %2 trọng số, còn các chuyên gia của %3 có hàng %4 và %5; cần một kiểu có khối vừa với chúng.</translation>
     </message>
     <message>
         <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>

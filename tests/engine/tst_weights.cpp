@@ -11,6 +11,7 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
+#include "kernels/blocks.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -235,6 +236,54 @@ class TestWeights : public QObject {
         QVERIFY(std::abs(sum / static_cast<double>(n)) * std::sqrt(static_cast<double>(model.spec.hidden_dim)) < 0.01);
     }
 
+    // Blocks of GGUF's types, as `synthetic:NAME?type=` draws them.
+    void syntheticBlocks_haveTheVarianceOfTheirInputs_data() {
+        QTest::addColumn<QString>("type");
+        for (const char* type :
+             {"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "q6_k", "q5_k", "q4_k", "q3_k", "q2_k", "iq4_nl", "iq4_xs",
+              "iq3_s", "iq3_xxs", "iq2_s", "iq2_xs", "iq2_xxs", "iq1_s", "mxfp4"}) {
+            QTest::newRow(type) << QString::fromLatin1(type);
+        }
+    }
+    void syntheticBlocks_haveTheVarianceOfTheirInputs() {
+        QFETCH(QString, type);
+        SyntheticModel model = parse_synthetic("synthetic:fine?layers=1&vocab=101&type=" + type.toStdString());
+        model.spec.experts.n_experts = 4;
+        std::get<MoeSpec>(model.spec.layers[0].ffn).router.n_experts = 4;
+        kernels::ThreadPool one(1), three(3);
+        Loaded a(draw_weights(model, one), model.spec);
+        Loaded b(draw_weights(model, three), model.spec);
+        const std::vector<std::byte> block = a.expert(0, 3);
+        QVERIFY(block == b.expert(0, 3));
+        QVERIFY(block != a.expert(0, 2));
+        QCOMPARE(a.source->dense_bytes(), a.dense.bytes());
+        const DenseWeight* const head = a.dense.find(TensorRole::kHead);
+        QVERIFY(head != nullptr);
+        QCOMPARE(QString::fromLatin1(kernels::traits_of(head->matrix.type).option), type);
+
+        const kernels::ExpertLayout layout = model.spec.experts.layout(model.expert_type());
+        QCOMPARE(static_cast<std::uint64_t>(block.size()), layout.bytes());
+        const kernels::ExpertView expert{block.data(), layout};
+        for (const kernels::WeightView& matrix : {expert.gate(), expert.up(), expert.down()}) {
+            std::vector<float> row(static_cast<std::size_t>(matrix.n_cols));
+            double sum = 0, squares = 0;
+            for (std::int64_t i = 0; i < matrix.n_rows; ++i) {
+                kernels::unpack_blocks(matrix.type, matrix.row(i), 0, matrix.n_cols, row.data());
+                for (const float value : row) {
+                    sum += static_cast<double>(value);
+                    squares += static_cast<double>(value) * static_cast<double>(value);
+                }
+            }
+            const auto n = static_cast<double>(matrix.n_rows * matrix.n_cols);
+            const double variance = squares / n * static_cast<double>(model.spec.hidden_dim);
+            // An exponent of two cannot meet it exactly.
+            const double most = type == QStringLiteral("mxfp4") ? 2 : 1.05;
+            QVERIFY2(variance < most && variance > 1 / most, qPrintable(QString::number(variance)));
+            const double mean = sum / n * std::sqrt(static_cast<double>(model.spec.hidden_dim));
+            QVERIFY2(std::abs(mean) < 0.15, qPrintable(QString::number(mean)));
+        }
+    }
+
     void synthetic_names_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QString>("says");  // empty: it is right
@@ -252,6 +301,10 @@ class TestWeights : public QObject {
         QTest::newRow("vocabulary") << QStringLiteral("synthetic:dbrx?layers=3&vocab=4096&seed=18446744073709551615")
                                     << QString();
         QTest::newRow("larger vocabulary") << QStringLiteral("synthetic:dbrx?vocab=100353") << QStringLiteral("100352");
+        QTest::newRow("type") << QStringLiteral("synthetic:fine?type=q4_k&layers=2") << QString();
+        QTest::newRow("unknown type") << QStringLiteral("synthetic:fine?type=q9_k") << QStringLiteral("q4_0, q6_k");
+        QTest::newRow("blocks longer than rows")
+            << QStringLiteral("synthetic:deepseek-v2-lite?type=q4_k") << QStringLiteral("2048 and 1408");
         QTest::newRow("unknown option") << QStringLiteral("synthetic:fine?depth=1")
                                         << QStringLiteral("no option \"depth\"");
     }
