@@ -25,6 +25,7 @@
 #include "engine/plan/device_products.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/forecast.h"
+#include "engine/plan/popularity.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/template_choice.h"
