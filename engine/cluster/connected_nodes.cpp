@@ -5,6 +5,7 @@
 
 #include "engine/cluster/expert_shares.h"
 #include "engine/cluster/shape_forecast.h"
+#include "engine/run/moe_layer.h"
 
 namespace offstage::engine {
 
