@@ -140,7 +140,7 @@ class TestCudaBlocksOnHost : public QObject {
         for (std::size_t i = 0; i < expected.logits.size(); ++i) {
             ReplanRequest replan;
             replan.vram_bytes = vram_for(request, percents[i % std::size(percents)]);
-            replanner->begin(i + 1, replan, static_cast<std::int64_t>(i));
+            begin_replan(*replanner, i + 1, replan, static_cast<std::int64_t>(i));
             if (i % 2 == 0) replanner->finish({});
             replanner->between_steps(static_cast<std::int64_t>(i));
             const Segment segment{&sequence, i == 0 ? tokens.first(tokens.size() - expected.logits.size() + 1)
