@@ -214,7 +214,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         picture(dialog, QStringLiteral("open-model"));
         const auto estimated = *dialog.view().estimate();
         open(dialog.request());
-        QCOMPARE(m_engine->model()->resident_experts, estimated.resident);
+        QCOMPARE(m_engine->model()->resident_experts, estimated.plan.n_resident());
         QCOMPARE(m_engine->model()->vram_budget_bytes, 16 * kMiB);
         const engine::FitHeld held = heldBy(*m_engine);
         QVERIFY(held.ram_bytes > 10 * kMiB && held.device == "emulated:rtx-3060-desktop");
