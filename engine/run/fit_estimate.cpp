@@ -110,10 +110,13 @@ void fill_ledgers(const PlanInputs& inputs, const ModelSpec& spec, FitEstimate& 
 FitEstimator::FitEstimator(const std::string& model, Text text)
     : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)) {
     if (is_synthetic(model)) {
-        spec_ = parse_synthetic(model).spec;
+        SyntheticModel synthetic = parse_synthetic(model);
+        name_ = std::move(synthetic.name);
+        spec_ = std::move(synthetic.spec);
         return;
     }
     directory_ = model_path(model);
+    name_ = model_name(model);
     spec_ = read_model_spec(directory_, &notes_);
     if (text == Text::kWanted) {
         tokenizer_ = Tokenizer::open(directory_, spec_.vocab_size);
@@ -138,7 +141,7 @@ const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
 }
 
 Measurements FitEstimator::measurements_of(const LoadRequest& request, const ExpertReads& reads) {
-    return {request, spec_, source_for(request).expert_type(), model_name(model_), directory_, reads};
+    return {request, spec_, source_for(request).expert_type(), name_, directory_, reads};
 }
 
 // A device's products depend on the requested arithmetic.

@@ -141,6 +141,7 @@ class FitEstimator {
     void suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held);
 
     std::string model_;
+    std::string name_;  // habits and measurements are kept by it
     ModelSpec spec_;
     std::filesystem::path directory_;           // empty: synthetic
     std::unique_ptr<Tokenizer> tokenizer_;      // nullptr: no text is needed
