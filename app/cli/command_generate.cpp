@@ -222,6 +222,7 @@ int run_generate(GenerateOptions& options) {
         catch_interrupts(true);
         result = session->generate(request, on_delta, stop.get_token());
     }
+    if (!options.replan_script.empty() && !stop.stop_requested()) session->advance(stop.get_token());
     if (nodes != nullptr) nodes->print_notes();
     if (output_failure) std::rethrow_exception(output_failure);
     const int status = stop.stop_requested() ? kInterrupted : 0;

@@ -23,7 +23,6 @@
 #include "engine/plan/cache_folders.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/device_products.h"
-#include "engine/plan/popularity.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/popularity.h"
 #include "engine/run/model_defaults.h"

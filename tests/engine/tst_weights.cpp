@@ -54,8 +54,7 @@ struct Loaded {
                  std::move(stop)) {}
 
     std::vector<std::byte> expert(std::int32_t layer, std::int32_t index) {
-        std::vector<std::byte> block(static_cast<std::size_t>(grid.expert_weights()) *
-                                     bytes_per_weight(source->expert_type()));
+        std::vector<std::byte> block(grid.expert_bytes(source->expert_type()));
         source->pack_expert(LayerIndex{layer}, ExpertIndex{index}, block.data(), packing_pool);
         return block;
     }

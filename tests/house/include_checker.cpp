@@ -276,7 +276,8 @@ constexpr LibraryRule kLibraryRules[] = {
     {"(oneapi/)?dnnl[^/]*|oneapi/.*", "kernels/gemm\\.cpp|tests/bench/.*", "only kernels/gemm.cpp knows oneDNN"},
     {"[a-z0-9]+intrin\\.h|arm_(neon|sve|bf16|fp16)\\.h|cpuid\\.h", "kernels/.*", "SIMD stays in kernels/"},
     {"cuda.*|cublas.*|cub/.*|cooperative_groups.*|nvml\\.h|nvtx3/.*|thrust/.*|mma\\.h",
-     "kernels/cuda/.*|kernels/ops/.*\\.cu", "CUDA stays in kernels/cuda/ and the .cu files of kernels/ops/"},
+     "kernels/cuda/.*|(kernels/ops|tests/device)/.*\\.cu",
+     "CUDA stays in kernels/cuda/ and the .cu files of kernels/ops/ and tests/device/"},
     {"(.*/)?(QtCharts|QtDataVisualization|QtGraphs|QtNetworkAuth|QtVirtualKeyboard|QtQuick3D|QtLottie)(/.*)?"
      "|Q[A-Za-z]*(Chart|LineSeries|BarSeries|BarSet|PieSeries|ValueAxis)[A-Za-z]*|(.*/)?qcustomplot\\.h|Q3D.*",
      "", "its licence is the GPL, and Offstage's is the Apache licence"},

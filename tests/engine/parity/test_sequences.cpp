@@ -1,9 +1,10 @@
-#include "kernels/cpu_kernels.h"
 #include "tests/engine/parity/test_sequences.h"
 
 #include <algorithm>
 #include <numeric>
 #include <random>
+
+#include "kernels/cpu_kernels.h"
 
 namespace offstage::engine::parity {
 
