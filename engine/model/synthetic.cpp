@@ -90,13 +90,14 @@ const ScalePlaces* places_of(kernels::WeightType type) {
     return found == std::end(kScalePlaces) ? nullptr : found;
 }
 
-// value: from 0 to 65504.
+// value: of at most 65504.
 void write_half(float value, std::byte* out) {
     int exponent = 0;
-    const float fraction = std::frexp(value, &exponent);  // from 1/2 to 1
-    const bool is_normal = exponent > -14;
-    const auto bits = static_cast<std::uint16_t>(is_normal ? (exponent + 13) * 1024 + std::lrint(fraction * 2048)
-                                                           : std::lrint(std::ldexp(value, 24)));
+    const float size = std::abs(value);
+    const float fraction = std::frexp(size, &exponent);  // from 1/2 to 1; 0 for 0
+    const long rounded =
+        size < 0x1p-14f ? std::lrint(std::ldexp(size, 24)) : (exponent + 13) * 1024 + std::lrint(fraction * 2048);
+    const auto bits = static_cast<std::uint16_t>(rounded | (std::signbit(value) ? 0x8000 : 0));
     std::memcpy(out, &bits, sizeof bits);
 }
 
@@ -107,7 +108,7 @@ class BlockDrawing {
     BlockDrawing(kernels::WeightType type, float variance)
         : places_(places_of(type)), traits_(&kernels::traits_of(type)) {
         // Scale 1 shows what the codes are worth, and minimum 1 what it takes from them.
-        const int n_blocks = 16384 / traits_->group;
+        const int n_blocks = 65536 / traits_->group;
         double scaled = 0, lowered = 0;
         const std::vector<float> plain = sample(n_blocks, 1, 0);
         for (const float value : plain) scaled += static_cast<double>(value);
