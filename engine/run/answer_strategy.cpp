@@ -68,7 +68,7 @@ class Sampling final : public AnswerStrategy {
     std::span<const Segment> next() const override { return segments_; }
     void end(FinishReason reason) override { finish_ = reason; }
     ThoughtSplitter::Piece finish(GenerationResult& result) override {
-        ThoughtSplitter::Piece rest = shown(splitter_.finish());
+        ThoughtSplitter::Piece rest = shown(splitter_.finish(finish_ != FinishReason::kEndOfTurn));
         rest.answer = cut(stops_.push(rest.answer));
         rest.answer += cut(stops_.finish());
         result.text = splitter_.answer().substr(stripped_, n_shown_);
@@ -131,7 +131,8 @@ class SideBySide : public AnswerStrategy {
         const bool strips_space = start_.text.strips_space(start_.request);
         for (std::size_t i = result.answers.size(); i-- > 0;) {
             Answer& answer = result.answers[i];
-            ModelText::Split split = start_.text.split(answer.tokens, splitter_, strips_space);
+            ModelText::Split split =
+                start_.text.split(answer.tokens, splitter_, strips_space, answer.finish != FinishReason::kEndOfTurn);
             StopTexts stops = start_.text.stop_texts(start_.request);
             answer.text = stops.push(split.text);
             answer.text += stops.finish();

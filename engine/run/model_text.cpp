@@ -172,14 +172,15 @@ ThoughtSplitter ModelText::splitter(const GenerationRequest& request, std::span<
     return splitter;
 }
 
-ModelText::Split ModelText::split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space) const {
+ModelText::Split ModelText::split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space,
+                                  bool was_cut) const {
     Split split;
     for (const TokenId token : tokens) {
         const bool before = splitter.in_thought();
         splitter.push(token, piece(token));
         split.thought_tokens += before || splitter.in_thought() ? 1 : 0;
     }
-    splitter.finish();
+    splitter.finish(was_cut);
     split.thought = splitter.thought();
     split.text = splitter.answer();
     split.thought_is_open = splitter.in_thought();

@@ -43,13 +43,13 @@ class ModelText {
     void describe(TokenChoice& choice) const;
     // choice_of(), described.
     TokenChoice choice(std::span<const float> logits, TokenId token, int n_alternatives) const;
-    // Thought and answer of a whole reply.
+    // Thought and answer of a reply; was_cut: it ended before the turn did.
     struct Split {
         std::string thought, text;
         bool thought_is_open = false;
         std::int64_t thought_tokens = 0;
     };
-    Split split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space) const;
+    Split split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space, bool was_cut) const;
     // Some tokenizers begin a text with a space that is not in it; text in the middle
     // keeps its spaces.
     bool strips_space(const GenerationRequest& request) const;

@@ -89,6 +89,7 @@ class OneAnswer {
         if (request_.kind == ApiRequest::Kind::kCompletion && result.end_choice.has_value() && !cut_.found_stop()) {
             last.tokens.push_back(*result.end_choice);
         }
+        last.thought_was_answer = result.thought.empty();
         last.finish_reason = finish_reason_of(result.finish, cut_.found_stop());
         emit_(std::move(last));
     }

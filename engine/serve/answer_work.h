@@ -26,6 +26,8 @@ struct AnswerPiece {
     std::vector<TokenChoice> tokens;
     // The text begins without the leading space of the first token's bytes.
     bool dropped_space = false;
+    // The thought of the pieces before turned out to be the answer, and is its text now.
+    bool thought_was_answer = false;
     // In the last piece of an answer: "stop" (its own end, or a stop text) or "length"
     // (max_tokens, or the context is full).
     std::string finish_reason = {};

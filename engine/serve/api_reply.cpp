@@ -180,6 +180,7 @@ void ApiReply::add(const AnswerPiece& piece) {
     Choice& choice = choices_[piece.choice];
     choice.text += piece.text;
     choice.thought += piece.thought;
+    if (piece.thought_was_answer) choice.thought.clear();
     append_lists(choice.log_probabilities, log_probabilities(piece, choice));
     if (!piece.finish_reason.empty()) choice.finish_reason = piece.finish_reason;
 }

@@ -126,7 +126,7 @@ ThoughtSplitter::Piece ThoughtSplitter::push(TokenId token, std::string_view byt
     return std::exchange(piece_, {});
 }
 
-ThoughtSplitter::Piece ThoughtSplitter::finish() {
+ThoughtSplitter::Piece ThoughtSplitter::finish(bool was_cut) {
     piece_ = {};
     if (!format_.any()) {
         piece_.answer = stream_.finish();
@@ -140,7 +140,7 @@ ThoughtSplitter::Piece ThoughtSplitter::finish() {
         const std::string cut = std::exchange(header_, {});
         if (!format_.channel.starts_with(cut)) put(cut);
     }
-    if (in_thought_ && is_assumed_ && end_in_code_ == std::string::npos) {
+    if (in_thought_ && is_assumed_ && end_in_code_ == std::string::npos && !was_cut) {
         in_thought_ = had_thought_ = false;
         piece_.answer += thought_;
         answer_ = std::exchange(thought_, {});

@@ -58,8 +58,9 @@ class ThoughtSplitter {
     Piece push(TokenId token, std::string_view bytes);
     // Returns held-back text. If a thought never ended, but its end stands in a fence of
     // code that never ended either, thought() and answer() are split there: the fence was
-    // the error. A thought without an opening and a closing tag is the answer.
-    Piece finish();
+    // the error. A thought without an opening and a closing tag is the answer, unless the
+    // reply was cut: then it may still have come to its end.
+    Piece finish(bool was_cut = false);
 
     bool in_thought() const { return in_thought_; }
     // As resume() after the text so far: it is no part of thought() and answer().

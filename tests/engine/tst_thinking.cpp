@@ -404,6 +404,12 @@ class TestThinking : public QObject {
         // A model that opens it nevertheless, and one that does not think at all.
         QCOMPARE(split(family, "<think>\nSo.\n</think>\nFour.", true), (Split{"So.", "Four.", false}));
         QCOMPARE(split(family, "<think>\nSo", true), (Split{"So", "", true}));
+        // Where it was cut, it may still have come to its end.
+        ThoughtSplitter cut(family.format, true);
+        cut.push(-1, "So");
+        QCOMPARE(cut.finish(true).answer, std::string());
+        QCOMPARE(cut.thought(), std::string("So"));
+        QVERIFY(cut.in_thought());
         ThoughtSplitter splitter(family.format, true);
         for (const char c : std::string("Four.")) splitter.push(static_cast<TokenId>(c), std::string(1, c));
         QCOMPARE(splitter.finish().answer, std::string("Four."));
