@@ -59,6 +59,8 @@ const std::string kToken = "0123456789abcdef0123456789abcdef";
 // Thinks in two pieces and answers in two, the second of which has a stop text.
 class Thinker : public GateSession {
   public:
+    std::string thought = "So so.";  // of the result; empty: all that it said was the answer
+
     GenerationResult generate(const GenerationRequest& /*request*/, const TextDeltaFn& on_delta,
                               std::stop_token /*stop*/) override {
         const auto say = [&](const char* text, bool thinking) {
@@ -73,7 +75,9 @@ class Thinker : public GateSession {
         say("so.", true);
         say("Yes", false);
         say("no", false);
-        return {};
+        GenerationResult result;
+        result.thought = thought;
+        return result;
     }
 };
 
@@ -155,6 +159,11 @@ class TestServeParts : public QObject {
         QCOMPARE(tokens.size(), 1);
         QVERIFY(events.find(R"("delta":{"reasoning_content":"So "})") != std::string::npos);
         QVERIFY(events.find(R"("delta":{"content":"Yes"})") != std::string::npos);
+        // Its thought turned out to be the answer: it does not come twice.
+        session.thought.clear();
+        ApiReply once(request, "m", "1", 2);
+        answer_request(request, session, {}, [&](const AnswerPiece& piece) { once.add(piece); });
+        QVERIFY(once.whole({}).find("reasoning_content") == std::string::npos);
     }
 
     // Fields that present programs send with every request: none of them changes an
