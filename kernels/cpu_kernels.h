@@ -1,6 +1,6 @@
 #pragma once
-// The list of the kernels that operations (kernels/ops) have for each instruction set. One
-// table per set; the best one that this machine can run is chosen once.
+// The list of the kernels that operations (kernels/ops) have for each instruction set.
+// One table per set; the best one that this machine can run is chosen once.
 //
 // Weights may be of any type. Packed ones (kernels/packed.h) are decoded to float32 as
 // they are read: rows of a multiple of kPackedBlock weights, each beginning at a multiple

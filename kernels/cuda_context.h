@@ -158,12 +158,13 @@ class CudaContext {
     virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
     // The device's memory, 256-byte aligned, until the next call. Waits for the queue.
     virtual void set_scratch(void* data, std::size_t bytes) = 0;
-    // The same for copies of keys in host memory, which ops::Attend and fetch_keys() make.
+    // The same for copies of keys in host memory, which ops::Attend and fetch_keys()
+    // make.
     virtual std::uint64_t staged_key_bytes(const CudaStep& step) const = 0;
     virtual void set_staged_keys(void* data, std::size_t bytes) = 0;
 
-    // For ops::Multiply and ops::Experts from now on; none at first. Experts with many rows:
-    // only those with all three matrices of such types.
+    // For ops::Multiply and ops::Experts from now on; none at first. Experts with many
+    // rows: only those with all three matrices of such types.
     virtual void set_byte_inputs(const ByteInputTypes& types) = 0;
 
     // ---- operations on the compute queue: see the headers of kernels/ops.

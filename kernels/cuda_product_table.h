@@ -70,10 +70,10 @@ inline constexpr ProductRow<CudaProduct> kCudaProducts[] = {
     {ProductOf::kMatrix, weights::kBlocks, ProductInputs::kBytes, 1, kFewCudaRows, 0, CudaProduct::kByteRows},
     {ProductOf::kMatrix, weights::kBlocks, ProductInputs::kBytes, kFewCudaRows + 1, kAnyRows, 0,
      CudaProduct::kByteTiles},
-    // cuBLAS multiplies weights that were unpacked to memory first, which takes nearly all
-    // of its time when rows are few. Measured on an H200 with experts of Mixtral's sizes:
-    // INT8 is faster in tiles up to 64 rows, HQQ2, HQQ3 and HQQ4 are not. Small matrices
-    // are faster in tiles up to 256 rows because of cuBLAS's launches.
+    // cuBLAS multiplies weights that were unpacked to memory first, which takes nearly
+    // all of its time when rows are few. Measured on an H200 with experts of Mixtral's
+    // sizes: INT8 is faster in tiles up to 64 rows, HQQ2, HQQ3 and HQQ4 are not. Small
+    // matrices are faster in tiles up to 256 rows because of cuBLAS's launches.
     {ProductOf::kMatrix, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, kAnyRows,
      product_needs::kTensorCores | product_needs::kNoCublas, CudaProduct::kPackedTiles},
     {ProductOf::kMatrix, weights::kPacked, ProductInputs::kFloat, kFewCudaRows + 1, 256,

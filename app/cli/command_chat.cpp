@@ -72,7 +72,8 @@ class Chat {
     }
 
   private:
-    // A line that begins with a slash and a word of letters; "/usr/bin" and "//" are text.
+    // A line that begins with a slash and a word of letters; "/usr/bin" and "//" are
+    // text.
     static bool is_command(std::string_view line) {
         if (!line.starts_with('/') || line.find('\n') != std::string_view::npos) return false;
         const std::string_view word = line.substr(1, line.find_first_of(" \t\r") - 1);

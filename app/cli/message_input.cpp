@@ -115,7 +115,8 @@ class TerminalLines final : public MessageInput {
         el_wset(line_, EL_BIND, L"\\e[200~", L"paste", nullptr);
         el_wset(line_, EL_BIND, L"^\\", L"line-break", nullptr);
         el_wset(line_, EL_BIND, L"\\e[3~", L"ed-delete-next-char", nullptr);
-        // The end of a pasted line may be two characters, which must not become one twice.
+        // The end of a pasted line may be two characters, which must not become one
+        // twice.
         el_wset(line_, EL_SETTY, L"-d", L"-icrnl", L"-inlcr", nullptr);
         el_source(line_, nullptr);  // ~/.editrc
         const char* const terminal = std::getenv("TERM");

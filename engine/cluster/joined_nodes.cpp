@@ -127,7 +127,7 @@ void JoinedNodes::measure_pauses(const std::stop_token& stop) {
     }
 }
 
-// ---------------------------------------------------------------- the choice of the shape
+// -------------------------------------------------------------- the choice of the shape
 // Measures links and experts with one expert on each machine, so that no machine packs
 // experts for a shape that is not chosen. If a machine then cannot make steps, the shape
 // stays kHelpers.
@@ -228,7 +228,7 @@ double JoinedNodes::forecast_tokens_per_s(std::int64_t n_past) const {
     return us > 0 ? 1e6 / us : 0;
 }
 
-// ---------------------------------------------------------------- steps, and what is shown
+// ------------------------------------------------------------ steps, and what is shown
 void JoinedNodes::after_step(double us, std::int64_t n_tokens) {
     nodes_->note_step();
     // At the first token that these machines decode together.

@@ -175,9 +175,9 @@ class Backend {
     // rows.
     virtual RowQuantizer* row_quantizer() { return nullptr; }
 
-    // The types of files' blocks for which ops::Multiply and ops::Experts round the inputs to 8
-    // bits from now on; none at first. Part of info().fingerprint from then on. False:
-    // this device cannot change it; it forms products as it was opened for.
+    // The types of files' blocks for which ops::Multiply and ops::Experts round the
+    // inputs to 8 bits from now on; none at first. Part of info().fingerprint from then
+    // on. False: this device cannot change it; it forms products as it was opened for.
     virtual bool set_byte_inputs(const kernels::ByteInputTypes& /*types*/) { return false; }
 
     // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations and

@@ -12,9 +12,9 @@
 
 namespace offstage::engine {
 
-// The operations of kernels/ops on host memory, with the compute pool. Used by CpuBackend,
-// by EmulatedAccelerator, and for experts that stay on the CPU beside a GPU. Grows its scratch buffers to the largest
-// step seen. One thread at a time.
+// The operations of kernels/ops on host memory, with the compute pool. Used by
+// CpuBackend, by EmulatedAccelerator, and for experts that stay on the CPU beside a GPU.
+// Grows its scratch buffers to the largest step seen. One thread at a time.
 class CpuOperations {
   public:
     // The pool must outlive this object.
@@ -42,8 +42,8 @@ class CpuOperations {
     // ignored. Calls with missing neurons are not counted: the code that chose the
     // neurons has counted them.
     const kernels::NeuronCounts& neurons() const;
-    // Whether ops::Experts computes such an expert, with a theta, by the kernels that choose
-    // neurons first.
+    // Whether ops::Experts computes such an expert, with a theta, by the kernels that
+    // choose neurons first.
     bool chooses_neurons(const kernels::ExpertLayout& layout, std::int64_t n_rows) const;
     // The neurons that these kernels choose for any of the rows, ascending, bit by bit;
     // only w1 is read. Precondition: chooses_neurons(). counts: (token, neuron) pairs are

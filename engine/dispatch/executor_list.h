@@ -12,9 +12,9 @@
 namespace offstage::engine {
 
 // All executors of a layer's experts: the device with experts that it has, the device
-// with copied ones, the CPU, and machines elsewhere. It hands each its part of a schedule,
-// and what a machine elsewhere did not deliver to another executor. One thread, the
-// engine's.
+// with copied ones, the CPU, and machines elsewhere. It hands each its part of a
+// schedule, and what a machine elsewhere did not deliver to another executor. One thread,
+// the engine's.
 class ExecutorList {
   public:
     // The referents must outlive this object.

@@ -167,7 +167,8 @@ std::optional<OllamaManifest> used_manifest_of(const fs::path& blob, const std::
     return chosen;
 }
 
-// Whether `one` is a name of the same file with another template than `own`, which has one.
+// Whether `one` is a name of the same file with another template than `own`, which has
+// one.
 bool has_other_template(const OllamaManifest& one, const OllamaManifest& own) {
     return one.model == own.model && one.adapter.empty() && !own.chat_template.empty() &&
            one.chat_template != own.chat_template;

@@ -164,8 +164,8 @@ class BlockDrawing {
     float minimum_ = 0;
 };
 
-// Blocks in the layouts of a GGUF file: all experts, and dense matrices with rows of whole
-// blocks.
+// Blocks in the layouts of a GGUF file: all experts, and dense matrices with rows of
+// whole blocks.
 void store_as(SyntheticModel& model, kernels::WeightType type) {
     ModelSpec& spec = model.spec;
     const auto fits = [&](std::int64_t n_cols) { return n_cols % kernels::traits_of(type).group == 0; };

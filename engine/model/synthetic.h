@@ -33,9 +33,10 @@ bool is_synthetic(std::string_view model);  // starts with "synthetic:"
 SyntheticModel parse_synthetic(std::string_view model);
 
 // Weights with the variance that keeps activations near one (1 / inputs), norms at one:
-// uniform bfloat16 numbers, or blocks of uniform codes with one scale. The same seed gives the same weights on every
-// machine, for every number of threads and order of drawing experts. `dry`: draws nothing and touches no memory, for
-// runs without computation.
+// uniform bfloat16 numbers, or blocks of uniform codes with one scale. The same seed
+// gives the same weights on every machine, for every number of threads and order of
+// drawing experts. `dry`: draws nothing and touches no memory, for runs without
+// computation.
 std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, bool dry = false);
 
 }  // namespace offstage::engine

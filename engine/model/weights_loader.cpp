@@ -1,5 +1,5 @@
-// A checkpoint as a WeightSource: experts packed neuron by neuron, from separate tensors or
-// parts of larger ones; the family gives the place of each. DenseLoader has the dense
+// A checkpoint as a WeightSource: experts packed neuron by neuron, from separate tensors
+// or parts of larger ones; the family gives the place of each. DenseLoader has the dense
 // tensors.
 
 #include <algorithm>

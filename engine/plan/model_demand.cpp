@@ -17,8 +17,8 @@ std::int64_t blocks_of_others(const KvGroupDemand& group, std::int64_t context, 
     return group.n_other_sequences_blocks(all_tokens, n);
 }
 
-// Where no layer has any, other conversations are stored in the unused part of the context
-// alone.
+// Where no layer has any, other conversations are stored in the unused part of the
+// context alone.
 bool has_states_or_windows(std::span<const KvGroupDemand> groups) {
     return std::ranges::any_of(groups, [](const KvGroupDemand& group) { return group.is_state || group.window > 0; });
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The limits of a plan, and the places and formats of all parts of a model, as plain values.
+// The limits of a plan, and the places and formats of all parts of a model, as plain
+// values.
 
 #include <cstddef>
 #include <cstdint>

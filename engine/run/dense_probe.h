@@ -27,8 +27,8 @@ struct DenseProbeModel {
     StepTimer timer{};  // tests: in the place of this machine
 };
 
-// Enough of a model to make steps with, on a device: the model's own layers (Forward) with
-// random weights. One thread.
+// Enough of a model to make steps with, on a device: the model's own layers (Forward)
+// with random weights. One thread.
 class DenseProbe {
   public:
     static constexpr std::int64_t kMostTokens = 512;

@@ -36,8 +36,8 @@ class MachineLinks {
     void fill(Snapshot& snapshot) const;
 
   private:
-    // Only the engine's thread writes these, with the lock held. The lock is held only for
-    // short reads of the machines' state, never while machines are being joined.
+    // Only the engine's thread writes these, with the lock held. The lock is held only
+    // for short reads of the machines' state, never while machines are being joined.
     std::unique_ptr<JoinedMachines> machines_;
     std::uint64_t revision_ = 0;  // of all machines joined earlier
     std::vector<Message> notes_;  // of those

@@ -68,9 +68,10 @@ class Measurements {
     // Throws Error (kInvalidInput) when the counts are another model's.
     Popularity popularity() const;
     void keep_habits(const RoutingHabits& habits) const;
-    // The loss of quality in fewer bits: this model's own errors if they are stored or the
-    // request allows fewer bits, otherwise those of HQQ on normally distributed weights.
-    // `problem`: a sentence if they could not be stored. Throws as measure_sensitivity().
+    // The loss of quality in fewer bits: this model's own errors if they are stored or
+    // the request allows fewer bits, otherwise those of HQQ on normally distributed
+    // weights. `problem`: a sentence if they could not be stored. Throws as
+    // measure_sensitivity().
     Sensitivity sensitivity(WeightSource& source, kernels::ThreadPool& pool, const LoadProgressFn& progress,
                             const std::stop_token& stop, Message& problem) const;
     QuantizingSpeeds quantizing_speeds(Backend& device, const std::stop_token& stop) const;

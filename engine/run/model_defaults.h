@@ -37,10 +37,10 @@ struct ModelDefaults {
 };
 
 // For a model as the user named it, or its model_path(). For one of Ollama's blobs or
-// manifests: the layers params and system of the manifest (kUnsupported if that has an adapter); for other GGUF files:
-// their keys general.sampling.*; for a folder: generation_config.json, if that enables
-// sampling. Values that no sampler accepts are `unused`. Throws Error where a file is
-// damaged.
+// manifests: the layers params and system of the manifest (kUnsupported if that has an
+// adapter); for other GGUF files: their keys general.sampling.*; for a folder:
+// generation_config.json, if that enables sampling. Values that no sampler accepts are
+// `unused`. Throws Error where a file is damaged.
 ModelDefaults read_model_defaults(const std::filesystem::path& model);
 
 }  // namespace offstage::engine

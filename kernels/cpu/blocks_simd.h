@@ -1,8 +1,8 @@
 #pragma once
 // Rows whose decoding is called through pointers, under the names that products over rows
-// have (products_simd.h, packed_simd.h): a file's blocks (kernels/blocks.h) always, packed
-// rows where they are unpacked once for several tokens. So products of these are compiled
-// once for all formats.
+// have (products_simd.h, packed_simd.h): a file's blocks (kernels/blocks.h) always,
+// packed rows where they are unpacked once for several tokens. So products of these are
+// compiled once for all formats.
 
 #include <cstdint>
 
@@ -13,8 +13,8 @@ namespace offstage::kernels {
 
 // Of a format. layout: of packed rows only.
 struct RowDecoder {
-    // out[i] = weight begin + i of the row, for n of them; multiples of 16, of packed rows
-    // of kPackedBlock.
+    // out[i] = weight begin + i of the row, for n of them; multiples of 16, of packed
+    // rows of kPackedBlock.
     void (*unpack)(const std::uint8_t* row, const PackedRow* layout, std::int64_t begin, std::int64_t n,
                    float* out) = nullptr;
     // Packed rows: prefetches what unpack() of the same part reads.

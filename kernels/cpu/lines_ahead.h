@@ -13,9 +13,9 @@
 namespace offstage::kernels {
 namespace {
 
-// Whether panels of rows (quantized_panel_dots_simd.h) are multiplied so fast that memory is
-// the limit. Otherwise the next bytes are prefetched while rows are unpacked: beside the
-// products prefetching costs more than it saves (tests/bench/results/kernels.md, "Two
+// Whether panels of rows (quantized_panel_dots_simd.h) are multiplied so fast that memory
+// is the limit. Otherwise the next bytes are prefetched while rows are unpacked: beside
+// the products prefetching costs more than it saves (tests/bench/results/kernels.md, "Two
 // panels at once").
 #if defined(__AVX512VNNI__)
 constexpr bool kFetchesBesideProducts = true;

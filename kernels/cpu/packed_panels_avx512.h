@@ -1,7 +1,7 @@
 #pragma once
 // Groups of 256 weights of 16 packed rows side by side, in the layout of
-// quantized_panel_dots_simd.h, by AVX-512. The codes are interleaved before they are unpacked:
-// this takes half the moves of interleaving them afterwards.
+// quantized_panel_dots_simd.h, by AVX-512. The codes are interleaved before they are
+// unpacked: this takes half the moves of interleaving them afterwards.
 
 #include <cstring>
 

@@ -98,7 +98,8 @@ __attribute__((always_inline)) inline void prefetch_part(PackedRef<kType> row, s
     for (codes += begin / kPackedBlock * kBlockBytes; codes < end; codes += 64) prefetch(codes);
 }
 
-// The same rows for products of several tokens, which are compiled for all formats at once.
+// The same rows for products of several tokens, which are compiled for all formats at
+// once.
 template <WeightType kType>
 DecodedRows decoded(const PackedRows<kType>& rows) {
     static constexpr RowDecoder kDecoder = {

@@ -16,9 +16,9 @@ struct QuantizedDots {
                               std::byte* scratch);
     Multiply by_rows = nullptr;    // rows as they lie: quantized_row_dots_simd.h
     Multiply by_strips = nullptr;  // interleaved rows: quantized_strip_dots_simd.h; nullptr: the format has none
-    // Unpacks rows [row, row + n_rows), of which a vector has a lane for each, side by side
-    // into a panel (quantized_panel_dots_simd.h) in scratch memory. layout: of all rows of
-    // a packed weight.
+    // Unpacks rows [row, row + n_rows), of which a vector has a lane for each, side by
+    // side into a panel (quantized_panel_dots_simd.h) in scratch memory. layout: of all
+    // rows of a packed weight.
     void (*unpack)(const WeightView& weight, const PackedRow& layout, std::int64_t row, std::int64_t n_rows,
                    std::byte* scratch) = nullptr;
 };

@@ -1,4 +1,5 @@
-// The codebook formats', IQ1_S to IQ3_S, dot products with inputs of 8 bits (quantized_dots.h).
+// The codebook formats', IQ1_S to IQ3_S, dot products with inputs of 8 bits
+// (quantized_dots.h).
 
 #include "kernels/cpu/quantized_dots_simd.h"
 

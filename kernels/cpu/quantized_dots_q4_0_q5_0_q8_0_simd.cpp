@@ -1,4 +1,5 @@
-// Q4_0's, Q4_1's, Q5_0's, Q5_1's and Q8_0's dot products with inputs of 8 bits (quantized_dots.h).
+// Q4_0's, Q4_1's, Q5_0's, Q5_1's and Q8_0's dot products with inputs of 8 bits
+// (quantized_dots.h).
 
 #include "kernels/cpu/quantized_dots_simd.h"
 

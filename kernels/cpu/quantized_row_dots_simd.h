@@ -1,12 +1,12 @@
 #pragma once
 // Rows of a file's blocks, in their stored order, times a few tokens' inputs of 8 bits.
 //
-// The order of a product's sums, which quantized_panel_dots_simd.h shares: codes times inputs
-// are added up exactly, as whole numbers, over the weights of one scale. For 32 weights
-// of scale s and inputs of scale t the term is (s * sum) * t, for halves with their own
-// scales (s0 * sum0 + s1 * sum1) * t. It is added to the sum of its eighth: the first 32
-// weights of each group of 256 make the first eighth, and so on. After that the bias
-// times the inputs' sum is added. sum_of_eighths() adds the eighths at the end.
+// The order of a product's sums, which quantized_panel_dots_simd.h shares: codes times
+// inputs are added up exactly, as whole numbers, over the weights of one scale. For 32
+// weights of scale s and inputs of scale t the term is (s * sum) * t, for halves with
+// their own scales (s0 * sum0 + s1 * sum1) * t. It is added to the sum of its eighth: the
+// first 32 weights of each group of 256 make the first eighth, and so on. After that the
+// bias times the inputs' sum is added. sum_of_eighths() adds the eighths at the end.
 
 #include <cstring>
 #include <type_traits>
@@ -23,7 +23,8 @@ namespace {
 constexpr bool has_fast_panels(WeightType type) {
     return kLanes == 16 && (type == WeightType::kHqq4 || type == WeightType::kInt8);
 }
-// Whether matvec_bytes() multiplies so many tokens by panels (kernels/cpu_product_table.h).
+// Whether matvec_bytes() multiplies so many tokens by panels
+// (kernels/cpu_product_table.h).
 constexpr bool takes_panels(WeightType type, int n_tokens) {
     return find_cpu_product({ProductOf::kMatrix, weights_of(type), ProductInputs::kBytes, n_tokens,
                              kLanes == 16 ? product_needs::kLanes16 : product_needs::kLanes8}) ==

@@ -238,8 +238,8 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     });
 }
 
-// The activations of a list's calls, from w1 and w3 or one of them. rounded: the inputs in
-// 8 bits, or room for split ones.
+// The activations of a list's calls, from w1 and w3 or one of them. rounded: the inputs
+// in 8 bits, or room for split ones.
 void start_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* rounded,
               float* activations) {

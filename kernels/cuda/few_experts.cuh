@@ -131,7 +131,8 @@ void with_inputs(int n, const Body& body) {
 }
 
 // experts.cu: the kernel for an expert of more than kFewRows rows; if the table
-// (cuda_product_table.h) has several for the three matrices, each is multiplied by itself.
+// (cuda_product_table.h) has several for the three matrices, each is multiplied by
+// itself.
 CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
 
 // packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)

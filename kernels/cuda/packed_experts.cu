@@ -9,10 +9,11 @@ namespace {
 constexpr int kThreads = kFewExpertThreads;
 constexpr int kWarps = kFewExpertWarps;
 
-// Two rows per neuron, of w1 and w3, share an input's values. Where an up kernel reads one
-// of them, its row is taken twice: no format of ours has w1 and w3 of different formats,
-// and kernels for one matrix would double the time that this file takes to compile. With eight inputs the values come
-// from the caches anew for every weight row, so two neurons share them.
+// Two rows per neuron, of w1 and w3, share an input's values. Where an up kernel reads
+// one of them, its row is taken twice: no format of ours has w1 and w3 of different
+// formats, and kernels for one matrix would double the time that this file takes to
+// compile. With eight inputs the values come from the caches anew for every weight row,
+// so two neurons share them.
 template <int kInputs>
 constexpr int kNeuronsPerWarp = kInputs >= 8 ? 2 : 1;
 

@@ -6,8 +6,8 @@
 namespace offstage::kernels::ops {
 
 // queries: rows of shape.query_width() floats, query_stride floats apart. out (rows,
-// shape.output_width()): causal attention of each row over its own sequence. The addresses
-// of the blocks never change the result, bit by bit.
+// shape.output_width()): causal attention of each row over its own sequence. The
+// addresses of the blocks never change the result, bit by bit.
 struct Attend {
     std::int64_t layer = 0;
     AttentionShape shape;
@@ -17,8 +17,8 @@ struct Attend {
     KvShape kv;
     float* out = nullptr;
 
-    // Keys and values are read once for each sequence: a GPU's blocks of queries share them
-    // in its cache.
+    // Keys and values are read once for each sequence: a GPU's blocks of queries share
+    // them in its cache.
     Cost cost() const {
         const std::int64_t head_width = shape.key_dim + shape.value_dim;
         Cost cost;

@@ -5,10 +5,10 @@
 
 namespace offstage::kernels::ops {
 
-// ops::Experts with experts that only the device knows: row r of out, r < n, is computed by
-// the expert whose block is at blocks[chosen[r]], each row as a separate call, bit by bit; a
-// row with nullptr stays unchanged. blocks and chosen are in the device's memory; all blocks
-// have this layout, and lie at multiples of 16 bytes. Only where
+// ops::Experts with experts that only the device knows: row r of out, r < n, is computed
+// by the expert whose block is at blocks[chosen[r]], each row as a separate call, bit by
+// bit; a row with nullptr stays unchanged. blocks and chosen are in the device's memory;
+// all blocks have this layout, and lie at multiples of 16 bytes. Only where
 // Backend::takes_chosen_experts().
 struct ChosenExperts {
     ExpertLayout layout;

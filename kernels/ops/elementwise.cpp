@@ -1,5 +1,5 @@
-// Operations by value or by row on the CPU, and the plain versions of their kernels, which
-// define what a result is.
+// Operations by value or by row on the CPU, and the plain versions of their kernels,
+// which define what a result is.
 
 #include <algorithm>
 #include <cmath>

@@ -23,12 +23,12 @@ struct ExpertCall {
 
 namespace ops {
 
-// The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row
-// r of each call: out[r] = w2^T activation(w1 x, w3 x) with x = inputs[row_token[r]], and
-// biases, as ExpertSpec defines; inputs (n, hidden_dim), out (n_rows, hidden_dim). The
-// result of a row depends only on its expert, its input and, with SumOrder::kByNumber, the
-// number of rows of its expert: never on the other calls or on the device that computes it
-// (CpuBackend and EmulatedAccelerator: bit by bit).
+// The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each
+// row r of each call: out[r] = w2^T activation(w1 x, w3 x) with x = inputs[row_token[r]],
+// and biases, as ExpertSpec defines; inputs (n, hidden_dim), out (n_rows, hidden_dim).
+// The result of a row depends only on its expert, its input and, with
+// SumOrder::kByNumber, the number of rows of its expert: never on the other calls or on
+// the device that computes it (CpuBackend and EmulatedAccelerator: bit by bit).
 struct Experts {
     Span<ExpertCall> calls;
     const float* inputs = nullptr;

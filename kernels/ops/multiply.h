@@ -16,7 +16,8 @@ struct Multiply {
                 2 * as_double(n) * as_double(weight.n_rows * weight.n_cols)};
     }
 };
-// On the CPU: engine/device/cpu_products.cpp, with the scratch memory of all its products.
+// On the CPU: engine/device/cpu_products.cpp, with the scratch memory of all its
+// products.
 void compute(cuda::Worker& worker, const Multiply& op);  // kernels/cuda/products.cu
 
 }  // namespace offstage::kernels::ops

@@ -1,7 +1,7 @@
 #pragma once
-// The list of operations. Each has a header here, with its contract, its arguments and its
-// cost; compute() of that header computes it. On the device's compute queue; activations
-// are float32, rows contiguous; pointers are the device's.
+// The list of operations. Each has a header here, with its contract, its arguments and
+// its cost; compute() of that header computes it. On the device's compute queue;
+// activations are float32, rows contiguous; pointers are the device's.
 
 #include <utility>
 #include <variant>

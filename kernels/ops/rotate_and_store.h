@@ -5,10 +5,10 @@
 
 namespace offstage::kernels::ops {
 
-// qkv: (rows, shape.qkv_width()): q heads, k heads, v heads. Rotates values [rotary_first,
-// rotary_first + rotary_dim) of each q and k head in place (half-split pairing; cos, sin:
-// (rows, rotary_dim / 2) of each row's position) and stores k and v in the sequences'
-// blocks.
+// qkv: (rows, shape.qkv_width()): q heads, k heads, v heads. Rotates values
+// [rotary_first, rotary_first + rotary_dim) of each q and k head in place (half-split
+// pairing; cos, sin: (rows, rotary_dim / 2) of each row's position) and stores k and v in
+// the sequences' blocks.
 struct RotateAndStore {
     std::int64_t layer = 0;
     AttentionShape shape;

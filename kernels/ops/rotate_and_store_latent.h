@@ -5,10 +5,11 @@
 
 namespace offstage::kernels::ops {
 
-// Latent attention: q (rows, n_heads, nope_dim + rotary_dim) holds the rotary part of each
-// head behind the nope_dim values that have none; latent (rows, key_dim) the latent, normed,
-// and behind it the key's rotary part. Rotates both, writes the queries' part to queries
-// (rows, n_heads, key_dim) from rotary_first on, and stores the latent rows as keys.
+// Latent attention: q (rows, n_heads, nope_dim + rotary_dim) holds the rotary part of
+// each head behind the nope_dim values that have none; latent (rows, key_dim) the latent,
+// normed, and behind it the key's rotary part. Rotates both, writes the queries' part to
+// queries (rows, n_heads, key_dim) from rotary_first on, and stores the latent rows as
+// keys.
 struct RotateAndStoreLatent {
     std::int64_t layer = 0;
     AttentionShape shape;

@@ -1,5 +1,6 @@
-// What a node of a CUDA graph costs on this GPU: chains of 256 nodes, each kernel waiting for the one before.
-// nvcc -O3 -std=c++17 -arch=sm_90 graph_gaps.cu -o graph_gaps; prints one JSON object.
+// What a node of a CUDA graph costs on this GPU: chains of 256 nodes, each kernel waiting
+// for the one before. nvcc -O3 -std=c++17 -arch=sm_90 graph_gaps.cu -o graph_gaps; prints
+// one JSON object.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -63,7 +64,8 @@ static double median(std::vector<double> all) {
 
 enum Kind { kPlain, kLargeParameters, kPdl, kEvents, kEventsUntimed, kPdlEvents };
 
-// Microseconds of the device for a chain of n kernels; an event node behind every fourth for the last three kinds.
+// Microseconds of the device for a chain of n kernels; an event node behind every fourth
+// for the last three kinds.
 static double chain(Kind kind, int n, int blocks, float* x, cudaStream_t stream) {
     cudaGraph_t graph;
     CHECK(cudaGraphCreate(&graph, 0));

@@ -250,7 +250,8 @@ class BpeTokenizerTest : public QObject {
             const EncodingWatch watch([&] { ++n; });
             QCOMPARE(tokenizer->encode(utf8), all);
         }
-        // At the beginning, while added tokens are looked for, and while words are merged.
+        // At the beginning, while added tokens are looked for, and while words are
+        // merged.
         QVERIFY2(n >= 48, qPrintable(QString::number(n)));
         struct Gone {};
         for (const int wanted : {3, n}) {

@@ -604,8 +604,8 @@ class TestCudaModelOnHost : public QObject {
     // Steps of one token in two conversations, the first of which has read 60 tokens
     // before.
     Answer answerInGraphs(bool resident, bool graphs) {
-        // Whether a freed block is there again in time depends on the stream's thread, and
-        // graphs over memory with the same address go on.
+        // Whether a freed block is there again in time depends on the stream's thread,
+        // and graphs over memory with the same address go on.
         cuda_host::Settings settings;
         settings.pools_reuse = false;
         cuda_host::reset(settings);

@@ -254,8 +254,9 @@ class TestModelConfig : public QObject {
         QCOMPARE(divisor(35), 8.0);
     }
 
-    // LongRoPE's factor of cos and sin, as transformers 5.24 computes it: a "factor" comes
-    // before the ratio of the contexts (128 / 16), an "attention_factor" before both.
+    // LongRoPE's factor of cos and sin, as transformers 5.24 computes it: a "factor"
+    // comes before the ratio of the contexts (128 / 16), an "attention_factor" before
+    // both.
     void longRope_takesItsFactor_beforeTheRatioOfContexts() {
         const std::vector<std::pair<QByteArray, double>> amplitudes = {
             {"", 1.3228756555322954},

@@ -494,7 +494,8 @@ class TestNodeLinks : public QObject {
         const JoinedNodes::Figures figures = joined.figures()[0];
         QVERIFY(figures.latency_us >= 2 * delay_us);
         QVERIFY(joined.node(0).costs().measured().exchange_us >= delay_us);
-        // Half a megabyte takes less time at 10 Gbit/s than a busy computer delays a ping.
+        // Half a megabyte takes less time at 10 Gbit/s than a busy computer delays a
+        // ping.
         QVERIFY2(gbit > 1 || figures.mbps < 1.5 * 125 * gbit, qPrintable(QString::number(figures.mbps)));
         QVERIFY(decentralised ? figures.totals.requests > 0 : figures.totals.rows > 0);
         QVERIFY(joined.forecast_tokens_per_s(70) > 0);

@@ -109,7 +109,8 @@ class TestTextSequences : public QObject {
             const auto error = offstage::tests::error_of([&] { sequences_of(*m_model, text, "a.json"); });
             return error ? QString(error->what()) : QString();
         };
-        // Calls of tools are the assistant's; for their results this template has no place.
+        // Calls of tools are the assistant's; for their results this template has no
+        // place.
         const auto with = [](const char* speaker) {
             return "[{\"conversations\": [{\"from\": \"human\", \"value\": \"abcab\"}, {\"from\": \"" +
                    std::string(speaker) + "\", \"value\": \"abc\"}]}]";

@@ -1,5 +1,5 @@
-// The tables of which kernel multiplies what: every row decides some case, every case that
-// the code asks for has a row, and the files that they name exist.
+// The tables of which kernel multiplies what: every row decides some case, every case
+// that the code asks for has a row, and the files that they name exist.
 
 #include <array>
 #include <bit>
