@@ -36,6 +36,17 @@ ReplanRequest vram(std::uint64_t mib) {
     return request;
 }
 
+// The demo model, of which a GPU's 16 MiB hold a part.
+LoadRequest smallLoad() {
+    LoadRequest load;
+    load.model = demoModel();
+    load.context = 1024;
+    load.device = "emulated:rtx-3060";
+    load.vram_bytes = 16u << 20;
+    load.n_threads = 1;
+    return load;
+}
+
 }  // namespace
 
 class TestPlanning : public QObject {
@@ -111,13 +122,7 @@ class TestPlanning : public QObject {
 
     void session_whatCannotBePlanned_isRefusedWithASentence() {
         LocalSession session;
-        LoadRequest load;
-        load.model = demoModel();
-        load.context = 1024;
-        load.device = "emulated:rtx-3060";
-        load.vram_bytes = 16u << 20;
-        load.n_threads = 1;
-        session.load(load, {}, {});
+        session.load(smallLoad(), {}, {});
         std::string told;
         const auto tell = [&](const std::optional<ReplanPreview>& preview, const Message& problem) {
             told = preview ? "preview" : problem.english();
@@ -158,13 +163,7 @@ class TestPlanning : public QObject {
     // in the same order.
     void session_ordersKeepTheirOrder() {
         LocalSession session;
-        LoadRequest load;
-        load.model = demoModel();
-        load.context = 1024;
-        load.device = "emulated:rtx-3060";
-        load.vram_bytes = 16u << 20;
-        load.n_threads = 1;
-        session.load(load, {}, {});
+        session.load(smallLoad(), {}, {});
         // With room for all, only an evicted expert is missing.
         const std::uint64_t first = session.replan(vram(64));
         const std::uint64_t second = session.change_experts({ExpertChange::Kind::kEvict, {{2, 3}}});
@@ -194,7 +193,7 @@ class TestPlanning : public QObject {
         session.request_preview(vram(24), [&](const auto&, const Message&) { ++previews; });
         session.unload();
         QCOMPARE(previews, 2);
-        session.load(load, {}, {});
+        session.load(smallLoad(), {}, {});
         session.reset_conversation();
         QCOMPARE(session.generate(request, {}, {}).text, disturbed.text);
         session.advance({});
