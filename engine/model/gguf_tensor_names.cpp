@@ -95,30 +95,56 @@ std::vector<TensorPart> latent_parts(const ModelSpec& spec, const DenseTensor& t
     }
 }
 
+// The tensors of which one is one of the file, of all families: within "blk.N.", where
+// they belong to a layer.
+struct PlainName {
+    TensorRole role;
+    const char* name;
+    bool is_matrix = false;  // otherwise a vector
+};
+constexpr PlainName kPlainNames[] = {{TensorRole::kEmbedding, "token_embd.weight", true},
+                                     {TensorRole::kHead, "output.weight", true},
+                                     {TensorRole::kHeadBias, "output.bias"},
+                                     {TensorRole::kFinalNorm, "output_norm.weight"},
+                                     {TensorRole::kFinalNormBias, "output_norm.bias"},
+                                     {TensorRole::kAttentionNorm, "attn_norm.weight"},
+                                     {TensorRole::kAttentionNormBias, "attn_norm.bias"},
+                                     {TensorRole::kQueryNorm, "attn_q_norm.weight"},
+                                     {TensorRole::kKeyNorm, "attn_k_norm.weight"},
+                                     {TensorRole::kAttentionOutput, "attn_output.weight", true},
+                                     {TensorRole::kAttentionOutputBias, "attn_output.bias"},
+                                     {TensorRole::kSinks, "attn_sinks.weight"},
+                                     {TensorRole::kRouter, "ffn_gate_inp.weight", true},
+                                     {TensorRole::kSharedGate, "ffn_gate_inp_shexp.weight"},
+                                     {TensorRole::kAttentionOutputNorm, "post_attention_norm.weight"},
+                                     {TensorRole::kFfnOutputNorm, "post_ffw_norm.weight"},
+                                     {TensorRole::kNetworkOutputNorm, "post_ffw_norm_1.weight"},
+                                     {TensorRole::kExpertNorm, "pre_ffw_norm_2.weight"},
+                                     {TensorRole::kExpertOutputNorm, "post_ffw_norm_2.weight"},
+                                     {TensorRole::kExpertScale, "ffn_down_exps.scale"},
+                                     {TensorRole::kLayerScale, "layer_output_scale.weight"}};
+// Of a layer with a delta net, in the place of those.
+constexpr PlainName kDeltaNetNames[] = {{TensorRole::kQkv, "attn_qkv.weight", true},
+                                        {TensorRole::kOutputGate, "attn_gate.weight", true},
+                                        {TensorRole::kConvolution, "ssm_conv1d.weight", true},
+                                        {TensorRole::kDecayRate, "ssm_a"},
+                                        {TensorRole::kTimeBias, "ssm_dt.bias"},
+                                        {TensorRole::kStateNorm, "ssm_norm.weight"},
+                                        {TensorRole::kAttentionOutput, "ssm_out.weight", true}};
+
+std::vector<TensorPart> one_part(const std::string& name, const DenseTensor& tensor, bool is_matrix) {
+    if (is_matrix) return {{name, {tensor.n_rows, tensor.n_cols}}};
+    return {{name, {tensor.n_cols}}};
+}
+
 std::vector<TensorPart> delta_net_parts_of(const DenseTensor& tensor) {
     const std::string p = block(tensor.layer);
-    const std::vector<std::int64_t> matrix = {tensor.n_rows, tensor.n_cols};
-    switch (tensor.role) {
-        case TensorRole::kQkv:
-            return {{p + "attn_qkv.weight", matrix}};
-        case TensorRole::kOutputGate:
-            return {{p + "attn_gate.weight", matrix}};
-        case TensorRole::kDecayAndBeta:
-            return {{p + "ssm_alpha.weight", {tensor.n_rows / 2, tensor.n_cols}},
-                    {p + "ssm_beta.weight", {tensor.n_rows / 2, tensor.n_cols}}};
-        case TensorRole::kConvolution:
-            return {{p + "ssm_conv1d.weight", matrix}};
-        case TensorRole::kDecayRate:
-            return {{p + "ssm_a", {tensor.n_cols}}};
-        case TensorRole::kTimeBias:
-            return {{p + "ssm_dt.bias", {tensor.n_cols}}};
-        case TensorRole::kStateNorm:
-            return {{p + "ssm_norm.weight", {tensor.n_cols}}};
-        case TensorRole::kAttentionOutput:
-            return {{p + "ssm_out.weight", matrix}};
-        default:
-            return {};
+    for (const PlainName& plain : kDeltaNetNames) {
+        if (plain.role == tensor.role) return one_part(p + plain.name, tensor, plain.is_matrix);
     }
+    if (tensor.role != TensorRole::kDecayAndBeta) return {};
+    return {{p + "ssm_alpha.weight", {tensor.n_rows / 2, tensor.n_cols}},
+            {p + "ssm_beta.weight", {tensor.n_rows / 2, tensor.n_cols}}};
 }
 
 }  // namespace
@@ -141,72 +167,30 @@ std::vector<TensorPart> gguf_dense_parts(const ModelSpec& spec, const DenseTenso
     if (layer != nullptr && layer->delta_net() != nullptr) {
         if (auto parts = delta_net_parts_of(tensor); !parts.empty()) return parts;
     }
+    for (const PlainName& plain : kPlainNames) {
+        if (plain.role == tensor.role)
+            return one_part((layer == nullptr ? "" : p) + plain.name, tensor, plain.is_matrix);
+    }
     const std::string ffn_norm = p + family_of(spec).ffn_norm;
-    const auto matrix = [&](const std::string& name) -> std::vector<TensorPart> {
-        return {{name, {tensor.n_rows, tensor.n_cols}}};
-    };
-    const auto vector = [&](const std::string& name) -> std::vector<TensorPart> { return {{name, {tensor.n_cols}}}; };
     switch (tensor.role) {
-        case TensorRole::kEmbedding:
-            return matrix("token_embd.weight");
-        case TensorRole::kHead:
-            return matrix("output.weight");
-        case TensorRole::kHeadBias:
-            return vector("output.bias");
-        case TensorRole::kFinalNorm:
-            return vector("output_norm.weight");
-        case TensorRole::kFinalNormBias:
-            return vector("output_norm.bias");
-        case TensorRole::kAttentionNorm:
-            return vector(p + "attn_norm.weight");
-        case TensorRole::kAttentionNormBias:
-            return vector(p + "attn_norm.bias");
         case TensorRole::kQkv:
             return qkv_parts(spec, tensor, "weight");
         case TensorRole::kQkvBias:
             return qkv_parts(spec, tensor, "bias");
-        case TensorRole::kQueryNorm:
-            return vector(p + "attn_q_norm.weight");
-        case TensorRole::kKeyNorm:
-            return vector(p + "attn_k_norm.weight");
-        case TensorRole::kAttentionOutput:
-            return matrix(p + "attn_output.weight");
-        case TensorRole::kAttentionOutputBias:
-            return vector(p + "attn_output.bias");
         case TensorRole::kOutputGate:
             return {
                 query_or_gate(p + "attn_q.weight", std::get<GroupedQuerySpec>(layer->attention), tensor.n_cols, true)};
-        case TensorRole::kSinks:
-            return vector(p + "attn_sinks.weight");
         case TensorRole::kFfnNorm:
-            return vector(ffn_norm + ".weight");
+            return one_part(ffn_norm + ".weight", tensor, false);
         case TensorRole::kFfnNormBias:
-            return vector(ffn_norm + ".bias");
-        case TensorRole::kRouter:
-            return matrix(p + "ffn_gate_inp.weight");
+            return one_part(ffn_norm + ".bias", tensor, false);
         case TensorRole::kSelectionBias:
-            return vector(p + family_of(spec).selection_bias);
-        case TensorRole::kSharedGate:
-            return vector(p + "ffn_gate_inp_shexp.weight");
-        case TensorRole::kAttentionOutputNorm:
-            return vector(p + "post_attention_norm.weight");
-        case TensorRole::kFfnOutputNorm:
-            return vector(p + "post_ffw_norm.weight");
-        case TensorRole::kNetworkOutputNorm:
-            return vector(p + "post_ffw_norm_1.weight");
-        case TensorRole::kExpertNorm:
-            return vector(p + "pre_ffw_norm_2.weight");
-        case TensorRole::kExpertOutputNorm:
-            return vector(p + "post_ffw_norm_2.weight");
+            return one_part(p + family_of(spec).selection_bias, tensor, false);
         case TensorRole::kRouterNorm: {
             TensorPart part{p + "ffn_gate_inp.scale", {tensor.n_cols}};
             part.factor = 1 / std::sqrt(static_cast<float>(spec.hidden_dim));
             return {part};
         }
-        case TensorRole::kExpertScale:
-            return vector(p + "ffn_down_exps.scale");
-        case TensorRole::kLayerScale:
-            return vector(p + "layer_output_scale.weight");
         case TensorRole::kNetwork: {
             const std::string end =
                 (layer->moe() != nullptr ? family_of(spec).shared_network : "") + std::string(".weight");

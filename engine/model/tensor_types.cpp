@@ -174,19 +174,9 @@ std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const Mo
 }
 
 const char* name_of(UnusedTensors::Part part) {
-    switch (part) {
-        case UnusedTensors::Part::kPredictionLayers:
-            return "layers that predict further tokens";
-        case UnusedTensors::Part::kVision:
-            return "vision tower";
-        case UnusedTensors::Part::kAudio:
-            return "audio tower";
-        case UnusedTensors::Part::kLayers:
-            return "tensors of the layers";
-        case UnusedTensors::Part::kOther:
-            break;
-    }
-    return "other tensors";
+    constexpr const char* kNames[] = {"layers that predict further tokens", "vision tower", "audio tower",
+                                      "tensors of the layers", "other tensors"};
+    return kNames[static_cast<std::size_t>(part)];
 }
 
 Message describe(const UnusedTensors& unused) {

@@ -12,106 +12,48 @@
 namespace offstage::engine {
 namespace {
 
-template <typename Setting>
-struct SettingName {
-    Setting setting;
-    std::string_view name;
-};
-
-constexpr SettingName<PolicyKind> kPolicyNames[] = {{PolicyKind::kThreshold, "threshold"},
-                                                    {PolicyKind::kBalanced, "balanced"},
-                                                    {PolicyKind::kTransfer, "transfer"},
-                                                    {PolicyKind::kStatic, "static"},
-                                                    {PolicyKind::kLayers, "layers"}};
-constexpr SettingName<KvType> kKvTypeNames[] = {
-    {KvType::kF32, "f32"}, {KvType::kBf16, "bf16"}, {KvType::kInt8, "int8"}};
-constexpr SettingName<PrefetchMode> kPrefetchNames[] = {
-    {PrefetchMode::kOff, "off"}, {PrefetchMode::kAuto, "auto"}, {PrefetchMode::kAlways, "always"}};
-constexpr SettingName<SparseLoading> kSparseLoadingNames[] = {
-    {SparseLoading::kOff, "off"}, {SparseLoading::kAuto, "auto"}, {SparseLoading::kAlways, "always"}};
-constexpr SettingName<NeuronGuesses> kNeuronGuessesNames[] = {{NeuronGuesses::kCorrect, "correct"},
-                                                              {NeuronGuesses::kAccept, "accept"}};
-constexpr SettingName<PromptLoading> kPromptLoadingNames[] = {
-    {PromptLoading::kOnDemand, "on-demand"}, {PromptLoading::kAhead, "ahead"}, {PromptLoading::kLend, "lend"}};
-constexpr SettingName<DiskReads> kDiskReadsNames[] = {
-    {DiskReads::kAuto, "auto"}, {DiskReads::kDirect, "direct"}, {DiskReads::kCached, "cached"}};
-
-template <typename Setting, std::size_t n>
-std::string_view name_in(const SettingName<Setting> (&names)[n], Setting setting) {
-    for (const SettingName<Setting>& known : names) {
-        if (known.setting == setting) return known.name;
-    }
-    return "?";
-}
-
 template <typename Setting, std::size_t n, typename NoSuch>
-Setting setting_in(const SettingName<Setting> (&names)[n], std::string_view name, const NoSuch& no_such) {
-    for (const SettingName<Setting>& known : names) {
-        if (known.name == name) return known.setting;
+Setting setting_in(const std::string_view (&names)[n], std::string_view name, const NoSuch& no_such) {
+    for (std::size_t i = 0; i < n; ++i) {
+        if (names[i] == name) return static_cast<Setting>(i);
     }
     throw Error(ErrorKind::kInvalidInput, no_such(name));
 }
 
+constexpr std::string_view kPolicyNames[] = {"threshold", "balanced", "transfer", "static", "layers"};
+
+Message no_such_policy(std::string_view unknown) {
+    std::string names;
+    for (const std::string_view known : kPolicyNames) names += (names.empty() ? "" : ", ") + std::string(known);
+    return messages::no_such_dispatch_policy(unknown, names);
+}
+
 }  // namespace
 
+// Defines name_of() and PARSE() of a setting, by names in the order of its values.
+#define NAMED_SETTING(Setting, PARSE, no_such, ...)          \
+    std::string_view name_of(Setting setting) {              \
+        constexpr std::string_view kNames[] = {__VA_ARGS__}; \
+        return kNames[static_cast<std::size_t>(setting)];    \
+    }                                                        \
+    Setting PARSE(std::string_view name) {                   \
+        constexpr std::string_view kNames[] = {__VA_ARGS__}; \
+        return setting_in<Setting>(kNames, name, no_such);   \
+    }
+NAMED_SETTING(KvType, parse_kv_type, messages::no_such_kv_type, "f32", "bf16", "int8")
+NAMED_SETTING(PrefetchMode, parse_prefetch, messages::no_such_prefetch, "off", "auto", "always")
+NAMED_SETTING(PromptLoading, parse_prompt_loading, messages::no_such_prompt_loading, "on-demand", "ahead", "lend")
+NAMED_SETTING(SparseLoading, parse_sparse_loading, messages::no_such_sparse_loading, "off", "auto", "always")
+NAMED_SETTING(NeuronGuesses, parse_neuron_guesses, messages::no_such_neuron_guesses, "correct", "accept")
+NAMED_SETTING(DiskReads, parse_disk_reads, messages::no_such_disk_reads, "auto", "direct", "cached")
+#undef NAMED_SETTING
+
 std::string_view name_of(PolicyKind kind) {
-    return name_in(kPolicyNames, kind);
+    return kPolicyNames[static_cast<std::size_t>(kind)];
 }
 
 PolicyKind parse_policy(std::string_view name) {
-    return setting_in(kPolicyNames, name, [](std::string_view unknown) {
-        std::string names;
-        for (const auto& known : kPolicyNames) names += (names.empty() ? "" : ", ") + std::string(known.name);
-        return messages::no_such_dispatch_policy(unknown, names);
-    });
-}
-
-std::string_view name_of(KvType type) {
-    return name_in(kKvTypeNames, type);
-}
-
-KvType parse_kv_type(std::string_view name) {
-    return setting_in(kKvTypeNames, name, messages::no_such_kv_type);
-}
-
-std::string_view name_of(PrefetchMode mode) {
-    return name_in(kPrefetchNames, mode);
-}
-
-PrefetchMode parse_prefetch(std::string_view name) {
-    return setting_in(kPrefetchNames, name, messages::no_such_prefetch);
-}
-
-std::string_view name_of(SparseLoading loading) {
-    return name_in(kSparseLoadingNames, loading);
-}
-
-SparseLoading parse_sparse_loading(std::string_view name) {
-    return setting_in(kSparseLoadingNames, name, messages::no_such_sparse_loading);
-}
-
-std::string_view name_of(NeuronGuesses guesses) {
-    return name_in(kNeuronGuessesNames, guesses);
-}
-
-NeuronGuesses parse_neuron_guesses(std::string_view name) {
-    return setting_in(kNeuronGuessesNames, name, messages::no_such_neuron_guesses);
-}
-
-std::string_view name_of(PromptLoading loading) {
-    return name_in(kPromptLoadingNames, loading);
-}
-
-PromptLoading parse_prompt_loading(std::string_view name) {
-    return setting_in(kPromptLoadingNames, name, messages::no_such_prompt_loading);
-}
-
-std::string_view name_of(DiskReads reads) {
-    return name_in(kDiskReadsNames, reads);
-}
-
-DiskReads parse_disk_reads(std::string_view name) {
-    return setting_in(kDiskReadsNames, name, messages::no_such_disk_reads);
+    return setting_in<PolicyKind>(kPolicyNames, name, no_such_policy);
 }
 
 DispatchSettings parse_dispatch(const std::string& text) {

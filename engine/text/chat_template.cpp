@@ -274,17 +274,8 @@ std::string template_of(const nlohmann::json& value, const std::string& file) {
 }  // namespace
 
 std::string_view name_of(Role role) {
-    switch (role) {
-        case Role::kSystem:
-            return "system";
-        case Role::kUser:
-            return "user";
-        case Role::kAssistant:
-            return "assistant";
-        case Role::kTool:
-            return "tool";
-    }
-    return "";
+    constexpr std::string_view kNames[] = {"system", "user", "assistant", "tool"};
+    return kNames[static_cast<std::size_t>(role)];
 }
 
 std::unique_ptr<ChatTemplate> ChatTemplate::parse(std::string_view jinja, const std::string& source) {
