@@ -50,6 +50,13 @@ CLI::Option* add_parsed_list(CLI::App& command, const std::string& name, std::ve
     return command.add_option_function<std::vector<std::string>>(name, take, help);
 }
 
+// A checked value, whose default the help shows.
+template <typename Field, typename Check>
+CLI::Option* add_checked(CLI::App& command, const std::string& name, Field& field, const Check& check,
+                         const std::string& help) {
+    return command.add_option(name, field, help)->check(check)->capture_default_str();
+}
+
 // "6GiB": bytes.
 inline std::uint64_t parse_size(const std::string& text) {
     return engine::parse_bytes(text, "the size");
@@ -67,10 +74,8 @@ inline CLI::Option* add_compute_option(CLI::App& command, engine::LoadRequest& r
 }
 
 inline CLI::Option* add_threads_option(CLI::App& command, engine::LoadRequest& request) {
-    return command
-        .add_option("--threads", request.n_threads, "Compute threads; 0: one per core that this program may use")
-        ->check(CLI::Range(0, 1024))
-        ->capture_default_str();
+    return add_checked(command, "--threads", request.n_threads, CLI::Range(0, 1024),
+                       "Compute threads; 0: one per core that this program may use");
 }
 
 }  // namespace offstage

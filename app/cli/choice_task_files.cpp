@@ -6,6 +6,7 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/text_input.h"
+#include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/eval/choice_files.h"
 #include "engine/files/text_file.h"
@@ -63,10 +64,7 @@ void add_choice_file_options(CLI::App& command, ChoiceOptions& options) {
     CLI::Option* shots =
         command.add_option("--shots", options.shots,
                            "mmlu: solved questions to begin with: the dev csv, or a folder with that of each subject");
-    command.add_option("--n-shots", options.n_shots, "So many of them, the first")
-        ->check(CLI::Range(0, 100))
-        ->needs(shots)
-        ->capture_default_str();
+    add_checked(command, "--n-shots", options.n_shots, CLI::Range(0, 100), "So many of them, the first")->needs(shots);
     command.add_option("--subject", options.subject, "mmlu: the subject's name; by the file's name unless given");
 }
 

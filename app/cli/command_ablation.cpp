@@ -21,26 +21,15 @@ struct AblationOptions {
 
 void declare_ablation(CLI::App& command, AblationOptions& options) {
     add_model_option(command, options.model.model);
-    command.add_option("--prompt", options.prompt, "Tokens of the prompt")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command
-        .add_option("--decode,--output-lengths", options.decode,
-                    "Tokens decoded after it: a number, or several, separated by commas, each with a table of its own")
-        ->delimiter(',')
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command
-        .add_option("--resident", options.resident_per_layer,
-                    "Experts of each layer that have a place on the device where experts are kept")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    command
-        .add_option("--mean-bits", options.mean_bits,
-                    "A row more, in which each expert has a format of its own, with so many bits per weight in the "
-                    "mean, as --min-bits lets the plan choose them; 0: none")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_checked(command, "--prompt", options.prompt, CLI::PositiveNumber, "Tokens of the prompt");
+    add_checked(command, "--decode,--output-lengths", options.decode, CLI::PositiveNumber,
+                "Tokens decoded after it: a number, or several, separated by commas, each with a table of its own")
+        ->delimiter(',');
+    add_checked(command, "--resident", options.resident_per_layer, CLI::NonNegativeNumber,
+                "Experts of each layer that have a place on the device where experts are kept");
+    add_checked(command, "--mean-bits", options.mean_bits, CLI::NonNegativeNumber,
+                "A row more, in which each expert has a format of its own, with so many bits per weight in the "
+                "mean, as --min-bits lets the plan choose them; 0: none");
     command.add_option("--device", options.model.device, "As for bench")->capture_default_str();
     add_parsed(command, "--ram", options.model.ram_bytes, parse_size, "RAM budget, as for bench");
     command.add_option("--profile", options.model.popularity_file,

@@ -11,16 +11,15 @@
 #include "engine/eval/bench.h"
 #include "engine/eval/loading_report.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::cli {
 namespace {
 
 nlohmann::ordered_json to_json(const char* phase, const engine::BenchRate& rate) {
-    nlohmann::ordered_json json = {{"phase", phase}, {"what", rate.what}, {"unit", rate.unit}, {"rate", rate.rate}};
-    if (rate.limit > 0) {
-        json["limit"] = rate.limit;
-        json["fraction"] = rate.fraction;
-    }
+    nlohmann::ordered_json json = {{"phase", phase}};
+    ADD_FIELDS(json, rate, what, unit, rate);
+    if (rate.limit > 0) ADD_FIELDS(json, rate, limit, fraction);
     json["limit_is"] = rate.limit_is;
     return json;
 }
@@ -35,18 +34,16 @@ std::string to_text(const engine::BenchRate& rate) {
 
 nlohmann::ordered_json to_json(const engine::ThetaGain& row) {
     const std::optional<double> share = row.share_of_gain();
-    return {{"theta", row.theta.theta},
-            {"theta_loss", row.theta.loss},
-            {"active_share", row.active_share},
-            {"tokens_per_s", row.tokens_per_s},
-            {"whole_tokens_per_s", row.whole_tokens_per_s},
-            {"weight_bytes_per_token", row.bytes_per_token},
-            {"gain", row.gain},
-            {"lower_quartile_gain", row.lower_gain},
-            {"upper_quartile_gain", row.upper_gain},
-            {"bytes_allow", row.bytes_allow},
-            {"distinguishable", row.is_distinguishable()},
-            {"share_of_gain", share ? nlohmann::ordered_json(*share) : nlohmann::ordered_json()}};
+    nlohmann::ordered_json json = {{"theta", row.theta.theta}, {"theta_loss", row.theta.loss}};
+    ADD_FIELDS(json, row, active_share, tokens_per_s, whole_tokens_per_s);
+    json["weight_bytes_per_token"] = row.bytes_per_token;
+    json["gain"] = row.gain;
+    json["lower_quartile_gain"] = row.lower_gain;
+    json["upper_quartile_gain"] = row.upper_gain;
+    json["bytes_allow"] = row.bytes_allow;
+    json["distinguishable"] = row.is_distinguishable();
+    json["share_of_gain"] = share ? nlohmann::ordered_json(*share) : nlohmann::ordered_json();
+    return json;
 }
 
 // "theta 0.257: 21.70 tokens/s, 49 % active, 1.304 times the 16.64 without (quartiles
@@ -68,15 +65,9 @@ std::string to_text(const engine::ThetaGain& row) {
 
 void declare_bench(CLI::App& command, BenchOptions& options) {
     add_model_option(command, options.model.model);
-    command.add_option("--prompt", options.prompt, "Tokens of the prompt")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--decode", options.decode, "Tokens decoded after it")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--repeat", options.repeats, "Repeats; medians are shown")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
+    add_checked(command, "--prompt", options.prompt, CLI::PositiveNumber, "Tokens of the prompt");
+    add_checked(command, "--decode", options.decode, CLI::PositiveNumber, "Tokens decoded after it");
+    add_checked(command, "--repeat", options.repeats, CLI::Range(1, 1000), "Repeats; medians are shown");
     CLI::Option* scenario =
         command.add_option("--scenario", options.scenario, "Fiddler's scenarios: decode, prefill, beam, or all")
             ->check(CLI::IsMember({"decode", "prefill", "beam", "all"}));
@@ -126,85 +117,53 @@ void declare_bench(CLI::App& command, BenchOptions& options) {
     add_json_option(command, options.model.json);
 }
 
-int run_bench(const BenchOptions& options) {
-    if (!options.scenario.empty()) return run_scenario_bench(options);
-    engine::LoadRequest request = load_request(options.model);
-    engine::BenchRequest bench{options.prompt, options.decode, options.repeats, options.compared_thetas};
-    for (engine::ThetaChoice& theta : bench.compared) theta.guesses = request.neuron_guesses;
-    request.context = engine::context_of(bench);
-    request.learn_placement = false;
-    engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
-    const auto nodes = join_nodes(model, options.model, true);
-    const double node_forecast = nodes != nullptr ? nodes->forecast_tokens_per_s(options.prompt) : 0;
-    const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
-    const engine::BenchResult r = engine::run_bench(model, bench, log);
-    const engine::ModelSummary& summary = model.summary();
-    const char* const how = r.accounted ? "accounted" : "measured";
+const char* how_timed(const engine::BenchResult& r) {
+    return r.accounted ? "accounted" : "measured";
+}
+
+nlohmann::ordered_json to_json(const engine::BenchResult& r, const engine::ModelSummary& summary, std::int64_t prompt) {
     const bool cpu = summary.device == "cpu";
-    if (options.model.json) {
-        nlohmann::ordered_json json = {{"prefill_tokens_per_s", r.prefill_tokens_per_s},
-                                       {"decode_tokens_per_s", r.decode_tokens_per_s},
-                                       {"ttft_s", static_cast<double>(options.prompt) / r.prefill_tokens_per_s},
-                                       {"times", how},
-                                       {"active_weight_bytes_per_token", r.active_weight_bytes_per_token}};
-        if (cpu) {  // the single rates of decode and of prefill, under separate names
-            json["decode_gb_per_s"] = r.decode.front().rate;
-            const bool limited = r.decode.front().limit > 0;
-            json["read_bandwidth_gb_per_s"] =
-                limited ? nlohmann::ordered_json(r.decode.front().limit) : nlohmann::ordered_json();
-            json["decode_bandwidth_fraction"] =
-                limited ? nlohmann::ordered_json(r.decode.front().fraction) : nlohmann::ordered_json();
-            json["peak_bf16_gflops"] = r.peak_bf16_gflops;
-            json["peak_f32_gflops"] = r.peak_f32_gflops;
-            json["peak_int8_gops"] = r.peak_int8_gops;
-        }
-        if (r.forecast.decode_tokens_per_s > 0) {
-            json["forecast"] = {{"decode_tokens_per_s", r.forecast.decode_tokens_per_s},
-                                {"ttft_s", r.forecast.ttft_s},
-                                {"hit_rate", r.forecast.hit_rate}};
-        }
-        if (!r.note.empty()) json["note"] = r.note.english();
-        json["prefill_gflops"] = r.prefill.rate;
-        if (cpu && r.prefill.limit > 0) {
-            json["prefill_peak_fraction"] = r.prefill.fraction;
-            json["prefill_peak_is"] = r.prefill.limit_is;
-        }
-        json["prefill_products"] = r.prefill_products;
-        json["rates"] = nlohmann::ordered_json::array();
-        for (const engine::BenchRate& rate : r.decode) json["rates"].push_back(to_json("decode", rate));
-        json["rates"].push_back(to_json("prefill", r.prefill));
-        json.update({{"repeats", r.repeats},
-                     {"dropped_repeats", r.dropped_repeats},
-                     {"load_s", summary.load_s},
-                     {"weight_bytes", summary.weight_bytes},
-                     {"n_threads", summary.n_threads},
-                     {"instruction_set", summary.instruction_set},
-                     {"kv_type", summary.kv_type},
-                     {"theta", summary.theta},
-                     {"theta_loss", summary.theta_loss},
-                     {"neuron_guesses", summary.accepts_guesses ? "accept" : "correct"},
-                     {"active_share", r.active_share},
-                     {"sparse_copies_per_token", r.sparse_copies_per_token},
-                     {"copied_bytes_per_token", r.copied_bytes_per_token},
-                     {"copy_bytes_saved_per_token", r.copy_bytes_saved_per_token},
-                     {"neuron_hit_rate", r.neuron_hit_rate},
-                     {"loading_per_token", engine::to_json(r.loading)},
-                     {"compute", summary.compute},
-                     {"compute_origin", summary.compute_origin},
-                     {"device_compute", summary.device_compute},
-                     {"device_compute_origin", summary.device_compute_origin},
-                     {"device", summary.device},
-                     {"emulated", summary.emulated}});
-        for (const engine::ThetaGain& row : r.thetas) json["thetas"].push_back(to_json(row));
-        if (nodes != nullptr) {
-            json["nodes"] = nodes->to_json();
-            json["forecast_with_nodes_tokens_per_s"] = node_forecast;
-        }
-        print_json(json);
-        return 0;
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, r, prefill_tokens_per_s, decode_tokens_per_s);
+    json["ttft_s"] = static_cast<double>(prompt) / r.prefill_tokens_per_s;
+    json["times"] = how_timed(r);
+    json["active_weight_bytes_per_token"] = r.active_weight_bytes_per_token;
+    if (cpu) {  // the single rates of decode and of prefill, under separate names
+        const engine::BenchRate& rate = r.decode.front();
+        json["decode_gb_per_s"] = rate.rate;
+        json.update({{"read_bandwidth_gb_per_s", nullptr}, {"decode_bandwidth_fraction", nullptr}});
+        if (rate.limit > 0) json["read_bandwidth_gb_per_s"] = rate.limit;
+        if (rate.limit > 0) json["decode_bandwidth_fraction"] = rate.fraction;
+        ADD_FIELDS(json, r, peak_bf16_gflops, peak_f32_gflops, peak_int8_gops);
     }
+    if (r.forecast.decode_tokens_per_s > 0) {
+        ADD_FIELDS(json["forecast"], r.forecast, decode_tokens_per_s, ttft_s, hit_rate);
+    }
+    if (!r.note.empty()) json["note"] = r.note.english();
+    json["prefill_gflops"] = r.prefill.rate;
+    if (cpu && r.prefill.limit > 0) {
+        json["prefill_peak_fraction"] = r.prefill.fraction;
+        json["prefill_peak_is"] = r.prefill.limit_is;
+    }
+    json["prefill_products"] = r.prefill_products;
+    for (const engine::BenchRate& rate : r.decode) json["rates"].push_back(to_json("decode", rate));
+    json["rates"].push_back(to_json("prefill", r.prefill));
+    ADD_FIELDS(json, r, repeats, dropped_repeats);
+    ADD_FIELDS(json, summary, load_s, weight_bytes, n_threads, instruction_set, kv_type, theta, theta_loss);
+    json["neuron_guesses"] = summary.accepts_guesses ? "accept" : "correct";
+    ADD_FIELDS(json, r, active_share, sparse_copies_per_token, copied_bytes_per_token, copy_bytes_saved_per_token,
+               neuron_hit_rate);
+    json["loading_per_token"] = engine::to_json(r.loading);
+    add_products(json, summary);
+    ADD_FIELDS(json, summary, device, emulated);
+    for (const engine::ThetaGain& row : r.thetas) json["thetas"].push_back(to_json(row));
+    return json;
+}
+
+void print_text(const engine::BenchResult& r, const engine::ModelSummary& summary, const BenchOptions& options) {
     const auto prompt = static_cast<long long>(options.prompt);
     const auto decode = static_cast<long long>(options.decode);
+    const bool cpu = summary.device == "cpu";
     if (cpu) {
         std::printf("%s, %s weights, %d threads, %s (loaded in %.1f s)\n", summary.name.c_str(),
                     summary.weight_type.c_str(), summary.n_threads, summary.instruction_set.c_str(), summary.load_s);
@@ -213,15 +172,15 @@ int run_bench(const BenchOptions& options) {
                     summary.weight_type.c_str(), summary.device_name.c_str(),
                     static_cast<long long>(summary.resident_experts), static_cast<long long>(summary.total_experts));
     }
-    std::printf("prefill %lld: %8.1f tokens/s (%s), products in %s\n", prompt, r.prefill_tokens_per_s, how,
+    std::printf("prefill %lld: %8.1f tokens/s (%s), products in %s\n", prompt, r.prefill_tokens_per_s, how_timed(r),
                 r.prefill_products.c_str());
     std::printf("%s\n", to_text(r.prefill).c_str());
     if (cpu) {
         std::printf("  peaks: f32 %.0f, bf16 %.0f GFLOP/s, int8 %.0f Gop/s\n", r.peak_f32_gflops, r.peak_bf16_gflops,
                     r.peak_int8_gops);
     }
-    std::printf("decode %lld:  %8.2f tokens/s (%s), %s of weights read per token\n", decode, r.decode_tokens_per_s, how,
-                engine::format_bytes(r.active_weight_bytes_per_token).c_str());
+    std::printf("decode %lld:  %8.2f tokens/s (%s), %s of weights read per token\n", decode, r.decode_tokens_per_s,
+                how_timed(r), engine::format_bytes(r.active_weight_bytes_per_token).c_str());
     for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());
     if (!cpu) std::printf("  of a token: %s\n", engine::to_text(r.loading).c_str());
     if (summary.theta > 0 && !cpu) {
@@ -238,6 +197,30 @@ int run_bench(const BenchOptions& options) {
     for (const engine::ThetaGain& row : r.thetas) std::printf("%s\n", to_text(row).c_str());
     print_notes(summary);
     if (!r.note.empty()) std::printf("%s\n", r.note.english().c_str());
+}
+
+int run_bench(const BenchOptions& options) {
+    if (!options.scenario.empty()) return run_scenario_bench(options);
+    engine::LoadRequest request = load_request(options.model);
+    engine::BenchRequest bench{options.prompt, options.decode, options.repeats, options.compared_thetas};
+    for (engine::ThetaChoice& theta : bench.compared) theta.guesses = request.neuron_guesses;
+    request.context = engine::context_of(bench);
+    request.learn_placement = false;
+    engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
+    const auto nodes = join_nodes(model, options.model, true);
+    const double node_forecast = nodes != nullptr ? nodes->forecast_tokens_per_s(options.prompt) : 0;
+    const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
+    const engine::BenchResult r = engine::run_bench(model, bench, log);
+    if (options.model.json) {
+        nlohmann::ordered_json json = to_json(r, model.summary(), options.prompt);
+        if (nodes != nullptr) {
+            json["nodes"] = nodes->to_json();
+            json["forecast_with_nodes_tokens_per_s"] = node_forecast;
+        }
+        print_json(json);
+        return 0;
+    }
+    print_text(r, model.summary(), options);
     if (nodes != nullptr) {
         std::printf("forecast of decode with these machines: %.2f tokens/s\n", node_forecast);
         nodes->print_notes();

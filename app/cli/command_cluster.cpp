@@ -25,20 +25,17 @@ struct ClusterOptions {
 
 void declare_cluster(CLI::App& command, ClusterOptions& options) {
     add_model_option(command, options.model);
-    command.add_option("--machines", options.n_machines, "Machines at most: a row for each number from 1 on")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
+    add_checked(command, "--machines", options.n_machines, CLI::Range(1, 1024),
+                "Machines at most: a row for each number from 1 on");
     add_parsed(command, "--network", options.network, engine::find_network,
                "What joins them: 1gbe, 10gbe, rocev2 or infiniband")
         ->default_str("10gbe");
     add_parsed(command, "--node-memory", options.node.memory_bytes, parse_size,
                "Memory of a machine: 128GiB, bytes; 192000000000 unless given, a Mac Studio's as the rest");
-    command.add_option("--node-gbps", options.node.memory_gbps, "Its bandwidth in 1e9 bytes per second")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--node-tflops", options.node.tflops, "Its products of bf16 in 1e12 operations per second")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
+    add_checked(command, "--node-gbps", options.node.memory_gbps, CLI::PositiveNumber,
+                "Its bandwidth in 1e9 bytes per second");
+    add_checked(command, "--node-tflops", options.node.tflops, CLI::PositiveNumber,
+                "Its products of bf16 in 1e12 operations per second");
     CLI::Option* const price = command
                                    .add_option("--node-price", options.node.price_usd,
                                                "What a machine costs, in USD: a column says the speed for 1000 USD")

@@ -12,6 +12,7 @@
 #include "app/cli/model_options.h"
 #include "app/cli/terminal_output.h"
 #include "app/cli/text_input.h"
+#include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/eval/choice_evaluation.h"
 #include "engine/eval/chunk_perplexity.h"
@@ -21,6 +22,7 @@
 #include "engine/files/mapped_file.h"
 #include "engine/files/text_file.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::cli {
@@ -54,16 +56,11 @@ nlohmann::ordered_json with_model(nlohmann::ordered_json json, const engine::Mod
                                   const EvaluateOptions& options) {
     json["model"] = model.name;
     json["data"] = options.data;
-    json["weight_type"] = model.weight_type;
-    json["weight_bytes"] = model.weight_bytes;
+    ADD_FIELDS(json, model, weight_type, weight_bytes);
     json["quant"] = options.model.quant_text;
-    json["kv_type"] = model.kv_type;
-    json["theta"] = model.theta;
-    json["theta_loss"] = model.theta_loss;
+    ADD_FIELDS(json, model, kv_type, theta, theta_loss);
     json["neuron_guesses"] = model.accepts_guesses ? "accept" : "correct";
-    json["compute"] = model.compute;
-    json["device"] = model.device;
-    json["context"] = model.context;
+    ADD_FIELDS(json, model, compute, device, context);
     return json;
 }
 
@@ -220,21 +217,16 @@ void declare_evaluate(CLI::App& command, EvaluateOptions& options) {
     command.add_option("--data", options.data,
                        "The file; of mmlu also several, or a folder. " + choice_file_help() + "perplexity: UTF-8 text");
     add_choice_file_options(command, options);
-    command
-        .add_option("--limit", options.limit,
-                    "Tasks, chunks or (perplexity-strided) tokens at most; 0: all. Which tasks, is as the rule's "
-                    "origin takes them: lm-eval the first, llama.cpp random ones")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_checked(command, "--limit", options.limit, CLI::NonNegativeNumber,
+                "Tasks, chunks or (perplexity-strided) tokens at most; 0: all. Which tasks, is as the rule's "
+                "origin takes them: lm-eval the first, llama.cpp random ones");
     command.add_flag("--results", options.results, "With --json: each task's log-likelihoods too, under \"results\"");
     command.add_flag("--special", options.special,
                      "Special tokens written out in the texts (<s>, <|user|> ...) count as tokens");
-    command.add_option("--window", options.window, "perplexity: tokens of a chunk or window")
-        ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 24))
-        ->capture_default_str();
-    command.add_option("--stride", options.stride, "perplexity-strided: tokens from one window to the next")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
+    add_checked(command, "--window", options.window, CLI::Range(std::int64_t{4}, std::int64_t{1} << 24),
+                "perplexity: tokens of a chunk or window");
+    add_checked(command, "--stride", options.stride, CLI::PositiveNumber,
+                "perplexity-strided: tokens from one window to the next");
     command.add_option("--kl-base", options.kl_base,
                        "kl-divergence: the logits of the model to compare with, in llama.cpp's format");
     command.add_option("--kl-base-write", options.kl_base_write,

@@ -12,8 +12,10 @@
 #include "app/cli/reply_printer.h"
 #include "app/cli/standard_output.h"
 #include "app/cli/terminal_output.h"
+#include "app/read_option.h"
 #include "engine/eval/loading_report.h"
 #include "engine/plan/plan.h"
+#include "engine/report_table.h"
 
 namespace offstage::cli {
 
@@ -22,13 +24,10 @@ namespace {
 nlohmann::ordered_json to_json(const std::vector<engine::Answer>& answers) {
     auto list = nlohmann::ordered_json::array();
     for (const engine::Answer& answer : answers) {
-        list.push_back({{"text", answer.text},
-                        {"thought", answer.thought},
-                        {"tokens", answer.tokens},
-                        {"log_probability", answer.log_probability},
-                        {"score", answer.score},
-                        {"finish", std::string(engine::name_of(answer.finish))}});
-        if (answer.seed != 0) list.back()["seed"] = answer.seed;
+        nlohmann::ordered_json& json = list.emplace_back();
+        ADD_FIELDS(json, answer, text, thought, tokens, log_probability, score);
+        json["finish"] = engine::name_of(answer.finish);
+        if (answer.seed != 0) json["seed"] = answer.seed;
     }
     return list;
 }
@@ -61,55 +60,28 @@ std::int64_t resident_experts(const engine::Snapshot& now) {
 nlohmann::ordered_json to_json(const engine::GenerationResult& result, const engine::ModelSummary& model,
                                const engine::Snapshot& now) {
     const engine::DeviceReport& device = result.device;
-    nlohmann::ordered_json json = {
-        {"text", result.text},
-        {"thought", result.thought},
-        {"thought_is_open", result.thought_is_open},
-        {"thought_tokens", result.thought_tokens},
-        {"tokens", result.tokens},
-        {"prompt_tokens", result.prompt_tokens},
-        {"ttft_s", result.ttft_s},
-        {"decode_tokens_per_s", result.decode_tokens_per_s},
-        {"finish", std::string(engine::name_of(result.finish))},
-        {"seed", result.seed},
-        {"device", model.device},
-        {"emulated", model.emulated},
-        {"kv_type", model.kv_type},
-        {"theta", model.theta},
-        {"theta_loss", model.theta_loss},
-        {"neuron_guesses", model.accepts_guesses ? "accept" : "correct"},
-        {"compute", model.compute},
-        {"compute_origin", model.compute_origin},
-        {"device_compute", model.device_compute},
-        {"device_compute_origin", model.device_compute_origin},
-        {"n_threads", model.n_threads},
-        {"instruction_set", model.instruction_set},
-        {"policy", model.policy},
-        {"resident_experts", resident_experts(now)},
-        {"total_experts", model.total_experts},
-        {"vram_budget_bytes", now.vram.budget},
-        {"vram_high_water_bytes", device.vram_high_water_bytes},
-        {"hit_rate", device.hit_rate},
-        {"bytes_copied", device.bytes_copied},
-        {"sparse_copies", device.sparse_copies},
-        {"copy_bytes_saved", device.copy_bytes_saved},
-        {"neuron_hit_rate", device.neuron_hit_rate},
-        {"loading", engine::to_json(device.loading)},
-        {"expected_hit_rate", model.expected_hit_rate},
-        {"ram_budget_bytes", now.ram.budget},
-        {"ram_high_water_bytes", device.ram_high_water_bytes},
-        {"decode_policy", device.decode_policy},
-        {"decisions", engine::english(device.decisions)},
-        {"dispatch_overhead", device.dispatch_overhead},
-        {"decision_overhead", device.decision_overhead},
-        {"overheads_are", model.emulated ? "measured, of accounted step times" : "measured, of measured step times"},
-        {"guessed_copies", device.guessed_copies},
-        {"used_guesses", device.used_guesses},
-        {"admissions", device.admissions},
-        {"median_step_s", device.median_step_s},
-        {"longest_step_s", device.longest_step_s},
-        {"mean_bits", device.mean_bits},
-        {"notes", engine::english(model.notes)}};
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, result, text, thought, thought_is_open, thought_tokens, tokens, prompt_tokens, ttft_s,
+               decode_tokens_per_s);
+    json["finish"] = engine::name_of(result.finish);
+    json["seed"] = result.seed;
+    ADD_FIELDS(json, model, device, emulated, kv_type);
+    add_products(json, model);
+    ADD_FIELDS(json, model, n_threads, instruction_set, policy);
+    json["resident_experts"] = resident_experts(now);
+    json["total_experts"] = model.total_experts;
+    json["vram_budget_bytes"] = now.vram.budget;
+    ADD_FIELDS(json, device, vram_high_water_bytes, hit_rate, bytes_copied, sparse_copies, copy_bytes_saved,
+               neuron_hit_rate);
+    json["loading"] = engine::to_json(device.loading);
+    json["expected_hit_rate"] = model.expected_hit_rate;
+    json["ram_budget_bytes"] = now.ram.budget;
+    ADD_FIELDS(json, device, ram_high_water_bytes, decode_policy);
+    json["decisions"] = engine::english(device.decisions);
+    ADD_FIELDS(json, device, dispatch_overhead, decision_overhead);
+    json["overheads_are"] = model.emulated ? "measured, of accounted step times" : "measured, of measured step times";
+    ADD_FIELDS(json, device, guessed_copies, used_guesses, admissions, median_step_s, longest_step_s, mean_bits);
+    json["notes"] = engine::english(model.notes);
     for (const engine::Message& note : result.notes) json["notes"].push_back(note.english());
     if (!result.answers.empty()) json["answers"] = to_json(result.answers);
     return json;
@@ -145,20 +117,16 @@ void declare_generate(CLI::App& command, GenerateOptions& options) {
         ->needs(raw);
     add_sampler_options(command, options);
     command.get_option("--thinking")->excludes(raw);
-    CLI::Option* beam = command.add_option("--beam", options.beam.width, "Beam search of this width; 1: off")
-                            ->check(CLI::Range(1, engine::kLargestBeamWidth))
-                            ->capture_default_str();
+    CLI::Option* beam = add_checked(command, "--beam", options.beam.width, CLI::Range(1, engine::kLargestBeamWidth),
+                                    "Beam search of this width; 1: off");
     command
         .add_option("--length-penalty", options.beam.length_penalty,
                     "Of beam search: an answer's score is its log probability / length^PENALTY")
         ->capture_default_str();
-    command
-        .add_option("--answers", options.n_answers,
-                    "Answers drawn side by side, each with a seed of its own made of --seed; the first has --seed "
-                    "itself")
-        ->check(CLI::Range(1, 16))
-        ->excludes(beam)
-        ->capture_default_str();
+    add_checked(command, "--answers", options.n_answers, CLI::Range(1, 16),
+                "Answers drawn side by side, each with a seed of its own made of --seed; the first has --seed "
+                "itself")
+        ->excludes(beam);
     command.add_option(
         "--replan-script", options.replan_script,
         "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");

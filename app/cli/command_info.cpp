@@ -25,6 +25,7 @@
 #include "engine/plan/device_products.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/popularity.h"
+#include "engine/report_table.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/template_choice.h"
@@ -120,14 +121,8 @@ nlohmann::ordered_json to_json(const Products& products) {
     nlohmann::ordered_json json = {{"auto", nullptr}, {"origin", products.origin}};
     if (!products.mode.empty()) json["auto"] = products.mode;
     if (!products.times.measured_on.empty()) {
-        json["measured_on"] = products.times.measured_on;
-        json["f32_us"] = products.times.f32_us;
-        json["bf16_us"] = products.times.bf16_us;
-        json["blocks_f32_us"] = products.times.blocks_f32_us;
-        json["blocks_bf16_us"] = products.times.blocks_bf16_us;
-        json["byte_prompts_us"] = products.times.byte_prompts_us;
-        json["float_inputs_us"] = products.times.float_inputs_us;
-        json["byte_inputs_us"] = products.times.byte_inputs_us;
+        ADD_FIELDS(json, products.times, measured_on, f32_us, bf16_us, blocks_f32_us, blocks_bf16_us, byte_prompts_us,
+                   float_inputs_us, byte_inputs_us);
     }
     return json;
 }

@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_finder.h"
+#include "engine/report_table.h"
 #include "engine/run/fit_estimate.h"
 
 namespace offstage::cli {
@@ -19,14 +20,6 @@ struct FinderOptions {
     std::vector<std::string> folders;  // besides the caches
     bool json = false;
 };
-
-using Row = std::vector<std::string>;
-
-std::string decimals(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f", value);
-    return text;
-}
 
 // For a load on the CPU with the default options; nothing if the model cannot be opened.
 // It has a forecast once costs of such experts were measured on this computer.
@@ -41,33 +34,17 @@ std::optional<engine::FitEstimate> fit_of(const engine::FoundModel& model) {
     }
 }
 
-Row row_of(const engine::FoundModel& model) {
-    const std::string experts =
-        model.n_experts > 0 ? std::to_string(model.n_experts) + " x " + std::to_string(model.n_layers) : "";
+std::vector<engine::Cell> row_of(const engine::FoundModel& model) {
+    const auto shown = [](bool known, engine::Cell cell) { return known ? std::move(cell) : engine::Cell(""); };
     const std::optional<engine::FitEstimate> fit = fit_of(model);
     return {model.name,
             std::string(name_of(model.origin)),
             model.family,
-            model.bytes > 0 ? engine::format_bytes(model.bytes) : "",
-            model.bits > 0 ? decimals(model.bits) : "",
-            experts,
-            fit ? (fit->fits ? "yes" : "no") : "",
-            fit && fit->forecast ? decimals(fit->forecast->decode_tokens_per_s) : ""};
-}
-
-// The last column is not padded: it may be long.
-std::string table(const std::vector<Row>& rows) {
-    std::string text;
-    for (const Row& row : rows) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            std::size_t width = 0;
-            for (const Row& other : rows) width = std::max(width, other[i].size());
-            line += row[i] + std::string(width - row[i].size() + 2, ' ');
-        }
-        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    }
-    return text;
+            shown(model.bytes > 0, engine::format_bytes(model.bytes)),
+            shown(model.bits > 0, model.bits),
+            shown(model.n_experts > 0, std::to_string(model.n_experts) + " x " + std::to_string(model.n_layers)),
+            shown(fit.has_value(), fit && fit->fits ? "yes" : "no"),
+            fit && fit->forecast ? engine::Cell(fit->forecast->decode_tokens_per_s) : engine::Cell("")};
 }
 
 nlohmann::ordered_json to_json(const engine::FoundModel& model) {
@@ -118,16 +95,23 @@ int run_models(const FinderOptions& options) {
                     {"complete", found.complete}});
         return 0;
     }
-    std::vector<Row> rows = {{"model", "from", "family", "size", "bits", "experts", "fits", "tokens/s"}};
-    for (const engine::FoundModel& model : found.models) rows.push_back(row_of(model));
-    if (rows.size() > 1) std::cout << table(rows) << "\n";
+    engine::Table table({{"model", -1},
+                         {"from", -1},
+                         {"family", -1},
+                         {"size", -1},
+                         {"bits", -1, 2},
+                         {"experts", -1},
+                         {"fits", -1},
+                         {"tokens/s", -1, 2}});
+    for (const engine::FoundModel& model : found.models) table.add(row_of(model));
+    if (!found.models.empty()) std::cout << table.text() << "\n";
     for (const engine::FoundModel& model : found.models) {
         std::cout << model.name << ": "
                   << (model.supported() ? engine::shown_path(model.path) : model.problem.english())
                   << (model.supported() && !model.has_chat_template ? " (no chat template: --chat-template)" : "")
                   << "\n";
     }
-    if (rows.size() == 1) {
+    if (found.models.empty()) {
         std::cout << "No Mixture-of-Experts models were found in\n";
         for (const engine::ModelPlace& place : places) {
             std::cout << "  " << name_of(place.origin) << ": " << engine::shown_path(place.folder) << "\n";

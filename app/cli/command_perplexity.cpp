@@ -5,8 +5,10 @@
 #include "app/cli/perplexity_options.h"
 #include "app/cli/terminal_output.h"
 #include "app/cli/text_input.h"
+#include "app/read_option.h"
 #include "engine/eval/perplexity.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::cli {
 namespace {
@@ -35,22 +37,15 @@ int run_perplexity(const PerplexityOptions& options) {
     if (terminal) std::cerr << "\r\x1b[K" << std::flush;
     print_notes(model.summary());
     if (options.model.json) {
-        print_json({{"model", model.summary().name},
-                    {"text", options.text},
-                    {"answers_after", options.answers_after},
-                    {"window", options.window},
-                    {"stride", options.stride},
-                    {"n_tokens", result.n_tokens},
-                    {"negative_log_likelihood", result.negative_log_likelihood},
-                    {"perplexity", result.value()},
-                    {"weight_type", model.summary().weight_type},
-                    {"weight_bytes", model.summary().weight_bytes},
-                    {"kv_type", model.summary().kv_type},
-                    {"theta", model.summary().theta},
-                    {"theta_loss", model.summary().theta_loss},
-                    {"neuron_guesses", model.summary().accepts_guesses ? "accept" : "correct"},
-                    {"compute", model.summary().compute},
-                    {"seconds", result.seconds}});
+        nlohmann::ordered_json json = {{"model", model.summary().name}};
+        ADD_FIELDS(json, options, text, answers_after, window, stride);
+        ADD_FIELDS(json, result, n_tokens, negative_log_likelihood);
+        json["perplexity"] = result.value();
+        ADD_FIELDS(json, model.summary(), weight_type, weight_bytes, kv_type, theta, theta_loss);
+        json["neuron_guesses"] = model.summary().accepts_guesses ? "accept" : "correct";
+        json["compute"] = model.summary().compute;
+        json["seconds"] = result.seconds;
+        print_json(json);
         return 0;
     }
     std::cout << model.summary().name << ": perplexity " << engine::print("%.4f", result.value()) << " over "
@@ -71,14 +66,9 @@ CLI::Option* add_perplexity_options(CLI::App& command, PerplexityOptions& option
                     "Only answers count: what follows this special token (<|assistant|>), up to the end of text; for "
                     "models that were taught answers alone. Goes with --special")
         ->needs("--special");
-    command.add_option("--window", options.window, "Tokens the model sees at once")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command
-        .add_option("--stride", options.stride,
-                    "Tokens from one window to the next: each is scored with at least WINDOW - STRIDE before it")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
+    add_checked(command, "--window", options.window, CLI::PositiveNumber, "Tokens the model sees at once");
+    add_checked(command, "--stride", options.stride, CLI::PositiveNumber,
+                "Tokens from one window to the next: each is scored with at least WINDOW - STRIDE before it");
     add_device_options(command, options.model);
     add_compute_options(command, options.model);
     add_json_option(command, options.model.json);

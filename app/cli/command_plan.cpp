@@ -4,6 +4,7 @@
 #include "app/cli/model_options.h"
 #include "app/cli/nodes_joined.h"
 #include "app/cli/terminal_output.h"
+#include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/run/plan_report.h"
 
@@ -38,9 +39,8 @@ int run_calibrate(const ModelOptions& options) {
 
 void declare_plan(CLI::App& command, PlanOptions& options) {
     add_model_option(command, options.model.model);
-    command.add_option("--prompt", options.prompt, "Tokens of the prompt that is forecast")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
-        ->capture_default_str();
+    add_checked(command, "--prompt", options.prompt, CLI::Range(std::int64_t{1}, std::int64_t{1} << 20),
+                "Tokens of the prompt that is forecast");
     add_context_option(command, options.model, kModelContext);
     add_device_options(command, options.model);
     add_theta_option(command, options.model);

@@ -7,8 +7,7 @@
 
 #include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
-#include "app/cli/model_options.h"
-#include "app/cli/terminal_output.h"
+#include "app/cli/text_command.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/eval/expert_profile.h"
@@ -18,9 +17,7 @@
 namespace offstage::cli {
 namespace {
 
-struct ProfileOptions {
-    ModelOptions model;
-    std::string text;  // file
+struct ProfileOptions : TextOptions {
     std::string out;
 };
 
@@ -34,13 +31,9 @@ std::string read_profile_text(const std::string& path) {
 }
 
 void declare_profile(CLI::App& command, ProfileOptions& options) {
-    add_model_option(command, options.model.model);
-    command.add_option("--text", options.text, "UTF-8 text, or conversations in a .jsonl or .json file, as for recall")
-        ->required();
+    add_text_option(command, options);
     command.add_option("--out", options.out, "The profile to write (JSON)")->required();
-    add_context_option(command, options.model, kTextContext);
-    add_device_options(command, options.model);
-    add_compute_options(command, options.model);
+    add_text_run_options(command, options.model);
     add_json_option(command, options.model.json);
 }
 

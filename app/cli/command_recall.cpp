@@ -1,22 +1,14 @@
 #include <algorithm>
-#include <functional>
-#include <iostream>
 
 #include "app/cli/commands.h"
-#include "app/cli/model_options.h"
-#include "app/cli/terminal_output.h"
-#include "app/cli/text_input.h"
-#include "app/cli/token_progress.h"
-#include "engine/error.h"
+#include "app/cli/text_command.h"
+#include "app/read_option.h"
 #include "engine/eval/recall.h"
-#include "engine/eval/text_sequences.h"
 
 namespace offstage::cli {
 namespace {
 
-struct RecallOptions {
-    ModelOptions model;
-    std::string text;       // file
+struct RecallOptions : TextOptions {
     std::string out;        // picture; empty: none
     std::string trace_out;  // empty: none
     std::vector<std::int64_t> distances = {1, 2, 10};
@@ -41,14 +33,10 @@ void declare_recall(CLI::App& command, RecallOptions& options) {
         ->required();
     command.add_option("--out", options.out, "Picture to draw (SVG)");
     command.add_option("--trace-out", options.trace_out, "Routing trace to write, for offstage-cli replay");
-    command
-        .add_option("--ahead", options.distances, "Layers ahead that are guessed; those the model has not are left out")
-        ->delimiter(',')
-        ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
-    add_context_option(command, options.model, kTextContext);
-    add_device_options(command, options.model);
-    add_compute_options(command, options.model);
+    add_checked(command, "--ahead", options.distances, CLI::Range(1, 4096),
+                "Layers ahead that are guessed; those the model has not are left out")
+        ->delimiter(',');
+    add_text_run_options(command, options.model);
     add_json_option(command, options.model.json);
 }
 
@@ -56,20 +44,14 @@ int run_recall(RecallOptions& options) {
     std::vector<std::int64_t>& distances = options.distances;
     std::sort(distances.begin(), distances.end());
     distances.erase(std::unique(distances.begin(), distances.end()), distances.end());
-    const std::string text = read_long_text(options.text);
-    engine::LoadedModel model(text_request(options.model), engine::LoadedModel::Text::kWanted, progress_on_terminal(),
-                              {});
-    print_notes(model.summary());
-    const auto sequences = engine::sequences_of(model, text, options.text);
-    const TokenProgress progress("Measuring", sequences);
-    const engine::RoutingTrace trace =
-        engine::record_routing(model, sequences, options.distances, std::ref(progress), {});
-    progress.finish();
-    const engine::RecallReport report = engine::measure_recall(trace);
-    if (!options.trace_out.empty()) write_trace(trace, options.trace_out);
-    write_or_throw(options.out, engine::to_svg(report));
-    print_report(report, options.model.json, report.model + ": ");
-    return 0;
+    return measure_text(
+        options,
+        [&](engine::LoadedModel& model, const auto& sequences, const auto& progress) {
+            const engine::RoutingTrace trace = engine::record_routing(model, sequences, distances, progress, {});
+            if (!options.trace_out.empty()) write_trace(trace, options.trace_out);
+            return engine::measure_recall(trace);
+        },
+        [&](const engine::RecallReport& report) { write_or_throw(options.out, engine::to_svg(report)); });
 }
 
 }  // namespace

@@ -76,25 +76,15 @@ void declare_replay(CLI::App& command, ReplayOptions& options) {
         "Profile of expert use: what is resident at the beginning, and what lfu and slru begin to count from");
     add_parsed(command, "--expert-bytes", options.expert_bytes, parse_size,
                "Size of an expert, to say bytes instead of copies");
-    command.add_option("--half-life", options.settings.half_life, "Steps after which lfu and slru count a use half")
-        ->check(CLI::Range(0.1, 1e9))
-        ->capture_default_str();
-    command.add_option("--protected", options.settings.protected_share, "Share of the residents that slru protects")
-        ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str();
-    command
-        .add_option("--margin", options.settings.margin,
-                    "slru: how many times hotter an expert must be than the one that goes")
-        ->check(CLI::Range(1.0, 1000.0))
-        ->capture_default_str();
-    command
-        .add_option("--ahead", options.ahead,
-                    "Speculative loading so many layers ahead, by the trace's guesses; 0: none")
-        ->check(CLI::Range(0, 4096))
-        ->capture_default_str();
-    command.add_option("--guesses", options.guesses, "Experts guessed per layer")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
+    add_checked(command, "--half-life", options.settings.half_life, CLI::Range(0.1, 1e9),
+                "Steps after which lfu and slru count a use half");
+    add_checked(command, "--protected", options.settings.protected_share, CLI::Range(0.0, 1.0),
+                "Share of the residents that slru protects");
+    add_checked(command, "--margin", options.settings.margin, CLI::Range(1.0, 1000.0),
+                "slru: how many times hotter an expert must be than the one that goes");
+    add_checked(command, "--ahead", options.ahead, CLI::Range(0, 4096),
+                "Speculative loading so many layers ahead, by the trace's guesses; 0: none");
+    add_checked(command, "--guesses", options.guesses, CLI::Range(1, 1024), "Experts guessed per layer");
     CLI::Option* const picture =
         command.add_option("--svg", options.svg,
                            "A picture of one policy and size: experts over tokens, which were used and which were in "
@@ -104,10 +94,7 @@ void declare_replay(CLI::App& command, ReplayOptions& options) {
         ->check(CLI::NonNegativeNumber)
         ->needs(picture);
     command.add_option("--from", options.from, "Its first token")->check(CLI::NonNegativeNumber)->needs(picture);
-    command.add_option("--tokens", options.tokens, "How many tokens it shows")
-        ->check(CLI::Range(1, 4096))
-        ->capture_default_str()
-        ->needs(picture);
+    add_checked(command, "--tokens", options.tokens, CLI::Range(1, 4096), "How many tokens it shows")->needs(picture);
     add_json_option(command, options.json);
 }
 

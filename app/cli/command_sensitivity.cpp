@@ -10,6 +10,7 @@
 #include "app/cli/model_options.h"
 #include "app/cli/terminal_output.h"
 #include "app/cli/text_input.h"
+#include "app/read_option.h"
 #include "engine/error.h"
 #include "engine/eval/theta_report.h"
 #include "engine/eval/theta_scorer.h"
@@ -101,10 +102,9 @@ int measure_sensitivity_to_theta(const SensitivityOptions& options, const std::s
 void declare_sensitivity(CLI::App& command, SensitivityOptions& options) {
     add_model_option(command, options.model.model);
     command.add_option("--text", options.text, "UTF-8 text")->required();
-    command.add_option("--theta", options.thetas, "The thetas, separated by commas; 0 comes besides")
-        ->delimiter(',')
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_checked(command, "--theta", options.thetas, CLI::NonNegativeNumber,
+                "The thetas, separated by commas; 0 comes besides")
+        ->delimiter(',');
     command
         .add_option("--thresholds-for-loss", options.losses,
                     "Choose a theta for each expert, so that each of these losses (nats per token from theta 0, "
@@ -124,26 +124,16 @@ void declare_sensitivity(CLI::App& command, SensitivityOptions& options) {
     task->needs(data);
     data->needs(task);
     add_choice_file_options(command, options.choices);
-    command
-        .add_option("--task-limit", options.choices.limit,
-                    "Tasks at most; 0: all. Which ones, is as the rule's origin takes them")
-        ->check(CLI::NonNegativeNumber)
-        ->needs(task)
-        ->capture_default_str();
+    add_checked(command, "--task-limit", options.choices.limit, CLI::NonNegativeNumber,
+                "Tasks at most; 0: all. Which ones, is as the rule's origin takes them")
+        ->needs(task);
     command.add_flag("--special", options.special,
                      "Special tokens written out in the texts (<s>, <|user|> ...) count as tokens");
-    command.add_option("--window", options.window, "Tokens the model sees at once")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--stride", options.stride, "Tokens from one window to the next")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--limit", options.limit, "Tokens of the text at most; 0: all")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    command.add_option("--decode", options.decode, "Tokens that are decoded for the speed; 0: none")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_checked(command, "--window", options.window, CLI::PositiveNumber, "Tokens the model sees at once");
+    add_checked(command, "--stride", options.stride, CLI::PositiveNumber, "Tokens from one window to the next");
+    add_checked(command, "--limit", options.limit, CLI::NonNegativeNumber, "Tokens of the text at most; 0: all");
+    add_checked(command, "--decode", options.decode, CLI::NonNegativeNumber,
+                "Tokens that are decoded for the speed; 0: none");
     command.add_option("--csv", options.csv, "Table to write");
     command.add_option("--svg", options.svg, "Picture to draw");
     command.add_flag("--keep", options.keep,

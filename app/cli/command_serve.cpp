@@ -53,9 +53,8 @@ void declare_serve(CLI::App& command, ServeOptions& options) {
     add_parsed_list(command, "--allow-origin", options.origins, engine::parse_origin,
                     "Web pages of this origin, like http://localhost:3000, may use the server too; may be given more "
                     "than once. Unless given: none");
-    command.add_option("--queue", options.queue, "Requests that may wait while one is answered; further ones get 503")
-        ->check(CLI::Range(0, 1000))
-        ->capture_default_str();
+    add_checked(command, "--queue", options.queue, CLI::Range(0, 1000),
+                "Requests that may wait while one is answered; further ones get 503");
     add_context_option(command, options.model, kModelContext);
     add_template_option(command, options.model.chat_template);
     add_run_options(command, options.model, true);

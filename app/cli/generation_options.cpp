@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/cli/text_input.h"
+#include "app/read_option.h"
 
 namespace offstage::cli {
 
@@ -18,9 +19,8 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options, const char*
 void add_sampler_options(CLI::App& command, GenerateOptions& options) {
     auto& s = options.sampler;
     const std::size_t n_before = command.get_options().size();
-    command.add_option("--max-tokens", options.max_tokens, "Tokens at most; 0: until the answer or the context ends")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_checked(command, "--max-tokens", options.max_tokens, CLI::NonNegativeNumber,
+                "Tokens at most; 0: until the answer or the context ends");
     command.add_option("--temperature", s.temperature, "0: always the most likely token")->capture_default_str();
     command.add_option("--top-k", s.top_k, "Only the K most likely tokens; 0: off")->capture_default_str();
     command.add_option("--top-p", s.top_p, "Only the most likely tokens that make up P; 1: off")->capture_default_str();
@@ -28,11 +28,8 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
         ->capture_default_str();
     command.add_option("--repeat-penalty", s.repeat_penalty, "Above 1 makes recent tokens less likely; 1: off")
         ->capture_default_str();
-    command
-        .add_option("--repeat-window", s.repeat_window,
-                    "Tokens back that count as recent for --repeat-penalty, the prompt's included; 0: all")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_checked(command, "--repeat-window", s.repeat_window, CLI::NonNegativeNumber,
+                "Tokens back that count as recent for --repeat-penalty, the prompt's included; 0: all");
     command
         .add_option("--seed", s.seed,
                     "Same seed, same answer: with the same build, model, prompt, sampling, --quant, --compute and "

@@ -22,7 +22,7 @@ void add_model_option(CLI::App& command, std::string& model) {
 }
 
 void add_context_option(CLI::App& command, ModelOptions& options, const char* help) {
-    command.add_option("--context", options.context, help)->check(CLI::NonNegativeNumber)->capture_default_str();
+    add_checked(command, "--context", options.context, CLI::NonNegativeNumber, help);
 }
 
 void add_template_option(CLI::App& command, std::string& chat_template) {
@@ -53,11 +53,8 @@ std::string check_device(const std::string& text) {
 }
 
 void add_device_options(CLI::App& command, ModelOptions& options) {
-    command
-        .add_option("--device", options.device,
-                    "cpu, cuda, cuda:N, or emulated:PROFILE (a name in resources/hardware, or a .json file)")
-        ->check(check_device)
-        ->capture_default_str();
+    add_checked(command, "--device", options.device, check_device,
+                "cpu, cuda, cuda:N, or emulated:PROFILE (a name in resources/hardware, or a .json file)");
     add_parsed(command, "--vram", options.vram_bytes, parse_size,
                "Memory to use of the device: 6GiB, 512MiB, bytes; all unless given");
     add_parsed(command, "--ram", options.ram_bytes, parse_size,
@@ -86,33 +83,21 @@ void add_node_options(CLI::App& command, ModelOptions& options) {
                     "(offstage-cli nodes pair); may be given more than once. Unless given: none, and no connection")
         ->expected(1)
         ->take_all();
-    command
-        .add_option("--node-shape", options.node_shape,
-                    "Who does what: helpers, this machine makes every step and others compute experts for it; "
-                    "decentralised, each machine makes every step and computes a share of the experts; auto, what is "
-                    "forecast to be faster")
-        ->check(CLI::IsMember({"helpers", "decentralised", "auto"}))
-        ->capture_default_str();
-    command
-        .add_option("--node-use", options.node_use,
-                    "When such a machine computes the experts that it holds: measured, where that is forecast to be "
-                    "soonest; always, wherever they are not on this machine's accelerator (helpers)")
-        ->check(CLI::IsMember({"measured", "always"}))
-        ->capture_default_str();
-    command
-        .add_option("--node-activations", options.node_activations,
-                    "What goes over the network: f32 (exact), or bf16 (half of that)")
-        ->check(CLI::IsMember({"f32", "bf16"}))
-        ->capture_default_str();
+    add_checked(command, "--node-shape", options.node_shape, CLI::IsMember({"helpers", "decentralised", "auto"}),
+                "Who does what: helpers, this machine makes every step and others compute experts for it; "
+                "decentralised, each machine makes every step and computes a share of the experts; auto, what is "
+                "forecast to be faster");
+    add_checked(command, "--node-use", options.node_use, CLI::IsMember({"measured", "always"}),
+                "When such a machine computes the experts that it holds: measured, where that is forecast to be "
+                "soonest; always, wherever they are not on this machine's accelerator (helpers)");
+    add_checked(command, "--node-activations", options.node_activations, CLI::IsMember({"f32", "bf16"}),
+                "What goes over the network: f32 (exact), or bf16 (half of that)");
 }
 
 void add_kept_context_option(CLI::App& command, ModelOptions& options) {
-    command
-        .add_option("--kept-context", options.kept_context,
-                    "Tokens of other conversations that stay in RAM beside the context, so that going back to one "
-                    "does not read it again; without it they stay in what the running one leaves of the context")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_checked(command, "--kept-context", options.kept_context, CLI::NonNegativeNumber,
+                "Tokens of other conversations that stay in RAM beside the context, so that going back to one "
+                "does not read it again; without it they stay in what the running one leaves of the context");
 }
 
 void add_quant_option(CLI::App& command, ModelOptions& options) {
@@ -218,16 +203,10 @@ void add_json_option(CLI::App& command, bool& json) {
 
 void add_dry_options(CLI::App& command, ModelOptions& options, const char* dry_help, const char* guess) {
     command.add_flag("--dry", options.dry, dry_help);
-    command
-        .add_option("--dry-repeat", options.dry_repeat,
-                    "Of the drawn routing: chance that a token's choice is the one of the token before")
-        ->check(CLI::Range(0.0, 0.99))
-        ->capture_default_str();
-    command
-        .add_option("--dry-guess-recall", options.dry_guess_recall,
-                    std::string("Of the drawn routing: chance that ") + guess)
-        ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str();
+    add_checked(command, "--dry-repeat", options.dry_repeat, CLI::Range(0.0, 0.99),
+                "Of the drawn routing: chance that a token's choice is the one of the token before");
+    add_checked(command, "--dry-guess-recall", options.dry_guess_recall, CLI::Range(0.0, 1.0),
+                std::string("Of the drawn routing: chance that ") + guess);
 }
 
 bool read_theta(const std::string& text, engine::LoadRequest& request) {

@@ -16,6 +16,7 @@
 #include "engine/nodes/node_server.h"
 #include "engine/nodes/nodes_messages.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 #include "engine/run/local_session.h"
 
 namespace offstage::cli {
@@ -27,9 +28,7 @@ std::vector<engine::NodeAddress> addresses_of(const ModelOptions& options) {
     const engine::PairedPeers peers(folder);
     std::vector<engine::NodeAddress> addresses;
     for (const std::string& text : options.nodes) {
-        const engine::PairedPeer* const peer = peers.find(text);
-        if (peer == nullptr) throw peers.unknown(text);
-        addresses.push_back(engine::address_of(*peer, engine::read_or_make_identity(folder)));
+        addresses.push_back(engine::address_of(peers.at(text), engine::read_or_make_identity(folder)));
     }
     return addresses;
 }
@@ -71,13 +70,8 @@ class Joined final : public NodesJoined {
                             {"experts", node.n_held},
                             {"round_trip_us", node.latency_us},
                             {"mb_per_s", node.mbps},
-                            {"direct", direct},
-                            {"requests", node.totals.requests},
-                            {"rows", node.totals.rows},
-                            {"failed_rows", node.totals.failed_rows},
-                            {"bytes", node.totals.bytes},
-                            {"compute_us", node.totals.compute_us},
-                            {"waiting_us", node.totals.waiting_us}});
+                            {"direct", direct}});
+            ADD_FIELDS(list.back(), node.totals, requests, rows, failed_rows, bytes, compute_us, waiting_us);
         }
         return list;
     }
@@ -285,17 +279,20 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
         std::cout << "Nothing is known that a forecast with these machines could be made of." << std::endl;
         return;
     }
-    std::cout << engine::print(
-        "\nForecast of a decoded token after %lld others, ms       all  computing  network  waiting\n",
-        static_cast<long long>(here.n_past));
-    std::cout << engine::print("  this machine alone                               %9.2f\n", alone_us / 1e3);
-    const auto line = [&](const char* name, const engine::ShapeTimes& times, bool used) {
-        std::cout << engine::print("%s %-47s  %9.2f  %9.2f  %7.2f  %7.2f\n", used ? "*" : " ", name, times.us() / 1e3,
-                                   times.computing_us / 1e3, times.network_us / 1e3, times.waiting_us / 1e3);
+    engine::Table table({{"Forecast of a decoded token after " + std::to_string(here.n_past) + " others, ms", -1},
+                         {"all", 9, 2, 1e-3},
+                         {"computing", 11, 2, 1e-3},
+                         {"network", 9, 2, 1e-3},
+                         {"waiting", 9, 2, 1e-3}});
+    table.add({"  this machine alone", alone_us});
+    const auto add = [&](const std::string& name, const engine::ShapeTimes& times, bool used) {
+        table.add({(used ? "* " : "  ") + name, times.us(), times.computing_us, times.network_us, times.waiting_us});
     };
-    line("desktop and helpers (--node-shape helpers)", helpers.times, !decentralised);
-    line("every machine (--node-shape decentralised)", peers.times, decentralised);
-    std::cout << (settings.shape != engine::NodeShape::kAuto ? "* as --node-shape says\n"
+    add("desktop and helpers (--node-shape helpers)", helpers.times, !decentralised);
+    add("every machine (--node-shape decentralised)", peers.times, decentralised);
+    std::cout << "\n"
+              << table.text()
+              << (settings.shape != engine::NodeShape::kAuto ? "* as --node-shape says\n"
                   : here.insists                             ? "* helpers, as --node-use always asks for\n"
                                                              : "* the faster one, which would be used\n");
     // The helpers' share of a token's calls, or each machine's.

@@ -61,12 +61,10 @@ int run_nodes_test(const NodesOptions& options) {
     engine::silence_grpc();
     const std::filesystem::path folder = engine::machines_folder();
     const engine::PairedPeers peers(folder);
-    const engine::PairedPeer* const peer = peers.find(options.machine);
-    if (peer == nullptr) throw peers.unknown(options.machine);
-    const engine::MachineTest test =
-        engine::test_link(engine::address_of(*peer, engine::read_or_make_identity(folder)));
+    const engine::PairedPeer& peer = peers.at(options.machine);
+    const engine::MachineTest test = engine::test_link(engine::address_of(peer, engine::read_or_make_identity(folder)));
     if (options.json) {
-        print_json({{"name", peer->name},
+        print_json({{"name", peer.name},
                     {"round_trip_us", test.latency_us},
                     {"mb_per_s", test.mbps},
                     {"experts", test.state.n_held},
@@ -76,7 +74,7 @@ int run_nodes_test(const NodesOptions& options) {
         return 0;
     }
     std::cout << engine::print("%s: %.2f ms there and back, %.0f MB/s; it holds %llu experts in %s of %s",
-                               peer->name.c_str(), test.latency_us / 1e3, test.mbps,
+                               peer.name.c_str(), test.latency_us / 1e3, test.mbps,
                                static_cast<unsigned long long>(test.state.n_held),
                                engine::format_bytes(test.state.ram_used_bytes).c_str(),
                                engine::format_bytes(test.state.ram_bytes).c_str())

@@ -1,12 +1,15 @@
 #include "app/cli/replan_script.h"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
-#include <set>
 
 #include "app/cli/command_messages.h"
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
+#include "engine/json.h"
 #include "engine/model/model_messages.h"
+#include "engine/report_table.h"
 
 namespace offstage::cli {
 
@@ -14,103 +17,64 @@ namespace {
 
 using engine::Error;
 using engine::ErrorKind;
-using Json = nlohmann::json;
 
 constexpr std::size_t kMostLines = 100'000;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+constexpr double kLeastFloor = 1e-9, kMostFloor = 1e9;
 
-class ScriptReader {
-  public:
-    ScriptReader(const std::string& file, std::size_t line) : place_(file + ", line " + std::to_string(line)) {}
+[[noreturn]] void fail(const std::string& place, engine::Message what) {
+    throw Error(ErrorKind::kInvalidInput, engine::messages::in_file(place, std::move(what)));
+}
 
-    [[noreturn]] void fail(engine::Message what) const {
-        throw Error(ErrorKind::kInvalidInput, engine::messages::in_file(place_, std::move(what)));
+ReplanOrder read_order(const std::string& line, const std::string& place) {
+    constexpr std::array kReplanning = {"vram", "ram", "context", "kv", "quant", "min_bits", "max_loss", "max_kl"};
+    constexpr std::array kOthers = {"at_token", "pin", "unpin", "evict", "cancel"};
+    const nlohmann::json json = engine::parse_json(line, place);
+    const engine::JsonFields fields(json, place);
+    bool replans = false;
+    for (const auto& [key, value] : json.items()) {
+        const bool is_replanning = std::find(kReplanning.begin(), kReplanning.end(), key) != kReplanning.end();
+        replans |= is_replanning;
+        if (!is_replanning && std::find(kOthers.begin(), kOthers.end(), key) == kOthers.end()) {
+            fail(place, engine::messages::no_such_key_of_an_order(key));
+        }
     }
-
-    ReplanOrder read(const std::string& text) const {
-        const Json json = Json::parse(text, nullptr, false);
-        if (!json.is_object()) fail(engine::messages::an_order_of_a_script);
-        static const std::set<std::string> known = {"at_token", "vram",     "ram",      "context", "kv",
-                                                    "quant",    "min_bits", "max_loss", "max_kl",  "pin",
-                                                    "unpin",    "evict",    "cancel"};
-        for (const auto& [key, value] : json.items()) {
-            if (!known.contains(key)) {
-                fail(engine::messages::no_such_key_of_an_order(key));
-            }
+    ReplanOrder order;
+    order.at_token = fields.integer("at_token", 0, kMostTokens);
+    order.cancel = fields.boolean("cancel", false);
+    const auto expert = [&](const char* key, std::optional<std::pair<std::int64_t, std::int64_t>>& value) {
+        const nlohmann::json* const pair = fields.find(key);
+        if (pair == nullptr) return;
+        if (!pair->is_array() || pair->size() != 2 || !(*pair)[0].is_number_integer() ||
+            !(*pair)[1].is_number_integer()) {
+            fields.reject(key, "[layer, expert]");
         }
-        ReplanOrder order;
-        order.at_token = whole(json, "at_token", 0);
-        engine::ReplanRequest replan;
-        bool replans = false;
-        const auto size = [&](const char* key, std::optional<std::uint64_t>& bytes) {
-            if (!json.contains(key)) return;
-            if (!json[key].is_string()) fail(engine::messages::order_size_invalid(key));
-            bytes = engine::parse_bytes(json[key].get<std::string>(), place_ + ": " + key);
-            replans = true;
-        };
-        size("vram", replan.vram_bytes);
-        size("ram", replan.ram_bytes);
-        if (json.contains("context")) {
-            replan.context = whole(json, "context", 1);
-            replans = true;
-        }
-        if (json.contains("kv")) {
-            if (!json["kv"].is_string()) fail(engine::messages::order_kv_no_text);
-            replan.kv = engine::parse_kv_type(json["kv"].get<std::string>());
-            replans = true;
-        }
-        if (json.contains("quant")) {
-            if (!json["quant"].is_string()) fail(engine::messages::order_quant_no_text);
-            const engine::QuantSettings quant = engine::parse_quant(json["quant"].get<std::string>());
-            if (quant.dense.has_value()) {
-                fail(engine::messages::order_of_dense_format);
-            }
-            replan.experts = quant.experts;
-            replans = true;
-        }
-        engine::QualityFloor floor;
-        number(json, "min_bits", floor.min_mean_bits);
-        number(json, "max_loss", floor.max_loss);
-        number(json, "max_kl", floor.max_kl);
-        if (floor.allows_fewer_bits()) {
-            replan.quality = floor;
-            replans = true;
-        }
-        if (replans) order.replan = replan;
-        expert(json, "pin", order.pin);
-        expert(json, "unpin", order.unpin);
-        expert(json, "evict", order.evict);
-        if (json.contains("cancel")) {
-            if (!json["cancel"].is_boolean()) fail(engine::messages::order_cancel_invalid);
-            order.cancel = json["cancel"].get<bool>();
-        }
-        return order;
+        value = {(*pair)[0].get<std::int64_t>(), (*pair)[1].get<std::int64_t>()};
+    };
+    expert("pin", order.pin);
+    expert("unpin", order.unpin);
+    expert("evict", order.evict);
+    if (!replans) return order;
+    engine::ReplanRequest& replan = order.replan.emplace();
+    const auto size = [&](const char* key, std::optional<std::uint64_t>& bytes) {
+        if (fields.has(key)) bytes = engine::parse_bytes(fields.text(key), place + ": " + key);
+    };
+    size("vram", replan.vram_bytes);
+    size("ram", replan.ram_bytes);
+    if (fields.has("context")) replan.context = fields.integer("context", 1, kMostTokens);
+    if (fields.has("kv")) replan.kv = engine::parse_kv_type(fields.text("kv"));
+    if (fields.has("quant")) {
+        const engine::QuantSettings quant = engine::parse_quant(fields.text("quant"));
+        if (quant.dense.has_value()) fail(place, engine::messages::order_of_dense_format);
+        replan.experts = quant.experts;
     }
-
-  private:
-    std::int64_t whole(const Json& json, const char* key, std::int64_t least) const {
-        if (!json.contains(key) || !json[key].is_number_integer() || json[key].get<std::int64_t>() < least) {
-            fail(engine::messages::order_number_invalid(key, least));
-        }
-        return json[key].get<std::int64_t>();
-    }
-    void number(const Json& json, const char* key, double& value) const {
-        if (!json.contains(key)) return;
-        if (!json[key].is_number() || !(json[key].get<double>() > 0)) {
-            fail(engine::messages::order_number_not_positive(key));
-        }
-        value = json[key].get<double>();
-    }
-    void expert(const Json& json, const char* key, std::optional<std::pair<std::int64_t, std::int64_t>>& value) const {
-        if (!json.contains(key)) return;
-        const Json& pair = json[key];
-        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !pair[1].is_number_integer()) {
-            fail(engine::messages::order_expert_invalid(key));
-        }
-        value = {pair[0].get<std::int64_t>(), pair[1].get<std::int64_t>()};
-    }
-
-    std::string place_;
-};
+    engine::QualityFloor floor;
+    floor.min_mean_bits = fields.number("min_bits", kLeastFloor, kMostFloor, floor.min_mean_bits);
+    floor.max_loss = fields.number("max_loss", kLeastFloor, kMostFloor, floor.max_loss);
+    floor.max_kl = fields.number("max_kl", kLeastFloor, kMostFloor, floor.max_kl);
+    if (floor.allows_fewer_bits()) replan.quality = floor;
+    return order;
+}
 
 }  // namespace
 
@@ -121,11 +85,11 @@ std::vector<ReplanOrder> read_replan_script(const std::string& file) {
     std::string text;
     for (std::size_t line = 1; std::getline(stream, text); ++line) {
         if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-        const ScriptReader reader(file, line);
-        if (orders.size() == kMostLines) reader.fail(engine::messages::script_too_long);
-        orders.push_back(reader.read(text));
+        const std::string place = file + ", line " + std::to_string(line);
+        if (orders.size() == kMostLines) fail(place, engine::messages::script_too_long);
+        orders.push_back(read_order(text, place));
         if (orders.size() > 1 && orders.back().at_token < orders[orders.size() - 2].at_token) {
-            reader.fail(engine::messages::script_goes_back);
+            fail(place, engine::messages::script_goes_back);
         }
     }
     return orders;
@@ -141,23 +105,13 @@ void carry_out(const ReplanOrder& order, engine::Session& session) {
 }
 
 nlohmann::ordered_json to_json(const engine::ReplanReport& report) {
-    return {{"id", report.id},
-            {"state", std::string(engine::name_of(report.state))},
-            {"at_token", report.at_token},
-            {"in_force_at_token", report.in_force_at_token},
-            {"requested", report.requested},
-            {"visible", report.visible},
-            {"cancelled", report.cancelled},
-            {"bytes_requested", report.bytes_requested},
-            {"bytes_moved", report.bytes_moved},
-            {"seconds", report.seconds},
-            {"problem", report.problem.english()},
-            {"note", report.note.english()},
-            {"resident_experts", report.resident_experts},
-            {"mean_bits", report.mean_bits},
-            {"context", report.context},
-            {"vram_bytes", report.vram_bytes},
-            {"ram_bytes", report.ram_bytes}};
+    nlohmann::ordered_json json = {{"id", report.id}, {"state", engine::name_of(report.state)}};
+    ADD_FIELDS(json, report, at_token, in_force_at_token, requested, visible, cancelled, bytes_requested, bytes_moved,
+               seconds);
+    json["problem"] = report.problem.english();
+    json["note"] = report.note.english();
+    ADD_FIELDS(json, report, resident_experts, mean_bits, context, vram_bytes, ram_bytes);
+    return json;
 }
 
 }  // namespace offstage::cli

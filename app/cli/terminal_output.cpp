@@ -10,6 +10,7 @@
 #include "engine/files/file_writer.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::cli {
 namespace {
@@ -50,6 +51,12 @@ std::string theta_label(const engine::ModelSummary& model) {
     const std::string guesses = model.accepts_guesses ? ", guessed neurons accepted" : "";
     if (model.theta_loss > 0) return engine::print(", theta auto:%g", model.theta_loss) + guesses;
     return model.theta > 0 ? engine::print(", theta %g", model.theta) + guesses : std::string();
+}
+
+void add_products(nlohmann::ordered_json& json, const engine::ModelSummary& model) {
+    ADD_FIELDS(json, model, theta, theta_loss);
+    json["neuron_guesses"] = model.accepts_guesses ? "accept" : "correct";
+    ADD_FIELDS(json, model, compute, compute_origin, device_compute, device_compute_origin);
 }
 
 engine::LoadProgressFn progress_on_terminal() {

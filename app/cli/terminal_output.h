@@ -16,6 +16,8 @@ void print_notes(const engine::GenerationResult& answer);
 void print_machine_notes(engine::Session& session);  // since the last call
 // ", theta 0.25", appended to results that are not the model's own; otherwise nothing.
 std::string theta_label(const engine::ModelSummary& model);
+// Theta and the forms of products, of all results that may not be the model's own.
+void add_products(nlohmann::ordered_json& json, const engine::ModelSummary& model);
 // Progress on stderr when that is a terminal; early notes always.
 engine::LoadProgressFn progress_on_terminal();
 // One JSON object and a line feed on stdout; invalid UTF-8 (in a path, say) is replaced

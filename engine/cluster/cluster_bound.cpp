@@ -12,6 +12,7 @@
 #include "engine/model/dense_tensors.h"
 #include "engine/model/weights.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::engine {
 namespace {
@@ -121,22 +122,26 @@ std::string gigabytes(double bytes) {
 }
 
 std::string prompts_text(const ClusterBounds& bounds) {
-    const bool expects = std::any_of(bounds.rows.begin(), bounds.rows.end(),
-                                     [](const ClusterBound& row) { return row.prompt.expected_s > 0; });
     const auto tokens = static_cast<double>(bounds.prompt_tokens);
-    std::string text = print(
-        "\nThe least that a prompt of %lld tokens can take until its first token, read in one step.\n\n"
-        "machines    load  compute  latency  transfer  first token  tokens/s%s\n",
-        static_cast<long long>(bounds.prompt_tokens), expects ? "  expected" : "");
+    Table table({{"machines", 8},
+                 {"load", 8, 3},
+                 {"compute", 9, 3},
+                 {"latency", 9, 3},
+                 {"transfer", 10, 3},
+                 {"first token", 13, 3},
+                 {"tokens/s", 10, 1}});
+    bool expects = false;
     for (const ClusterBound& row : bounds.rows) {
         if (!row.failure.empty()) continue;
         const PromptBound& prompt = row.prompt;
-        text += print("%8lld%8.3f%9.3f%9.3f%10.3f%13.3f%10.1f", static_cast<long long>(row.n_machines), prompt.load_s,
-                      prompt.compute_s, prompt.latency_s, prompt.transfer_s, prompt.time_s(), tokens / prompt.time_s());
-        if (expects) text += print("%10.1f", tokens / prompt.expected_s);
-        text += "\n";
+        std::vector<Cell>& cells = table.add({row.n_machines, prompt.load_s, prompt.compute_s, prompt.latency_s,
+                                              prompt.transfer_s, prompt.time_s(), tokens / prompt.time_s()});
+        if (prompt.expected_s > 0) cells.emplace_back(tokens / prompt.expected_s);
+        expects = expects || prompt.expected_s > 0;
     }
-    return text;
+    if (expects) table.add_column({"expected", 10, 1});
+    return "\nThe least that a prompt of " + std::to_string(bounds.prompt_tokens) +
+           " tokens can take until its first token, read in one step.\n\n" + table.text();
 }
 
 }  // namespace
@@ -251,15 +256,10 @@ ClusterMeasured parse_cluster_measured(const std::string& text) {
 }
 
 nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
-    nlohmann::ordered_json json = {{"model", bounds.model},
-                                   {"n_layers", bounds.n_layers},
-                                   {"n_experts", bounds.n_experts},
-                                   {"n_active", bounds.n_active},
-                                   {"node",
-                                    {{"memory_bytes", bounds.node.memory_bytes},
-                                     {"memory_gbps", bounds.node.memory_gbps},
-                                     {"tflops", bounds.node.tflops}}},
-                                   {"network", bounds.network.id}};
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, bounds, model, n_layers, n_experts, n_active);
+    ADD_FIELDS(json["node"], bounds.node, memory_bytes, memory_gbps, tflops);
+    json["network"] = bounds.network.id;
     json["rows"] = nlohmann::ordered_json::array();
     for (const ClusterBound& row : bounds.rows) {
         nlohmann::ordered_json entry = {{"n_machines", row.n_machines}};
@@ -310,39 +310,47 @@ nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
 
 std::string to_text(const ClusterBounds& bounds) {
     const ClusterNode& node = bounds.node;
-    const bool expects =
-        std::any_of(bounds.rows.begin(), bounds.rows.end(), [](const ClusterBound& row) { return row.expected_s > 0; });
-    const bool compares =
-        std::any_of(bounds.rows.begin(), bounds.rows.end(), [](const ClusterBound& row) { return row.helpers_s > 0; });
-    std::string text = print(
-        "%s: %lld layers of %lld experts, %lld active. Machines: %s, %g GB/s, %g TFLOP/s; %s.\n"
-        "The least that a decoded token can take, in seconds; an estimate, not a measurement.\n\n"
-        "machines  experts  busiest    load  compute  latency  transfer    time  tokens/s%s%s%s\n",
-        bounds.model.c_str(), static_cast<long long>(bounds.n_layers), static_cast<long long>(bounds.n_experts),
-        static_cast<long long>(bounds.n_active), gigabytes(static_cast<double>(node.memory_bytes)).c_str(),
-        node.memory_gbps, node.tflops, bounds.network.name.english().c_str(), compares ? "   helpers  crossing" : "",
-        expects ? "  expected" : "", node.price_usd > 0 ? "       USD  tokens/s per 1000 USD" : "");
+    const auto any = [&](double ClusterBound::*figure) {
+        return std::any_of(bounds.rows.begin(), bounds.rows.end(),
+                           [&](const ClusterBound& row) { return row.*figure > 0; });
+    };
+    const bool expects = any(&ClusterBound::expected_s), compares = any(&ClusterBound::helpers_s);
+    Table table({{"machines", 8},
+                 {"experts", 9},
+                 {"busiest", 9, 2},
+                 {"load", 8, 3},
+                 {"compute", 9, 4},
+                 {"latency", 9, 4},
+                 {"transfer", 10, 4},
+                 {"time", 8, 3},
+                 {"tokens/s", 10, 1}});
+    if (compares) table.add_column({"helpers", 10, 1});
+    if (compares) table.add_column({"crossing", 10, 3, 1e-3, " ms"});
+    if (expects) table.add_column({"expected", 10, 1});
+    if (node.price_usd > 0) table.add_column({"USD", 10});
+    if (node.price_usd > 0) table.add_column({"tokens/s per 1000 USD", 23, 3, 1000});
     for (const ClusterBound& row : bounds.rows) {
-        text += print("%8lld", static_cast<long long>(row.n_machines));
         if (!row.failure.empty()) {
-            text += "  " + row.failure + "\n";
+            table.add({row.n_machines, "  " + row.failure});
             continue;
         }
-        text += print("%9lld%9.2f%8.3f%9.4f%9.4f%10.4f%8.3f%10.1f", static_cast<long long>(row.experts_per_machine),
-                      row.busiest_experts, row.load_s, row.compute_s, row.latency_s, row.transfer_s, row.time_s(),
-                      row.tokens_per_s());
+        std::vector<Cell>& cells =
+            table.add({row.n_machines, row.experts_per_machine, row.busiest_experts, row.load_s, row.compute_s,
+                       row.latency_s, row.transfer_s, row.time_s(), row.tokens_per_s()});
         if (compares && row.helpers_s > 0) {
-            const std::string crossing = row.crossing_us > 0 ? print("%.3f ms", row.crossing_us / 1e3) : "never";
-            text += print("%10.1f%10s", row.helpers_tokens_per_s(), crossing.c_str());
+            cells.emplace_back(row.helpers_tokens_per_s());
+            cells.push_back(row.crossing_us > 0 ? Cell(row.crossing_us) : Cell("never"));
         } else if (compares) {
-            text += std::string(20, ' ');
+            cells.insert(cells.end(), {"", ""});
         }
-        if (expects) text += print("%10.1f", row.expected_tokens_per_s());
-        if (row.price_usd > 0) text += print("%10.0f%23.3f", row.price_usd, 1000 * row.tokens_per_s_per_usd());
-        text += "\n";
+        if (expects) cells.emplace_back(row.expected_tokens_per_s());
+        if (row.price_usd > 0) cells.insert(cells.end(), {row.price_usd, row.tokens_per_s_per_usd()});
     }
-    if (bounds.prompt_tokens > 0) text += prompts_text(bounds);
-    return text;
+    return bounds.model + ": " + shape_text(bounds) +
+           ". Machines: " + gigabytes(static_cast<double>(node.memory_bytes)) +
+           print(", %g GB/s, %g TFLOP/s; ", node.memory_gbps, node.tflops) + bounds.network.name.english() +
+           ".\nThe least that a decoded token can take, in seconds; an estimate, not a measurement.\n\n" +
+           table.text() + (bounds.prompt_tokens > 0 ? prompts_text(bounds) : std::string());
 }
 
 }  // namespace offstage::engine

@@ -7,6 +7,7 @@
 #include "engine/cluster/cluster_messages.h"
 #include "engine/error.h"
 #include "engine/plan/forecast.h"
+#include "engine/report_table.h"
 #include "engine/run/dense_costs.h"
 #include "engine/run/measurements.h"
 
@@ -121,23 +122,10 @@ std::vector<WhatIfRow> WhatIf::machines(const HardwareProfile& profile, const Ne
 
 std::string to_json(const HardwareProfile& profile) {
     nlohmann::ordered_json json;
-    json["name"] = profile.name;
-    json["memory_bytes"] = profile.memory_bytes;
-    json["reserved_bytes"] = profile.reserved_bytes;
-    json["memory_gbps"] = profile.memory_gbps;
-    json["memory_efficiency"] = profile.memory_efficiency;
-    json["tflops"] = profile.tflops;
-    json["compute_efficiency"] = profile.compute_efficiency;
-    json["bus_gbps"] = profile.bus_gbps;
-    json["bus_efficiency"] = profile.bus_efficiency;
-    json["launch_us"] = profile.launch_us;
-    json["sync_us"] = profile.sync_us;
-    json["copy_latency_us"] = profile.copy_latency_us;
+    ADD_FIELDS(json, profile, name, memory_bytes, reserved_bytes, memory_gbps, memory_efficiency, tflops,
+               compute_efficiency, bus_gbps, bus_efficiency, launch_us, sync_us, copy_latency_us);
     if (profile.host) {
-        json["host"]["name"] = profile.host->name;
-        json["host"]["read_gbps"] = profile.host->read_gbps;
-        json["host"]["dram_gbps"] = profile.host->dram_gbps;
-        json["host"]["gflops"] = profile.host->gflops;
+        ADD_FIELDS(json["host"], (*profile.host), name, read_gbps, dram_gbps, gflops);
         if (profile.host->disk_gbps > 0) json["host"]["disk_gbps"] = profile.host->disk_gbps;
     }
     json["source"] = profile.source;

@@ -5,6 +5,7 @@
 #include "engine/eval/bench.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::engine {
@@ -113,61 +114,52 @@ AblationReport measure_ablation(const LoadRequest& request, const AblationSettin
 }
 
 nlohmann::ordered_json to_json(const AblationReport& report) {
-    nlohmann::ordered_json json = {{"model", report.model},
-                                   {"device", report.device},
-                                   {"times", report.accounted ? "accounted" : "measured"},
-                                   {"theta", report.theta},
-                                   {"resident_per_layer", report.resident_per_layer},
-                                   {"prompt_tokens", report.prompt_tokens},
-                                   {"decode_tokens", report.decode_tokens}};
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, report, model, device);
+    json["times"] = report.accounted ? "accounted" : "measured";
+    ADD_FIELDS(json, report, theta, resident_per_layer, prompt_tokens, decode_tokens);
     json["rows"] = nlohmann::ordered_json::array();
     for (const AblationRow& row : report.rows) {
-        nlohmann::ordered_json of_row = {{"name", row.name},
-                                         {"tokens_per_s", row.tokens_per_s},
-                                         {"gain", row.gain},
-                                         {"whole_tokens_per_s", row.whole_tokens_per_s},
-                                         {"whole_gain", row.whole_gain},
-                                         {"paper_gain", nullptr},
-                                         {"forecast_tokens_per_s", row.forecast_tokens_per_s},
-                                         {"hit_rate", row.hit_rate},
-                                         {"active_share", row.active_share},
-                                         {"hidden_computing", row.hidden_computing},
-                                         {"mean_bits", row.mean_bits},
-                                         {"copied_bytes_per_token", row.copied_bytes_per_token},
-                                         {"copy_bytes_saved_per_token", row.copy_bytes_saved_per_token}};
+        nlohmann::ordered_json& of_row = json["rows"].emplace_back();
+        ADD_FIELDS(of_row, row, name, tokens_per_s, gain, whole_tokens_per_s, whole_gain);
+        of_row["paper_gain"] = nullptr;
         if (row.paper_gain > 0) of_row["paper_gain"] = row.paper_gain;
-        json["rows"].push_back(std::move(of_row));
+        ADD_FIELDS(of_row, row, forecast_tokens_per_s, hit_rate, active_share, hidden_computing, mean_bits,
+                   copied_bytes_per_token, copy_bytes_saved_per_token);
     }
     return json;
 }
 
 std::string to_text(const AblationReport& report) {
-    std::string text = print("theta %g, prompt %lld, %lld tokens decoded, times %s\n", report.theta,
-                             static_cast<long long>(report.prompt_tokens), static_cast<long long>(report.decode_tokens),
-                             report.accounted ? "accounted" : "measured") +
-                       print("%-24s %9s %7s %7s %9s %6s %7s %7s %6s %14s\n", "", "tokens/s", "gain", "paper",
-                             "forecast", "hits", "active", "hidden", "bits", "MB copied");
+    Table table({{"", -24},
+                 {"tokens/s", 10, 2},
+                 {"gain", 8, 2},
+                 {"paper", 8, 2},
+                 {"forecast", 10, 2},
+                 {"hits", 7, 0, 100, "%"},
+                 {"active", 8, 0, 100, "%"},
+                 {"hidden", 8, 0, 100, "%"},
+                 {"bits", 7, 2},
+                 {"MB copied", 15, 1, 1e-6}});
     for (const AblationRow& row : report.rows) {
-        const std::string paper = row.paper_gain > 0 ? print("%.2f", row.paper_gain) : std::string("-");
-        text +=
-            print("%-24s %9.2f %7.2f %7s %9.2f %5.0f%% %6.0f%% %6.0f%% %6.2f %14.1f\n", row.name.c_str(),
-                  row.tokens_per_s, row.gain, paper.c_str(), row.forecast_tokens_per_s, 100 * row.hit_rate,
-                  100 * row.active_share, 100 * row.hidden_computing, row.mean_bits, row.copied_bytes_per_token / 1e6);
+        table.add({row.name, row.tokens_per_s, row.gain, row.paper_gain > 0 ? Cell(row.paper_gain) : Cell(),
+                   row.forecast_tokens_per_s, row.hit_rate, row.active_share, row.hidden_computing, row.mean_bits,
+                   row.copied_bytes_per_token});
     }
-    return text;
+    return print("theta %g, prompt ", report.theta) + std::to_string(report.prompt_tokens) + ", " +
+           std::to_string(report.decode_tokens) + " tokens decoded, times " +
+           (report.accounted ? "accounted\n" : "measured\n") + table.text();
 }
 
 std::string gains_by_length(const std::vector<AblationReport>& reports) {
-    std::string text = print("gain of the whole answer after a prompt of %lld, by tokens decoded\n%-24s",
-                             static_cast<long long>(reports.front().prompt_tokens), "");
-    for (const AblationReport& report : reports) text += print(" %7lld", static_cast<long long>(report.decode_tokens));
-    text += "\n";
+    Table table({{"", -24}});
+    for (const AblationReport& report : reports) table.add_column({std::to_string(report.decode_tokens), 8, 2});
     for (std::size_t i = 0; i < reports.front().rows.size(); ++i) {
-        text += print("%-24s", reports.front().rows[i].name.c_str());
-        for (const AblationReport& report : reports) text += print(" %7.2f", report.rows[i].whole_gain);
-        text += "\n";
+        std::vector<Cell>& row = table.add({reports.front().rows[i].name});
+        for (const AblationReport& report : reports) row.emplace_back(report.rows[i].whole_gain);
     }
-    return text;
+    return "gain of the whole answer after a prompt of " + std::to_string(reports.front().prompt_tokens) +
+           ", by tokens decoded\n" + table.text();
 }
 
 }  // namespace offstage::engine

@@ -7,6 +7,7 @@
 #include "engine/eval/gate_activations.h"
 #include "engine/eval/text_sequences.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::engine {
 namespace {
@@ -120,18 +121,16 @@ nlohmann::ordered_json to_json(const ActivationReport& report) {
 }
 
 std::string to_text(const ActivationReport& report) {
-    std::string text = print(
-        "%lld tokens; share in %% of the values after the experts' activation function whose "
-        "absolute value is\n\n  layer",
-        static_cast<long long>(report.n_tokens));
-    for (const double bound : report.bounds) text += print("%10s", bound_name(bound).c_str());
-    const auto row = [&](const std::string& name, std::int64_t layer) {
-        text += print("\n%7s", name.c_str());
-        for (std::size_t b = 0; b < report.bounds.size(); ++b) text += print("%10.2f", 100 * report.share(layer, b));
-    };
-    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) row(std::to_string(layer), layer);
-    row("all", -1);
-    return text + "\n";
+    Table table({{"layer", 7}});
+    for (const double bound : report.bounds) table.add_column({bound_name(bound), 10, 2, 100});
+    for (std::int64_t layer = 0; layer <= report.n_layers; ++layer) {
+        const bool is_sum = layer == report.n_layers;
+        std::vector<Cell>& row = table.add({is_sum ? "all" : std::to_string(layer)});
+        for (std::size_t b = 0; b < report.bounds.size(); ++b) row.emplace_back(report.share(is_sum ? -1 : layer, b));
+    }
+    return std::to_string(report.n_tokens) +
+           " tokens; share in % of the values after the experts' activation function whose absolute value is\n\n" +
+           table.text();
 }
 
 }  // namespace offstage::engine

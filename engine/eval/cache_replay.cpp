@@ -9,6 +9,7 @@
 #include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
+#include "engine/report_table.h"
 
 namespace offstage::engine {
 namespace {
@@ -133,15 +134,10 @@ class Replay {
 
 }  // namespace
 
-std::string shape_text(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
-    return std::to_string(n_layers) + " layers of " + std::to_string(n_experts) + " experts, " +
-           std::to_string(n_active) + " active";
-}
-
 void require_shapes(const Popularity& popularity, const TraceHeader& header) {
     if (popularity.n_layers == header.n_layers && popularity.n_experts == header.n_experts) return;
-    const auto shape = [](const auto& of) { return shape_text(of.n_layers, of.n_experts, of.n_active); };
-    throw Error(ErrorKind::kInvalidInput, messages::popularity_of_other_trace(shape(popularity), shape(header)));
+    throw Error(ErrorKind::kInvalidInput,
+                messages::popularity_of_other_trace(shape_text(popularity), shape_text(header)));
 }
 
 CacheCalls cache_calls(const RoutingTrace& trace) {

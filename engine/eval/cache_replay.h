@@ -37,8 +37,6 @@ struct CacheCalls {
 };
 CacheCalls cache_calls(const RoutingTrace& trace);
 
-// "32 layers of 8 experts, 2 active".
-std::string shape_text(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active);
 // Throws Error (kInvalidInput) if the popularity belongs to another model.
 void require_shapes(const Popularity& popularity, const TraceHeader& header);
 

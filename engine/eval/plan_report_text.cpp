@@ -6,6 +6,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/model/file_formats.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 #include "engine/run/plan_report.h"
 
 namespace offstage::engine {
@@ -54,15 +55,10 @@ nlohmann::ordered_json formats_json(const Plan& plan, const PlanReport& report) 
 }
 
 nlohmann::ordered_json forecast_json(const Forecast& f) {
-    return {{"decode_tokens_per_s", f.decode_tokens_per_s},
-            {"decode_layer_us", f.decode_layer_us},
-            {"hit_rate", f.hit_rate},
-            {"bytes_per_token", f.bytes_per_token},
-            {"prompt_tokens", f.prompt_tokens},
-            {"ttft_s", f.ttft_s},
-            {"prefill_tokens_per_s", f.prefill_tokens_per_s},
-            {"mean_bits", f.mean_bits},
-            {"predicted_loss", f.predicted_loss}};
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, f, decode_tokens_per_s, decode_layer_us, hit_rate, bytes_per_token, prompt_tokens, ttft_s,
+               prefill_tokens_per_s, mean_bits, predicted_loss);
+    return json;
 }
 
 nlohmann::ordered_json compared_json(const PlanReport& report) {
@@ -83,19 +79,24 @@ nlohmann::ordered_json compared_json(const PlanReport& report) {
 
 std::string compared_text(const PlanReport& report) {
     if (report.compared.empty()) return {};
-    std::string text = "  compared                      decode t/s    TTFT s     bits      loss  device  RAM  disk\n";
+    Table table({{"  compared", -30},
+                 {"decode t/s", 12, 2},
+                 {"TTFT s", 10, 2},
+                 {"bits", 9, 2},
+                 {"loss", 10, 5},
+                 {"device", 8},
+                 {"RAM", 5},
+                 {"disk", 6}});
     for (const PlanReport::Compared& one : report.compared) {
         if (!one.failure.empty()) {
-            text += print("    %-26s does not fit\n", one.name.c_str());
+            table.add({"    " + one.name, "does not fit"});
             continue;
         }
-        text +=
-            print("    %-26s %11.2f %9.2f %8.2f %9.5f %7lld %4lld %5lld\n", one.name.c_str(),
-                  one.forecast.decode_tokens_per_s, one.forecast.ttft_s, one.plan.mean_bits, one.plan.predicted_loss,
-                  static_cast<long long>(one.plan.n_resident()), static_cast<long long>(count(one.plan, Place::kRam)),
-                  static_cast<long long>(count(one.plan, Place::kDisk)));
+        table.add({"    " + one.name, one.forecast.decode_tokens_per_s, one.forecast.ttft_s, one.plan.mean_bits,
+                   one.plan.predicted_loss, one.plan.n_resident(), count(one.plan, Place::kRam),
+                   count(one.plan, Place::kDisk)});
     }
-    return text;
+    return table.text();
 }
 
 nlohmann::ordered_json points_json(const std::vector<CostPoint>& points) {
@@ -104,15 +105,11 @@ nlohmann::ordered_json points_json(const std::vector<CostPoint>& points) {
     return list;
 }
 
-double us_at(const std::vector<CostPoint>& points, std::int64_t n_tokens) {
+Cell us_at(const std::vector<CostPoint>& points, std::int64_t n_tokens) {
     for (const CostPoint& point : points) {
         if (point.n_tokens == n_tokens) return point.us;
     }
-    return -1;
-}
-
-std::string cell(double us) {
-    return us < 0 ? std::string("           -") : print("%12.1f", us);
+    return {};
 }
 
 double gbps(const CostTable& table) {
@@ -133,59 +130,55 @@ std::string device_line(const PlanReport& report) {
 
 nlohmann::ordered_json to_json(const PlanReport& r) {
     const Plan& plan = r.plan;
-    return {{"model", r.shape.name},
-            {"weight_type", stored_formats_of(r.shape.spec.experts, r.shape.type)},
-            {"device", r.device.id},
-            {"device_name", r.device.name},
-            {"emulated", r.device.emulated},
-            {"policy", {{"prefill", name_of(r.inputs.prefill)}, {"decode", name_of(r.inputs.decode)}}},
-            {"context", plan.context},
-            {"vram_budget_bytes", r.inputs.demand.shares_host_memory ? 0 : plan.budget.vram_bytes},
-            {"vram_bytes", plan.vram_bytes()},
-            {"dense_bytes", plan.dense_bytes},
-            {"kv_bytes", plan.kv_bytes},
-            {"expert_bytes", plan.expert_bytes},
-            {"staging_bytes", plan.staging_bytes},
-            {"workspace_bytes", plan.workspace_bytes},
-            {"ram_budget_bytes", plan.budget.ram_bytes},
-            {"ram_bytes", plan.ram_bytes},
-            {"ram_available_bytes", r.memory.available_bytes},
-            {"ram_limit", r.memory.limit},
-            {"ram_limit_bytes", r.memory.limit_bytes},
-            {"max_step", plan.max_step},
-            {"staging_slots", plan.staging_slots},
-            {"host_staging_slots", plan.host_staging_slots},
-            {"bytes_per_expert", r.inputs.demand.expert_bytes},
-            {"resident_experts", plan.n_resident()},
-            {"ram_experts", count(plan, Place::kRam)},
-            {"disk_experts", count(plan, Place::kDisk)},
-            {"total_experts", r.inputs.demand.n_layers * r.inputs.demand.n_experts},
-            {"resident_per_layer", resident_per_layer(r)},
-            {"expected_hit_rate", plan.expected_hit_rate},
-            {"popularity", r.inputs.popularity.n_tokens > 0 ? r.inputs.popularity.source : std::string()},
-            {"cost_source", r.cost_source},
-            {"costs", report_json(r.inputs.cost.table())},
-            {"formats", formats_json(plan, r)},
-            {"mean_bits", plan.mean_bits},
-            {"predicted_loss", plan.predicted_loss},
-            {"sensitivity", r.inputs.sensitivity.source},
-            {"format_kl", plan.theta ? nlohmann::ordered_json(plan.format_kl) : nlohmann::ordered_json()},
-            {"neuron_kl", plan.theta ? nlohmann::ordered_json(plan.neuron_kl) : nlohmann::ordered_json()},
-            {"kv_host_bytes", plan.kv_host_bytes},
-            {"active_weight_bytes_per_token", r.reads.total()},
-            {"theta", r.theta.theta},
-            {"theta_loss", r.theta.loss},
-            {"active_share", r.inputs.cost.active_share(-1, 1)},
-            {"active_share_is", !r.theta.leaves_out() ? "of all neurons"
-                                : r.share_is_given    ? "given"
-                                : r.share_is_measured ? "measured"
-                                                      : "assumed"},
-            {"copies_sparse", copies_sparse(r)},
-            {"forecast", forecast_json(r.forecast)},
-            {"compared", compared_json(r)},
-            {"note", plan.note.english()},
-            {"memory_note", r.memory_note.english()},
-            {"notes", english(r.notes)}};
+    const ModelDemand& demand = r.inputs.demand;
+    nlohmann::ordered_json json = {
+        {"model", r.shape.name},
+        {"weight_type", stored_formats_of(r.shape.spec.experts, r.shape.type)},
+        {"device", r.device.id},
+        {"device_name", r.device.name},
+        {"emulated", r.device.emulated},
+        {"policy", {{"prefill", name_of(r.inputs.prefill)}, {"decode", name_of(r.inputs.decode)}}},
+        {"context", plan.context},
+        {"vram_budget_bytes", demand.shares_host_memory ? 0 : plan.budget.vram_bytes},
+        {"vram_bytes", plan.vram_bytes()}};
+    ADD_FIELDS(json, plan, dense_bytes, kv_bytes, expert_bytes, staging_bytes, workspace_bytes);
+    json["ram_budget_bytes"] = plan.budget.ram_bytes;
+    json["ram_bytes"] = plan.ram_bytes;
+    json["ram_available_bytes"] = r.memory.available_bytes;
+    json["ram_limit"] = r.memory.limit;
+    json["ram_limit_bytes"] = r.memory.limit_bytes;
+    ADD_FIELDS(json, plan, max_step, staging_slots, host_staging_slots);
+    json["bytes_per_expert"] = demand.expert_bytes;
+    json["resident_experts"] = plan.n_resident();
+    json["ram_experts"] = count(plan, Place::kRam);
+    json["disk_experts"] = count(plan, Place::kDisk);
+    json["total_experts"] = demand.n_layers * demand.n_experts;
+    json["resident_per_layer"] = resident_per_layer(r);
+    json["expected_hit_rate"] = plan.expected_hit_rate;
+    json["popularity"] = r.inputs.popularity.n_tokens > 0 ? r.inputs.popularity.source : std::string();
+    json["cost_source"] = r.cost_source;
+    json["costs"] = report_json(r.inputs.cost.table());
+    json["formats"] = formats_json(plan, r);
+    ADD_FIELDS(json, plan, mean_bits, predicted_loss);
+    json["sensitivity"] = r.inputs.sensitivity.source;
+    json.update({{"format_kl", nullptr}, {"neuron_kl", nullptr}});
+    if (plan.theta) ADD_FIELDS(json, plan, format_kl, neuron_kl);
+    json["kv_host_bytes"] = plan.kv_host_bytes;
+    json["active_weight_bytes_per_token"] = r.reads.total();
+    json["theta"] = r.theta.theta;
+    json["theta_loss"] = r.theta.loss;
+    json["active_share"] = r.inputs.cost.active_share(-1, 1);
+    json["active_share_is"] = !r.theta.leaves_out() ? "of all neurons"
+                              : r.share_is_given    ? "given"
+                              : r.share_is_measured ? "measured"
+                                                    : "assumed";
+    json["copies_sparse"] = copies_sparse(r);
+    json["forecast"] = forecast_json(r.forecast);
+    json["compared"] = compared_json(r);
+    json["note"] = plan.note.english();
+    json["memory_note"] = r.memory_note.english();
+    json["notes"] = english(r.notes);
+    return json;
 }
 
 std::string to_text(const PlanReport& r) {
@@ -249,41 +242,35 @@ std::string to_text(const PlanReport& r) {
 }
 
 nlohmann::ordered_json report_json(const CostTable& t) {
-    return {{"device", t.device},
-            {"emulated", t.emulated},
-            {"weight_type", t.weight_type},
-            {"hidden_dim", t.hidden_dim},
-            {"ffn_dim", t.ffn_dim},
-            {"expert_bytes", t.expert_bytes},
-            {"pinned", t.pinned},
-            {"weight_copy_us", t.weight_copy_us},
-            {"bus_gb_per_s", gbps(t)},
-            {"activation_copy", points_json(t.activation_copy)},
-            {"gpu_expert", points_json(t.gpu_expert)},
-            {"cpu_expert", points_json(t.cpu_expert)},
-            {"sync_us", t.sync_us},
-            {"cpu_slowdown", t.cpu_slowdown},
-            {"copy_slowdown", t.copy_slowdown}};
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, t, device, emulated, weight_type, hidden_dim, ffn_dim, expert_bytes, pinned, weight_copy_us);
+    json["bus_gb_per_s"] = gbps(t);
+    json["activation_copy"] = points_json(t.activation_copy);
+    json["gpu_expert"] = points_json(t.gpu_expert);
+    json["cpu_expert"] = points_json(t.cpu_expert);
+    ADD_FIELDS(json, t, sync_us, cpu_slowdown, copy_slowdown);
+    return json;
 }
 
 // Fiddler's figure 7 as a table.
 std::string to_text(const CostTable& t) {
-    std::string text = t.device + (t.emulated ? ": accounted time, not a measurement" : "") + "\n";
-    text += print("expert %lld x %lld, %s, %s\n", static_cast<long long>(t.hidden_dim),
-                  static_cast<long long>(t.ffn_dim), t.weight_type.c_str(), format_bytes(t.expert_bytes).c_str());
+    std::string text = t.device + (t.emulated ? ": accounted time, not a measurement" : "") + "\nexpert " +
+                       std::to_string(t.hidden_dim) + " x " + std::to_string(t.ffn_dim) + ", " + t.weight_type + ", " +
+                       format_bytes(t.expert_bytes) + "\n";
+    Table table({{"tokens", 8}, {"CPU us", 12, 1}});
     if (t.has_accelerator()) {
         text += print("W copy  %12.1f us  (%.1f GB/s, %s)\n", t.weight_copy_us, gbps(t),
                       t.pinned ? "page-locked" : "not page-locked");
+        table = Table({{"tokens", 8}, {"A copy us", 12, 1}, {"GPU us", 12, 1}, {"CPU us", 12, 1}});
     }
-    text += print("%8s%s%s%12s\n", "tokens", t.has_accelerator() ? "   A copy us" : "",
-                  t.has_accelerator() ? "      GPU us" : "", "CPU us");
     for (const CostPoint& point : t.cpu_expert) {
-        text += print("%8lld", static_cast<long long>(point.n_tokens));
+        std::vector<Cell>& cells = table.add({point.n_tokens});
         if (t.has_accelerator()) {
-            text += cell(us_at(t.activation_copy, point.n_tokens)) + cell(us_at(t.gpu_expert, point.n_tokens));
+            cells.insert(cells.end(), {us_at(t.activation_copy, point.n_tokens), us_at(t.gpu_expert, point.n_tokens)});
         }
-        text += cell(point.us) + "\n";
+        cells.emplace_back(point.us);
     }
+    text += table.text();
     if (t.has_accelerator()) {
         text += print("hand-over %.1f us; side by side, CPU experts take %.2f times and copies %.2f times as long\n",
                       t.sync_us, t.cpu_slowdown, t.copy_slowdown);

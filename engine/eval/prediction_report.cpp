@@ -9,6 +9,7 @@
 #include "engine/eval/gate_activations.h"
 #include "engine/eval/text_sequences.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/routing_probe.h"
 
@@ -99,10 +100,6 @@ class PredictionProbe final : public StepProbe {
     std::vector<float> guessed_;  // (rows, ffn_dim)
 };
 
-std::string percent_cell(double value) {
-    return value < 0 ? std::string("       -") : print("%8.1f", 100 * value);
-}
-
 nlohmann::ordered_json to_json(const PredictionReport::Neurons& neurons) {
     const auto number = [](double value) {
         return value < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(rounded(value));
@@ -169,9 +166,8 @@ PredictionReport measure_prediction(LoadedModel& model, std::span<const std::vec
 }
 
 nlohmann::ordered_json to_json(const PredictionReport& report) {
-    nlohmann::ordered_json json = {{"model", report.model},       {"text", report.text},
-                                   {"n_layers", report.n_layers}, {"n_experts", report.n_experts},
-                                   {"n_active", report.n_active}, {"n_tokens", report.n_tokens}};
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, report, model, text, n_layers, n_experts, n_active, n_tokens);
     json["experts"] = nlohmann::ordered_json::array();
     for (const PredictionReport::Experts& layer : report.experts) {
         const double recall = share(layer.both, layer.chosen);
@@ -191,38 +187,35 @@ nlohmann::ordered_json to_json(const PredictionReport& report) {
 }
 
 std::string to_text(const PredictionReport& report) {
-    std::string text = print(
-        "%lld tokens, %lld layers of %lld experts, %lld active; known one layer ahead, in %%\n"
-        "(CORM's figure 5, Mixtral 8x7B and DeepSeekMoE 16B: experts 75 to 90, neurons 80 to 90)\n\n"
-        "                experts",
-        static_cast<long long>(report.n_tokens), static_cast<long long>(report.n_layers),
-        static_cast<long long>(report.n_experts), static_cast<long long>(report.n_active));
+    std::string groups = "                experts";
+    Table table({{"layer", 7}, {"recall", 8, 1, 100}, {"precis.", 8, 1, 100}});
     for (const PredictionReport::OfTheta& of_theta : report.thetas) {
-        text += print("%s", print("  neurons, theta %g", of_theta.theta).c_str());
-        text += std::string(14, ' ');
+        groups += print("  %-30s", print("neurons, theta %g", of_theta.theta).c_str());
+        for (const char* name : {"recall", "precis.", "agree", "active"}) table.add_column({name, 8, 1, 100});
     }
-    text += "\n  layer  recall precis.";
-    for (std::size_t i = 0; i < report.thetas.size(); ++i) text += "  recall precis.  agree  active";
-    const auto neurons = [&](const PredictionReport::Neurons& of) {
-        text += percent_cell(of.recall()) + percent_cell(of.precision()) + percent_cell(of.agreement()) +
-                percent_cell(of.active_share());
+    const auto add = [&](std::string name, const PredictionReport::Experts& experts, const auto& neurons) {
+        std::vector<Cell>& row = table.add({std::move(name), if_known(share(experts.both, experts.chosen)),
+                                            if_known(share(experts.both, experts.guessed))});
+        for (const PredictionReport::OfTheta& of_theta : report.thetas) {
+            const PredictionReport::Neurons of = neurons(of_theta);
+            for (const double value : {of.recall(), of.precision(), of.agreement(), of.active_share()}) {
+                row.push_back(if_known(value));
+            }
+        }
     };
     PredictionReport::Experts sum;
-    const auto experts = [&](const std::string& name, const PredictionReport::Experts& of) {
-        text += print("\n%7s", name.c_str()) + percent_cell(share(of.both, of.chosen)) +
-                percent_cell(share(of.both, of.guessed));
-    };
     for (std::size_t layer = 1; layer < report.experts.size(); ++layer) {
         const PredictionReport::Experts& of = report.experts[layer];
         sum.chosen += of.chosen;
         sum.guessed += of.guessed;
         sum.both += of.both;
-        experts(std::to_string(layer), of);
-        for (const PredictionReport::OfTheta& of_theta : report.thetas) neurons(of_theta.layers[layer]);
+        add(std::to_string(layer), of, [&](const auto& of_theta) { return of_theta.layers[layer]; });
     }
-    experts("all", sum);
-    for (const PredictionReport::OfTheta& of_theta : report.thetas) neurons(of_theta.sum());
-    return text + "\n";
+    add("all", sum, [](const auto& of_theta) { return of_theta.sum(); });
+    return std::to_string(report.n_tokens) + " tokens, " + shape_text(report) +
+           "; known one layer ahead, in %\n"
+           "(CORM's figure 5, Mixtral 8x7B and DeepSeekMoE 16B: experts 75 to 90, neurons 80 to 90)\n\n" +
+           groups + "\n" + table.text();
 }
 
 }  // namespace offstage::engine

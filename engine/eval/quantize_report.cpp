@@ -15,6 +15,7 @@
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
+#include "engine/report_table.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::engine {
@@ -260,27 +261,25 @@ nlohmann::ordered_json to_json(const QuantizeReport& report) {
 }
 
 std::string to_markdown(const QuantizeReport& report) {
+    Table table({{"attention", -1},
+                 {"experts", -1},
+                 {"size, MB", 1, 2, 1e-6},
+                 {"bits per weight", 1, 2},
+                 {"squared error", 1, 5}});
     const bool scored = !report.rows.empty() && report.rows.front().perplexity.n_tokens > 0;
-    std::string text = "| attention | experts | size, MB | bits per weight | squared error |";
-    std::string line = "|---|---|---|---|---|";
     if (scored) {
-        text += " perplexity | mean KL to the first | same likeliest token |";
-        line += "---|---|---|";
+        table.add_column({"perplexity", 1, 4});
+        table.add_column({"mean KL to the first", 1, 5});
+        table.add_column({"same likeliest token", 1, 2, 100, " %"});
     }
-    text += "\n" + line + "\n";
     for (const QuantRow& row : report.rows) {
         const bool anew = row.cell.experts && !report.blocks.empty();
-        text += "| " + row.cell.attention_name() + " | " + row.cell.experts_name(report.stored) +
-                (anew ? " from " + report.blocks : "") + " | " + print("%.2f", static_cast<double>(row.bytes) / 1e6) +
-                " | " + print("%.2f", row.bits_per_weight) + " | " +
-                (row.squared_error ? print("%.5f", *row.squared_error) : std::string("-")) + " |";
-        if (scored) {
-            text += " " + print("%.4f", row.perplexity.value()) + " | " + print("%.5f", row.mean_kl) + " | " +
-                    print("%.2f %%", 100 * row.same_top) + " |";
-        }
-        text += "\n";
+        std::vector<Cell>& cells = table.add(
+            {row.cell.attention_name(), row.cell.experts_name(report.stored) + (anew ? " from " + report.blocks : ""),
+             row.bytes, row.bits_per_weight, row.squared_error ? Cell(*row.squared_error) : Cell()});
+        if (scored) cells.insert(cells.end(), {row.perplexity.value(), row.mean_kl, row.same_top});
     }
-    return text;
+    return table.markdown();
 }
 
 }  // namespace offstage::engine

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/as_size.h"
 #include "engine/eval/recall.h"
 #include "engine/eval/svg_plot.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
@@ -24,10 +26,6 @@ std::span<const double> lru_of(const RecallReport& report, std::int64_t layer) {
         .subspan(static_cast<std::size_t>(layer * report.n_experts), static_cast<std::size_t>(report.n_experts));
 }
 
-std::string share_cell(double share) {
-    return share < 0 ? "      -" : print("%7.1f", 100 * share);
-}
-
 std::vector<double> whole_numbers(std::int64_t first, std::size_t n) {
     std::vector<double> numbers;
     for (std::size_t i = 0; i < n; ++i) numbers.push_back(static_cast<double>(first) + static_cast<double>(i));
@@ -44,11 +42,8 @@ std::string colour_of_layer(std::int64_t layer, std::int64_t n_layers) {
 }  // namespace
 
 ordered_json to_json(const RecallReport& report) {
-    ordered_json json = {{"model", report.model},
-                         {"n_layers", report.n_layers},
-                         {"n_experts", report.n_experts},
-                         {"n_active", report.n_active},
-                         {"n_tokens", report.n_tokens}};
+    ordered_json json;
+    ADD_FIELDS(json, report, model, n_layers, n_experts, n_active, n_tokens);
     ordered_json layers = ordered_json::array();
     for (std::int64_t layer = 0; layer < report.n_layers; ++layer) layers.push_back(shares(lru_of(report, layer)));
     json["lru"] = {{"mean", shares(report.lru_mean)}, {"layers", layers}};
@@ -63,33 +58,33 @@ ordered_json to_json(const RecallReport& report) {
 }
 
 std::string to_text(const RecallReport& report) {
-    std::string text = print("%lld tokens, %lld layers of %lld experts, %lld active; shares in %%\n\n",
-                             static_cast<long long>(report.n_tokens), static_cast<long long>(report.n_layers),
-                             static_cast<long long>(report.n_experts), static_cast<long long>(report.n_active));
     // A table of more columns is no table: the JSON and the picture have them all.
     const std::int64_t n_columns = std::min<std::int64_t>(report.n_experts, 16);
     const std::int64_t step = (report.n_experts + n_columns - 1) / n_columns;
-    text += "LRU hit rate with k experts kept per layer\n      k";
-    for (std::int64_t k = step; k <= report.n_experts; k += step) text += print("%7lld", static_cast<long long>(k));
-    const auto row = [&](const std::string& name, std::span<const double> values) {
-        text += print("\n%7s", name.c_str());
-        for (std::int64_t k = step; k <= report.n_experts; k += step)
-            text += share_cell(values[static_cast<std::size_t>(k - 1)]);
-    };
-    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) row(std::to_string(layer), lru_of(report, layer));
-    row("mean", report.lru_mean);
-    if (report.ahead.empty()) return text + "\n";
-    text += "\n\nRecall of the experts guessed some layers ahead\n  ahead";
-    for (const auto& ahead : report.ahead) text += print("%7lld", static_cast<long long>(ahead.distance));
-    text += "\nguesses";
-    for (const auto& ahead : report.ahead) text += print("%7lld", static_cast<long long>(ahead.n_guesses));
-    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) {
-        text += print("\n%7lld", static_cast<long long>(layer));
-        for (const auto& ahead : report.ahead) text += share_cell(ahead.layers[static_cast<std::size_t>(layer)]);
+    Table cache({{"k", 7}}), guesses({{"ahead", 7}});
+    std::vector<Cell>& guessed = guesses.add({"guesses"});
+    for (std::int64_t k = step; k <= report.n_experts; k += step) cache.add_column({std::to_string(k), 7, 1, 100});
+    for (const auto& ahead : report.ahead) {
+        guesses.add_column({std::to_string(ahead.distance), 7, 1, 100});
+        guessed.emplace_back(std::to_string(ahead.n_guesses));
     }
-    text += "\n   mean";
-    for (const auto& ahead : report.ahead) text += share_cell(ahead.mean);
-    return text + "\n";
+    for (std::int64_t layer = 0; layer <= report.n_layers; ++layer) {
+        const bool is_mean = layer == report.n_layers;
+        const std::string name = is_mean ? "mean" : std::to_string(layer);
+        const std::span<const double> shares_of_k = is_mean ? report.lru_mean : lru_of(report, layer);
+        std::vector<Cell>& of_cache = cache.add({name});
+        for (std::int64_t k = step; k <= report.n_experts; k += step) {
+            of_cache.push_back(if_known(shares_of_k[as_size(k - 1)]));
+        }
+        std::vector<Cell>& recalls = guesses.add({name});
+        for (const auto& ahead : report.ahead) {
+            recalls.push_back(if_known(is_mean ? ahead.mean : ahead.layers[as_size(layer)]));
+        }
+    }
+    const std::string text = std::to_string(report.n_tokens) + " tokens, " + shape_text(report) +
+                             "; shares in %\n\nLRU hit rate with k experts kept per layer\n" + cache.text();
+    if (report.ahead.empty()) return text;
+    return text + "\nRecall of the experts guessed some layers ahead\n" + guesses.text();
 }
 
 std::string to_svg(const RecallReport& report) {

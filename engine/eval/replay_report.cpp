@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/eval/eval_messages.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::engine {
 namespace {
@@ -48,8 +49,8 @@ ReplayReport compare_policies(const RoutingTrace& trace, const Popularity& popul
 }
 
 ordered_json to_json(const ReplayReport& report) {
-    ordered_json json = {{"model", report.model},       {"n_layers", report.n_layers}, {"n_experts", report.n_experts},
-                         {"n_active", report.n_active}, {"n_tokens", report.n_tokens}, {"n_steps", report.n_steps}};
+    ordered_json json;
+    ADD_FIELDS(json, report, model, n_layers, n_experts, n_active, n_tokens, n_steps);
     const auto total = static_cast<double>(report.n_layers * report.n_experts);
     json["results"] = ordered_json::array();
     for (const ReplayResult& r : report.results) {
@@ -78,39 +79,37 @@ ordered_json to_json(const ReplayReport& report) {
 }
 
 std::string to_text(const ReplayReport& report) {
-    std::string text = shape_text(report.n_layers, report.n_experts, report.n_active) + "; " +
-                       std::to_string(report.n_tokens) + " tokens in " + std::to_string(report.n_steps) + " steps\n";
+    std::string text = shape_text(report) + "; " + std::to_string(report.n_tokens) + " tokens in " +
+                       std::to_string(report.n_steps) + " steps\n";
     const auto total = static_cast<double>(report.n_layers * report.n_experts);
     const std::size_t n_columns = report.policies.size() + 1;
-    const auto table = [&](const std::string& title, const auto& cell) {
-        text += "\n" + title + "\n" + print("%7s %9s", "slots", "residency");
-        for (std::size_t c = 0; c < n_columns && c < report.results.size(); ++c) {
-            text += print("%12s", report.results[c].policy.c_str());
-        }
+    const auto add = [&](const char* title, int digits, double factor, const auto& cell) {
+        Table table({{"slots", 7}, {"residency", 10, 1, 100, " %"}});
+        std::vector<Cell>* row = nullptr;
         for (std::size_t i = 0; i < report.results.size(); ++i) {
             const ReplayResult& r = report.results[i];
-            if (i % n_columns == 0) {
-                text += print("\n%7lld %7.1f %%", static_cast<long long>(r.n_slots),
-                              100 * static_cast<double>(r.n_slots) / total);
-            }
-            text += print("%12s", cell(r).c_str());
+            if (i < n_columns) table.add_column({r.policy, 12, digits, factor});
+            if (i % n_columns == 0) row = &table.add({r.n_slots, static_cast<double>(r.n_slots) / total});
+            row->push_back(cell(r));
         }
-        text += "\n";
+        text += std::string("\n") + title + "\n" + table.text();
     };
-    table("Hit rate, %", [](const ReplayResult& r) { return print("%.1f", 100 * r.all.rate()); });
-    const auto n_tokens = static_cast<double>(std::max<std::int64_t>(1, report.n_tokens));
-    table("Experts admitted per token",
-          [&](const ReplayResult& r) { return print("%.2f", static_cast<double>(r.admissions) / n_tokens); });
+    add("Hit rate, %", 1, 100, [](const ReplayResult& r) -> Cell { return r.all.rate(); });
+    const double per_token = 1 / static_cast<double>(std::max<std::int64_t>(1, report.n_tokens));
+    add("Experts admitted per token", 2, per_token, [](const ReplayResult& r) -> Cell { return r.admissions; });
     if (report.distance > 0) {
-        table("Experts guessed, copied and used, % of those copied on a guess", [](const ReplayResult& r) {
-            if (r.guessed_copies == 0) return std::string("-");
-            return print("%.1f", 100 * static_cast<double>(r.guessed_used) / static_cast<double>(r.guessed_copies));
+        add("Experts guessed, copied and used, % of those copied on a guess", 1, 100, [](const ReplayResult& r) {
+            if (r.guessed_copies == 0) return Cell();
+            return Cell(static_cast<double>(r.guessed_used) / static_cast<double>(r.guessed_copies));
         });
     }
-    table(report.expert_bytes > 0 ? "Bytes copied per token" : "Experts copied per token", [&](const ReplayResult& r) {
-        if (report.expert_bytes > 0) return format_bytes(static_cast<std::uint64_t>(report.bytes_per_token(r)));
-        return print("%.2f", static_cast<double>(r.copies()) / n_tokens);
-    });
+    if (report.expert_bytes > 0) {
+        add("Bytes copied per token", 0, 1, [&](const ReplayResult& r) -> Cell {
+            return format_bytes(static_cast<std::uint64_t>(report.bytes_per_token(r)));
+        });
+    } else {
+        add("Experts copied per token", 2, per_token, [](const ReplayResult& r) -> Cell { return r.copies(); });
+    }
     return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::engine {
 namespace {
@@ -30,21 +31,13 @@ std::string heading(const ScenarioReport& report) {
     return text + "\n";
 }
 
-std::string milliseconds(double us) {
-    return us > 0 ? print("%.3f", us / 1e3) : "-";
+Cell milliseconds(double us) {
+    return us > 0 ? Cell(us / 1e3) : Cell();
 }
 
-const char* caption(ScenarioKind kind) {
-    switch (kind) {
-        case ScenarioKind::kDecode:
-            return "Decode: one answer after a short prompt; tokens/s of the whole request";
-        case ScenarioKind::kPrefill:
-            return "Prefill: the first token after a long prompt; tokens/s of the prompt";
-        case ScenarioKind::kBeam:
-            return "Beam search: tokens/s of one answer, whatever the width";
-    }
-    return "";
-}
+constexpr std::string_view kCaptions[] = {"Decode: one answer after a short prompt; tokens/s of the whole request",
+                                          "Prefill: the first token after a long prompt; tokens/s of the prompt",
+                                          "Beam search: tokens/s of one answer, whatever the width"};
 
 }  // namespace
 
@@ -61,42 +54,23 @@ nlohmann::ordered_json to_json(const ScenarioReport& report) {
     const ModelSummary& m = report.model;
     auto rows = nlohmann::ordered_json::array();
     for (const ScenarioRow& row : report.rows) {
-        rows.push_back({{"scenario", name_of(row.kind)},
-                        {"policy", row.policy},
-                        {"in", row.in},
-                        {"out", row.out},
-                        {"width", row.width},
-                        {"ttft_s", row.ttft_us / 1e6},
-                        {"itl_median_s", row.itl_median_us / 1e6},
-                        {"itl_p95_s", row.itl_p95_us / 1e6},
-                        {"total_s", row.total_us / 1e6},
-                        {"tokens_per_s", row.tokens_per_s},
-                        {"hit_rate", row.hit_rate},
-                        {"bytes_copied", row.bytes_copied},
-                        {"resident_calls", row.resident_calls},
-                        {"copied_calls", row.copied_calls},
-                        {"cpu_calls", row.cpu_calls},
-                        {"repeats", row.repeats}});
+        nlohmann::ordered_json& json = rows.emplace_back();
+        json["scenario"] = name_of(row.kind);
+        ADD_FIELDS(json, row, policy, in, out, width);
+        json["ttft_s"] = row.ttft_us / 1e6;
+        json["itl_median_s"] = row.itl_median_us / 1e6;
+        json["itl_p95_s"] = row.itl_p95_us / 1e6;
+        json["total_s"] = row.total_us / 1e6;
+        ADD_FIELDS(json, row, tokens_per_s, hit_rate, bytes_copied, resident_calls, copied_calls, cpu_calls, repeats);
     }
-    nlohmann::ordered_json json = {{"model", m.name},
-                                   {"weight_type", m.weight_type},
-                                   {"n_layers", m.n_layers},
-                                   {"device", m.device},
-                                   {"device_name", m.device_name},
-                                   {"emulated", m.emulated},
-                                   {"emulated_host", m.emulated_host},
-                                   {"notice", emulation_notice(m)},
-                                   {"resident_experts", m.resident_experts},
-                                   {"total_experts", m.total_experts},
-                                   {"vram_budget_bytes", m.vram_budget_bytes},
-                                   {"ram_budget_bytes", m.ram_budget_bytes},
-                                   {"expected_hit_rate", m.expected_hit_rate},
-                                   {"popularity", m.popularity},
-                                   {"n_threads", m.n_threads},
-                                   {"instruction_set", m.instruction_set},
-                                   {"left_out", report.left_out},
-                                   {"notes", english(m.notes)},
-                                   {"rows", rows}};
+    nlohmann::ordered_json json = {{"model", m.name}};
+    ADD_FIELDS(json, m, weight_type, n_layers, device, device_name, emulated, emulated_host);
+    json["notice"] = emulation_notice(m);
+    ADD_FIELDS(json, m, resident_experts, total_experts, vram_budget_bytes, ram_budget_bytes, expected_hit_rate,
+               popularity, n_threads, instruction_set);
+    json["left_out"] = report.left_out;
+    json["notes"] = english(m.notes);
+    json["rows"] = std::move(rows);
     if (report.read_gbps > 0) {
         json["read_bandwidth_gb_per_s"] = report.read_gbps;
         json["read_bandwidth_is"] = "of the host's memory, measured in this run";
@@ -112,23 +86,26 @@ std::string to_markdown(const ScenarioReport& report) {
     const bool cpu = report.model.device == "cpu";  // nothing is copied there, and every expert is at hand
     std::string text = heading(report);
     for (const ScenarioKind kind : {ScenarioKind::kDecode, ScenarioKind::kPrefill, ScenarioKind::kBeam}) {
-        bool first = true;
+        Table table({{"in", 1},
+                     {"out", 1},
+                     {"width", 1},
+                     {"policy", -1},
+                     {"TTFT ms", 1, 2},
+                     {"ITL ms", 1, 3},
+                     {"ITL p95 ms", 1, 3},
+                     {"tokens/s", 1, 2},
+                     {"hit rate", 1, 1, 100, " %"},
+                     {"copied", 1}});
+        bool any = false;
         for (const ScenarioRow& row : report.rows) {
             if (row.kind != kind) continue;
-            if (first) {
-                text +=
-                    std::string("\n") + caption(kind) +
-                    "\n\n| in | out | width | policy | TTFT ms | ITL ms | ITL p95 ms | tokens/s | hit rate | copied "
-                    "|\n|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|\n";
-                first = false;
-            }
-            text +=
-                print("| %lld | %lld | %lld | %s | %.2f | %s | %s | %.2f | %s | %s |\n", static_cast<long long>(row.in),
-                      static_cast<long long>(row.out), static_cast<long long>(row.width), row.policy.c_str(),
-                      row.ttft_us / 1e3, milliseconds(row.itl_median_us).c_str(), milliseconds(row.itl_p95_us).c_str(),
-                      row.tokens_per_s, cpu ? "-" : print("%.1f %%", 100 * row.hit_rate).c_str(),
-                      cpu ? "-" : format_bytes(static_cast<std::uint64_t>(row.bytes_copied)).c_str());
+            any = true;
+            const Cell copied = format_bytes(static_cast<std::uint64_t>(row.bytes_copied));
+            table.add({row.in, row.out, row.width, row.policy, row.ttft_us / 1e3, milliseconds(row.itl_median_us),
+                       milliseconds(row.itl_p95_us), row.tokens_per_s, cpu ? Cell() : Cell(row.hit_rate),
+                       cpu ? Cell() : copied});
         }
+        if (any) text += "\n" + std::string(kCaptions[static_cast<std::size_t>(kind)]) + "\n\n" + table.markdown();
     }
     return text;
 }

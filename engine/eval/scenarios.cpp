@@ -191,15 +191,8 @@ std::int64_t largest(const std::vector<std::int64_t>& values) {
 }  // namespace
 
 std::string_view name_of(ScenarioKind kind) {
-    switch (kind) {
-        case ScenarioKind::kDecode:
-            return "decode";
-        case ScenarioKind::kPrefill:
-            return "prefill";
-        case ScenarioKind::kBeam:
-            return "beam";
-    }
-    return "?";
+    constexpr std::string_view kNames[] = {"decode", "prefill", "beam"};
+    return kNames[static_cast<std::size_t>(kind)];
 }
 
 void validate(const ScenarioRequest& request) {

@@ -9,6 +9,7 @@
 #include "engine/eval/svg_plot.h"
 #include "engine/files/text_file.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 
 namespace offstage::engine {
 namespace {
@@ -131,25 +132,28 @@ nlohmann::ordered_json json_of(const ChoiceReport& choices, const ChoiceReport& 
 
 std::string text_of_choices(const ThetaReport& report, const ChoiceReport& first) {
     const ChoiceFormatRow& format = choice_format_row(first.format);
-    std::string text = print("\nright answers in %%, %s, %lld tasks; by chance %.2f\n         theta", format.name,
-                             static_cast<long long>(first.n_tasks), 100 * first.chance);
-    for (const ChoiceScore& score : first.scores) text += print("%18s      from theta 0", score.name.c_str());
-    text += "\n";
+    Table table({{"theta", 14}});
+    for (const ChoiceScore& score : first.scores) {
+        table.add_column({score.name, 18});
+        table.add_column({"from theta 0", 18});
+    }
+    table.add_column({});
     for (const ThetaRow& row : report.rows) {
         if (!row.choices) continue;
-        text += print("%14s", theta_name(row).c_str());
+        std::vector<Cell>& cells = table.add({theta_name(row)});
         for (std::size_t i = 0; i < row.choices->scores.size(); ++i) {
             const ChoiceChange change = change_between(first, *row.choices, i);
-            text += "  " + percent_and_error(row.choices->value(i), row.choices->standard_error(i), "%7.2f");
-            text += row.theta == 0 ? std::string(18, ' ')
-                                   : "  " + percent_and_error(change.value, change.standard_error, "%+7.2f");
+            cells.emplace_back(percent_and_error(row.choices->value(i), row.choices->standard_error(i), "%.2f"));
+            cells.emplace_back(row.theta == 0 ? std::string()
+                                              : percent_and_error(change.value, change.standard_error, "%+.2f"));
         }
         if (row.choices->n_done() < row.choices->n_tasks) {
-            text += print("  of %lld tasks", static_cast<long long>(row.choices->n_done()));
+            cells.emplace_back("  of " + std::to_string(row.choices->n_done()) + " tasks");
         }
-        text += "\n";
     }
-    return text + "+/-: a standard error; of a difference that of the same tasks. Rule: " + format.rule_text + ".\n";
+    return std::string("\nright answers in %, ") + format.name + ", " + std::to_string(first.n_tasks) +
+           print(" tasks; by chance %.2f\n", 100 * first.chance) + table.text() +
+           "+/-: a standard error; of a difference that of the same tasks. Rule: " + format.rule_text + ".\n";
 }
 
 }  // namespace
@@ -170,25 +174,16 @@ nlohmann::ordered_json to_json(const ThetaReport& report) {
             for (const double share : row.layer_shares) json["layers"].push_back(rounded(share));
         }
         json["perplexity"] = row.perplexity.value();
-        json["mean_kl"] = row.mean_kl;
-        json["same_top"] = row.same_top;
+        ADD_FIELDS(json, row, mean_kl, same_top);
         if (row.choices) json.update(json_of(*row.choices, *choices_of(report)));
-        if (row.tokens_per_s > 0) {
-            json["tokens_per_s"] = row.tokens_per_s;
-            json["read_bytes_per_token"] = row.read_bytes_per_token;
-        }
+        if (row.tokens_per_s > 0) ADD_FIELDS(json, row, tokens_per_s, read_bytes_per_token);
         rows.push_back(std::move(json));
     }
-    nlohmann::ordered_json json = {{"model", report.model},
-                                   {"text", report.text},
-                                   {"weight_type", report.weight_type},
-                                   {"device", report.device},
-                                   {"compute", report.compute},
-                                   {"n_tokens", report.rows.empty() ? 0 : report.rows.front().perplexity.n_tokens},
-                                   {"window", report.windows.window},
-                                   {"stride", report.windows.stride},
-                                   {"decode_tokens", report.decode_tokens},
-                                   {"partial", report.partial}};
+    nlohmann::ordered_json json;
+    ADD_FIELDS(json, report, model, text, weight_type, device, compute);
+    json["n_tokens"] = report.rows.empty() ? 0 : report.rows.front().perplexity.n_tokens;
+    ADD_FIELDS(json, report.windows, window, stride);
+    ADD_FIELDS(json, report, decode_tokens, partial);
     if (const ChoiceReport* const first = choices_of(report)) {
         json["task"] = choice_format_row(first->format).name;
         json["rule"] = choice_format_row(first->format).rule_text;
@@ -200,68 +195,65 @@ nlohmann::ordered_json to_json(const ThetaReport& report) {
 }
 
 std::string to_text(const ThetaReport& report) {
-    const bool decoded = report.decode_tokens > 0;
-    std::string text = "         theta      active  perplexity   mean KL  same top";
-    if (decoded) text += "  tokens/s  MB read per token";
-    text += "\n";
-    for (const ThetaRow& row : report.rows) {
-        text += print("%14s  %10s  %10.4f  %8.5f  %7.2f %%", theta_name(row).c_str(), percent(row.active_share).c_str(),
-                      row.perplexity.value(), row.mean_kl, 100 * row.same_top);
-        if (row.tokens_per_s > 0) {
-            text += print("  %8.1f  %17.2f", row.tokens_per_s, row.read_bytes_per_token / 1e6);
-        } else if (decoded) {
-            text += "         -                  -";
-        }
-        text += "\n";
+    Table table(
+        {{"theta", 14}, {"active", 12}, {"perplexity", 12, 4}, {"mean KL", 10, 5}, {"same top", 11, 2, 100, " %"}});
+    Table by_layer({{"theta", 14}});
+    if (report.decode_tokens > 0) {
+        table.add_column({"tokens/s", 10, 1});
+        table.add_column({"MB read per token", 19, 2, 1e-6});
     }
+    if (!report.rows.empty()) {
+        for (std::size_t layer = 0; layer < report.rows.front().layer_shares.size(); ++layer) {
+            by_layer.add_column({std::to_string(layer), 7, 1, 100});
+        }
+    }
+    std::string text_of_distances;
     for (const ThetaRow& row : report.rows) {
+        std::vector<Cell>& cells =
+            table.add({theta_name(row), percent(row.active_share), row.perplexity.value(), row.mean_kl, row.same_top});
+        if (row.tokens_per_s > 0) cells.insert(cells.end(), {row.tokens_per_s, row.read_bytes_per_token});
+        std::vector<Cell>& shares = by_layer.add({theta_name(row)});
+        for (const double share : row.layer_shares) shares.push_back(if_known(share));
         const double one = row.loss > 0 && !row.accepts_guesses ? share_of_one_theta(report, row.mean_kl) : -1;
         if (one < 0) continue;
-        text += print("%s: at this distance one theta for all experts leaves %s active\n", theta_name(row).c_str(),
-                      percent(one).c_str());
+        text_of_distances +=
+            theta_name(row) + ": at this distance one theta for all experts leaves " + percent(one) + " active\n";
     }
+    std::string text = table.text() + text_of_distances;
     if (const ChoiceReport* const first = choices_of(report)) text += text_of_choices(report, *first);
-    text += "\nactive neurons in %, by layer\n         theta";
-    if (report.rows.empty()) return text + "\n";
-    for (std::size_t layer = 0; layer < report.rows.front().layer_shares.size(); ++layer) text += print("%7zu", layer);
-    text += "\n";
-    for (const ThetaRow& row : report.rows) {
-        text += print("%14s", theta_name(row).c_str());
-        for (const double share : row.layer_shares) {
-            text += share < 0 ? std::string("      -") : print("%7.1f", 100 * share);
-        }
-        text += "\n";
-    }
-    return text;
+    return text + "\nactive neurons in %, by layer\n" + by_layer.text();
 }
 
 std::string to_csv(const ThetaReport& report) {
-    std::string text = "theta,active_share,perplexity,mean_kl,same_top,tokens_per_s,read_bytes_per_token";
+    Table table({{"theta"},
+                 {"active_share", 0, 6},
+                 {"perplexity", 0, 6},
+                 {"mean_kl", 0, 8},
+                 {"same_top", 0, 6},
+                 {"tokens_per_s", 0, 3},
+                 {"read_bytes_per_token"}});
     const ChoiceReport* const first = choices_of(report);
-    if (first != nullptr) {
-        text += ",n_tasks";
-        for (const ChoiceScore& score : first->scores) text += "," + score.name + "," + score.name + "_standard_error";
+    const std::size_t n_scores = first == nullptr ? 0 : first->scores.size();
+    if (first != nullptr) table.add_column({"n_tasks"});
+    for (std::size_t i = 0; i < n_scores; ++i) {
+        table.add_column({first->scores[i].name, 0, 6});
+        table.add_column({first->scores[i].name + "_standard_error", 0, 6});
     }
     const std::size_t n_layers = report.rows.empty() ? 0 : report.rows.front().layer_shares.size();
-    for (std::size_t layer = 0; layer < n_layers; ++layer) text += ",layer_" + std::to_string(layer);
-    text += "\n";
-    const auto share = [](double value) { return value < 0 ? std::string() : print("%.6f", value); };
+    for (std::size_t layer = 0; layer < n_layers; ++layer) table.add_column({"layer_" + std::to_string(layer), 0, 6});
     for (const ThetaRow& row : report.rows) {
-        text += theta_name(row) + "," + share(row.active_share) +
-                print(",%.6f,%.8f,%.6f", row.perplexity.value(), row.mean_kl, row.same_top);
-        text += row.tokens_per_s > 0 ? print(",%.3f,%.0f", row.tokens_per_s, row.read_bytes_per_token) : ",,";
-        if (first != nullptr && !row.choices) text += std::string(1 + 2 * first->scores.size(), ',');
-        if (row.choices) text += print(",%lld", static_cast<long long>(row.choices->n_done()));
-        for (std::size_t i = 0; row.choices && i < row.choices->scores.size(); ++i) {
-            text += print(",%.6f,%.6f", row.choices->value(i), row.choices->standard_error(i));
+        const bool decoded = row.tokens_per_s > 0;
+        std::vector<Cell>& cells =
+            table.add({theta_name(row), if_known(row.active_share), row.perplexity.value(), row.mean_kl, row.same_top,
+                       decoded ? Cell(row.tokens_per_s) : Cell(), decoded ? Cell(row.read_bytes_per_token) : Cell()});
+        if (first != nullptr) cells.push_back(row.choices ? Cell(row.choices->n_done()) : Cell());
+        for (std::size_t i = 0; i < n_scores; ++i) {
+            cells.push_back(row.choices ? Cell(row.choices->value(i)) : Cell());
+            cells.push_back(row.choices ? Cell(row.choices->standard_error(i)) : Cell());
         }
-        for (const double of_layer : row.layer_shares) {
-            text += ",";
-            text += share(of_layer);
-        }
-        text += "\n";
+        for (const double of_layer : row.layer_shares) cells.push_back(if_known(of_layer));
     }
-    return text;
+    return table.csv();
 }
 
 namespace {

@@ -33,9 +33,7 @@ class PairedNetwork final : public MachineNetwork {
     }
     MachineTest test(const std::string& name, const std::stop_token& stop) override {
         const PairedPeers peers(folder_);
-        const PairedPeer* const peer = peers.find(name);
-        if (peer == nullptr) throw peers.unknown(name);
-        return test_link(address_of(*peer, read_or_make_identity(folder_)), stop);
+        return test_link(address_of(peers.at(name), read_or_make_identity(folder_)), stop);
     }
     JoinMachinesFn joining(const std::vector<std::string>& names, const MachineUse& use) const override {
         const PairedPeers peers(folder_);

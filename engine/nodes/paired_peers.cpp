@@ -83,18 +83,17 @@ const PairedPeer& PairedPeers::add(PairedPeer peer) {
     return peers_.back();
 }
 
-Error PairedPeers::unknown(const std::string& text) const {
+const PairedPeer& PairedPeers::at(const std::string& text) const {
+    if (const PairedPeer* const peer = find(text)) return *peer;
     std::string names;
     for (const PairedPeer& known : peers_) names += (names.empty() ? "" : ", ") + known.name;
-    return {ErrorKind::kNotFound,
-            messages::no_such_peer(printable(text, kMostNameBytes),
-                                   names.empty() ? Message(messages::no_peers_yet) : messages::peers_are(names))};
+    throw Error(ErrorKind::kNotFound,
+                messages::no_such_peer(printable(text, kMostNameBytes),
+                                       names.empty() ? Message(messages::no_peers_yet) : messages::peers_are(names)));
 }
 
 void PairedPeers::remove(const std::string& text) {
-    const PairedPeer* const peer = find(text);
-    if (peer == nullptr) throw unknown(text);
-    peers_.erase(peers_.begin() + (peer - peers_.data()));
+    peers_.erase(peers_.begin() + (&at(text) - peers_.data()));
     store();
 }
 

@@ -28,8 +28,8 @@ class PairedPeers {
     const std::vector<PairedPeer>& all() const { return peers_; }
     // By name, by address, or by the first digits (8 or more) of the fingerprint.
     const PairedPeer* find(const std::string& text) const;
-    // The error for a name that find() does not find: lists the existing names.
-    Error unknown(const std::string& text) const;
+    // As find(). Throws Error (kNotFound), listing the existing names.
+    const PairedPeer& at(const std::string& text) const;
     bool trusts(const std::string& fingerprint) const;
     // Replaces one of the same key; a name that another has gets a number. Throws Error
     // (kNotFound) where it cannot be written.
