@@ -175,6 +175,35 @@ class TestCli : public QObject {
         QVERIFY2(outcome.err.startsWith(says), outcome.err.constData());
     }
 
+    void replanScript_saysWhatIsWrongInIt_data() {
+        QTest::addColumn<QByteArray>("line");
+        QTest::addColumn<QByteArray>("says");
+        const auto row = [](const char* line, const char* says) {
+            QTest::newRow(line) << QByteArray(line) << QByteArray(says);
+        };
+        row(R"({"vram": "8GiB"})", R"("at_token" is missing)");
+        row(R"({"at_token": 2, "vram": 3})", R"("vram" is 3; expected a text)");
+        row(R"({"at_token": 2, "pin": [1]})", R"("pin" is a list of 1; expected [layer, expert])");
+        row(R"({"at_token": 2, "min_bits": 0})", R"("min_bits" is 0; expected a number)");
+        row(R"({"at_token": 2, "quant": "dense=8"})", "attention's matrices keep the format");
+        row(R"({"at_token": 2, "size": 3})", R"(there is no "size"; expected at_token)");
+        row("[1]", "expected a JSON object");
+    }
+
+    void replanScript_saysWhatIsWrongInIt() {
+        QFETCH(const QByteArray, line);
+        QFETCH(const QByteArray, says);
+        QTemporaryFile script;
+        QVERIFY(script.open());
+        script.write("{\"at_token\": 1, \"pin\": [0, 1]}\n" + line + "\n");
+        script.close();
+        const Outcome outcome =
+            run(words("generate --model %1 --prompt Hi --replan-script %2", {kDemo, script.fileName()}));
+        QCOMPARE(outcome.status, 1);
+        QVERIFY2(outcome.err.contains(script.fileName().toUtf8() + ", line 2: ") && outcome.err.contains(says),
+                 outcome.err.constData());
+    }
+
     void replanThatFails_saysSo() {
         QTemporaryFile script;
         QVERIFY(script.open());
