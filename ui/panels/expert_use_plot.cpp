@@ -133,14 +133,9 @@ std::vector<LegendEntry> ExpertUsePlot::legend() const {
             return std::any_of(column.calls.begin(), column.calls.end(),
                                [&](const auto& call) { return call.second == kind.use; });
         });
-        if (!isUsed) {
-            continue;
+        if (isUsed) {
+            entries.push_back(areaEntry(tr(kind.name), kind.category, palette()));
         }
-        LegendEntry entry;
-        entry.text = tr(kind.name);
-        entry.colour = seriesColour(kind.category, palette());
-        entry.pattern = patternOf(kind.category);
-        entries.push_back(std::move(entry));
     }
     return entries;
 }

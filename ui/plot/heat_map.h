@@ -4,8 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ui/plot/color_scale.h"
-#include "ui/plot/heat_map_summary.h"
+#include "ui/plot/heat_map_painter.h"
 #include "ui/plot/plot_widget.h"
 
 namespace offstage::ui {
@@ -25,31 +24,12 @@ class HeatMap : public PlotWidget {
     Q_OBJECT
 
   public:
-    struct Cell {
-        int row = 0;
-        int column = 0;
-        bool operator==(const Cell&) const = default;
-    };
-    // Cells of some rows and columns, the last ones included.
-    struct Area {
-        int firstRow = 0, lastRow = 0;
-        int firstColumn = 0, lastColumn = 0;
-        bool operator==(const Area&) const = default;
-        bool contains(Cell c) const {
-            return c.row >= firstRow && c.row <= lastRow && c.column >= firstColumn && c.column <= lastColumn;
-        }
-        int count() const { return (lastRow - firstRow + 1) * (lastColumn - firstColumn + 1); }
-    };
-    // One kind of cell. Its colour is seriesColour(colour), or the background's for
-    // kQuiet: for the most usual kind, which should not stand out.
-    struct Category {
-        static constexpr int kQuiet = -1;
-        QString name;
-        QString glyph;  // one or two characters, written upon cells that are large enough
-        int colour = 0;
-        Pattern pattern = Pattern::Solid;
-        bool operator==(const Category&) const = default;
-    };
+    using Cell = HeatMapCells::Cell;
+    using Area = HeatMapCells::Area;
+    using Category = HeatMapCells::Category;
+    using Columns = HeatMapGeometry::Columns;
+    using Sign = HeatMapPainter::Sign;
+    using Mark = HeatMapPainter::Mark;
 
     // With fewer columns zooming is useless: cells are large enough, and the wheel
     // scrolls the panel around.
@@ -71,12 +51,6 @@ class HeatMap : public PlotWidget {
     void setHighlighted(std::vector<Cell> cells);
     // Signs in the corners of cells, in every channel; those outside the map are left
     // out.
-    enum class Sign { Filled, Hollow, Dot };
-    struct Mark {
-        Cell cell;
-        Sign sign = Sign::Filled;
-        bool operator==(const Mark&) const = default;
-    };
     void setMarks(std::vector<Mark> marks);
     const std::vector<Mark>& marks() const { return m_marks; }
     // Bars beside rows and below columns: for values of the given kind, for categories
@@ -94,20 +68,16 @@ class HeatMap : public PlotWidget {
     // default.
     void setValueUnit(const QString& name, Unit unit);
 
-    int rows() const { return m_rows; }
-    int columns() const { return m_columns; }
-    bool isCategorical() const { return !m_kinds.empty(); }
+    int rows() const { return m_cells.rows(); }
+    int columns() const { return m_cells.columns(); }
+    bool isCategorical() const { return m_cells.isCategorical(); }
     // In a categorical map, the index of the category.
-    double valueAt(Cell cell) const;
-    struct Columns {
-        int begin = 0, end = 0;
-        int count() const { return end - begin; }
-        bool contains(int column) const { return column >= begin && column < end; }
-    };
+    double valueAt(Cell cell) const { return m_cells.valueAt(cell); }
     Columns shownColumns() const;
     void showColumns(int begin, int end);
     std::optional<Cell> cellAt(QPoint at) const;
-    QRect rectOf(Cell cell) const;  // null: its column is zoomed out of sight
+    // Null: its column is zoomed out of sight.
+    QRect rectOf(Cell cell) const { return geometryNow().rectOf(cell); }
     std::optional<Cell> current() const { return m_current; }
     std::optional<Cell> selected() const { return m_selected; }
     void setSelected(std::optional<Cell> cell);
@@ -117,12 +87,11 @@ class HeatMap : public PlotWidget {
     const std::optional<Area>& line() const { return m_line; }
     QString lineText(const Area& line) const;
     std::optional<Area> lineAt(QPoint at) const;
-    const HeatMapSummary& summary();
+    const HeatMapSummary& summary() const { return m_cells.summary(); }
     const std::vector<Cell>& highlighted() const { return m_highlighted; }
     // Without hatching and glyph.
-    QRgb colourOf(Cell cell) const;
-    const std::vector<Category>& categories() const { return m_categories; }
-    static QColor categoryColour(const Category& category, const QPalette& palette);
+    QRgb colourOf(Cell cell) const { return m_cells.colourAt(cell); }
+    const std::vector<Category>& categories() const { return m_cells.categories(); }
 
     QString csv() const override;
     QSize sizeHint() const override;
@@ -138,8 +107,8 @@ class HeatMap : public PlotWidget {
     void cellMenuRequested(offstage::ui::HeatMap::Cell cell, QMenu* menu);
 
   protected:
-    bool isEmpty() const override { return m_rows == 0 || m_columns == 0; }
-    ZoomRange* zoomRange() override { return m_columns >= kZoomedColumns ? &m_zoom : nullptr; }
+    bool isEmpty() const override { return rows() == 0 || columns() == 0; }
+    ZoomRange* zoomRange() override { return columns() >= kZoomedColumns ? &m_zoom : nullptr; }
     Axis zoomAxis() const override;
     std::optional<double> keyZoomCentre() const override;
     void paintFrame(QPainter& painter) override;
@@ -159,17 +128,7 @@ class HeatMap : public PlotWidget {
     void changeEvent(QEvent* event) override;
 
   private:
-    struct Geometry {
-        int left = 0, top = 0;     // of the first cell
-        int cell = 0, height = 0;  // pixels from one cell to the next
-        int gap = 0;
-        int strip = 0;  // the width of the summaries, right and below
-        Columns columns;
-        int xOf(int column) const { return left + (column - columns.begin) * cell; }
-        int width() const { return columns.count() * cell; }
-    };
-
-    Geometry geometryNow() const;
+    HeatMapGeometry geometryNow() const;
     int leftLabels() const;
     int cellWidth(int columns) const;
     void limitHeight();
@@ -177,31 +136,12 @@ class HeatMap : public PlotWidget {
     QRect rectOfArea(const Area& area) const;
     void setPointed(std::optional<Cell> cell, std::optional<Area> line);
     void extendArea(int right, int down);
-    void paintSummaries(QPainter& painter, const Geometry& g);
-    void setShape(int rows, int columns);
+    void dataChanged(QSize before);  // `before`: columns and rows
     void setCurrent(std::optional<Cell> cell) { setPointed(cell, std::nullopt); }
-    bool isInside(Cell cell) const;
-    size_t indexOf(Cell cell) const;
-    const Category* categoryOf(Cell cell) const;
-    QRgb colourAt(size_t index) const;
     QString textOf(Cell cell) const;
-    void findCategoryColours();
-    // Pixels of the characters upon cells; 0: cells are too small for any.
-    int glyphSize(const Geometry& g) const;
-    void paintGlyphs(QPainter& painter, const Geometry& g);
-    void ring(QPainter& painter, Cell cell, const QColor& colour, int width) const;
 
-    int m_rows = 0;
-    int m_columns = 0;
-    std::vector<double> m_values;
-    double m_top = 1;
-    std::vector<std::uint8_t> m_kinds;
-    std::vector<Category> m_categories;
-    std::vector<QRgb> m_categoryColours;
-    QRgb m_ground = 0;
-    std::vector<double> m_brightness;
+    HeatMapCells m_cells;
     std::vector<Mark> m_marks;
-    void paintMarks(QPainter& painter) const;
     std::vector<Cell> m_highlighted;
     std::vector<std::int32_t> m_rowNumbers;
     QString m_rowTitle;
@@ -215,11 +155,7 @@ class HeatMap : public PlotWidget {
     std::optional<Area> m_anchor;  // an area grows from here: while the mouse is held, or while keys extend it
     QPoint m_anchoredAt;
     bool m_growing = false;  // by the mouse
-    HeatMapSummary::Kind m_summaryKind = HeatMapSummary::Kind::None;
-    HeatMapSummary m_summary;
-    bool m_summaryStale = true;
-    ColorScale m_scale;
-    ZoomRange m_zoom;  // over columns
+    ZoomRange m_zoom;        // over columns
 };
 
 }  // namespace offstage::ui

@@ -65,12 +65,10 @@ void HeatMapLegend::setCategories(const std::vector<HeatMap::Category>& categori
 std::vector<LegendEntry> HeatMapLegend::entries() const {
     std::vector<LegendEntry> entries;
     for (const auto& category : m_categories) {
-        LegendEntry entry;
-        entry.text = category.name;
-        entry.colour = HeatMap::categoryColour(category, palette());
-        entry.pattern = category.pattern;
-        entry.glyph = category.glyph;
-        entries.push_back(std::move(entry));
+        entries.push_back({.text = category.name,
+                           .colour = category.colourOn(palette()),
+                           .pattern = category.pattern,
+                           .glyph = category.glyph});
     }
     return entries;
 }

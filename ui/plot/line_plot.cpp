@@ -200,12 +200,11 @@ QString LinePlot::highestText() const {
 std::vector<LegendEntry> LinePlot::legend() const {
     std::vector<LegendEntry> entries;
     for (const Series& series : m_series) {
-        LegendEntry entry;
-        entry.text = series.name;
-        entry.kind = series.line == Line::Dashed ? LegendEntry::Kind::DashedLine : LegendEntry::Kind::Line;
-        entry.colour = seriesColour(series.colour, palette());
-        entry.marker = series.line == Line::Dashed ? -1 : series.colour;
-        entries.push_back(std::move(entry));
+        const bool dashed = series.line == Line::Dashed;
+        entries.push_back({.text = series.name,
+                           .kind = dashed ? LegendEntry::Kind::DashedLine : LegendEntry::Kind::Line,
+                           .colour = seriesColour(series.colour, palette()),
+                           .marker = dashed ? -1 : series.colour});
     }
     return entries;
 }

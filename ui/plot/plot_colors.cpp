@@ -120,6 +120,14 @@ QBrush patternBrush(const QColor& colour, Pattern pattern) {
     return QBrush(tile);
 }
 
+LegendEntry areaEntry(const QString& text, int series, const QPalette& palette) {
+    return {.text = text, .colour = seriesColour(series, palette), .pattern = patternOf(series)};
+}
+
+LegendEntry outlineEntry(const QString& text, const QPalette& palette) {
+    return {.text = text, .kind = LegendEntry::Kind::Outline, .colour = Colours::of(palette).muted};
+}
+
 int legendHeight(const QFontMetrics& metrics, const std::vector<LegendEntry>& entries, int width) {
     const int lines = flow(metrics, entries, width, [](const LegendEntry&, int, int) {});
     return lines * (metrics.height() + 2);

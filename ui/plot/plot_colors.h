@@ -44,9 +44,13 @@ struct LegendEntry {
     Kind kind = Kind::Area;
     QColor colour;
     Pattern pattern = Pattern::Solid;
-    int marker = -1;  // for a line: shape as drawn by paintMarker, -1 for none
-    QString glyph;    // for an area: a letter on it
+    int marker = -1;     // for a line: shape as drawn by paintMarker, -1 for none
+    QString glyph = {};  // for an area: a letter on it
 };
+
+// Of a series' areas, and of an outline that belongs to no series.
+LegendEntry areaEntry(const QString& text, int series, const QPalette& palette);
+LegendEntry outlineEntry(const QString& text, const QPalette& palette);
 
 // Entries from left to right, on as many lines as they need.
 int legendHeight(const QFontMetrics& metrics, const std::vector<LegendEntry>& entries, int width);

@@ -253,18 +253,10 @@ std::vector<LegendEntry> StackedBar::legend() const {
     }
     std::vector<LegendEntry> entries;
     for (const auto& [category, name] : names) {
-        LegendEntry entry;
-        entry.text = name;
-        entry.colour = seriesColour(category, palette());
-        entry.pattern = patternOf(category);
-        entries.push_back(std::move(entry));
+        entries.push_back(areaEntry(name, category, palette()));
     }
     if (free) {
-        LegendEntry entry;
-        entry.text = tr("free");
-        entry.kind = LegendEntry::Kind::Outline;
-        entry.colour = Colours::of(palette()).muted;
-        entries.push_back(std::move(entry));
+        entries.push_back(outlineEntry(tr("free"), palette()));
     }
     return entries;
 }

@@ -154,18 +154,10 @@ std::optional<int> TimelinePlot::spanAt(QPoint at) {
 std::vector<LegendEntry> TimelinePlot::legend() const {
     std::vector<LegendEntry> entries;
     for (int i = 0; i < m_categories.size(); ++i) {
-        LegendEntry entry;
-        entry.text = m_categories[i];
-        entry.colour = seriesColour(i, palette());
-        entry.pattern = patternOf(i);
-        entries.push_back(std::move(entry));
+        entries.push_back(areaEntry(m_categories[i], i, palette()));
     }
     if (m_hasPredicted) {
-        LegendEntry entry;
-        entry.text = tr("predicted");
-        entry.kind = LegendEntry::Kind::Outline;
-        entry.colour = Colours::of(palette()).muted;
-        entries.push_back(std::move(entry));
+        entries.push_back(outlineEntry(tr("predicted"), palette()));
     }
     return entries;
 }
