@@ -77,6 +77,9 @@ class TexReader {
     // consumes it.
     QString sequence(QStringView stop);
     QString command(QString& out);
+    QString root();
+    // "log n", but "log₂ n" and "log(n)"; `before`: what stands there already.
+    QString function(const QString& which, const QString& before);
     QString argument();
     QString optional();
     QString rawArgument();
@@ -253,6 +256,29 @@ QString TexReader::environment(const QString& environmentName) {
     return rows.join(m_display ? QStringLiteral("\n") : QStringLiteral("; "));
 }
 
+QString TexReader::root() {
+    skipBlanks();
+    const QString degree = optional();
+    const QString sign = degree.isEmpty() || degree == u"2" ? QStringLiteral("√")
+                         : degree == u"3"                   ? QStringLiteral("∛")
+                         : degree == u"4"                   ? QStringLiteral("∜")
+                                                            : raised(degree, true) + u'√';
+    return sign + tightlyGrouped(argument());
+}
+
+QString TexReader::function(const QString& which, const QString& before) {
+    const bool glued = before.isEmpty() || !before.back().isLetterOrNumber();
+    const QChar next = m_at < m_text.size() ? m_text[m_at] : QChar(u' ');
+    const bool open = QStringView(u"(_^{\\").contains(next) || m_text.mid(m_at).trimmed().isEmpty();
+    const QString shown = which == u"limsup"   ? QStringLiteral("lim sup")
+                          : which == u"liminf" ? QStringLiteral("lim inf")
+                                               : which;
+    if (next == u' ') {
+        ++m_at;
+    }
+    return (glued ? QString() : QStringLiteral(" ")) + shown + (open ? QString() : QStringLiteral(" "));
+}
+
 QString TexReader::command(QString& out) {
     const QString which = name().toString();
     const bool isWord = !which.isEmpty() && which[0].isLetter();
@@ -261,13 +287,10 @@ QString TexReader::command(QString& out) {
         return QStringLiteral("\n");
     }
     if (!isWord) {
-        if (which == u"!" || which == u"/") {
-            return {};
-        }
-        if (which == u"," || which == u";" || which == u":" || which == u" " || which == u">") {
-            return QStringLiteral(" ");
-        }
-        return which == u"|" ? QStringLiteral("‖") : which;
+        return which == u"!" || which == u"/"                              ? QString()
+               : !which.isEmpty() && QStringView(u",;: >").contains(which) ? QStringLiteral(" ")
+               : which == u"|"                                             ? QStringLiteral("‖")
+                                                                           : which;
     }
     if (which == u"frac" || which == u"dfrac" || which == u"tfrac" || which == u"cfrac") {
         const QString above = argument();
@@ -280,13 +303,7 @@ QString TexReader::command(QString& out) {
         return QStringLiteral("C(%1, %2)").arg(above, below);
     }
     if (which == u"sqrt") {
-        skipBlanks();
-        const QString degree = optional();
-        const QString sign = degree.isEmpty() || degree == u"2" ? QStringLiteral("√")
-                             : degree == u"3"                   ? QStringLiteral("∛")
-                             : degree == u"4"                   ? QStringLiteral("∜")
-                                                                : raised(degree, true) + u'√';
-        return sign + tightlyGrouped(argument());
+        return root();
     }
     if (which == u"left" || which == u"right" || which == u"middle") {
         skipBlanks();
@@ -345,18 +362,7 @@ QString TexReader::command(QString& out) {
         return {};
     }
     if (isMathFunction(which)) {
-        const bool glued = out.isEmpty() || !out.back().isLetterOrNumber();
-        // "log n", but "log₂ n" and "log(n)".
-        const QChar next = m_at < m_text.size() ? m_text[m_at] : QChar(u' ');
-        const bool open = next == u'(' || next == u'_' || next == u'^' || next == u'{' || next == u'\\' ||
-                          m_text.mid(m_at).trimmed().isEmpty();
-        const QString shown = which == u"limsup"   ? QStringLiteral("lim sup")
-                              : which == u"liminf" ? QStringLiteral("lim inf")
-                                                   : which;
-        if (next == u' ') {
-            ++m_at;
-        }
-        return (glued ? QString() : QStringLiteral(" ")) + shown + (open ? QString() : QStringLiteral(" "));
+        return function(which, out);
     }
     const QString symbol = mathSymbol(which);
     return symbol.isEmpty() ? which : symbol;
