@@ -1,9 +1,30 @@
 #pragma once
 // Widgets found by what they are called.
 
+#include <QAbstractButton>
 #include <QLabel>
 
 namespace offstage::test {
+
+template <typename Widget>
+Widget& child(const QWidget& root) {
+    auto* found = root.findChild<Widget*>();
+    Q_ASSERT(found != nullptr);
+    return *found;
+}
+
+// By its accessible name, or by a button's text without its mnemonic.
+template <typename Widget>
+Widget& find(const QWidget& root, const char* name) {
+    const QString wanted = QString::fromUtf8(name);
+    for (Widget* widget : root.findChildren<Widget*>()) {
+        const auto* button = qobject_cast<const QAbstractButton*>(widget);
+        if (widget->accessibleName() == wanted || (button != nullptr && button->text().remove(u'&') == wanted)) {
+            return *widget;
+        }
+    }
+    qFatal("no widget is called %s", name);
+}
 
 // What the label of this accessible name shows.
 inline QString textOf(const QWidget& root, const QString& name) {

@@ -10,6 +10,7 @@
 #include <QSignalSpy>
 #include <QToolButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/prompt_text.h"
@@ -225,7 +226,7 @@ class TestAttachments : public QObject {
     void paperClip_asksForFiles() {
         const Folder folder;
         WindowFixture f;
-        QTest::mouseClick(&input(f).attachButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QToolButton>(input(f), "Attach files"), Qt::LeftButton);
         auto* dialog = f.window->findChild<QFileDialog*>();
         QVERIFY(dialog);
         QCOMPARE(dialog->fileMode(), QFileDialog::ExistingFiles);

@@ -10,6 +10,7 @@
 #include <QTabWidget>
 #include <QTableWidget>
 
+#include "tests/ui/budget_texts.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
@@ -124,11 +125,11 @@ class TestBudgetBenchmarkDemo : public QObject {
                 [&](RequestId, const engine::ReplanPreview& p, const QString&) { preview = p; });
         const double before = answer();
         panel.form().vram().spin().setValue(80);
-        QTRY_VERIFY_WITH_TIMEOUT(panel.previewText().contains(QStringLiteral("simulated, over the last 99 token")),
+        QTRY_VERIFY_WITH_TIMEOUT(test::previewText(panel).contains(QStringLiteral("simulated, over the last 99 token")),
                                  10'000);
-        QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
+        QVERIFY(!test::previewText(panel).contains(QStringLiteral(" 0 ms")));
         QVERIFY(std::abs(preview.before.decode_tokens_per_s - before) < 0.05 * before);
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
         const double after = answer();
         QVERIFY2(std::abs(preview.after.decode_tokens_per_s - after) < 0.25 * after,
@@ -157,10 +158,10 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(panel.badge().contains(QStringLiteral("emulated")));
         QCOMPARE(panel.form().vram().bytes(), vram);
         panel.form().vram().spin().setValue(static_cast<double>(vram / kMiB + 8));
-        QTRY_VERIFY_WITH_TIMEOUT(!panel.previewText().isEmpty(), 10'000);
-        QVERIFY(panel.previewText().contains(QStringLiteral("to move")));
+        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 10'000);
+        QVERIFY(test::previewText(panel).contains(QStringLiteral("to move")));
         picture(panel, QStringLiteral("demo-budget"));
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
         QCOMPARE(panel.inForce().vramBytes, vram + 8 * kMiB);
         QTRY_COMPARE(panel.snapshot().vram.budget, vram + 8 * kMiB);
@@ -169,7 +170,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         // Too little: the planner's own sentence, and no Apply.
         panel.form().vram().spin().setValue(2);
         QTRY_VERIFY_WITH_TIMEOUT(panel.problem().contains(QStringLiteral("does not fit")), 10'000);
-        QVERIFY(!panel.applyButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
     }
 
     void budget_onTheCpuSaysWhyThereIsNoVram() {
@@ -181,8 +182,8 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(panel.form().vramReason().contains(QStringLiteral("CPU")));
         QVERIFY(panel.badge().isEmpty());
         panel.form().context().spin().setValue(768);
-        QTRY_VERIFY_WITH_TIMEOUT(!panel.previewText().isEmpty(), 10'000);
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 10'000);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
         QTRY_COMPARE(panel.snapshot().context_size, std::int64_t{768});
         picture(panel, QStringLiteral("demo-budget-cpu"));
@@ -260,11 +261,11 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTRY_VERIFY(panel.form().ram().isEnabled());
         panel.form().ram().setBytes(panel.inForce().ramBytes - kMiB);
         Q_EMIT panel.form().changed();
-        QTRY_VERIFY_WITH_TIMEOUT(!panel.previewText().isEmpty(), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(panel).isEmpty(), 10'000);
         const engine::Forecast& forecast = *view.estimate()->forecast;
         for (const QString& figure : {QStringLiteral("Tokens/s: %1 ->").arg(rateText(forecast.decode_tokens_per_s)),
                                       QStringLiteral("First token: %1 ->").arg(firstTokenText(forecast.ttft_s))}) {
-            QVERIFY2(panel.previewText().contains(figure), qPrintable(figure + u'\n' + panel.previewText()));
+            QVERIFY2(test::previewText(panel).contains(figure), qPrintable(figure + u'\n' + test::previewText(panel)));
         }
         QVERIFY2(view.speed().contains(rateText(forecast.decode_tokens_per_s)) &&
                      view.speed().contains(firstTokenText(forecast.ttft_s)),
@@ -348,8 +349,9 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(panel.bars().barCount() > 5);
         QVERIFY(test::textOf(panel, QStringLiteral("What more VRAM would bring")).contains(QStringLiteral("forecast")));
         QVERIFY(panel.curve().seriesCount() == 1);
-        QCOMPARE(panel.machineTable().rowCount(), 16);
-        QCOMPARE(panel.machineCurve().points(0).size(), std::size_t{8});  // a machine for each expert of a layer
+        QCOMPARE(test::find<QTableWidget>(panel, "Forecasts by number of machines").rowCount(), 16);
+        QCOMPARE(test::find<LinePlot>(panel, "Forecast tokens per second over the number of machines").points(0).size(),
+                 std::size_t{8});  // a machine for each expert of a layer
         QVERIFY(panel.machinesText().contains(QStringLiteral("forecast")));
         QCOMPARE(panel.measurements(), 1);
         QCOMPARE(panel.tabs().count(), 3);
@@ -362,9 +364,16 @@ class TestBudgetBenchmarkDemo : public QObject {
 
     void whatIf_controlsHaveNames() {
         WhatIfPanel panel(*m_engine);
-        const QList<QWidget*> controls = {&panel.profile(),      &panel.machines(),     &panel.network(),
-                                          &panel.table(),        &panel.bars(),         &panel.curve(),
-                                          &panel.machineTable(), &panel.machineCurve(), &panel.price()};
+        const QList<QWidget*> controls = {
+            &panel.profile(),
+            &panel.machines(),
+            &panel.network(),
+            &panel.table(),
+            &panel.bars(),
+            &panel.curve(),
+            &test::find<QTableWidget>(panel, "Forecasts by number of machines"),
+            &test::find<LinePlot>(panel, "Forecast tokens per second over the number of machines"),
+            &panel.price()};
         QStringList names;
         for (const QWidget* control : controls) {
             QVERIFY(!control->accessibleName().isEmpty());
@@ -397,7 +406,10 @@ class TestBudgetBenchmarkDemo : public QObject {
             return found;
         };
         const auto name = [&] { return panel.table().item(row(), 0)->text(); };
-        const auto speedOfTwo = [&] { return QLocale().toDouble(panel.machineTable().item(1, 1)->text()); };
+        const auto speedOfTwo = [&] {
+            return QLocale().toDouble(
+                test::find<QTableWidget>(panel, "Forecasts by number of machines").item(1, 1)->text());
+        };
         // No request yet.
         QVERIFY(!panel.network().isEnabled());
         QTest::keyClick(&panel.machines(), Qt::Key_Up);
@@ -409,21 +421,25 @@ class TestBudgetBenchmarkDemo : public QObject {
         finish(panel);
         const QString alone = name();
         const QString speedAlone = panel.table().item(row(), 2)->text();
-        QCOMPARE(panel.machineTable().item(0, 1)->text(), speedAlone);
+        QCOMPARE(test::find<QTableWidget>(panel, "Forecasts by number of machines").item(0, 1)->text(), speedAlone);
         const double overTcp = speedOfTwo();
-        QVERIFY(panel.machineTable().isColumnHidden(6));
+        QVERIFY(test::find<QTableWidget>(panel, "Forecasts by number of machines").isColumnHidden(6));
         panel.price().setValue(500);  // two cost 1,000 USD
-        QVERIFY(!panel.machineTable().isColumnHidden(6));
-        QVERIFY(std::abs(QLocale().toDouble(panel.machineTable().item(1, 6)->text()) / overTcp - 1) < 0.01);
+        QVERIFY(!test::find<QTableWidget>(panel, "Forecasts by number of machines").isColumnHidden(6));
+        QVERIFY(std::abs(QLocale().toDouble(
+                             test::find<QTableWidget>(panel, "Forecasts by number of machines").item(1, 6)->text()) /
+                             overTcp -
+                         1) < 0.01);
 
         QTest::keyClick(&panel.machines(), Qt::Key_Up);
         QVERIFY(panel.isRunning());
         QVERIFY(!panel.runButton().isEnabled());
         finish(panel);
         QCOMPARE(name(), QStringLiteral("2 × ") + alone);
-        QCOMPARE(panel.table().item(row(), 2)->text(), panel.machineTable().item(1, 1)->text());
+        QCOMPARE(panel.table().item(row(), 2)->text(),
+                 test::find<QTableWidget>(panel, "Forecasts by number of machines").item(1, 1)->text());
         QVERIFY(test::textOf(panel, QStringLiteral("What more VRAM would bring")).startsWith(QStringLiteral("2 × ")));
-        QCOMPARE(panel.machineTable().currentRow(), 1);
+        QCOMPARE(test::find<QTableWidget>(panel, "Forecasts by number of machines").currentRow(), 1);
         QCOMPARE(speedOfTwo(), overTcp);
 
         QTest::keyClick(&panel.network(), Qt::Key_End);  // the fastest
@@ -444,7 +460,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QCOMPARE(panel.measurements(), 1);
         // Another model is measured anew, on request.
         open(request("emulated:rtx-3060-desktop", 24 * kMiB));
-        QCOMPARE(panel.machineTable().rowCount(), 0);
+        QCOMPARE(test::find<QTableWidget>(panel, "Forecasts by number of machines").rowCount(), 0);
         panel.machines().setValue(3);
         QVERIFY(!panel.isRunning());
         QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
@@ -471,7 +487,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         finish(panel);
         QCOMPARE(shown.size(), 1);
         QVERIFY2(shown.first().startsWith(QStringLiteral("4 × ")), qPrintable(shown.first()));
-        QCOMPARE(panel.machineTable().currentRow(), 3);
+        QCOMPARE(test::find<QTableWidget>(panel, "Forecasts by number of machines").currentRow(), 3);
         QVERIFY(panel.machinesText().contains(panel.network().currentText()));
     }
 
@@ -487,8 +503,10 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(
             test::textOf(panel, QStringLiteral("What more VRAM would bring")).contains(QStringLiteral("9 machines")));
         QCOMPARE(panel.bars().barCount(), 0);
-        QCOMPARE(panel.machineTable().item(8, 1)->text(), QStringLiteral("not possible"));
-        QVERIFY(QLocale().toDouble(panel.machineTable().item(7, 1)->text()) > 0);
+        QCOMPARE(test::find<QTableWidget>(panel, "Forecasts by number of machines").item(8, 1)->text(),
+                 QStringLiteral("not possible"));
+        QVERIFY(QLocale().toDouble(
+                    test::find<QTableWidget>(panel, "Forecasts by number of machines").item(7, 1)->text()) > 0);
         QCOMPARE(panel.table().columnSpan(0, 2), panel.table().columnCount() - 2);  // the words have room
         panel.tabs().setCurrentIndex(2);
         picture(panel, QStringLiteral("what-if-nine"));

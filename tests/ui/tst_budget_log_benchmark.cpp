@@ -21,6 +21,8 @@
 #include <QTemporaryDir>
 
 #include "kernels/formats.h"
+#include "tests/ui/budget_texts.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
@@ -112,7 +114,7 @@ class TestBudgetLogBenchmark : public QObject {
         Bench bench;
         BudgetPanel panel(bench.engine);
         QVERIFY(panel.emptyText().contains(QStringLiteral("Open a model")));
-        QVERIFY(!panel.applyButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
     }
 
     void budget_showsBothMemories() {
@@ -155,7 +157,7 @@ class TestBudgetLogBenchmark : public QObject {
             QCOMPARE(panel.bars().rows().back().total, static_cast<double>(ram * 32 * kGiB));
             QTRY_COMPARE(panel.form().ram().bytes(), ram * 20 * kGiB);
             panel.form().vram().spin().stepUp();
-            QTRY_VERIFY(!panel.previewText().isEmpty());
+            QTRY_VERIFY(!test::previewText(panel).isEmpty());
             QCOMPARE(panel.width(), 360);
             picture(panel, QStringLiteral("budget-%1x%2").arg(layers + dense).arg(experts));
         }
@@ -165,19 +167,19 @@ class TestBudgetLogBenchmark : public QObject {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
         bench.show();
-        QVERIFY(!panel.applyButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
         for (int i = 0; i < 4; ++i) {
             panel.form().vram().spin().stepUp();  // without a rest between them
         }
-        QTRY_VERIFY(!panel.previewText().isEmpty());
+        QTRY_VERIFY(!test::previewText(panel).isEmpty());
         bench.with([](ReplanStage& s) { QCOMPARE(s.previews, 1); });
-        QVERIFY(panel.previewText().contains(QStringLiteral("20.0 -> 31.0")));
-        QVERIFY(panel.previewText().contains(bytesText(3'000'000'000) + QStringLiteral(" to move")));
+        QVERIFY(test::previewText(panel).contains(QStringLiteral("20.0 -> 31.0")));
+        QVERIFY(test::previewText(panel).contains(bytesText(3'000'000'000) + QStringLiteral(" to move")));
         bench.with([](ReplanStage& s) { QVERIFY(s.requests.empty()); });
-        QVERIFY(panel.applyButton().isEnabled());
+        QVERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
         picture(panel, QStringLiteral("budget-preview"));
 
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
         QCOMPARE(panel.inForce().vramBytes, 7 * kGiB);
         bench.with([](ReplanStage& s) {
@@ -199,15 +201,15 @@ class TestBudgetLogBenchmark : public QObject {
         BudgetBench bench;
         BudgetPanel& panel = bench.panel;
         bench.show();
-        QTRY_VERIFY2(panel.nowText().contains(QStringLiteral("Tokens/s: 20.0")), qPrintable(panel.nowText()));
-        QVERIFY2(panel.nowText().contains(QStringLiteral("Hit rate: 50")), qPrintable(panel.nowText()));
-        QVERIFY(panel.previewText().isEmpty() && !panel.applyButton().isEnabled());
+        QTRY_VERIFY2(test::nowText(panel).contains(QStringLiteral("Tokens/s: 20.0")), qPrintable(test::nowText(panel)));
+        QVERIFY2(test::nowText(panel).contains(QStringLiteral("Hit rate: 50")), qPrintable(test::nowText(panel)));
+        QVERIFY(test::previewText(panel).isEmpty() && !test::find<QPushButton>(panel, "Apply").isEnabled());
         picture(panel, QStringLiteral("budget-now"));
         panel.form().vram().spin().stepUp();
-        QTRY_VERIFY(!panel.previewText().isEmpty());
+        QTRY_VERIFY(!test::previewText(panel).isEmpty());
         QTest::mouseClick(&panel.resetButton(), Qt::LeftButton);
-        QVERIFY(panel.previewText().isEmpty());
-        QVERIFY(panel.nowText().contains(QStringLiteral("Tokens/s: 20.0")));
+        QVERIFY(test::previewText(panel).isEmpty());
+        QVERIFY(test::nowText(panel).contains(QStringLiteral("Tokens/s: 20.0")));
         bench.with([](ReplanStage& s) { QCOMPARE(s.previews, 1); });
     }
 
@@ -218,10 +220,10 @@ class TestBudgetLogBenchmark : public QObject {
         BudgetPanel& panel = bench.panel;
         bench.show();
         panel.form().vram().spin().stepUp();
-        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
         bench.with([](ReplanStage& s) { s.finishes = false; });
-        panel.applyButton().setFocus();
-        QTest::keyClick(&panel.applyButton(), Qt::Key_Space);
+        test::find<QPushButton>(panel, "Apply").setFocus();
+        QTest::keyClick(&test::find<QPushButton>(panel, "Apply"), Qt::Key_Space);
         QTRY_VERIFY(panel.cancelButton().isVisible());
         QCOMPARE(panel.focusWidget(), &panel.cancelButton());
         bench.with([](ReplanStage& s) { s.finishes = true; });
@@ -233,10 +235,10 @@ class TestBudgetLogBenchmark : public QObject {
         QTRY_COMPARE(panel.focusWidget(), &panel.form().vram().spin());
         // A change that is taken back can be applied again, or reset.
         panel.form().vram().spin().stepUp();
-        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
         bench.with([](ReplanStage& s) { s.finishes = false; });
-        panel.applyButton().setFocus();
-        QTest::keyClick(&panel.applyButton(), Qt::Key_Space);
+        test::find<QPushButton>(panel, "Apply").setFocus();
+        QTest::keyClick(&test::find<QPushButton>(panel, "Apply"), Qt::Key_Space);
         QCOMPARE(panel.focusWidget(), &panel.cancelButton());
         panel.resetButton().setFocus();
         QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
@@ -266,20 +268,20 @@ class TestBudgetLogBenchmark : public QObject {
         BudgetPanel& panel = bench.panel;
         bench.show();
         panel.form().vram().spin().stepUp();
-        QTRY_VERIFY(!panel.previewText().isEmpty());
-        QVERIFY2(panel.previewText().contains(QStringLiteral("“now” is a forecast too")),
-                 qPrintable(panel.previewText()));
-        QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
-        QVERIFY2(panel.previewText().contains(QStringLiteral("0.60 ms")), qPrintable(panel.previewText()));
+        QTRY_VERIFY(!test::previewText(panel).isEmpty());
+        QVERIFY2(test::previewText(panel).contains(QStringLiteral("“now” is a forecast too")),
+                 qPrintable(test::previewText(panel)));
+        QVERIFY(!test::previewText(panel).contains(QStringLiteral(" 0 ms")));
+        QVERIFY2(test::previewText(panel).contains(QStringLiteral("0.60 ms")), qPrintable(test::previewText(panel)));
         bench.with([](ReplanStage& s) {
             s.measuredSteps = 183;
             s.quantized = 12;
         });
         panel.form().vram().spin().stepUp();
-        QTRY_VERIFY2(panel.previewText().contains(QStringLiteral("measured, over the last 183 token")),
-                     qPrintable(panel.previewText()));
-        QVERIFY(!panel.previewText().contains(QStringLiteral("forecast too")));
-        QVERIFY(panel.previewText().contains(QStringLiteral("less where they were quantized before")));
+        QTRY_VERIFY2(test::previewText(panel).contains(QStringLiteral("measured, over the last 183 token")),
+                     qPrintable(test::previewText(panel)));
+        QVERIFY(!test::previewText(panel).contains(QStringLiteral("forecast too")));
+        QVERIFY(test::previewText(panel).contains(QStringLiteral("less where they were quantized before")));
         picture(panel, QStringLiteral("budget-measured"));
     }
 
@@ -291,12 +293,12 @@ class TestBudgetLogBenchmark : public QObject {
         panel.show();
         QTRY_COMPARE(panel.form().ram().bytes(), 20 * kGiB);
         panel.form().ram().spin().setValue(10);
-        QTRY_VERIFY(panel.applyButton().isEnabled());
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY(panel.cancelButton().isVisible());
         QTRY_COMPARE(panel.progress().value(), 12);
         QCOMPARE(panel.progress().maximum(), 40);
-        QVERIFY(!panel.applyButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
         picture(panel, QStringLiteral("budget-moving"));
         bench.with([](ReplanStage& s) { s.finishesExpertFirst = true; });
         QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
@@ -317,8 +319,8 @@ class TestBudgetLogBenchmark : public QObject {
         bench.show();
         panel.form().vram().spin().setValue(0.25);
         QTRY_VERIFY(panel.problem().contains(QStringLiteral("does not fit")));
-        QVERIFY(!panel.applyButton().isEnabled());
-        QVERIFY(panel.previewText().isEmpty());
+        QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
+        QVERIFY(test::previewText(panel).isEmpty());
         picture(panel, QStringLiteral("budget-problem"));
         QTest::mouseClick(&panel.resetButton(), Qt::LeftButton);
         QCOMPARE(panel.problem(), QString());
@@ -331,8 +333,8 @@ class TestBudgetLogBenchmark : public QObject {
         BudgetPanel& panel = bench.panel;
         bench.show();
         panel.form().vram().spin().setValue(8);
-        QTRY_VERIFY(panel.applyButton().isEnabled());
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_COMPARE(panel.notice(), QStringLiteral("RAM had no room."));
         QCOMPARE(panel.inForce().vramBytes, 6 * kGiB);
     }
@@ -423,7 +425,7 @@ class TestBudgetLogBenchmark : public QObject {
         panel.form().kv().setFocus();
         QTest::keyClick(&panel.form().kv(), Qt::Key_Down);
         QVERIFY(panel.form().setting().kv == engine::KvType::kInt8);
-        QTRY_VERIFY(panel.applyButton().isEnabled());  // previewed
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());  // previewed
         const engine::ReplanRequest request = changeBetween(before, panel.form().setting());
         QVERIFY(request.kv == engine::KvType::kInt8 && !request.context && !request.vram_bytes && !request.quality);
         QVERIFY(settingText(panel.form().setting()).contains(QStringLiteral("KV cache in 8 bits")));
@@ -453,10 +455,10 @@ class TestBudgetLogBenchmark : public QObject {
         QTest::keyClicks(&leftOut.value(), QStringLiteral("0.2"));
         QTest::keyClick(&leftOut.value(), Qt::Key_Return);
         QCOMPARE(panel.form().setting().theta, engine::ThetaChoice(0.2));
-        QTRY_VERIFY(panel.applyButton().isEnabled());
-        QVERIFY2(panel.previewText().contains(QStringLiteral("Active neurons: all -> ") + percentText(0.6)),
-                 qPrintable(panel.previewText()));
-        QVERIFY(panel.previewText().contains(QStringLiteral("none -> KL 0.03")));
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QVERIFY2(test::previewText(panel).contains(QStringLiteral("Active neurons: all -> ") + percentText(0.6)),
+                 qPrintable(test::previewText(panel)));
+        QVERIFY(test::previewText(panel).contains(QStringLiteral("none -> KL 0.03")));
         bench.with([](ReplanStage& s) {
             QVERIFY(!s.theta.leaves_out());
             QVERIFY(s.previewTheta == engine::ThetaChoice(0.2) && !s.choosesTheta);
@@ -477,7 +479,7 @@ class TestBudgetLogBenchmark : public QObject {
                      qPrintable(wide.join(QStringLiteral(", "))));
         }
 
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QVERIFY(panel.notice().contains(QStringLiteral("no longer the model's own")));
         bench.with([](ReplanStage& s) {
             QCOMPARE(s.theta, engine::ThetaChoice(0.2));
@@ -526,22 +528,22 @@ class TestBudgetLogBenchmark : public QObject {
         const engine::ThetaChoice wanted = engine::ThetaChoice::for_loss(0.003);
         QCOMPARE(panel.form().setting().theta, wanted);
         QVERIFY(!leftOut.value().isVisible() && leftOut.guesses().isVisible());
-        QTRY_VERIFY(panel.applyButton().isEnabled());
-        QVERIFY2(panel.previewText().contains(QStringLiteral("Active neurons: all -> ") + percentText(0.447)) &&
-                     panel.previewText().contains(QStringLiteral("none -> KL 0.0029")),
-                 qPrintable(panel.previewText()));
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QVERIFY2(test::previewText(panel).contains(QStringLiteral("Active neurons: all -> ") + percentText(0.447)) &&
+                     test::previewText(panel).contains(QStringLiteral("none -> KL 0.0029")),
+                 qPrintable(test::previewText(panel)));
         picture(panel, QStringLiteral("budget-theta-by-expert"));
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         bench.with([&](ReplanStage& s) { QCOMPARE(s.theta, wanted); });
         QVERIFY(panel.notice().contains(QStringLiteral("left out by expert, for a loss of 0.003")));
         QCOMPARE(panel.inForce().theta, wanted);
         // Accepted guesses change answers too: the loss is not measured.
         QTest::mouseClick(&leftOut.guesses(), Qt::LeftButton, {}, QPoint(8, leftOut.guesses().height() / 2));
         QVERIFY(panel.form().setting().theta.accepts_guesses());
-        QTRY_VERIFY(panel.applyButton().isEnabled());
-        QVERIFY2(panel.previewText().contains(QStringLiteral("KL 0.0029 -> not measured")),
-                 qPrintable(panel.previewText()));
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QVERIFY2(test::previewText(panel).contains(QStringLiteral("KL 0.0029 -> not measured")),
+                 qPrintable(test::previewText(panel)));
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QVERIFY(bench.engine.theta().accepts_guesses());
         QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("for a loss of 0.003, guesses accepted")));
         QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
@@ -582,11 +584,11 @@ class TestBudgetLogBenchmark : public QObject {
         QCOMPARE(panel.form().setting().quality.max_kl, 0.01);
         QVERIFY(!panel.form().leftOut().how().isEnabled());
         QVERIFY(panel.form().leftOut().how().toolTip().contains(QStringLiteral("the plan chooses")));
-        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
         bench.with([](ReplanStage& s) { QVERIFY(s.choosesTheta); });
         QCOMPARE(panel.form().setting().theta, engine::ThetaChoice(0.15));
         picture(panel, QStringLiteral("budget-measured-loss"));
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
         bench.with([](ReplanStage& s) {
             QCOMPARE(s.theta, engine::ThetaChoice(0.15));
@@ -614,10 +616,10 @@ class TestBudgetLogBenchmark : public QObject {
             panel.form().vram().spin().stepUp();
             BudgetSetting setting = panel.form().setting();
             setting.theta = theta;
-            panel.propose(setting);
-            QTRY_VERIFY(panel.applyButton().isEnabled());
-            QVERIFY(panel.previewText().contains(QStringLiteral("not measured")));
-            QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+            test::propose(panel, setting);
+            QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+            QVERIFY(test::previewText(panel).contains(QStringLiteral("not measured")));
+            QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         };
         bench.with([](ReplanStage& s) { s.failure = "The GPU is gone"; });
         change(0.5);
@@ -631,9 +633,9 @@ class TestBudgetLogBenchmark : public QObject {
         bench.with([](ReplanStage& s) { s.leavesOut = false; });
         BudgetSetting setting = panel.form().setting();
         setting.theta = 0.25;
-        panel.propose(setting);
-        QTRY_VERIFY(panel.applyButton().isEnabled());
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        test::propose(panel, setting);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QVERIFY(panel.notice().contains(QStringLiteral("cannot leave out")));
         QCOMPARE(bench.engine.theta(), engine::ThetaChoice(0.5));
     }
@@ -1063,8 +1065,8 @@ class TestBudgetLogBenchmark : public QObject {
         bench.open();
         panel.show();
         panel.showPage(BenchmarkPanel::Scenario);
-        panel.promptTokens().setValue(64);
-        panel.answerTokens().setValue(40);  // longer than the engine's text
+        test::find<QSpinBox>(panel, "Tokens of the prompt").setValue(64);
+        test::find<QSpinBox>(panel, "Tokens of the answer").setValue(40);  // longer than the engine's text
         panel.repeats().setValue(3);
         QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
         QTRY_COMPARE(panel.scenarios().rowCount(), 3);

@@ -16,6 +16,7 @@
 #include <QTranslator>
 #include <QWheelEvent>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/message_widgets.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
@@ -617,11 +618,11 @@ class TestChatView : public QObject {
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QTest::keyClick(f.window.get(), Qt::Key_F, Qt::ControlModifier);
-        QVERIFY(test::part<ChatPage>(*f.window).findBar().isVisible());
-        QTest::keyClicks(&test::part<ChatPage>(*f.window).findBar().edit(), QStringLiteral("fake ENGINE"));
-        QCOMPARE(test::part<ChatPage>(*f.window).findBar().countText(), QStringLiteral("1 / 1"));
-        QTest::keyClick(&test::part<ChatPage>(*f.window).findBar().edit(), Qt::Key_Escape);
-        QVERIFY(!test::part<ChatPage>(*f.window).findBar().isVisible());
+        QVERIFY(test::child<FindBar>(test::part<ChatPage>(*f.window)).isVisible());
+        QTest::keyClicks(&test::child<FindBar>(test::part<ChatPage>(*f.window)).edit(), QStringLiteral("fake ENGINE"));
+        QCOMPARE(test::child<FindBar>(test::part<ChatPage>(*f.window)).countText(), QStringLiteral("1 / 1"));
+        QTest::keyClick(&test::child<FindBar>(test::part<ChatPage>(*f.window)).edit(), Qt::Key_Escape);
+        QVERIFY(!test::child<FindBar>(test::part<ChatPage>(*f.window)).isVisible());
     }
 
     void tokens_underlined_surviveScrollingAway() {

@@ -15,6 +15,7 @@
 #include <QScrollBar>
 #include <QTextBrowser>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
@@ -129,7 +130,7 @@ class TestHelp : public QObject {
         HelpDialog& help = open(f, QStringLiteral("cache"));
         help.resize(560, 320);
         QCoreApplication::processEvents();
-        QVERIFY(!help.backButton().isEnabled());
+        QVERIFY(!find<QPushButton>(help, "Back").isEnabled());
         QTextCursor link = help.view().document()->find(QStringLiteral("How a model runs"));
         QVERIFY(!link.isNull());
         help.view().setTextCursor(link);
@@ -141,16 +142,16 @@ class TestHelp : public QObject {
         const QTextCursor heading = help.view().document()->find(QStringLiteral("Expert cache"));
         QTRY_VERIFY(help.view().viewport()->rect().contains(help.view().cursorRect(heading).center()));
         QVERIFY(help.view().verticalScrollBar()->value() > 0);
-        QTest::mouseClick(&help.backButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(help, "Back"), Qt::LeftButton);
         QCOMPARE(help.page(), QStringLiteral("cache"));
         QTRY_COMPARE(help.view().verticalScrollBar()->value(), scrolled);
-        QVERIFY(!help.backButton().isEnabled());
+        QVERIFY(!find<QPushButton>(help, "Back").isEnabled());
         QVERIFY(!help.follow(QUrl(QStringLiteral("nowhere.md"))));
         QCOMPARE(help.page(), QStringLiteral("cache"));
         // Back does not return to pages that only a search has shown.
         search(help, QStringLiteral("persona"));
         QCOMPARE(help.page(), QStringLiteral("chat"));
-        QVERIFY(!help.backButton().isEnabled());
+        QVERIFY(!find<QPushButton>(help, "Back").isEnabled());
     }
 
     // Lines of code and tables are broken where there is too little room.

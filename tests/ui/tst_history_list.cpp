@@ -8,6 +8,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_list.h"
@@ -78,9 +79,9 @@ class TestHistoryList : public QObject {
                  QStringList({QStringLiteral("apple"), QStringLiteral("cherry"), QStringLiteral("banana")}));
         f.history.setArchived(c, true);
         QCOMPARE(f.titles(), QStringList({QStringLiteral("apple"), QStringLiteral("banana")}));
-        QTest::mouseClick(&f.list->archivedButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QToolButton>(*f.list, "Archive"), Qt::LeftButton);
         QCOMPARE(f.titles(), QStringList({QStringLiteral("cherry")}));
-        QTest::mouseClick(&f.list->archivedButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QToolButton>(*f.list, "Archive"), Qt::LeftButton);
         f.history.setPinned(a, false);
         QCOMPARE(f.titles(), QStringList({QStringLiteral("banana"), QStringLiteral("apple")}));
         f.history.remove(b);
@@ -121,7 +122,7 @@ class TestHistoryList : public QObject {
             f.talk(QStringLiteral("About fruit"), QStringLiteral("Pears and quinces are related."));
         f.talk(QStringLiteral("quinces?"), QStringLiteral("A fruit."));
         QVERIFY(f.history.flush());
-        QTest::keyClicks(&f.list->searchField(), QStringLiteral("quin"));
+        QTest::keyClicks(&test::child<QLineEdit>(*f.list), QStringLiteral("quin"));
         QTRY_COMPARE(f.list->model().rowCount(), 3);  // a title, its prompt, and the answer of the other
         int row = -1;
         for (int i = 0; i < 3; ++i) {
@@ -135,7 +136,7 @@ class TestHistoryList : public QObject {
         QTest::mouseClick(f.list->view().viewport(), Qt::LeftButton, {}, f.list->view().visualRect(hit).center());
         QCOMPARE(opened.size(), 1);
         QCOMPARE(f.chat->current(), a);
-        QTest::keyClick(&f.list->searchField(), Qt::Key_Escape);
+        QTest::keyClick(&test::child<QLineEdit>(*f.list), Qt::Key_Escape);
         QTRY_COMPARE(f.list->model().rowCount(), 2);
     }
 
@@ -145,7 +146,7 @@ class TestHistoryList : public QObject {
         const MessageId answer = f.history.open(a)->path().last().id;
         f.history.edit(a, answer, [](Message& m) { m.thought.text = QStringLiteral("Not a quince."); });
         QVERIFY(f.history.flush());
-        QTest::keyClicks(&f.list->searchField(), QStringLiteral("quince"));
+        QTest::keyClicks(&test::child<QLineEdit>(*f.list), QStringLiteral("quince"));
         // The list had one row before, too.
         QTRY_VERIFY(f.list->model().index(0).data(ConversationListModel::ThoughtRole).toBool());
         QCOMPARE(f.list->model().rowCount(), 1);
@@ -325,20 +326,20 @@ class TestHistoryList : public QObject {
         Sampling own;
         own.sampler.temperature = 0.33f;
         panel.setSampling(own);
-        PresetBar& bar = panel.samplingPresetBar();
+        PresetBar& bar = test::child<PresetBar>(panel);
         QCOMPARE(bar.current(), qsizetype(-1));
         QVERIFY(!bar.deleteAction().isEnabled());
         bar.saveAction().trigger();
-        QTest::keyClicks(&bar.nameEdit(), QStringLiteral("Mine"));
-        QTest::keyClick(&bar.nameEdit(), Qt::Key_Return);
+        QTest::keyClicks(&test::child<QLineEdit>(bar), QStringLiteral("Mine"));
+        QTest::keyClick(&test::child<QLineEdit>(bar), Qt::Key_Return);
         QCOMPARE(bar.box().currentText(), QStringLiteral("Mine"));
         bar.renameAction().trigger();
-        QTest::keyClicks(&bar.nameEdit(), QStringLiteral("My own"));
-        QTest::keyClick(&bar.nameEdit(), Qt::Key_Return);
+        QTest::keyClicks(&test::child<QLineEdit>(bar), QStringLiteral("My own"));
+        QTest::keyClick(&test::child<QLineEdit>(bar), Qt::Key_Return);
         {
             SamplingPanel later;
-            QVERIFY(later.samplingPresetBar().box().findText(QStringLiteral("My own")) > 0);
-            QVERIFY(later.samplingPresetBar().box().findText(QStringLiteral("Mine")) < 0);
+            QVERIFY(test::child<PresetBar>(later).box().findText(QStringLiteral("My own")) > 0);
+            QVERIFY(test::child<PresetBar>(later).box().findText(QStringLiteral("Mine")) < 0);
         }
         // Chosen again, it has its old value.
         panel.reset();
@@ -351,15 +352,15 @@ class TestHistoryList : public QObject {
         QVERIFY(bar.box().findText(QStringLiteral("My own")) < 0);
         QCOMPARE(panel.sampling().sampler.temperature, 0.33f);  // the values stay
         bar.saveAction().trigger();
-        QTest::keyClicks(&bar.nameEdit(), QStringLiteral("no"));
-        QTest::keyClick(&bar.nameEdit(), Qt::Key_Escape);
+        QTest::keyClicks(&test::child<QLineEdit>(bar), QStringLiteral("no"));
+        QTest::keyClick(&test::child<QLineEdit>(bar), Qt::Key_Escape);
         QVERIFY(bar.box().findText(QStringLiteral("no")) < 0);
     }
 
     void systemPrompt_isKept_theConversationsIsNot() {
         SamplingPanel panel;
         QSignalSpy changed(&panel, &SamplingPanel::systemPromptChanged);
-        panel.promptEdit().appendPlainText(QStringLiteral("Rhyme."));
+        test::find<QPlainTextEdit>(panel, "System prompt").appendPlainText(QStringLiteral("Rhyme."));
         QCOMPARE(changed.size(), 1);
         const QString own = panel.systemPrompt();
         panel.setSystemPrompt(QStringLiteral("another conversation's"));

@@ -12,6 +12,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
@@ -193,10 +194,10 @@ class TestHistoryOpening : public QObject {
         Obstructed t(name);
         QVERIFY(t.isSaid());
         QVERIFY2(t.bar().sentence().contains(t.obstacle.reason), qPrintable(t.bar().sentence()));
-        QVERIFY(!t.bar().saveButton().isVisible());  // nothing is unsaved yet
+        QVERIFY(!find<QPushButton>(t.bar(), "Save as a file…").isVisible());  // nothing is unsaved yet
         t.ask(QStringLiteral("first"));
         const QString answered = t.f->last().text;
-        QVERIFY(t.isSaid() && t.bar().saveButton().isVisible());
+        QVERIFY(t.isSaid() && find<QPushButton>(t.bar(), "Save as a file…").isVisible());
         QCOMPARE(t.nMarked(), 1);
         part<QAction>(*t.f->window, "newConversation").trigger();
         t.f->type(QStringLiteral("half a thou"));
@@ -204,14 +205,14 @@ class TestHistoryOpening : public QObject {
         QVERIFY(!t.f->window->close());
         QVERIFY(t.f->window->isVisible() && t.asks());
         QVERIFY2(t.bar().sentence().contains(t.obstacle.reason), qPrintable(t.bar().sentence()));
-        QTest::mouseClick(&t.bar().stayButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QToolButton>(t.bar(), "Keep the window open"), Qt::LeftButton);
         QVERIFY(t.isSaid());
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QVERIFY(t.isSaid() && t.bar().sentence().contains(QStringLiteral("Tried again")));
         QCOMPARE(t.nMarked(), 2);
 
         t.remove();
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QVERIFY2(!t.bar().isVisible(), qPrintable(t.bar().sentence()));
         QCOMPARE(t.nMarked(), 0);
         QVERIFY(t.f->window->close());
@@ -235,10 +236,10 @@ class TestHistoryOpening : public QObject {
         Obstructed t(kAny);
         t.ask(QStringLiteral("first"));
         QVERIFY(!t.f->window->close());
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QVERIFY(t.asks());
         t.remove();
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QVERIFY(!t.f->window->isVisible());
         QCOMPARE(t.inFile().size(), 2);
     }
@@ -247,7 +248,7 @@ class TestHistoryOpening : public QObject {
         Obstructed t(kAny);
         t.ask(QStringLiteral("first"));
         QVERIFY(!t.f->window->close());
-        QTest::mouseClick(&t.bar().closeButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Close without saving"), Qt::LeftButton);
         QVERIFY(!t.f->window->isVisible());
         t.remove();
         QCOMPARE(t.inFile(), QStringList(QStringLiteral("kept")));
@@ -270,7 +271,7 @@ class TestHistoryOpening : public QObject {
         part<UnsavedGuard>(*t.f->window).saveTo(t.base.filePath(QStringLiteral("no/such/folder/out.json")));
         QVERIFY(t.isSaid() && t.bar().sentence().contains(QStringLiteral("out.json cannot be written")));
         QVERIFY(!t.f->window->close());
-        QTest::mouseClick(&t.bar().stayButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QToolButton>(t.bar(), "Keep the window open"), Qt::LeftButton);
         part<UnsavedGuard>(*t.f->window).saveTo(file);
         QVERIFY(t.f->window->isVisible() && t.isSaid());
         QVERIFY2(t.bar().sentence().contains(QStringLiteral("Saved as ")), qPrintable(t.bar().sentence()));
@@ -282,7 +283,7 @@ class TestHistoryOpening : public QObject {
         // Later text is in no file.
         t.f->type(QStringLiteral("!"));
         QVERIFY(!t.f->window->close());
-        QTest::mouseClick(&t.bar().stayButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QToolButton>(t.bar(), "Keep the window open"), Qt::LeftButton);
         part<UnsavedGuard>(*t.f->window).saveTo(file);
         QVERIFY(t.f->window->close());
     }
@@ -313,7 +314,7 @@ class TestHistoryOpening : public QObject {
         t.ask(QStringLiteral("second"));
         t.f->window->core().history.remove(deleted);
         t.remove();
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QCOMPARE(t.nListed(), 2);
         QCOMPARE(t.f->last().kind, Message::Kind::Answer);  // the shown text stays
         t.f->window->core().history.undoRemove(deleted);
@@ -332,7 +333,7 @@ class TestHistoryOpening : public QObject {
         t.f->ask(QStringLiteral("first"));
         QTRY_VERIFY(t.f->last().text.size() > 100);
         t.remove();
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QCOMPARE(t.f->last().state, Message::State::Streaming);
         QTRY_COMPARE_WITH_TIMEOUT(t.f->last().state, Message::State::Done, 60'000);
         QVERIFY(t.f->window->close());

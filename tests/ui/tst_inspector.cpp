@@ -12,6 +12,7 @@
 #include <QToolBar>
 #include <QToolButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/geometry.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
@@ -149,7 +150,8 @@ class TestInspector : public QObject {
         for (ValueSlider* row : {&panel.form().vram(), &panel.form().ram(), &panel.form().context()}) {
             QTRY_VERIFY(isSeenWhole(row->slider()));
         }
-        for (QPushButton* button : {&panel.applyButton(), &panel.resetButton(), &panel.undoButton()}) {
+        for (QPushButton* button :
+             {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(), &panel.undoButton()}) {
             QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
         }
         const int length = panel.form().vram().slider().width();
@@ -162,7 +164,8 @@ class TestInspector : public QObject {
         Fixture f({560, 420});
         part<PanelDocks>(*f.window).show(QStringLiteral("budget"));
         BudgetPanel& panel = part<BudgetPanel>(*f.window);
-        for (QPushButton* button : {&panel.applyButton(), &panel.resetButton(), &panel.undoButton()}) {
+        for (QPushButton* button :
+             {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(), &panel.undoButton()}) {
             QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
         }
     }

@@ -16,6 +16,7 @@
 #include <QToolButton>
 
 #include "tests/engine/loopback_client.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/server/local_server_page.h"
@@ -64,7 +65,7 @@ LocalServerPage& dialogOf(const WindowFixture& f) {
     if (f.window->findChild<SettingsDialog*>() == nullptr) {
         chooseFromTheMenu(f);
     }
-    return f.window->findChild<SettingsDialog*>()->serverPage();
+    return child<LocalServerPage>(*f.window->findChild<SettingsDialog*>());
 }
 
 void click(QAbstractButton& button) {
@@ -72,17 +73,17 @@ void click(QAbstractButton& button) {
 }
 
 void enterPort(LocalServerPage& dialog, int port) {
-    dialog.portBox().setFocus();
-    dialog.portBox().selectAll();
-    QTest::keyClicks(&dialog.portBox(), QString::number(port));
-    QTest::keyClick(&dialog.portBox(), Qt::Key_Tab);
+    find<QSpinBox>(dialog, "Port").setFocus();
+    find<QSpinBox>(dialog, "Port").selectAll();
+    QTest::keyClicks(&find<QSpinBox>(dialog, "Port"), QString::number(port));
+    QTest::keyClick(&find<QSpinBox>(dialog, "Port"), Qt::Key_Tab);
 }
 
 // On a port that is free.
 LocalServerPage& switchOn(const WindowFixture& f) {
     LocalServerPage& dialog = dialogOf(f);
     enterPort(dialog, 0);
-    click(dialog.onBox());
+    click(find<QCheckBox>(dialog, "Local server on"));
     return dialog;
 }
 
@@ -112,10 +113,10 @@ class TestLocalServer : public QObject {
         QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         QVERIFY(!part<ServerIndicator>(*f.window).isVisible());
         const LocalServerPage& dialog = dialogOf(f);
-        QVERIFY(!dialog.onBox().isChecked());
-        QVERIFY(!dialog.startBox().isChecked());
-        QCOMPARE(dialog.addressEdit().text(), QStringLiteral("127.0.0.1"));
-        QCOMPARE(dialog.portBox().value(), 8080);
+        QVERIFY(!find<QCheckBox>(dialog, "Local server on").isChecked());
+        QVERIFY(!find<QCheckBox>(dialog, "Switch it on when Offstage starts").isChecked());
+        QCOMPARE(find<QLineEdit>(dialog, "Address to listen on").text(), QStringLiteral("127.0.0.1"));
+        QCOMPARE(find<QSpinBox>(dialog, "Port").value(), 8080);
         QCOMPARE(dialog.stateText(), QStringLiteral("Off: nothing is listened to."));
         QVERIFY(!QFile::exists(LocalServerSwitch::tokenFile()));  // looking makes none
     }
@@ -129,7 +130,7 @@ class TestLocalServer : public QObject {
         {
             WindowFixture f;  // it was on when the window was closed
             QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
-            click(dialogOf(f).startBox());
+            click(find<QCheckBox>(dialogOf(f), "Switch it on when Offstage starts"));
             QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         }
         const WindowFixture f;
@@ -145,12 +146,13 @@ class TestLocalServer : public QObject {
         QVERIFY(part<ServerIndicator>(*f.window).button().isVisible());
         QVERIFY(
             part<ServerIndicator>(*f.window).button().text().contains(part<LocalServerSwitch>(*f.window).listensAt()));
-        QCOMPARE(dialog.urlEdit().text(), QStringLiteral("http://127.0.0.1:%1/v1").arg(portOf(f)));
-        QCOMPARE(dialog.tokenEdit().echoMode(), QLineEdit::Password);
+        QCOMPARE(find<QLineEdit>(dialog, "Address for other programs").text(),
+                 QStringLiteral("http://127.0.0.1:%1/v1").arg(portOf(f)));
+        QCOMPARE(find<QLineEdit>(dialog, "Token").echoMode(), QLineEdit::Password);
         QCOMPARE(QFile::permissions(LocalServerSwitch::tokenFile()) &
                      (QFile::ReadGroup | QFile::ReadOther | QFile::WriteGroup | QFile::WriteOther),
                  QFile::Permissions());
-        click(dialog.copyTokenButton());
+        click(find<QPushButton>(dialog, "Copy"));
         const QString token = QGuiApplication::clipboard()->text();
         QCOMPARE(token.size(), 64);
 
@@ -292,14 +294,14 @@ class TestLocalServer : public QObject {
         f.stage->heldBack = true;
         auto answer = request(port, part<LocalServerSwitch>(*f.window).token(), "Hello");
         QTRY_VERIFY(f.stage->generating);
-        click(dialog.onBox());
+        click(find<QCheckBox>(dialog, "Local server on"));
         QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         QVERIFY(!part<ServerIndicator>(*f.window).isVisible());
         QTRY_VERIFY(hasCome(answer));
         QCOMPARE(answer.get().status, 503);
         QVERIFY_EXCEPTION_THROWN(LoopbackClient{port}, std::runtime_error);
         enterPort(dialog, port);
-        click(dialog.onBox());
+        click(find<QCheckBox>(dialog, "Local server on"));
         QCOMPARE(dialog.problemText(), QString());
         QCOMPARE(portOf(f), port);
     }
@@ -309,14 +311,14 @@ class TestLocalServer : public QObject {
         switchOn(other);
         LocalServerPage& dialog = dialogOf(f);
         enterPort(dialog, portOf(other));
-        click(dialog.onBox());
+        click(find<QCheckBox>(dialog, "Local server on"));
         QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
-        QVERIFY(!dialog.onBox().isChecked());
+        QVERIFY(!find<QCheckBox>(dialog, "Local server on").isChecked());
         QVERIFY(dialog.problemText().contains(QStringLiteral("another program listens there")));
         QVERIFY(part<ServerIndicator>(*f.window).isVisible());  // shown beside the dialog too
-        click(dialogOf(other).onBox());
-        click(dialog.onBox());
-        QVERIFY(dialog.onBox().isChecked());
+        click(find<QCheckBox>(dialogOf(other), "Local server on"));
+        click(find<QCheckBox>(dialog, "Local server on"));
+        QVERIFY(find<QCheckBox>(dialog, "Local server on").isChecked());
         QCOMPARE(dialog.problemText(), QString());
     }
 
@@ -326,7 +328,7 @@ class TestLocalServer : public QObject {
         LocalServerPage& dialog = switchOn(f);
         const QString old = part<LocalServerSwitch>(*f.window).token();
         const quint16 port = portOf(f);
-        click(dialog.newTokenButton());
+        click(find<QPushButton>(dialog, "New token"));
         QVERIFY(part<LocalServerSwitch>(*f.window).token() != old);
         QCOMPARE(portOf(f), port);
         auto refused = request(port, old, "Hello");
@@ -340,12 +342,12 @@ class TestLocalServer : public QObject {
         WindowFixture f;
         LocalServerPage& dialog = dialogOf(f);
         QVERIFY(!part<LocalServerSwitch>(*f.window).isReachedFromOutside());
-        dialog.addressEdit().selectAll();
-        QTest::keyClicks(&dialog.addressEdit(), QStringLiteral("0.0.0.0"));
+        find<QLineEdit>(dialog, "Address to listen on").selectAll();
+        QTest::keyClicks(&find<QLineEdit>(dialog, "Address to listen on"), QStringLiteral("0.0.0.0"));
         QVERIFY(part<LocalServerSwitch>(*f.window).isReachedFromOutside());
-        dialog.addressEdit().selectAll();
-        QTest::keyClicks(&dialog.addressEdit(), QStringLiteral("nowhere"));
-        click(dialog.onBox());
+        find<QLineEdit>(dialog, "Address to listen on").selectAll();
+        QTest::keyClicks(&find<QLineEdit>(dialog, "Address to listen on"), QStringLiteral("nowhere"));
+        click(find<QCheckBox>(dialog, "Local server on"));
         QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         QVERIFY(dialog.problemText().contains(QStringLiteral("is no address to listen on")));
     }

@@ -17,6 +17,7 @@
 #include "engine/cluster/machine_network.h"
 #include "engine/cluster/node_messages.h"
 #include "engine/nodes/nodes_messages.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
@@ -272,8 +273,7 @@ class TestMachines : public QObject {
     void builtWithoutConnections_saysSo_andOffersNothing() {
         Fixture f({}, false);
         QVERIFY2(f.panel().emptyText().contains(QStringLiteral("built without")), qPrintable(f.panel().emptyText()));
-        for (const QPushButton* button :
-             {&f.panel().addButton(), &f.panel().testButton(), &f.panel().useButton(), &f.panel().removeButton()}) {
+        for (const QPushButton* button : f.panel().findChildren<QPushButton*>()) {
             QVERIFY(!isShown(*button));
         }
         f.open();
@@ -286,7 +286,9 @@ class TestMachines : public QObject {
         QVERIFY2(f.panel().introduction().contains(QStringLiteral("offstage-node pair")),
                  qPrintable(f.panel().introduction()));
         QVERIFY(f.panel().addButton().isEnabled() && isShown(f.panel().addButton()));
-        for (const QPushButton* button : {&f.panel().testButton(), &f.panel().useButton(), &f.panel().removeButton()}) {
+        for (const QPushButton* button : {&test::find<QPushButton>(f.panel(), "Test the link to the chosen machine"),
+                                          &test::find<QPushButton>(f.panel(), "Use or drain the chosen machine"),
+                                          &test::find<QPushButton>(f.panel(), "Remove the chosen machine")}) {
             QVERIFY(!button->isEnabled());
         }
         picture(f.panel(), QStringLiteral("machines-empty"));
@@ -299,16 +301,16 @@ class TestMachines : public QObject {
         QCOMPARE(f.window->core().log.connections(), 0);
 
         f.panel().choose(QStringLiteral("attic"));
-        f.panel().useButton().click();
+        test::find<QPushButton>(f.panel(), "Use or drain the chosen machine").click();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
         QCOMPARE(f.locked([](const Network& n) { return n.asked.back(); }), std::vector<std::string>{"attic"});
         QTRY_COMPARE(f.window->core().log.connections(), 1);
         QVERIFY(f.window->core().log.at(f.window->core().log.size() - 1).text.contains(QStringLiteral("attic:7420")));
-        QCOMPARE(f.panel().useButton().text(), QStringLiteral("Drain"));
+        QCOMPARE(test::find<QPushButton>(f.panel(), "Use or drain the chosen machine").text(), QStringLiteral("Drain"));
 
-        f.panel().useButton().click();
+        test::find<QPushButton>(f.panel(), "Use or drain the chosen machine").click();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.partings; }), 1);
-        QCOMPARE(f.panel().useButton().text(), QStringLiteral("Use"));
+        QCOMPARE(test::find<QPushButton>(f.panel(), "Use or drain the chosen machine").text(), QStringLiteral("Use"));
         QCOMPARE(f.window->core().log.connections(), 1);
         QCOMPARE(f.window->core().machines.all().size(), 2);  // it stays paired
     }
@@ -335,19 +337,19 @@ class TestMachines : public QObject {
     void pairing_wrongWords_cancelled_andDone() {
         Fixture f;
         PairDialog& dialog = f.dialog();
-        QVERIFY(!dialog.pairButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(dialog, "Pair").isEnabled());
         dialog.address().setText(QStringLiteral("cup board"));
         dialog.words().setText(QStringLiteral("one two three four five six seven"));
-        QVERIFY(!dialog.pairButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(dialog, "Pair").isEnabled());
         dialog.words().setText(QStringLiteral("one two three four five six seven wrong"));
-        QVERIFY(dialog.pairButton().isEnabled());
-        dialog.pairButton().click();
+        QVERIFY(test::find<QPushButton>(dialog, "Pair").isEnabled());
+        test::find<QPushButton>(dialog, "Pair").click();
         QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("\"cup board\" is no address")),
                      qPrintable(dialog.problem()));
         QCOMPARE(f.window->core().log.connections(), 0);
         dialog.address().setText(QStringLiteral("cupboard"));
         picture(dialog, QStringLiteral("machines-pair"), {460}, dialog.height());
-        dialog.pairButton().click();
+        test::find<QPushButton>(dialog, "Pair").click();
         QVERIFY(f.window->core().machines.isPairing());
         QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("does not accept this code")),
                      qPrintable(dialog.problem()));
@@ -355,7 +357,7 @@ class TestMachines : public QObject {
 
         f.locked([](Network& n) { return n.holdsPairing = true; });
         dialog.words().setText(QStringLiteral("one two three four five six seven eight"));
-        dialog.pairButton().click();
+        test::find<QPushButton>(dialog, "Pair").click();
         QTRY_COMPARE(f.locked([](const Network& n) { return n.pairs; }), 2);
         dialog.reject();
         QTRY_VERIFY2(dialog.problem().contains(QStringLiteral("Nothing was stored")), qPrintable(dialog.problem()));
@@ -363,7 +365,7 @@ class TestMachines : public QObject {
         QVERIFY(f.window->core().machines.all().isEmpty());
 
         f.locked([](Network& n) { return n.holdsPairing = false; });
-        dialog.pairButton().click();
+        test::find<QPushButton>(dialog, "Pair").click();
         QTRY_COMPARE(f.window->core().machines.all().size(), 1);
         QTRY_VERIFY(f.window->core().machines.all().first().used);  // as the dialog offers
         QTRY_COMPARE(f.panel().chosen(), QStringLiteral("cupboard"));
@@ -374,13 +376,13 @@ class TestMachines : public QObject {
     void link_tested_saysWhatItFound() {
         Fixture f(kTwo);
         f.panel().choose(QStringLiteral("cupboard"));
-        f.panel().testButton().click();
-        QVERIFY(!f.panel().testButton().isEnabled());
+        test::find<QPushButton>(f.panel(), "Test the link to the chosen machine").click();
+        QVERIFY(!test::find<QPushButton>(f.panel(), "Test the link to the chosen machine").isEnabled());
         QTRY_VERIFY2(f.panel().notice().contains(QStringLiteral("0.24 ms there and back, 940 MB/s")),
                      qPrintable(f.panel().notice()));
         f.locked([](Network& n) { return n.answersTests = false; });
-        QTRY_VERIFY(f.panel().testButton().isEnabled());
-        f.panel().testButton().click();
+        QTRY_VERIFY(test::find<QPushButton>(f.panel(), "Test the link to the chosen machine").isEnabled());
+        test::find<QPushButton>(f.panel(), "Test the link to the chosen machine").click();
         QTRY_VERIFY2(f.panel().notice().contains(QStringLiteral("does not answer (refused)")),
                      qPrintable(f.panel().notice()));
         QCOMPARE(f.window->core().log.connections(), 2);
@@ -425,26 +427,28 @@ class TestMachines : public QObject {
         {
             Fixture f(kTwo);
             f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
-            QCOMPARE(f.panel().shapeBox().currentText(), QStringLiteral("Automatic"));
+            QCOMPARE(test::find<QComboBox>(f.panel(), "Who makes the steps").currentText(),
+                     QStringLiteral("Automatic"));
             f.open();
             QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 1);
             QVERIFY(f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kAuto; }));
-            QComboBox& box = f.panel().shapeBox();
+            QComboBox& box = test::find<QComboBox>(f.panel(), "Who makes the steps");
             box.setFocus();
             QTest::keyClick(&box, Qt::Key_End);
             QCOMPARE(box.currentText(), QStringLiteral("Every machine makes each step"));
             QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 2);
             QVERIFY(
                 f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kDecentralised; }));
-            QVERIFY(!f.panel().whenBox().isEnabled());
+            QVERIFY(!test::find<QComboBox>(f.panel(), "What other machines compute").isEnabled());
             const EventLog& log = f.window->core().log;
             QTRY_VERIFY2(log.at(log.size() - 1).text.contains(QStringLiteral("steps of the model, made by cupboard")),
                          qPrintable(log.at(log.size() - 1).text));
         }
         Fixture f(kTwo);
-        QCOMPARE(f.panel().shapeBox().currentText(), QStringLiteral("Every machine makes each step"));
+        QCOMPARE(test::find<QComboBox>(f.panel(), "Who makes the steps").currentText(),
+                 QStringLiteral("Every machine makes each step"));
         QVERIFY(f.locked([](const Network& n) { return n.uses.back().shape == engine::NodeShape::kDecentralised; }));
-        QTest::keyClick(&f.panel().shapeBox(), Qt::Key_Home);
+        QTest::keyClick(&test::find<QComboBox>(f.panel(), "Who makes the steps"), Qt::Key_Home);
         QVERIFY(f.window->core().machines.use().shape == engine::NodeShape::kAuto);
     }
 
@@ -452,13 +456,14 @@ class TestMachines : public QObject {
         Fixture f(kTwo);
         f.window->core().machines.setUsed(QStringLiteral("cupboard"), true);
         f.window->core().machines.setUsed(QStringLiteral("attic"), true);
-        QVERIFY2(f.panel().shapeText().contains(QStringLiteral("Chosen when machines are connected to")),
-                 qPrintable(f.panel().shapeText()));
+        QVERIFY2(test::textOf(f.panel(), QStringLiteral("Who makes the steps now"))
+                     .contains(QStringLiteral("Chosen when machines are connected to")),
+                 qPrintable(test::textOf(f.panel(), QStringLiteral("Who makes the steps now"))));
         f.open();
         f.twoMachines();
         MachinesPanel& panel = f.panel();
         QTRY_COMPARE(
-            panel.shapeText(),
+            test::textOf(panel, QStringLiteral("Who makes the steps now")),
             QStringLiteral("In force: desktop and helpers. Forecast: 22.60 ms a token, the other way 29.55 ms."));
         QCOMPARE(panel.forecasts().rows().size(), std::size_t{3});
         QVERIFY(panel.forecasts().rows()[0].predicted && panel.forecasts().rows()[1].predicted);
@@ -468,7 +473,7 @@ class TestMachines : public QObject {
 
         f.twoPeers();
         QTRY_COMPARE(
-            panel.shapeText(),
+            test::textOf(panel, QStringLiteral("Who makes the steps now")),
             QStringLiteral("In force: every machine makes each step. Forecast: 29.55 ms a token, the other way "
                            "42.60 ms."));
         QCOMPARE(panel.places().rows()[0].parts[0].size, 24.0);
@@ -501,8 +506,9 @@ class TestMachines : public QObject {
             n.notes = {engine::messages::node_steps_alone};
             return 0;
         });
-        QTRY_VERIFY2(panel.shapeText().contains(QStringLiteral("beams, several answers at once")),
-                     qPrintable(panel.shapeText()));
+        QTRY_VERIFY2(test::textOf(panel, QStringLiteral("Who makes the steps now"))
+                         .contains(QStringLiteral("beams, several answers at once")),
+                     qPrintable(test::textOf(panel, QStringLiteral("Who makes the steps now"))));
         QTRY_VERIFY2(panel.notice().contains(QStringLiteral("makes the steps alone")), qPrintable(panel.notice()));
         QVERIFY(f.window->statusBar()->currentMessage().contains(QStringLiteral("makes the steps alone")));
         picture(panel, QStringLiteral("machines-alone"), {360}, 980);
@@ -567,8 +573,9 @@ class TestMachines : public QObject {
             n.shape.automatic = n.shape.decentralised = n.shape.refuses = false;
             return 0;
         });
-        QTRY_VERIFY2(f.panel().shapeText().contains(QStringLiteral("the choice fell on helpers")),
-                     qPrintable(f.panel().shapeText()));
+        QTRY_VERIFY2(test::textOf(f.panel(), QStringLiteral("Who makes the steps now"))
+                         .contains(QStringLiteral("the choice fell on helpers")),
+                     qPrintable(test::textOf(f.panel(), QStringLiteral("Who makes the steps now"))));
         f.window->core().machines.setUsed(QStringLiteral("attic"), true);
         QVERIFY(lastShape() == engine::NodeShape::kAuto);
     }
@@ -655,7 +662,7 @@ class TestMachines : public QObject {
     void removed_isForgotten() {
         Fixture f(kTwo);
         f.panel().choose(QStringLiteral("attic"));
-        f.panel().removeButton().click();
+        test::find<QPushButton>(f.panel(), "Remove the chosen machine").click();
         auto* question = f.panel().findChild<QMessageBox*>();
         QVERIFY(question != nullptr);
         QCOMPARE(f.window->core().machines.all().size(), 2);  // the dialog is only open

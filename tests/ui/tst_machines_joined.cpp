@@ -10,6 +10,7 @@
 #include <QTreeWidget>
 
 #include "engine/nodes/paired_network.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/machines.h"
 #include "ui/panels/event_log.h"
@@ -125,12 +126,12 @@ class TestMachinesJoined : public QObject {
         auto& dialog = *m_panel->findChild<PairDialog*>();
         dialog.address().setText(QStringLiteral("127.0.0.1:") + found(shown, "nodes pair cupboard:(\\d+)"));
         dialog.words().setText(QStringLiteral("bada bada bada bada bada bada bada bada"));
-        dialog.pairButton().click();
+        test::find<QPushButton>(dialog, "Pair").click();
         QTRY_VERIFY_WITH_TIMEOUT(dialog.problem().contains(QStringLiteral("does not accept this code")), 20'000);
         QVERIFY(m_machines->all().isEmpty());
         dialog.words().setText(found(shown, "\n    ((?:[a-z]{4} ){7}[a-z]{4})\n"));
         QSignalSpy paired(m_machines.get(), &Machines::paired);
-        dialog.pairButton().click();
+        test::find<QPushButton>(dialog, "Pair").click();
         QTRY_COMPARE_WITH_TIMEOUT(paired.size(), 1, 20'000);
         QCOMPARE(paired.first().at(0).toString(), QStringLiteral("cupboard"));
         QVERIFY(paired.first().at(1).toBool());  // it serves, and has answered
@@ -185,8 +186,9 @@ class TestMachinesJoined : public QObject {
         // At the latest with the first tokens that both have decoded.
         QTRY_VERIFY_WITH_TIMEOUT(m_engine->snapshot()->machine_shape.helpers.us() > 0, 20'000);
         QVERIFY(m_engine->snapshot()->machine_shape.peers.us() > 0);
-        QTRY_VERIFY2(m_panel->shapeText().contains(QStringLiteral("ms a token, the other way")),
-                     qPrintable(m_panel->shapeText()));
+        QTRY_VERIFY2(test::textOf(*m_panel, QStringLiteral("Who makes the steps now"))
+                         .contains(QStringLiteral("ms a token, the other way")),
+                     qPrintable(test::textOf(*m_panel, QStringLiteral("Who makes the steps now"))));
         m_machines->setUse({true, false});
     }
 

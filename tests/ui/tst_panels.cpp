@@ -16,6 +16,7 @@
 #include <QToolButton>
 
 #include "kernels/formats.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_controller.h"
@@ -321,12 +322,12 @@ class TestPanels : public QObject {
         QVERIFY(std::any_of(ranges.begin(), ranges.end(), [&](const TextRange& range) {
             return range.begin <= token.begin && token.end <= range.end;
         }));
-        QVERIFY(b.experts->changeButton().isEnabled());
+        QVERIFY(test::find<QToolButton>(*b.experts, "Change the selected experts").isEnabled());
         QVERIFY(b.experts->readout().contains(QStringLiteral("underlined")));
         QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({expert.layer, expert.expert}).center());
         QVERIFY(!b.selection->expert());
         QVERIFY(underlined.back().at(1).value<QList<TextRange>>().isEmpty());
-        QVERIFY(!b.experts->changeButton().isEnabled());
+        QVERIFY(!test::find<QToolButton>(*b.experts, "Change the selected experts").isEnabled());
     }
 
     void experts_selectedToken_ringsItsExperts() {
@@ -352,7 +353,7 @@ class TestPanels : public QObject {
         b.answer();
         b.experts->setChannel(ExpertChannel::Residency);
         b.selection->selectExpert({3, 7});
-        QMenu* menu = b.experts->changeButton().menu();
+        QMenu* menu = test::find<QToolButton>(*b.experts, "Change the selected experts").menu();
         const auto trigger = [&](int action, int format) {
             Q_EMIT menu->aboutToShow();
             QAction* chosen = menu->actions().at(action);
@@ -419,7 +420,7 @@ class TestPanels : public QObject {
         QVERIFY2(b.experts->readout().contains(QStringLiteral("layers 10–12, experts 0–127: 384 experts")),
                  qPrintable(b.experts->readout()));
         QVERIFY(b.experts->readout().contains(QStringLiteral("on the device")));
-        QMenu* menu = b.experts->changeButton().menu();
+        QMenu* menu = test::find<QToolButton>(*b.experts, "Change the selected experts").menu();
         Q_EMIT menu->aboutToShow();
         QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Pin 384 experts to the device"));
         menu->actions().at(0)->trigger();
@@ -592,7 +593,7 @@ class TestPanels : public QObject {
         b.load();
         QVERIFY(!b.cache->compareButton().isEnabled());  // nothing is recorded yet
         b.answer();
-        QCOMPARE(b.cache->slotsBox().value(), 20);
+        QCOMPARE(test::find<QSpinBox>(*b.cache, "Experts in the cache").value(), 20);
         b.cache->compareButton().click();
         QTRY_VERIFY(b.cache->table().isVisible());
         QCOMPARE(b.cache->table().rowCount(), 6);
@@ -611,7 +612,7 @@ class TestPanels : public QObject {
         QCOMPARE(calls.layers.size(), b.log->steps().size() * 8);
         QVERIFY(b.cache->comparisonText().contains(QStringLiteral("20 of 64")));
         QCOMPARE(b.cache->policies().barCount(), 6);
-        b.cache->slotsBox().setValue(64);
+        test::find<QSpinBox>(*b.cache, "Experts in the cache").setValue(64);
         b.cache->compareButton().click();
         QTRY_COMPARE(b.cache->table().item(0, 1)->text().chopped(2).toDouble(), 100.0);
     }
@@ -653,7 +654,7 @@ class TestPanels : public QObject {
         b.answer();
         QVERIFY(!b.cache->hits().isVisible());
         QVERIFY(b.cache->compareButton().isEnabled());
-        QCOMPARE(b.cache->slotsBox().value(), 32);
+        QCOMPARE(test::find<QSpinBox>(*b.cache, "Experts in the cache").value(), 32);
     }
 
     void cache_click_selectsTheToken() {
@@ -915,12 +916,12 @@ class TestPanels : public QObject {
         b.answer();
         QVERIFY(b.dispatch->tokenText().contains(QStringLiteral("Latest")));
         QVERIFY(b.selection->selectToken(kMessage, 1));
-        b.dispatch->previousButton().click();
+        test::find<QToolButton>(*b.dispatch, "Previous token of the answer").click();
         QCOMPARE(b.selection->token()->index, 0);
-        QVERIFY(!b.dispatch->previousButton().isEnabled());
+        QVERIFY(!test::find<QToolButton>(*b.dispatch, "Previous token of the answer").isEnabled());
         QVERIFY2(b.dispatch->tokenText().contains(QStringLiteral("prompt")), qPrintable(b.dispatch->tokenText()));
-        b.dispatch->nextButton().click();
-        b.dispatch->nextButton().click();
+        test::find<QToolButton>(*b.dispatch, "Next token of the answer").click();
+        test::find<QToolButton>(*b.dispatch, "Next token of the answer").click();
         QCOMPARE(b.selection->token()->index, 2);
         QVERIFY(b.dispatch->tokenText().contains(QStringLiteral("Token 3 of")));
     }

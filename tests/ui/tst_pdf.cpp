@@ -7,6 +7,7 @@
 #include <QPdfWriter>
 #include <QPushButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/attachment_chips.h"
 #include "ui/chat/attachment_file.h"
@@ -185,14 +186,15 @@ class TestPdf : public QObject {
         }
         attachments(f).attach({pdfOf(folder, pages)});
         f.ask(QStringLiteral("Sum it up"));
-        QTRY_VERIFY(part<ChatPage>(*f.window).input().cancelReadingButton().isVisible());
+        QTRY_VERIFY(find<QPushButton>(part<ChatPage>(*f.window).input(), "Cancel reading files").isVisible());
         QVERIFY2(part<ChatPage>(*f.window).input().reading().contains(kName),
                  qPrintable(part<ChatPage>(*f.window).input().reading()));
-        QTest::mouseClick(&part<ChatPage>(*f.window).input().cancelReadingButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(part<ChatPage>(*f.window).input(), "Cancel reading files"),
+                          Qt::LeftButton);
         QTRY_VERIFY(!attachments(f).isReading());
         QVERIFY2(part<ChatPage>(*f.window).input().notice().contains(QStringLiteral("cancelled")),
                  qPrintable(part<ChatPage>(*f.window).input().notice()));
-        QVERIFY(!part<ChatPage>(*f.window).input().cancelReadingButton().isVisible());
+        QVERIFY(!find<QPushButton>(part<ChatPage>(*f.window).input(), "Cancel reading files").isVisible());
         QVERIFY(chips(f).isEmpty());
         QVERIFY(f.messages().isEmpty());
         QCOMPARE(part<ChatPage>(*f.window).input().text(), QStringLiteral("Sum it up"));

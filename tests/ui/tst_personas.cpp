@@ -11,6 +11,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/persona_bar.h"
@@ -44,15 +45,15 @@ void choose(const WindowFixture& f, const QString& beginning) {
 }
 
 void enterName(const WindowFixture& f, const QString& name) {
-    QLineEdit& edit = bar(f).presets().nameEdit();
+    QLineEdit& edit = child<QLineEdit>(bar(f).presets());
     edit.selectAll();
     QTest::keyClicks(&edit, name);
     QTest::keyClick(&edit, Qt::Key_Return);
 }
 
 void setPrompt(const WindowFixture& f, const QString& prompt) {
-    part<SamplingPanel>(*f.window).promptEdit().selectAll();
-    QTest::keyClicks(&part<SamplingPanel>(*f.window).promptEdit(), prompt);
+    find<QPlainTextEdit>(part<SamplingPanel>(*f.window), "System prompt").selectAll();
+    QTest::keyClicks(&find<QPlainTextEdit>(part<SamplingPanel>(*f.window), "System prompt"), prompt);
 }
 
 void setTemperature(const WindowFixture& f, float temperature) {
@@ -115,7 +116,7 @@ class TestPersonas : public QObject {
         QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
 
         bar(f).presets().renameAction().trigger();
-        QCOMPARE(bar(f).presets().nameEdit().text(), QStringLiteral("Poet"));
+        QCOMPARE(child<QLineEdit>(bar(f).presets()).text(), QStringLiteral("Poet"));
         enterName(f, QStringLiteral("Bard"));
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
         QCOMPARE(f.window->core().chat.persona(), id);

@@ -14,6 +14,7 @@
 #include <QStyleOptionButton>
 #include <QTreeWidget>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
@@ -81,40 +82,40 @@ class TestSettingsDialog : public QObject {
 
     void theme_holdsAtOnce_isKept_andIsTheMenus() {
         const WindowFixture f;
-        const AppearancePage& page = open(f, Page::Appearance).appearancePage();
+        const AppearancePage& page = child<AppearancePage>(open(f, Page::Appearance));
         QTRY_VERIFY(!isDark(f.window->palette()));
-        page.themeBox().setFocus();
-        QTest::keyClick(&page.themeBox(), Qt::Key_Down);  // from Light
+        find<QComboBox>(page, "Theme").setFocus();
+        QTest::keyClick(&find<QComboBox>(page, "Theme"), Qt::Key_Down);  // from Light
         QTRY_VERIFY(isDark(f.window->palette()));
         QCOMPARE(QSettings().value(QStringLiteral("theme")).toString(), QStringLiteral("dark"));
         QVERIFY(action(f, QStringLiteral("theme.dark"))->isChecked());
         action(f, QStringLiteral("theme.light"))->trigger();
         QTRY_VERIFY(!isDark(f.window->palette()));
-        QCOMPARE(page.themeBox().currentText(), QStringLiteral("Light"));
+        QCOMPARE(find<QComboBox>(page, "Theme").currentText(), QStringLiteral("Light"));
     }
 
     void textSize_holdsAtOnce_andIsTheMenus() {
         const WindowFixture f;
-        const AppearancePage& page = open(f, Page::Appearance).appearancePage();
+        const AppearancePage& page = child<AppearancePage>(open(f, Page::Appearance));
         const qreal before = QApplication::font().pointSizeF();
-        page.textSizeBox().setFocus();
-        QTest::keyClick(&page.textSizeBox(), Qt::Key_Up);
-        QTest::keyClick(&page.textSizeBox(), Qt::Key_Up);
+        find<QSpinBox>(page, "Text size").setFocus();
+        QTest::keyClick(&find<QSpinBox>(page, "Text size"), Qt::Key_Up);
+        QTest::keyClick(&find<QSpinBox>(page, "Text size"), Qt::Key_Up);
         QCOMPARE(QApplication::font().pointSizeF(), before + 2);
         QCOMPARE(QSettings().value(QStringLiteral("textSize")).toInt(), 2);
         action(f, QStringLiteral("smallerText"))->trigger();
-        QCOMPARE(page.textSizeBox().value(), 1);
+        QCOMPARE(find<QSpinBox>(page, "Text size").value(), 1);
         action(f, QStringLiteral("systemText"))->trigger();
-        QCOMPARE(page.textSizeBox().value(), 0);
+        QCOMPARE(find<QSpinBox>(page, "Text size").value(), 0);
         QCOMPARE(QApplication::font().pointSizeF(), before);
     }
 
     void language_isKept_forTheNextStart() {
         const WindowFixture f;
-        const AppearancePage& page = open(f, Page::Appearance).appearancePage();
-        page.languageBox().setFocus();
-        QTest::keyClicks(&page.languageBox(), QStringLiteral("Deu"));
-        QTest::keyClick(&page.languageBox(), Qt::Key_Return);
+        const AppearancePage& page = child<AppearancePage>(open(f, Page::Appearance));
+        find<QComboBox>(page, "Language").setFocus();
+        QTest::keyClicks(&find<QComboBox>(page, "Language"), QStringLiteral("Deu"));
+        QTest::keyClick(&find<QComboBox>(page, "Language"), Qt::Key_Return);
         QCOMPARE(QSettings().value(QStringLiteral("language")).toString(), QStringLiteral("de"));
         QVERIFY(action(f, QStringLiteral("language.de"))->isChecked());
     }
@@ -123,7 +124,7 @@ class TestSettingsDialog : public QObject {
 
     void keys_listEveryCommandOfTheMenus() {
         const WindowFixture f;
-        KeysPage& page = open(f, Page::Keys).keysPage();
+        KeysPage& page = child<KeysPage>(open(f, Page::Keys));
         QSet<QString> listed;
         for (int i = 0; i < page.list().topLevelItemCount(); ++i) {
             listed.insert(page.list().topLevelItem(i)->text(0));
@@ -149,11 +150,11 @@ class TestSettingsDialog : public QObject {
             WindowFixture f;
             f.openAndWait();
             SettingsDialog& dialog = open(f, Page::Keys);
-            KeysPage& page = dialog.keysPage();
+            KeysPage& page = child<KeysPage>(dialog);
             page.choose(QStringLiteral("palette"));
-            page.keyEdit().setFocus();
-            QTest::keyClick(&page.keyEdit(), Qt::Key_F7, Qt::ControlModifier);
-            QCOMPARE(page.keyEdit().text(), QStringLiteral("Ctrl+F7"));
+            child<KeyEdit>(page).setFocus();
+            QTest::keyClick(&child<KeyEdit>(page), Qt::Key_F7, Qt::ControlModifier);
+            QCOMPARE(child<KeyEdit>(page).text(), QStringLiteral("Ctrl+F7"));
             QCOMPARE(page.notice(), QString());
             QApplication::setActiveWindow(f.window.get());
             part<ChatPage>(*f.window).input().edit().setFocus();
@@ -164,7 +165,7 @@ class TestSettingsDialog : public QObject {
         }
         const WindowFixture later;
         QCOMPARE(keysOf(later, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+F7")));
-        KeysPage& page = open(later, Page::Keys).keysPage();
+        KeysPage& page = child<KeysPage>(open(later, Page::Keys));
         page.choose(QStringLiteral("palette"));
         QVERIFY(page.resetButton().isEnabled());
         click(page.resetButton());
@@ -176,21 +177,21 @@ class TestSettingsDialog : public QObject {
     // While a key is being recorded, it triggers nothing else.
     void keys_ofAnother_areNamed_andTakenAtAClick() {
         const WindowFixture f;
-        KeysPage& page = open(f, Page::Keys).keysPage();
+        KeysPage& page = child<KeysPage>(open(f, Page::Keys));
         page.choose(QStringLiteral("newConversation"));
-        page.keyEdit().setFocus();
-        QVERIFY(!page.takeButton().isVisible());
-        QTest::keyClick(&page.keyEdit(), Qt::Key_K, Qt::ControlModifier);
+        child<KeyEdit>(page).setFocus();
+        QVERIFY(!find<QPushButton>(page, "Use them here").isVisible());
+        QTest::keyClick(&child<KeyEdit>(page), Qt::Key_K, Qt::ControlModifier);
         QVERIFY(!part<CommandPalette>(*f.window).isVisible());
         QVERIFY2(page.notice().contains(QStringLiteral("Ctrl+K")) &&
                      page.notice().contains(QStringLiteral("Command palette")),
                  qPrintable(page.notice()));
         QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QKeySequence::New));  // nothing changed yet
-        QVERIFY(page.takeButton().isVisible());
-        click(page.takeButton());
+        QVERIFY(find<QPushButton>(page, "Use them here").isVisible());
+        click(find<QPushButton>(page, "Use them here"));
         QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QStringLiteral("Ctrl+K")));
         QVERIFY(keysOf(f, QStringLiteral("palette")).isEmpty());
-        click(page.resetAllButton());
+        click(find<QPushButton>(page, "Reset all"));
         QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QKeySequence::New));
         QCOMPARE(keysOf(f, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+K")));
     }
@@ -208,35 +209,35 @@ class TestSettingsDialog : public QObject {
         QFETCH(int, key);
         QFETCH(int, held);
         const WindowFixture f;
-        KeysPage& page = open(f, Page::Keys).keysPage();
+        KeysPage& page = child<KeysPage>(open(f, Page::Keys));
         page.choose(QStringLiteral("palette"));
-        page.keyEdit().setFocus();
-        QTest::keyClick(&page.keyEdit(), static_cast<Qt::Key>(key), Qt::KeyboardModifiers(held));
+        child<KeyEdit>(page).setFocus();
+        QTest::keyClick(&child<KeyEdit>(page), static_cast<Qt::Key>(key), Qt::KeyboardModifiers(held));
         QVERIFY(!page.notice().isEmpty());
-        QVERIFY(!page.takeButton().isVisible());
+        QVERIFY(!find<QPushButton>(page, "Use them here").isVisible());
         QCOMPARE(keysOf(f, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+K")));
     }
 
     void keys_none_andWhatNamesThem() {
         const WindowFixture f;
-        KeysPage& page = open(f, Page::Keys).keysPage();
+        KeysPage& page = child<KeysPage>(open(f, Page::Keys));
         page.choose(QStringLiteral("stop"));
         QVERIFY(action(f, QStringLiteral("stop"))->toolTip().contains(QStringLiteral("Esc")));
-        page.keyEdit().setFocus();
-        QTest::keyClick(&page.keyEdit(), Qt::Key_F8);
+        child<KeyEdit>(page).setFocus();
+        QTest::keyClick(&child<KeyEdit>(page), Qt::Key_F8);
         QVERIFY(action(f, QStringLiteral("stop"))->toolTip().contains(QStringLiteral("F8")));
-        click(page.noneButton());
+        click(find<QPushButton>(page, "No keys"));
         QVERIFY(keysOf(f, QStringLiteral("stop")).isEmpty());
         QCOMPARE(action(f, QStringLiteral("stop"))->toolTip(), QStringLiteral("Stop the answer"));
         page.choose(QStringLiteral("openModel"));
-        QTest::keyClick(&page.keyEdit(), Qt::Key_F6);
+        QTest::keyClick(&child<KeyEdit>(page), Qt::Key_F6);
         QVERIFY2(part<ChatPage>(*f.window).input().hint().contains(QStringLiteral("F6")),
                  qPrintable(part<ChatPage>(*f.window).input().hint()));
     }
 
     void keys_filter_findsCommandsAndKeys() {
         const WindowFixture f;
-        KeysPage& page = open(f, Page::Keys).keysPage();
+        KeysPage& page = child<KeysPage>(open(f, Page::Keys));
         const auto shown = [&page] {
             QStringList texts;
             for (int i = 0; i < page.list().topLevelItemCount(); ++i) {
@@ -246,11 +247,11 @@ class TestSettingsDialog : public QObject {
             }
             return texts;
         };
-        page.filterEdit().setFocus();
-        QTest::keyClicks(&page.filterEdit(), QStringLiteral("palette"));
+        find<QLineEdit>(page, "Search commands and keys").setFocus();
+        QTest::keyClicks(&find<QLineEdit>(page, "Search commands and keys"), QStringLiteral("palette"));
         QCOMPARE(shown().size(), 1);
-        page.filterEdit().clear();
-        QTest::keyClicks(&page.filterEdit(), QStringLiteral("ctrl+k"));
+        find<QLineEdit>(page, "Search commands and keys").clear();
+        QTest::keyClicks(&find<QLineEdit>(page, "Search commands and keys"), QStringLiteral("ctrl+k"));
         QCOMPARE(shown().size(), 1);
         QVERIFY(shown().first().contains(QStringLiteral("Command palette")));
     }
@@ -268,26 +269,26 @@ class TestSettingsDialog : public QObject {
 
     void keptContext_movesWhileAModelIsOpen_andIsKept() {
         WindowFixture f;
-        MemoryPage& page = open(f, Page::Memory).memoryPage();
-        QVERIFY(!page.switchBox().isChecked());
+        MemoryPage& page = child<MemoryPage>(open(f, Page::Memory));
+        QVERIFY(!child<QCheckBox>(page).isChecked());
         QVERIFY2(page.inForce().contains(QStringLiteral("No model")), qPrintable(page.inForce()));
         f.openAndWait();
         QTRY_VERIFY2(page.inForce().contains(QStringLiteral("no room of their own")), qPrintable(page.inForce()));
-        page.switchBox().setFocus();
-        QTest::keyClick(&page.switchBox(), Qt::Key_Space);
+        child<QCheckBox>(page).setFocus();
+        QTest::keyClick(&child<QCheckBox>(page), Qt::Key_Space);
         QTRY_VERIFY2(page.inForce().contains(QStringLiteral("16,384 tokens, which takes 16.0 MiB")),
                      qPrintable(page.inForce()));
         QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 16384);
-        page.tokensBox().setFocus();
-        page.tokensBox().selectAll();
-        QTest::keyClicks(&page.tokensBox(), QStringLiteral("2048"));
-        QTest::keyClick(&page.tokensBox(), Qt::Key_Return);  // at once, not after the pause
+        child<QSpinBox>(page).setFocus();
+        child<QSpinBox>(page).selectAll();
+        QTest::keyClicks(&child<QSpinBox>(page), QStringLiteral("2048"));
+        QTest::keyClick(&child<QSpinBox>(page), Qt::Key_Return);  // at once, not after the pause
         QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 2048);
         QTRY_VERIFY2(page.inForce().contains(QStringLiteral("2,048 tokens, which takes 2.0 MiB")),
                      qPrintable(page.inForce()));
         f.openAndWait(QStringLiteral("/models/another"));
         QCOMPARE(f.stage->loads().back().kept_context, 2048);
-        QTest::keyClick(&page.switchBox(), Qt::Key_Space);
+        QTest::keyClick(&child<QCheckBox>(page), Qt::Key_Space);
         QTRY_VERIFY2(page.inForce().contains(QStringLiteral("no room of their own")), qPrintable(page.inForce()));
         QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 0);
     }
@@ -297,8 +298,8 @@ class TestSettingsDialog : public QObject {
         script.expertProblem = "There is no room.";
         WindowFixture f(script);
         f.openAndWait();
-        MemoryPage& page = open(f, Page::Memory).memoryPage();
-        QTest::keyClick(&page.switchBox(), Qt::Key_Space);
+        MemoryPage& page = child<MemoryPage>(open(f, Page::Memory));
+        QTest::keyClick(&child<QCheckBox>(page), Qt::Key_Space);
         QTRY_VERIFY2(page.inForce().contains(QStringLiteral("There is no room.")), qPrintable(page.inForce()));
         QVERIFY(page.inForce().contains(QStringLiteral("no room of their own")));
     }
@@ -345,19 +346,21 @@ class TestSettingsDialog : public QObject {
         StoragePage page({});
         page.show();
         const QString usual = m_cache.filePath(QStringLiteral("offstage"));
-        QVERIFY2(page.cacheText().contains(usual), qPrintable(page.cacheText()));
-        QVERIFY(!page.usualCacheButton().isVisible());
+        QVERIFY2(textOf(page, QStringLiteral("Where caches are kept")).contains(usual),
+                 qPrintable(textOf(page, QStringLiteral("Where caches are kept"))));
+        QVERIFY(!find<QPushButton>(page, "Keep caches in the usual place").isVisible());
         page.chooseCache(other.path());
         const QString chosen = other.filePath(QStringLiteral("offstage"));
-        QVERIFY2(page.cacheText().contains(chosen) && page.cacheText().contains(QStringLiteral("next start")),
-                 qPrintable(page.cacheText()));
+        QVERIFY2(textOf(page, QStringLiteral("Where caches are kept")).contains(chosen) &&
+                     textOf(page, QStringLiteral("Where caches are kept")).contains(QStringLiteral("next start")),
+                 qPrintable(textOf(page, QStringLiteral("Where caches are kept"))));
         QVERIFY2(page.notice().contains(QStringLiteral("not moved")), qPrintable(page.notice()));
         QCOMPARE(CachePlace::inForce(), usual);
         CachePlace::apply();  // the next start
         QCOMPARE(CachePlace::inForce(), chosen);
-        click(page.usualCacheButton());
+        click(find<QPushButton>(page, "Keep caches in the usual place"));
         QCOMPARE(CachePlace::next(), usual);
-        QVERIFY(!page.usualCacheButton().isVisible());
+        QVERIFY(!find<QPushButton>(page, "Keep caches in the usual place").isVisible());
         qunsetenv("OFFSTAGE_CACHE");
         const QString file = other.filePath(QStringLiteral("file"));
         write(file, "x");
@@ -403,13 +406,13 @@ class TestSettingsDialog : public QObject {
 
         click(*page.deleteButton(QStringLiteral("quantized")));
         QVERIFY2(page.notice().contains(QStringLiteral("4.0 MiB")), qPrintable(page.notice()));
-        QVERIFY(page.keepButton().hasFocus());
-        QTest::keyClick(&page.keepButton(), Qt::Key_Space);
+        QVERIFY(find<QPushButton>(page, "Keep").hasFocus());
+        QTest::keyClick(&find<QPushButton>(page, "Keep"), Qt::Key_Space);
         QVERIFY(QFile::exists(quantized + QStringLiteral("/a.quant")));
-        QVERIFY(!page.confirmButton().isVisible());
+        QVERIFY(!find<QPushButton>(page, "Delete").isVisible());
 
         click(*page.deleteButton(QStringLiteral("quantized")));
-        click(page.confirmButton());
+        click(find<QPushButton>(page, "Delete"));
         QTRY_COMPARE(page.sizeText(QStringLiteral("quantized")), bytesText(0));
         QVERIFY(QDir(quantized).isEmpty());
         QVERIFY(QFile::exists(costs + QStringLiteral("/c.json")));
@@ -456,7 +459,7 @@ class TestSettingsDialog : public QObject {
         dialog.choice().setFocus();
         QTest::keyClick(&dialog.choice(), Qt::Key_Down);
         QCOMPARE(dialog.page(), Page::Keys);
-        QVERIFY(dialog.keysPage().isVisible());
+        QVERIFY(child<KeysPage>(dialog).isVisible());
         dialog.showPage(Page::Storage);
         QCOMPARE(dialog.choice().currentText(), dialog.pages().currentItem()->text());
     }
@@ -468,8 +471,8 @@ class TestSettingsDialog : public QObject {
         SettingsDialog& dialog = open(f, Page::Appearance);
         picture(dialog, QStringLiteral("settings-appearance"), {480, 760}, 520);
         dialog.showPage(Page::Keys);
-        dialog.keysPage().choose(QStringLiteral("newConversation"));
-        QTest::keyClick(&dialog.keysPage().keyEdit(), Qt::Key_K, Qt::ControlModifier);
+        child<KeysPage>(dialog).choose(QStringLiteral("newConversation"));
+        QTest::keyClick(&child<KeyEdit>(child<KeysPage>(dialog)), Qt::Key_K, Qt::ControlModifier);
         picture(dialog, QStringLiteral("settings-keys"), {480, 760}, 520);
         dialog.showPage(Page::Memory);
         picture(dialog, QStringLiteral("settings-memory"), {480, 760}, 520);

@@ -10,6 +10,8 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "tests/ui/budget_texts.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/geometry.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
@@ -91,16 +93,16 @@ class TestSteadyControls : public QObject {
         f.settle();
         const auto before = placesOf(panel);
         QVERIFY(before.size() >= 10);
-        QVERIFY(before.contains(&panel.applyButton()) && before.contains(&panel.undoButton()));
+        QVERIFY(before.contains(&test::find<QPushButton>(panel, "Apply")) && before.contains(&panel.undoButton()));
 
         QTest::keyClick(&panel.form().vram().spin(), Qt::Key_Up);
         COMPARE_PLACES(before, panel);
-        QTRY_VERIFY(!panel.previewText().isEmpty());
+        QTRY_VERIFY(!test::previewText(panel).isEmpty());
         f.settle();
         COMPARE_PLACES(before, panel);
         QVERIFY(!panel.bars().rows().front().ghost.empty());
         f.with([](ReplanStage& s) { s.finishes = false; });
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY(panel.progress().isVisible());
         f.settle();
         COMPARE_PLACES(before, panel);
@@ -109,7 +111,7 @@ class TestSteadyControls : public QObject {
         f.settle();
         COMPARE_PLACES(before, panel);
         f.with([](ReplanStage& s) { s.finishes = true; });
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
         f.settle();
         COMPARE_PLACES(before, panel);

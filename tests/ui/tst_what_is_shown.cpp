@@ -18,6 +18,7 @@
 #include <QToolButton>
 
 #include "engine/plan/plan_messages.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
@@ -197,8 +198,8 @@ class TestWhatIsShown : public QObject {
         part<PanelDocks>(window).show(QStringLiteral("budget"));
         BudgetPanel& panel = part<BudgetPanel>(window);
         panel.form().vram().spin().setValue(4);
-        QTRY_VERIFY(panel.applyButton().isEnabled());
-        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY2(part<HardwareMenu>(window).text().contains(bytesText(4096 * kMiB)),
                      qPrintable(part<HardwareMenu>(window).text()));
         QVERIFY(window.core().engine.state() == EngineController::State::Generating);
@@ -274,7 +275,8 @@ class TestWhatIsShown : public QObject {
         QTRY_COMPARE(panel.comparisons().size(), std::size_t{1});
         static const QRegularExpression headline(
             QStringLiteral("^Plan B against plan A: ([+\u2212]\\d+ %|the same) tokens/s, same text\\.$"));
-        QVERIFY2(panel.headline().contains(headline), qPrintable(panel.headline()));
+        QVERIFY2(test::textOf(panel, QStringLiteral("What the comparison says")).contains(headline),
+                 qPrintable(test::textOf(panel, QStringLiteral("What the comparison says"))));
         // Shares differ by points, not by a share of the share.
         const BenchmarkComparison& compared = panel.comparisons().front();
         const double points = std::round(1000 * (compared.b.hitRate - compared.a.hitRate)) / 10;
@@ -296,12 +298,14 @@ class TestWhatIsShown : public QObject {
         bench.open();
         panel.show();
         panel.showPage(BenchmarkPanel::Scenario);
-        panel.promptTokens().setValue(8);
-        panel.answerTokens().setValue(6);
+        test::find<QSpinBox>(panel, "Tokens of the prompt").setValue(8);
+        test::find<QSpinBox>(panel, "Tokens of the answer").setValue(6);
         panel.repeats().setValue(3);
         QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
         QTRY_COMPARE(panel.scenarios().rowCount(), 3);
-        QVERIFY2(panel.medianText().startsWith(QStringLiteral("Median of 3 runs")), qPrintable(panel.medianText()));
+        QVERIFY2(
+            test::textOf(panel, QStringLiteral("Median of the runs")).startsWith(QStringLiteral("Median of 3 runs")),
+            qPrintable(test::textOf(panel, QStringLiteral("Median of the runs"))));
     }
 
     // Pinned, evicted, in other bits: visible in every channel of the map.
@@ -358,14 +362,16 @@ class TestWhatIsShown : public QObject {
             }
         }
         QVERIFY(grey >= 2);
-        QVERIFY(part<ExpertsPanel>(*f.window).changeButton().toolTip().contains(QStringLiteral("first")));
+        QVERIFY(test::find<QToolButton>(part<ExpertsPanel>(*f.window), "Change the selected experts")
+                    .toolTip()
+                    .contains(QStringLiteral("first")));
         Bench bench;
         BudgetPanel budget(bench.engine);
         bench.open();
         budget.show();
         QTRY_COMPARE(budget.form().vram().bytes(), 6144 * kMiB);
-        QVERIFY(!budget.applyButton().isEnabled());
-        QVERIFY(budget.applyButton().toolTip().contains(QStringLiteral("move a slider")));
+        QVERIFY(!test::find<QPushButton>(budget, "Apply").isEnabled());
+        QVERIFY(test::find<QPushButton>(budget, "Apply").toolTip().contains(QStringLiteral("move a slider")));
         QVERIFY(budget.resetButton().toolTip() != QStringLiteral("Put the sliders back to what is in force"));
     }
 

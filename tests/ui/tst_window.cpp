@@ -25,6 +25,7 @@
 #include <QUrl>
 #include <QWindow>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
@@ -280,13 +281,13 @@ class TestWindow : public QObject {
         script.loadMs = 300;
         WindowFixture f(script);
         f.window->opener().open(QStringLiteral("/models/fake"));
-        QVERIFY(test::part<ChatPage>(*f.window).banner().isVisible());
+        QVERIFY(test::child<LoadBanner>(test::part<ChatPage>(*f.window)).isVisible());
         f.ask(QStringLiteral("early"));
         QCOMPARE(f.last().state, Message::State::Waiting);
         QCOMPARE(test::part<ChatPage>(*f.window).input().mode(), InputBar::Mode::Queued);
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.stage->requests().size(), size_t(1));
-        QVERIFY(!test::part<ChatPage>(*f.window).banner().isVisible());
+        QVERIFY(!test::child<LoadBanner>(test::part<ChatPage>(*f.window)).isVisible());
     }
 
     void prompt_whileLoadingFails_comesBack() {
@@ -359,9 +360,9 @@ class TestWindow : public QObject {
         script.loadMs = 60'000;
         WindowFixture f(script);
         f.window->opener().open(QStringLiteral("/models/huge"));
-        press(test::part<ChatPage>(*f.window).banner(), QStringLiteral("Cancel"));
+        press(test::child<LoadBanner>(test::part<ChatPage>(*f.window)), QStringLiteral("Cancel"));
         QTRY_COMPARE(f.state(), State::NoModel);
-        QVERIFY(!test::part<ChatPage>(*f.window).banner().isVisible());
+        QVERIFY(!test::child<LoadBanner>(test::part<ChatPage>(*f.window)).isVisible());
         f.stage->setScript({});
         f.openAndWait();
     }

@@ -3,6 +3,7 @@
 #include <QPushButton>
 #include <QTest>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_list.h"
@@ -11,6 +12,7 @@
 #include "ui/window/unsaved_bar.h"
 #include "ui/window/unsaved_guard.h"
 
+using namespace offstage::test;
 using namespace offstage::ui;
 using offstage::test::HistoryFolder;
 using offstage::test::Sql;
@@ -64,13 +66,13 @@ class TestWindowClose : public QObject {
         QVERIFY(t.f.window->isVisible() && t.bar().isVisible());
         QVERIFY2(t.bar().sentence().contains(QStringLiteral("in use by another program")),
                  qPrintable(t.bar().sentence()));
-        QVERIFY(t.bar().saveButton().isVisible());
+        QVERIFY(find<QPushButton>(t.bar(), "Save as a file…").isVisible());
         // The chat goes on.
         t.ask(QStringLiteral("more"));
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QVERIFY(t.f.window->isVisible() && t.bar().isVisible());
         t.other(QStringLiteral("COMMIT"));
-        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Try again"), Qt::LeftButton);
         QVERIFY(t.hasClosed());
         QCOMPARE(t.nNewOnDisk(), 1);
     }
@@ -83,7 +85,7 @@ class TestWindowClose : public QObject {
             return model.index(0).data(ConversationListModel::SecondLineRole).toString();
         };
         QTRY_VERIFY_WITH_TIMEOUT(t.bar().isVisible(), 60'000);
-        QVERIFY(!t.bar().isAsking() && !t.bar().closeButton().isVisible());
+        QVERIFY(!t.bar().isAsking() && !find<QPushButton>(t.bar(), "Close without saving").isVisible());
         QVERIFY2(t.bar().sentence().contains(QStringLiteral("in use by another program")),
                  qPrintable(t.bar().sentence()));
         QVERIFY(line().contains(QStringLiteral("Not saved")));
@@ -103,7 +105,9 @@ class TestWindowClose : public QObject {
             bar.resize(width, bar.heightForWidth(width));
             QTest::qWait(0);  // the layout is made by an event
             QSet<int> tops;
-            for (const QPushButton* button : {&bar.tryAgainButton(), &bar.saveButton(), &bar.closeButton()}) {
+            for (const QPushButton* button :
+                 {&find<QPushButton>(bar, "Try again"), &find<QPushButton>(bar, "Save as a file…"),
+                  &find<QPushButton>(bar, "Close without saving")}) {
                 QVERIFY(button->width() >= button->minimumWidth());
                 QVERIFY(bar.rect().contains(QRect(button->mapTo(&bar, QPoint()), button->size())));
                 tops.insert(button->mapTo(&bar, QPoint()).y());
@@ -134,7 +138,7 @@ class TestWindowClose : public QObject {
     void unsaved_closedWithoutSaving_closes() {
         Refused t;
         QVERIFY(!t.f.window->close());
-        QTest::mouseClick(&t.bar().closeButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(t.bar(), "Close without saving"), Qt::LeftButton);
         QVERIFY(t.hasClosed());
         t.other(QStringLiteral("COMMIT"));
         QCOMPARE(t.nNewOnDisk(), 0);

@@ -15,6 +15,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
@@ -294,7 +295,7 @@ class TestWindowCrossings : public QObject {
         QTRY_COMPARE(f.state(), State::Ready);
         test::part<ChatPage>(*f.window).find();
         QVERIFY(!boxHasFocus(f));
-        QTest::keyClick(&test::part<ChatPage>(*f.window).findBar().edit(), Qt::Key_Escape);
+        QTest::keyClick(&test::child<FindBar>(test::part<ChatPage>(*f.window)).edit(), Qt::Key_Escape);
         QVERIFY(boxHasFocus(f));
     }
 

@@ -8,6 +8,8 @@
 #include <QTest>
 
 #include "kernels/formats.h"
+#include "tests/ui/budget_texts.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
@@ -141,10 +143,10 @@ class TestWindowPanels : public QObject {
         QCOMPARE(from, m_vram);
         drag(*slider, 1.0);
         QVERIFY(budget().form().vram().bytes() > from);
-        QTRY_VERIFY_WITH_TIMEOUT(!budget().previewText().isEmpty(), 20'000);
-        QVERIFY(budget().previewText().contains(QStringLiteral("to move")));
+        QTRY_VERIFY_WITH_TIMEOUT(!test::previewText(budget()).isEmpty(), 20'000);
+        QVERIFY(test::previewText(budget()).contains(QStringLiteral("to move")));
         const qsizetype written = last().text.size();
-        QTest::mouseClick(&budget().applyButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(budget(), "Apply"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(budget().notice().contains(QStringLiteral("In force")), 40'000);
         // The tool bar had the old budget until the answer ended.
         QTRY_VERIFY2(test::part<HardwareMenu>(*m_window).text().contains(bytesText(budget().form().vram().bytes())),
@@ -205,8 +207,8 @@ class TestWindowPanels : public QObject {
         askAtLength();
         test::part<PanelDocks>(*m_window).show(QStringLiteral("budget"));
         budget().form().vram().spin().setValue(48);
-        QTRY_VERIFY_WITH_TIMEOUT(budget().applyButton().isEnabled(), 20'000);
-        QTest::mouseClick(&budget().applyButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(test::find<QPushButton>(budget(), "Apply").isEnabled(), 20'000);
+        QTest::mouseClick(&test::find<QPushButton>(budget(), "Apply"), Qt::LeftButton);
         QVERIFY(m_window->close());
     }
 
@@ -215,7 +217,7 @@ class TestWindowPanels : public QObject {
         test::part<PanelDocks>(*m_window).show(QStringLiteral("budget"));
         budget().form().vram().spin().setValue(2);
         QTRY_VERIFY_WITH_TIMEOUT(budget().problem().contains(QStringLiteral("does not fit")), 20'000);
-        QVERIFY(!budget().applyButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(budget(), "Apply").isEnabled());
         m_window->core().chat.stop();
         waitForTheAnswer();
         QVERIFY(last().kind == Message::Kind::Answer);

@@ -23,10 +23,41 @@ QString savePng(const QString& path, const QImage& image) {
     return writer.write(image) ? saveFile(path, png.data()) : writer.errorString();
 }
 
-void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
-                    const QString& name, const std::function<void(const QString& path)>& chosen) {
+namespace {
+
+QFileDialog* fileDialog(QWidget* parent, const QString& title, const QString& folder,
+                        const std::function<void(const QString&)>& chosen) {
     auto* dialog = new QFileDialog(parent, title);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
+    if (!folder.isEmpty()) {
+        dialog->setDirectory(folder);
+    }
+    QObject::connect(dialog, &QFileDialog::fileSelected, parent, chosen);
+    return dialog;
+}
+
+}  // namespace
+
+void openFileDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
+                    const std::function<void(const QString& path)>& chosen) {
+    QFileDialog* dialog = fileDialog(parent, title, folder, chosen);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    if (!filters.isEmpty()) {
+        dialog->setNameFilters(filters);
+    }
+    dialog->open();
+}
+
+void openFolderDialog(QWidget* parent, const QString& title, const QString& folder,
+                      const std::function<void(const QString& path)>& chosen) {
+    QFileDialog* dialog = fileDialog(parent, title, folder, chosen);
+    dialog->setFileMode(QFileDialog::Directory);
+    dialog->open();
+}
+
+void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
+                    const QString& name, const std::function<void(const QString& path)>& chosen) {
+    QFileDialog* dialog = fileDialog(parent, title, folder, chosen);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setNameFilters(filters);
     const auto takeEnding = [dialog](const QString& filter) {
@@ -34,13 +65,9 @@ void openSaveDialog(QWidget* parent, const QString& title, const QStringList& fi
     };
     takeEnding(filters.front());
     QObject::connect(dialog, &QFileDialog::filterSelected, dialog, takeEnding);
-    if (!folder.isEmpty()) {
-        dialog->setDirectory(folder);
-    }
     if (!name.isEmpty()) {
         dialog->selectFile(name);
     }
-    QObject::connect(dialog, &QFileDialog::fileSelected, parent, chosen);
     dialog->open();
 }
 

@@ -24,4 +24,10 @@ QString savePng(const QString& path, const QImage& image);
 void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
                     const QString& name, const std::function<void(const QString& path)>& chosen);
 
+// The same for one existing file, or one existing folder.
+void openFileDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
+                    const std::function<void(const QString& path)>& chosen);
+void openFolderDialog(QWidget* parent, const QString& title, const QString& folder,
+                      const std::function<void(const QString& path)>& chosen);
+
 }  // namespace offstage::ui

@@ -4,7 +4,6 @@
 
 #include <QPlainTextEdit>
 #include <QStackedWidget>
-#include <QVBoxLayout>
 
 #include "ui/chat/context_counter.h"
 #include "ui/chat/conversation_find.h"
@@ -15,6 +14,7 @@
 #include "ui/chat/input_bar.h"
 #include "ui/chat/load_banner.h"
 #include "ui/engine/format.h"
+#include "ui/widgets/boxes.h"
 
 namespace offstage::ui {
 
@@ -40,13 +40,7 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
       m_attachments(new DraftAttachments(engine, chat, *m_counter, *m_input, this)) {
     m_stack->addWidget(m_empty);
     m_stack->addWidget(m_view);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(m_banner);
-    column->addWidget(m_findBar);
-    column->addWidget(m_stack, 1);
-    column->addWidget(m_input);
+    columnOf(this, {m_banner, m_findBar, {m_stack, 1}, m_input}, flush(0));
     // Without a minimum width, the widest sentence below the input or beside a load's
     // progress would push the panels aside.
     for (QWidget* part : std::initializer_list<QWidget*>{m_banner, m_findBar, m_stack, m_input}) {

@@ -29,9 +29,7 @@ class ChatPage : public QWidget {
 
     InputBar& input() const { return *m_input; }
     ConversationView& view() const { return *m_view; }
-    FindBar& findBar() const { return *m_findBar; }
     EmptyState& emptyState() const { return *m_empty; }
-    LoadBanner& banner() const { return *m_banner; }
     ContextCounter& counter() const { return *m_counter; }
     DraftAttachments& attachments() const { return *m_attachments; }
 

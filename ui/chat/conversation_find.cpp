@@ -5,6 +5,8 @@
 #include <QRegularExpression>
 #include <QStringMatcher>
 
+#include "ui/base/delay.h"
+
 namespace offstage::ui {
 
 namespace {
@@ -82,9 +84,7 @@ void findWritten(const QString& text, const QStringMatcher& matcher, qsizetype m
 }  // namespace
 
 ConversationFind::ConversationFind(ConversationModel& model, QObject* parent) : QObject(parent), m_model(model) {
-    m_again.setSingleShot(true);
-    m_again.setInterval(kAgainMs);
-    connect(&m_again, &QTimer::timeout, this, &ConversationFind::search);
+    callAfter(m_again, kAgainMs, this, &ConversationFind::search);
     const auto changed = [this] {
         if (!m_text.isEmpty() && !m_again.isActive()) {
             m_again.start();

@@ -1,8 +1,6 @@
 #include "ui/chat/conversation_list.h"
 
 #include <QDir>
-#include <QFileDialog>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -11,13 +9,13 @@
 #include <QRegularExpression>
 #include <QTimer>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/base/save_file.h"
 #include "ui/base/settings.h"
 #include "ui/history/conversation_delegate.h"
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -54,11 +52,6 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_archived->setAutoRaise(true);
     m_archived->setToolTip(tr("Show the archived conversations"));
     m_archived->setFocusPolicy(Qt::TabFocus);
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(8, 8, 8, 4);
-    top->setSpacing(4);
-    top->addWidget(m_search, 1);
-    top->addWidget(m_archived);
 
     m_view->setModel(m_model);
     m_view->setItemDelegate(new ConversationDelegate(m_view));
@@ -74,28 +67,17 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_empty->setForegroundRole(QPalette::PlaceholderText);
     m_empty->setContentsMargins(16, 24, 16, 0);
     m_empty->setAttribute(Qt::WA_TransparentForMouseEvents);
-    auto* over = new QVBoxLayout(m_view->viewport());
-    over->setContentsMargins(0, 0, 0, 0);
-    over->addWidget(m_empty);
-    over->addStretch();
+    columnOf(m_view->viewport(), {m_empty, Stretch{}}, flush());
 
     m_undo->setText(tr("Undo"));
     auto* close = new QToolButton;
     close->setText(QStringLiteral("✕"));
     close->setAutoRaise(true);
     close->setAccessibleName(tr("Close this notice"));
-    auto* bar = new QHBoxLayout(m_bar);
-    bar->setContentsMargins(12, 6, 8, 8);
-    bar->addWidget(m_notice, 1);
-    bar->addWidget(m_undo);
-    bar->addWidget(close);
+    rowOf(m_bar, {{m_notice, 1}, m_undo, close}, inset(12, 6, 8, 8));
     m_bar->hide();
 
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addLayout(top);
-    column->addWidget(m_view, 1);
+    columnOf(this, {rowOf({{m_search, 1}, m_archived}, inset(8, 8, 8, 4, 4)), {m_view, 1}}, flush(0));
     // Shown over the list, not below it: nothing moves when it appears or disappears.
     m_bar->setParent(this);
     m_bar->setAutoFillBackground(true);
@@ -298,12 +280,8 @@ void ConversationList::chooseExport(ConversationId id) {
 }
 
 void ConversationList::chooseImport() {
-    auto* dialog = new QFileDialog(this, tr("Import conversations"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setNameFilter(tr("Conversations (*.json)"));
-    dialog->setDirectory(settings::folderOf(settings::kLastExportFolder));
-    connect(dialog, &QFileDialog::fileSelected, this, &ConversationList::importFrom);
-    dialog->open();
+    openFileDialog(this, tr("Import conversations"), {tr("Conversations (*.json)")},
+                   settings::folderOf(settings::kLastExportFolder), [this](const QString& file) { importFrom(file); });
 }
 
 void ConversationList::exportTo(const QString& file, ConversationId id) {

@@ -22,10 +22,8 @@ class ConversationList : public QWidget {
   public:
     explicit ConversationList(ChatController& chat, QWidget* parent = nullptr);
 
-    QLineEdit& searchField() const { return *m_search; }
     QListView& view() const { return *m_view; }
     ConversationListModel& model() const { return *m_model; }
-    QToolButton& archivedButton() const { return *m_archived; }
     QToolButton& undoButton() const { return *m_undo; }
     QString notice() const;
 

@@ -15,6 +15,7 @@
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -43,8 +44,7 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
     viewport()->setAutoFillBackground(true);
     verticalScrollBar()->setSingleStep(24);
 
-    m_toEnd->setToolTip(tr("Go to the latest message"));
-    m_toEnd->setAccessibleName(tr("Go to the latest message"));
+    describe(*m_toEnd, tr("Go to the latest message"), tr("Go to the latest message"));
     m_toEnd->setIconSize({20, 20});
     m_toEnd->setFixedSize(36, 36);
     m_toEnd->hide();

@@ -8,6 +8,7 @@
 #include <QFileInfo>
 #include <QLocale>
 
+#include "ui/base/delay.h"
 #include "ui/base/prompt_text.h"
 #include "ui/base/settings.h"
 #include "ui/chat/attachment_chips.h"
@@ -29,9 +30,7 @@ constexpr int kSoonMs = 250;
 DraftAttachments::DraftAttachments(EngineController& engine, ChatController& chat, ContextCounter& counter,
                                    InputBar& input, QObject* parent)
     : QObject(parent), m_engine(engine), m_chat(chat), m_counter(counter), m_input(input) {
-    m_soon.setSingleShot(true);
-    m_soon.setInterval(kSoonMs);
-    connect(&m_soon, &QTimer::timeout, this, [this] {
+    callAfter(m_soon, kSoonMs, this, [this] {
         if (m_reader.isReading() && m_input.reading().isEmpty()) {
             m_input.setReading(tr("Reading files…"));
         }

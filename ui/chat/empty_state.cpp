@@ -13,6 +13,7 @@
 #include "ui/base/theme.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/load/local_model_view.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -122,34 +123,28 @@ EmptyState::EmptyState(QWidget* parent)
     connect(emulated, &QPushButton::clicked, this, &EmptyState::emulatedRequested);
     m_emulated = emulated;
 
-    QVBoxLayout* column = m_column;
-    column->setSpacing(10);
-    column->addStretch(3);
-    column->addWidget(m_logo);
-    column->addSpacing(4);
-    column->addWidget(m_heading);
-    column->addWidget(m_explanation);
-    column->addWidget(m_open, 0, Qt::AlignHCenter);
-    column->addSpacing(14);
-    column->addWidget(m_chips);
-    column->addSpacing(10);
-    column->addWidget(m_hardware);
-    column->addWidget(m_emulated, 0, Qt::AlignHCenter);
-    column->addStretch(4);
+    addTo(*m_column, {Stretch{3},
+                      m_logo,
+                      Gap{4},
+                      m_heading,
+                      m_explanation,
+                      {m_open, 0, Qt::AlignHCenter},
+                      Gap{14},
+                      m_chips,
+                      Gap{10},
+                      m_hardware,
+                      {m_emulated, 0, Qt::AlignHCenter},
+                      Stretch{4}});
     new QGridLayout(m_chips);
     m_chips->layout()->setContentsMargins(0, 0, 0, 0);
     m_chips->layout()->setSpacing(10);
 
     auto* page = new QWidget;
-    auto* row = new QHBoxLayout(page);
-    row->setContentsMargins(24, 12, 24 + ConversationView::kScrollBarWidth, 12);
-    auto* middle = new QWidget;
+    m_column->setSpacing(10);
+    m_column->setContentsMargins(0, 0, 0, 0);
+    auto* middle = widgetOf(m_column);
     middle->setMaximumWidth(ConversationView::kWidestColumn);
-    middle->setLayout(column);
-    column->setContentsMargins(0, 0, 0, 0);
-    row->addStretch(1);
-    row->addWidget(middle, 1000);
-    row->addStretch(1);
+    rowOf(page, {Stretch{1}, {middle, 1000}, Stretch{1}}, inset(24, 12, 24 + ConversationView::kScrollBarWidth, 12));
     setWidget(page);
     page->setBackgroundRole(QPalette::Base);
     setOpenOffered(false);

@@ -1,6 +1,5 @@
 #include "ui/chat/find_bar.h"
 
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -8,9 +7,12 @@
 #include <QToolButton>
 
 #include "ui/base/icons.h"
+#include "ui/base/on_palette.h"
 #include "ui/base/theme.h"
 #include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -33,24 +35,14 @@ FindBar::FindBar(ConversationFind& find, ConversationView& view, QWidget* parent
     const auto name = [this](QToolButton* button, const QString& text) {
         button->setAutoRaise(true);
         button->setIconSize({16, 16});
-        button->setToolTip(text);
-        button->setAccessibleName(text);
+        describe(*button, text, text);
         button->installEventFilter(this);
     };
     name(m_previous, tr("Previous hit (Shift+Enter)"));
     name(m_next, tr("Next hit (Enter)"));
     name(m_close, tr("Close (Esc)"));
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(12, 6, 8, 6);
-    row->setSpacing(4);
-    row->addStretch(1);
-    row->addWidget(m_edit, 6);
-    row->addSpacing(6);
-    row->addWidget(m_count);
-    row->addWidget(m_previous);
-    row->addWidget(m_next);
-    row->addWidget(m_close);
-    row->addStretch(1);
+    rowOf(this, {Stretch{1}, {m_edit, 6}, Gap{6}, m_count, m_previous, m_next, m_close, Stretch{1}},
+          inset(12, 6, 8, 6, 4));
     m_edit->setMaximumWidth(420);
 
     connect(m_edit, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -66,7 +58,11 @@ FindBar::FindBar(ConversationFind& find, ConversationView& view, QWidget* parent
         refresh();
     });
     connect(&m_find, &ConversationFind::currentChanged, this, &FindBar::showCurrent);
-    restyle();
+    onPalette(this, [this] {
+        m_previous->setIcon(themedIcon(QStringLiteral("up"), palette()));
+        m_next->setIcon(themedIcon(QStringLiteral("below"), palette()));
+        m_close->setIcon(themedIcon(QStringLiteral("close"), palette()));
+    });
     refresh();
     hide();
 }
@@ -129,19 +125,6 @@ bool FindBar::eventFilter(QObject* watched, QEvent* event) {
         }
     }
     return QFrame::eventFilter(watched, event);
-}
-
-void FindBar::changeEvent(QEvent* event) {
-    QFrame::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) {
-        restyle();
-    }
-}
-
-void FindBar::restyle() {
-    m_previous->setIcon(themedIcon(QStringLiteral("up"), palette()));
-    m_next->setIcon(themedIcon(QStringLiteral("below"), palette()));
-    m_close->setIcon(themedIcon(QStringLiteral("close"), palette()));
 }
 
 }  // namespace offstage::ui

@@ -29,13 +29,11 @@ class FindBar : public QFrame {
     void left();
 
   protected:
-    void changeEvent(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     void refresh();
     void showCurrent();
-    void restyle();
 
     ConversationFind& m_find;
     ConversationView& m_view;

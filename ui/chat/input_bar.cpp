@@ -4,7 +4,6 @@
 
 #include <QActionGroup>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMimeData>
@@ -14,12 +13,14 @@
 #include <QTextBlock>
 #include <QToolButton>
 #include <QUrl>
-#include <QVBoxLayout>
 
 #include "ui/base/icons.h"
+#include "ui/base/on_palette.h"
 #include "ui/base/theme.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/engine/sampling.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -132,40 +133,20 @@ InputBar::InputBar(QWidget* parent)
     m_attach->setIconSize({20, 20});
     m_attach->setAutoRaise(true);
     m_attach->setFocusPolicy(Qt::StrongFocus);
-    m_attach->setAccessibleName(tr("Attach files"));
-    m_attach->setToolTip(
-        tr("Attach files: text, source code, CSV, Markdown, PDF. Dropping or pasting them does the same"));
+    describe(*m_attach, tr("Attach files"),
+             tr("Attach files: text, source code, CSV, Markdown, PDF. Dropping or pasting them does the same"));
 
-    auto* boxed = new QVBoxLayout(m_box);
-    boxed->setContentsMargins(14, 8, 8, 8);
-    boxed->setSpacing(6);
-    boxed->addWidget(m_chips);
-    boxed->addWidget(m_notice);
-    auto* reading = new QHBoxLayout;
-    reading->addWidget(m_reading, 1);
-    reading->addWidget(m_cancelReading);
-    boxed->addLayout(reading);
     m_cancelReading->setAccessibleName(tr("Cancel reading files"));
-    auto* inside = new QHBoxLayout;
-    inside->setSpacing(4);
-    inside->addWidget(m_edit, 1, Qt::AlignVCenter);
-    inside->addSpacing(4);
-    inside->addWidget(m_attach, 0, Qt::AlignBottom);
-    inside->addWidget(m_button, 0, Qt::AlignBottom);
-    boxed->addLayout(inside);
+    auto* inside =
+        rowOf({{m_edit, 1, Qt::AlignVCenter}, Gap{4}, {m_attach, 0, Qt::AlignBottom}, {m_button, 0, Qt::AlignBottom}},
+              apart(4));
+    columnOf(m_box, {m_chips, m_notice, rowOf({{m_reading, 1}, m_cancelReading}), inside}, inset(14, 8, 8, 8, 6));
     m_chips->hide();
     m_notice->hide();
     m_reading->hide();
     m_cancelReading->hide();
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kBarMargin, 8, kBarMargin, 8);
-    column->setSpacing(4);
-    column->addWidget(m_box);
-    auto* below = new QHBoxLayout;
-    below->setSpacing(8);
-    below->addWidget(m_hint, 1);
-    below->addWidget(m_thinking, 0, Qt::AlignTop);
-    column->addLayout(below);
+    columnOf(this, {m_box, rowOf({{m_hint, 1}, {m_thinking, 0, Qt::AlignTop}}, apart(8))},
+             inset(kBarMargin, 8, kBarMargin, 8, 4));
     m_thinking->setAutoRaise(true);
     m_thinking->setPopupMode(QToolButton::InstantPopup);
     m_thinking->setToolButtonStyle(Qt::ToolButtonTextOnly);
@@ -215,8 +196,8 @@ void InputBar::setThinking(const QStringList& choices, const QString& chosen) {
         action->setChecked(action->data().toString() == now);
     }
     m_thinking->setText(now.isEmpty() ? tr("Thinking") : tr("Thinking: %1").arg(thinkingText(now)));
-    m_thinking->setAccessibleName(tr("Thinking: %1").arg(thinkingText(now)));
-    m_thinking->setToolTip(tr("How much the model thinks before it answers. From the next answer on"));
+    describe(*m_thinking, tr("Thinking: %1").arg(thinkingText(now)),
+             tr("How much the model thinks before it answers. From the next answer on"));
     m_thinking->setVisible(!choices.isEmpty());
 }
 
@@ -328,13 +309,12 @@ void InputBar::refresh() {
     m_hint->setText(hint);
     m_hint->setForegroundRole(blocked ? QPalette::WindowText : QPalette::PlaceholderText);  // below: as a problem
     const QString name = m_mode == Mode::Queued ? tr("Take the message back") : stops ? tr("Stop") : tr("Send");
-    m_button->setAccessibleName(name);
-    m_button->setToolTip(m_mode == Mode::NoModel || blocked ? hint
-                         : empty && !stops && !m_chips->chips().isEmpty()
-                             ? tr("Write what is to be done with the files")
-                         : empty && !stops ? tr("Write something to send")
-                         : stops           ? (m_stopKeys.isEmpty() ? name : tr("%1 (%2)").arg(name, m_stopKeys))
-                                           : name + tr(" (Enter)"));
+    describe(*m_button, name,
+             m_mode == Mode::NoModel || blocked               ? hint
+             : empty && !stops && !m_chips->chips().isEmpty() ? tr("Write what is to be done with the files")
+             : empty && !stops                                ? tr("Write something to send")
+             : stops ? (m_stopKeys.isEmpty() ? name : tr("%1 (%2)").arg(name, m_stopKeys))
+                     : name + tr(" (Enter)"));
     m_button->setEnabled(stops ? m_mode != Mode::Stopping : !empty && !blocked && m_mode != Mode::NoModel);
     const Colours colours = Colours::of(palette());
     const QColor ink = m_button->isEnabled() ? palette().color(QPalette::HighlightedText) : colours.muted;
@@ -385,13 +365,6 @@ void InputBar::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(focus ? colours.accent : colours.line, focus ? 1.6 : 1));
     painter.setBrush(palette().color(QPalette::Base));
     painter.drawRoundedRect(QRectF(m_box->geometry()).adjusted(1, 1, -1, -1), 14, 14);
-}
-
-void InputBar::changeEvent(QEvent* event) {
-    QFrame::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) {
-        refresh();
-    }
 }
 
 void InputBar::resizeEvent(QResizeEvent* event) {

@@ -76,7 +76,6 @@ class InputBar : public QFrame {
     QToolButton& thinkingButton() const { return *m_thinking; }
 
     AttachmentChips& chips() const { return *m_chips; }
-    QToolButton& attachButton() const { return *m_attach; }
     void setFiles(const QList<AttachmentChips::File>& files);
     // Sentences about files that were not attached, below the chips; empty: none.
     void setNotice(const QString& notice);
@@ -84,7 +83,6 @@ class InputBar : public QFrame {
     // Shows that files are being read, with a button to cancel; empty: none are.
     void setReading(const QString& sentence);
     QString reading() const;
-    QPushButton& cancelReadingButton() const { return *m_cancelReading; }
     // Why nothing can be sent, in the place of the hint; empty: it can.
     void setBlocked(const QString& why);
     bool isBlocked() const { return !m_blocked.isEmpty(); }
@@ -99,7 +97,6 @@ class InputBar : public QFrame {
 
   protected:
     void paintEvent(QPaintEvent* event) override;
-    void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 

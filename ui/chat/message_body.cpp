@@ -14,6 +14,7 @@
 #include <QToolButton>
 #include <QUrl>
 
+#include "ui/widgets/fields.h"
 #include "ui/widgets/focus_ring.h"
 
 namespace offstage::ui {
@@ -136,8 +137,7 @@ void MessageBody::placeCopyButtons() {
             button->setText(tr("Copy"));
             button->setAutoRaise(true);
             button->setCursor(Qt::ArrowCursor);
-            button->setAccessibleName(tr("Copy this code"));
-            button->setToolTip(tr("Copy this code"));
+            describe(*button, tr("Copy this code"), tr("Copy this code"));
             connect(button, &QToolButton::clicked, this,
                     [this, i] { QGuiApplication::clipboard()->setText(m_text.codeFrom(i)); });
             button->show();

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTextBlock>
-#include <QVBoxLayout>
 
 #include "ui/base/theme.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -41,24 +41,14 @@ MessageEditor::MessageEditor(Of of, const QString& text, QWidget* parent)
     m_edit->viewport()->setAutoFillBackground(false);
     m_edit->moveCursor(QTextCursor::End);
     m_edit->installEventFilter(this);
-    m_send->setAccessibleName(m_send->text());
-    m_send->setToolTip(isPrompt ? tr("Enter") : tr("Ctrl+Enter"));
+    describe(*m_send, m_send->text(), isPrompt ? tr("Enter") : tr("Ctrl+Enter"));
     m_send->setDefault(true);
-    m_leave->setAccessibleName(tr("Leave the message as it was"));
-    m_leave->setToolTip(tr("Esc"));
+    describe(*m_leave, tr("Leave the message as it was"), tr("Esc"));
     m_hint->setText(tr("What was there stays, as a branch of its own."));
     m_hint->setTextFormat(Qt::PlainText);
     m_hint->setForegroundRole(QPalette::PlaceholderText);
     m_hint->setWordWrap(true);
-
-    auto* buttons = new QHBoxLayout;
-    buttons->addWidget(m_hint, 1);
-    buttons->addWidget(m_leave);
-    buttons->addWidget(m_send);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kPadding, kPadding, kPadding, kPadding);
-    column->addWidget(m_edit, 1);
-    column->addLayout(buttons);
+    columnOf(this, {{m_edit, 1}, rowOf({{m_hint, 1}, m_leave, m_send})}, inset(kPadding, kPadding, kPadding, kPadding));
     connect(m_send, &QPushButton::clicked, this, &MessageEditor::accept);
     connect(m_leave, &QPushButton::clicked, this, &MessageEditor::left);
     connect(m_edit, &QPlainTextEdit::textChanged, this, [this] {

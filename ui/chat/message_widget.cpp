@@ -19,6 +19,7 @@
 #include "ui/chat/message_editor.h"
 #include "ui/chat/thought_block.h"
 #include "ui/engine/format.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -149,8 +150,8 @@ void MessageWidget::refreshFigures() {
     if (m_figures) {
         const QString figures = hasFigures ? figuresText(*m_message.figures) : QString();
         m_figures->setVisible(hasFigures && !m_editor);
-        m_figures->setAccessibleName(tr("Figures of this answer: %1").arg(figures));
-        m_figures->setToolTip(tr("%1\nClick for the timeline of its tokens").arg(figures));
+        describe(*m_figures, tr("Figures of this answer: %1").arg(figures),
+                 tr("%1\nClick for the timeline of its tokens").arg(figures));
     }
 }
 
@@ -222,8 +223,7 @@ QToolButton* MessageWidget::makeButton(const QString& icon, const QString& name)
     auto* button = new QToolButton(this);
     button->setAutoRaise(true);
     button->setIconSize({16, 16});
-    button->setToolTip(name);
-    button->setAccessibleName(name);
+    describe(*button, name, name);
     button->setProperty("iconName", icon);
     if (!icon.isEmpty()) {
         button->setIcon(mutedIcon(icon, Colours::of(palette()).muted));
@@ -294,8 +294,7 @@ void MessageWidget::refreshBranches() {
     }
     const QString text = tr("%1/%2").arg(m_message.branch + 1).arg(m_message.branches);
     m_branch->setText(text);
-    m_branch->setAccessibleName(tr("Branch %1 of %2").arg(m_message.branch + 1).arg(m_message.branches));
-    m_branch->setToolTip(m_branch->accessibleName());
+    describe(*m_branch, tr("Branch %1 of %2").arg(m_message.branch + 1).arg(m_message.branches));
     m_previous->setEnabled(m_message.branch > 0);
     m_next->setEnabled(m_message.branch + 1 < m_message.branches);
     for (QWidget* widget :

@@ -4,19 +4,19 @@
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QToolButton>
 
+#include "ui/base/save_file.h"
 #include "ui/base/settings.h"
 #include "ui/chat/chat_controller.h"
 #include "ui/history/conversation_files.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/widgets/boxes.h"
 
 namespace offstage::ui {
 
@@ -61,11 +61,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     auto* label = new QLabel(tr("Persona"));
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setBuddy(&m_bar->box());
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kPersonaMargin, 4, kPersonaMargin, 4);
-    row->addWidget(label);
-    row->addWidget(m_bar);
-    row->addStretch(1);
+    rowOf(this, {label, m_bar, Stretch{1}}, inset(kPersonaMargin, 4, kPersonaMargin, 4));
 
     m_chat.setPersona(settings::kPersona.value());
     connect(m_bar, &PresetBar::chosen, this, &PersonaBar::choose);
@@ -211,21 +207,13 @@ void PersonaBar::exportTo(const QString& file) {
 }
 
 void PersonaBar::chooseImport() {
-    auto* dialog = new QFileDialog(this, tr("Import personas"), QDir::homePath(), tr("Personas (*.json)"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, &PersonaBar::importFrom);
-    dialog->open();
+    openFileDialog(this, tr("Import personas"), {tr("Personas (*.json)")}, QDir::homePath(),
+                   [this](const QString& file) { importFrom(file); });
 }
 
 void PersonaBar::chooseExport() {
-    auto* dialog = new QFileDialog(this, tr("Export my personas"), QDir::homePath(), tr("Personas (*.json)"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(QStringLiteral("json"));
-    dialog->selectFile(QStringLiteral("personas.json"));
-    connect(dialog, &QFileDialog::fileSelected, this, &PersonaBar::exportTo);
-    dialog->open();
+    openSaveDialog(this, tr("Export my personas"), {tr("Personas (*.json)")}, QDir::homePath(),
+                   QStringLiteral("personas.json"), [this](const QString& file) { exportTo(file); });
 }
 
 }  // namespace offstage::ui

@@ -30,8 +30,6 @@ class PersonaBar : public QWidget {
     QAction& updateAction() const { return *m_update; }
     QAction& bindAction() const { return *m_bind; }
     QAction& restoreAction() const { return *m_restore; }  // seen once one was deleted
-    QAction& importAction() const { return *m_import; }
-    QAction& exportAction() const { return *m_export; }
     // The shown conversation's; nothing: none, or it was deleted.
     std::optional<Persona> persona() const;
     // The conversation's system prompt or sampling differs from the persona's.

@@ -1,18 +1,17 @@
 #include "ui/chat/problem_card.h"
 
 #include <QCoreApplication>
-#include <QEvent>
 #include <QFontDatabase>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/base/icons.h"
+#include "ui/base/on_palette.h"
 #include "ui/base/theme.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -50,10 +49,7 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
     m_sentence->setText(problem.sentence);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 
-    auto* texts = new QVBoxLayout;
-    texts->setSpacing(4);
-    texts->addWidget(m_title);
-    texts->addWidget(m_sentence);
+    auto* texts = columnOf({m_title, m_sentence}, apart(4));
     if (!problem.detail.isEmpty()) {
         m_details = new QPlainTextEdit(problem.detail, this);
         m_details->setReadOnly(true);
@@ -61,11 +57,9 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
         m_details->setFixedHeight(110);
         m_details->setAccessibleName(tr("Details of the problem"));
         m_details->hide();
-        texts->addSpacing(4);
-        texts->addWidget(m_details);
+        addTo(*texts, {Gap{4}, m_details});
     }
-    auto* buttons = new QHBoxLayout;
-    buttons->setSpacing(8);
+    auto* buttons = rowOf({}, apart(8));
     for (const ProblemAction action : problem.actions) {
         auto* button = new QPushButton(textOf(action), this);
         button->setAccessibleName(textOf(action));
@@ -89,15 +83,12 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
         buttons->addWidget(m_detailsButton);
     }
     buttons->addStretch();
-    texts->addSpacing(6);
-    texts->addLayout(buttons);
+    addTo(*texts, {Gap{6}, buttons});
 
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(18, 14, 16, 14);
-    row->setSpacing(12);
-    row->addWidget(m_icon, 0, Qt::AlignTop);
-    row->addLayout(texts, 1);
-    restyle();
+    rowOf(this, {{m_icon, 0, Qt::AlignTop}, {texts, 1}}, inset(18, 14, 16, 14, 12));
+    onPalette(this, [this] {
+        m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), Colours::of(palette()).problem).pixmap(20, 20));
+    });
 }
 
 int ProblemCard::layoutFor(int width) {
@@ -115,17 +106,6 @@ void ProblemCard::paintEvent(QPaintEvent*) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(colours.problem);
     painter.drawRoundedRect(QRectF(0, 10, 3, height() - 20), 1.5, 1.5);
-}
-
-void ProblemCard::changeEvent(QEvent* event) {
-    QFrame::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) {
-        restyle();
-    }
-}
-
-void ProblemCard::restyle() {
-    m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), Colours::of(palette()).problem).pixmap(20, 20));
 }
 
 }  // namespace offstage::ui

@@ -27,11 +27,8 @@ class ProblemCard : public QFrame {
 
   protected:
     void paintEvent(QPaintEvent* event) override;
-    void changeEvent(QEvent* event) override;
 
   private:
-    void restyle();
-
     MessageId m_id;
     QLabel* m_icon;
     QLabel* m_title;

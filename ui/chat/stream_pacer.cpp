@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ui/base/delay.h"
 #include "ui/chat/message_widget.h"
 
 namespace offstage::ui {
@@ -43,9 +44,7 @@ qsizetype pieceOf(QStringView text) {
 StreamPacer::StreamPacer(QWidget& viewport) : m_viewport(viewport), m_slice(kSlice) {
     m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &StreamPacer::due);
-    m_painting.setSingleShot(true);
-    m_painting.setInterval(0);
-    connect(&m_painting, &QTimer::timeout, this, [this] { m_viewport.setUpdatesEnabled(true); });
+    callAfter(m_painting, 0, this, [this] { m_viewport.setUpdatesEnabled(true); });
 }
 
 void StreamPacer::append(MessageId id, const QString& text) {

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QToolButton>
 
+#include "ui/base/delay.h"
 #include "ui/base/icons.h"
 #include "ui/base/theme.h"
 #include "ui/engine/format.h"
@@ -30,9 +31,7 @@ ThoughtBlock::ThoughtBlock(QWidget* parent) : QWidget(parent), m_header(new QToo
         setUnfolded(!m_unfolded);
         Q_EMIT unfoldedByPerson(m_unfolded);
     });
-    m_showSoon.setSingleShot(true);
-    m_showSoon.setInterval(kThoughtShowMs);
-    connect(&m_showSoon, &QTimer::timeout, this, [this] {
+    callAfter(m_showSoon, kThoughtShowMs, this, [this] {
         refreshHeader();
         showText();
     });

@@ -9,6 +9,7 @@
 #include <QScreen>
 #include <QScrollBar>
 
+#include "ui/base/delay.h"
 #include "ui/base/theme.h"
 #include "ui/chat/conversation_view.h"
 
@@ -123,9 +124,7 @@ void TokenChoicesTip::paintEvent(QPaintEvent*) {
 TokenChoicesView::TokenChoicesView(TokenChoices& choices, ConversationView& view)
     : QObject(&view), m_choices(choices), m_view(view), m_tip(new TokenChoicesTip(&view)) {
     m_tip->hide();
-    m_refresh.setSingleShot(true);
-    m_refresh.setInterval(kSurpriseMs);
-    connect(&m_refresh, &QTimer::timeout, this, &TokenChoicesView::refreshSurprise);
+    callAfter(m_refresh, kSurpriseMs, this, &TokenChoicesView::refreshSurprise);
     connect(&m_choices, &TokenChoices::changed, this, [this](quint64 message) {
         m_changed.insert(message);
         if (!m_refresh.isActive()) {

@@ -49,8 +49,6 @@ class TokenChoicesView : public QObject {
 
     void setShowsProbabilities(bool shows);
     void setShowsSurprise(bool shows);
-    bool showsProbabilities() const { return m_showsProbabilities; }
-    bool showsSurprise() const { return m_showsSurprise; }
     TokenChoicesTip& tip() const { return *m_tip; }
 
     // 0: at least as probable as not; 1 .. 4: below 50, 20, 5 and 1 %.

@@ -12,6 +12,7 @@
 
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
+#include "ui/base/delay.h"
 #include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
@@ -102,9 +103,7 @@ Machines::Machines(std::shared_ptr<engine::MachineNetwork> network, EngineContro
     connect(&m_engine, &EngineController::machinesFailed, this,
             [this](const QString& why) { Q_EMIT noted(why, true); });
     connect(&m_engine, &EngineController::loadStarted, this, [this] { m_choseAgain = m_followedKv = false; });
-    m_listChanged.setSingleShot(true);
-    m_listChanged.setInterval(kListMs);
-    connect(&m_listChanged, &QTimer::timeout, this, &Machines::readAgain);
+    callAfter(m_listChanged, kListMs, this, &Machines::readAgain);
     for (const auto& changed : {&QFileSystemWatcher::fileChanged, &QFileSystemWatcher::directoryChanged}) {
         connect(&m_list, changed, &m_listChanged, qOverload<>(&QTimer::start));
     }

@@ -23,6 +23,18 @@ T bounded(const Setting<T>& setting, T fallback, T low, T high) {
                                                                                          : fallback;
 }
 
+// The settings of numbers with their ranges.
+void eachBounded(auto& s, const auto& act) {
+    act(settings::kTemperature, s.sampler.temperature, 0.0f, 2.0f);
+    act(settings::kTopK, s.sampler.top_k, 0, 1000);
+    act(settings::kTopP, s.sampler.top_p, 0.0f, 1.0f);
+    act(settings::kMinP, s.sampler.min_p, 0.0f, 1.0f);
+    act(settings::kRepeatPenalty, s.sampler.repeat_penalty, 1.0f, 2.0f);
+    act(settings::kRepeatWindow, s.sampler.repeat_window, 0, 4096);
+    act(settings::kMaxTokens, s.maxTokens, 0, 1'000'000);
+    act(settings::kBeamWidth, s.beamWidth, 1, engine::kLargestBeamWidth);
+}
+
 }  // namespace
 
 Sampling defaultSampling() {
@@ -65,32 +77,18 @@ QList<SamplingPreset> samplingPresets() {
 }
 
 Sampling readSampling() {
-    const Sampling fallback = defaultSampling();
-    Sampling s;
-    s.sampler.temperature = bounded(settings::kTemperature, fallback.sampler.temperature, 0.0f, 2.0f);
-    s.sampler.top_k = bounded(settings::kTopK, fallback.sampler.top_k, 0, 1000);
-    s.sampler.top_p = bounded(settings::kTopP, fallback.sampler.top_p, 0.0f, 1.0f);
-    s.sampler.min_p = bounded(settings::kMinP, fallback.sampler.min_p, 0.0f, 1.0f);
-    s.sampler.repeat_penalty = bounded(settings::kRepeatPenalty, fallback.sampler.repeat_penalty, 1.0f, 2.0f);
-    s.sampler.repeat_window = bounded(settings::kRepeatWindow, fallback.sampler.repeat_window, 0, 4096);
+    Sampling s = defaultSampling();
+    eachBounded(
+        s, [](const auto& setting, auto& value, auto low, auto high) { value = bounded(setting, value, low, high); });
     s.sampler.seed = settings::kSeed.value();
-    s.maxTokens = bounded(settings::kMaxTokens, fallback.maxTokens, 0, 1'000'000);
-    s.beamWidth = bounded(settings::kBeamWidth, fallback.beamWidth, 1, engine::kLargestBeamWidth);
     s.thinking = settings::kThinking.value().left(64);
     return s;
 }
 
 void writeSampling(const Sampling& s) {
     QSettings open;
-    settings::kTemperature.set(open, s.sampler.temperature);
-    settings::kTopK.set(open, s.sampler.top_k);
-    settings::kTopP.set(open, s.sampler.top_p);
-    settings::kMinP.set(open, s.sampler.min_p);
-    settings::kRepeatPenalty.set(open, s.sampler.repeat_penalty);
-    settings::kRepeatWindow.set(open, s.sampler.repeat_window);
+    eachBounded(s, [&open](const auto& setting, const auto& value, auto, auto) { setting.set(open, value); });
     settings::kSeed.set(open, s.sampler.seed);
-    settings::kMaxTokens.set(open, s.maxTokens);
-    settings::kBeamWidth.set(open, s.beamWidth);
     settings::kThinking.set(open, s.thinking);
 }
 

@@ -20,7 +20,6 @@ class SpeedMeter : public QObject {
     explicit SpeedMeter(EngineController& engine, QObject* parent = nullptr);
 
     // Tokens per second after the first token; 0: not known.
-    double byDevice() const { return m_byDevice; }
     double here() const { return m_here; }
     bool isSimulated() const;
     // The following output is a benchmark's, perhaps of another plan: its speed is shown

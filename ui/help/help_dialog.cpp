@@ -4,7 +4,6 @@
 
 #include <QDialogButtonBox>
 #include <QFontDatabase>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -17,10 +16,10 @@
 #include <QTextDocument>
 #include <QTextTable>
 #include <QUrl>
-#include <QVBoxLayout>
 
 #include "ui/base/theme.h"
 #include "ui/help/help_html.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -110,18 +109,11 @@ HelpDialog::HelpDialog(QWidget* parent)
     m_view->setOpenLinks(false);
     m_view->setFrameShape(QFrame::NoFrame);
     m_view->document()->setDocumentMargin(12);
-    auto* side = new QVBoxLayout;
-    side->addWidget(m_search);
-    side->addWidget(m_list, 1);
-    side->addWidget(m_found);
+    auto* side = columnOf({m_search, {m_list, 1}, m_found});
     auto* left = new QWidget;
     left->setLayout(side);
     side->setContentsMargins(0, 0, 0, 0);
     left->setFixedWidth(kListWidth);
-    auto* middle = new QHBoxLayout;
-    middle->setSpacing(12);
-    middle->addWidget(left);
-    middle->addWidget(m_view, 1);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
     buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
@@ -131,9 +123,7 @@ HelpDialog::HelpDialog(QWidget* parent)
     m_backButton->setAutoDefault(false);
     m_backButton->setEnabled(false);
     connect(m_backButton, &QPushButton::clicked, this, &HelpDialog::back);
-    auto* column = new QVBoxLayout(this);
-    column->addLayout(middle, 1);
-    column->addWidget(buttons);
+    columnOf(this, {{rowOf({left, {m_view, 1}}, apart(12)), 1}, buttons});
     connect(m_search, &QLineEdit::textChanged, this, &HelpDialog::search);
     connect(m_list, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
         if (item != nullptr) {

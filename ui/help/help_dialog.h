@@ -39,7 +39,6 @@ class HelpDialog : public QDialog {
     QLineEdit& searchEdit() const { return *m_search; }
     QListWidget& list() const { return *m_list; }
     QTextBrowser& view() const { return *m_view; }
-    QPushButton& backButton() const { return *m_backButton; }
     int nMarks() const;  // words of the search that are marked on the page shown
 
   protected:

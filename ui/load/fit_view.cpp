@@ -5,10 +5,8 @@
 
 #include <QComboBox>
 #include <QEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
 #include <QPushButton>
@@ -16,6 +14,8 @@
 #include <QVBoxLayout>
 
 #include "engine/text/family_templates.h"
+#include "ui/base/delay.h"
+#include "ui/base/save_file.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
@@ -24,6 +24,8 @@
 #include "ui/load/memory_rows.h"
 #include "ui/load/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 
@@ -64,9 +66,7 @@ FitView::FitView(QWidget* parent)
     fillDevices();
     connect(&m_devices, &DeviceChoices::changed, this, &FitView::fillDevices);
     m_devices.look();
-    m_timer.setSingleShot(true);
-    m_timer.setInterval(kDelayMs);
-    connect(&m_timer, &QTimer::timeout, this, &FitView::ask);
+    callAfter(m_timer, kDelayMs, this, &FitView::ask);
     connect(m_worker, &FitWorker::estimated, this, &FitView::showEstimate);
     connect(m_worker, &FitWorker::failed, this, &FitView::showFailure);
     connect(m_worker, &FitWorker::measured, this, [this](double share) {
@@ -96,10 +96,9 @@ void FitView::build() {
     m_changes->setSpacing(4);
     m_measure->setAutoDefault(false);
 
-    m_device->setAccessibleName(tr("Device"));
-    m_device->setToolTip(
-        tr("What computes the attention and the experts that find room on it. Emulated devices take a "
-           "part of this computer's memory and work out the time that the real one would take"));
+    describe(*m_device, tr("Device"),
+             tr("What computes the attention and the experts that find room on it. Emulated devices take a "
+                "part of this computer's memory and work out the time that the real one would take"));
     m_vram->setToolTip(tr("Memory of the device that Offstage may take"));
     m_ram->setToolTip(tr("Memory of this computer that Offstage may take"));
     m_context->setToolTip(tr("Tokens that a conversation can hold"));
@@ -116,14 +115,13 @@ void FitView::build() {
     m_neuronCache->setByteRange(0, kPlenty);
     m_neuronCache->setLowestText(tr("none", "neuron cache"));
     alignFields({m_vram, m_ram, m_context, m_neuronCache}, *m_quality);
-    m_cache->setAccessibleName(tr("Cache policy"));
-    m_cache->setToolTip(tr("Which experts that were copied on demand stay on the device"));
+    describe(*m_cache, tr("Cache policy"), tr("Which experts that were copied on demand stay on the device"));
     for (const engine::CacheKind kind : engine::kCacheKinds) {
         m_cache->addItem(QString::fromUtf8(engine::name_of(kind).data()), static_cast<int>(kind));
     }
 
-    m_template->setAccessibleName(tr("Chat template"));
-    m_template->setToolTip(
+    describe(
+        *m_template, tr("Chat template"),
         tr("How messages are written for the model. For files that bring no chat template, or one that cannot be used: "
            "that of the family it was made from, or a file in Jinja or as Ollama writes them"));
     fillTemplates();
@@ -160,28 +158,13 @@ void FitView::build() {
     for (QLabel* label : {m_verdict, m_speed}) {
         label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     }
-    QSizePolicy kept = m_measure->sizePolicy();
-    kept.setRetainSizeWhenHidden(true);
-    m_measure->setSizePolicy(kept);
+    keepRoom(*m_measure);
     m_measure->setText(tr("&Measure again"));
     m_measure->setFixedWidth(m_measure->sizeHint().width());
     m_bars->setReserve(2, kFitLegendLines);
 
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(10);
-    column->addLayout(grid);
-    column->addSpacing(6);
-    column->addWidget(m_verdict);
-    auto* speed = new QHBoxLayout;
-    speed->setContentsMargins(10, 0, 0, 0);
-    speed->addWidget(m_speed, 1);
-    speed->addWidget(m_measure, 0, Qt::AlignTop);
-    column->addLayout(speed);
-    column->addLayout(m_changes);
-    column->addWidget(m_bars);
-    column->addWidget(m_detail);
-    column->addStretch(1);
+    auto* speed = rowOf({{m_speed, 1}, {m_measure, 0, Qt::AlignTop}}, inset(10, 0, 0, 0));
+    columnOf(this, {grid, Gap{6}, m_verdict, speed, m_changes, m_bars, m_detail, Stretch{1}}, flush(10));
 }
 
 // The list grows when the hardware has been detected; the choice stays.
@@ -235,14 +218,10 @@ void FitView::templateChosen(int index) {
         return;
     }
     chooseTemplate(m_chosenTemplate);  // until there is a file, and where none is chosen
-    auto* dialog = new QFileDialog(this, tr("Choose a chat template"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    openFileDialog(this, tr("Choose a chat template"), {}, {}, [this](const QString& path) {
         chooseTemplate(path);
         choiceChanged();
     });
-    dialog->open();
 }
 
 void FitView::setRequest(const engine::LoadRequest& request) {

@@ -5,8 +5,6 @@
 #include <QApplication>
 #include <QDir>
 #include <QEvent>
-#include <QFileDialog>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QListView>
 #include <QPainter>
@@ -15,11 +13,12 @@
 #include <QStyledItemDelegate>
 #include <QTextLayout>
 #include <QTextOption>
-#include <QVBoxLayout>
 
+#include "ui/base/save_file.h"
 #include "ui/base/settings.h"
 #include "ui/base/theme.h"
 #include "ui/load/local_models.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -174,13 +173,10 @@ LocalModelView::LocalModelView(LocalModels& models, Extent extent, QWidget* pare
         m_list->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     }
 
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, extent == Extent::All ? 0 : 8, 0, 0);
-    column->setSpacing(6);
-    column->addWidget(m_heading);
-    column->addWidget(m_list, 1);
-    column->addWidget(m_status);
-    column->addWidget(m_button, 0, extent == Extent::All ? Qt::AlignLeft : Qt::AlignHCenter);
+    auto* column = columnOf(
+        this,
+        {m_heading, {m_list, 1}, m_status, {m_button, 0, extent == Extent::All ? Qt::AlignLeft : Qt::AlignHCenter}},
+        inset(0, extent == Extent::All ? 0 : 8, 0, 0, 6));
     column->addStretch(0);  // if the list is hidden
 
     const auto path = [](const QModelIndex& index) { return index.data(LocalModels::PathRole).toString(); };
@@ -254,12 +250,8 @@ void LocalModelView::refresh() {
 }
 
 void LocalModelView::chooseFolder() {
-    auto* dialog = new QFileDialog(this, tr("Look for models in a folder"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::Directory);
-    dialog->setDirectory(settings::folderOf(settings::kLastFolder));
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& folder) { m_models.addFolder(folder); });
-    dialog->open();
+    openFolderDialog(this, tr("Look for models in a folder"), settings::folderOf(settings::kLastFolder),
+                     [this](const QString& folder) { m_models.addFolder(folder); });
 }
 
 void LocalModelView::resizeEvent(QResizeEvent* event) {

@@ -4,23 +4,24 @@
 
 #include <QDialogButtonBox>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScreen>
 #include <QSplitter>
 #include <QTimer>
-#include <QVBoxLayout>
 
+#include "ui/base/delay.h"
+#include "ui/base/save_file.h"
 #include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/kept_context.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {
@@ -59,15 +60,10 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_path->setAccessibleName(tr("Folder or file of the model"));
     m_path->setPlaceholderText(tr("GGUF file, or folder with config.json and *.safetensors"));
     m_path->setClearButtonEnabled(true);
-    auto* label = new QLabel(tr("&Model"));
-    label->setBuddy(m_path);
+    auto* label = labelOf(m_path, tr("&Model"));
     auto* browse = new QPushButton(tr("&Choose…"));
     browse->setToolTip(tr("Choose a GGUF file, or the config.json of a model's folder"));
     browse->setAutoDefault(false);
-    auto* top = new QHBoxLayout;
-    top->addWidget(label);
-    top->addWidget(m_path, 1);
-    top->addWidget(browse);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
     buttons->addButton(m_open, QDialogButtonBox::AcceptRole);
     m_open->setDefault(true);
@@ -78,11 +74,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_parts->addWidget(area);
     m_parts->setChildrenCollapsible(false);
     m_parts->setHandleWidth(kPartsGap);
-    auto* column = new QVBoxLayout(this);
-    column->setSpacing(12);
-    column->addLayout(top);
-    column->addWidget(m_parts, 1);
-    column->addWidget(buttons);
+    columnOf(this, {rowOf({label, {m_path, 1}, browse}), {m_parts, 1}, buttons}, apart(12));
     resize(620, 640);
 
     engine::LoadRequest request = engine.loadRequest();
@@ -127,10 +119,8 @@ void OpenModelDialog::offer(LocalModels& models) {
     resize(QSize(960, 640).boundedTo(screen()->availableSize()));
     arrange();
     m_estimates = new QTimer(this);
-    m_estimates->setSingleShot(true);
-    m_estimates->setInterval(kOfferDelayMs);
-    connect(m_estimates, &QTimer::timeout, this,
-            [this, &models] { models.estimate(m_view->request(), heldBy(m_engine)); });
+    callAfter(*m_estimates, kOfferDelayMs, this,
+              [this, &models] { models.estimate(m_view->request(), heldBy(m_engine)); });
     // The named model does not affect those of the list.
     const auto choices = [this] {
         const engine::LoadRequest now = m_view->request();
@@ -172,21 +162,17 @@ void OpenModelDialog::resizeEvent(QResizeEvent* event) {
 }
 
 void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen) {
-    auto* dialog = new QFileDialog(parent, OpenModelDialog::tr("Open a model"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    dialog->setNameFilters(
-        {OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf *.GGUF *.bin config.json *.safetensors")),
-         OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))});
-    dialog->setDirectory(settings::folderOf(settings::kLastFolder));
-    QObject::connect(dialog, &QFileDialog::fileSelected, parent, [chosen](const QString& path) {
+    const QStringList filters{
+        OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf *.GGUF *.bin config.json *.safetensors")),
+        OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))};
+    const QString folder = settings::folderOf(settings::kLastFolder);
+    openFileDialog(parent, OpenModelDialog::tr("Open a model"), filters, folder, [chosen](const QString& path) {
         const QFileInfo file(path);
         const bool isOfFolder =
             file.fileName() == QStringLiteral("config.json") || file.suffix() == QStringLiteral("safetensors");
         settings::kLastFolder.set(file.path());
         chosen(isOfFolder ? file.path() : path);
     });
-    dialog->open();
 }
 
 // Opening what does not fit would end in the same sentence after a long wait.

@@ -5,11 +5,12 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
-#include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <QStandardItemModel>
 
 #include "ui/engine/format.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/value_slider.h"
 
 namespace offstage::ui {
@@ -27,12 +28,10 @@ constexpr int kShownOfQuality = 12;  // letters: with the box beside it, a panel
 }  // namespace
 
 QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QComboBox), m_value(new QDoubleSpinBox) {
-    m_choice->setAccessibleName(tr("Quality of the experts"));
-    m_choice->setToolTip(
-        tr("Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. "
-           "Nothing of this changes unless you choose it"));
-    m_choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_choice->setMinimumContentsLength(kShownOfQuality);
+    describe(*m_choice, tr("Quality of the experts"),
+             tr("Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. "
+                "Nothing of this changes unless you choose it"));
+    letShrink(*m_choice, kShownOfQuality);
     m_choice->addItem(tr("As in the checkpoint"));
     m_choice->addItem(tr("Mean bits, at least"));
     m_choice->addItem(tr("Predicted loss, at most"));
@@ -48,14 +47,8 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
     m_value->setKeyboardTracking(false);
     m_value->setToolTip(tr("No plan goes below this"));
     m_value->setAlignment(Qt::AlignRight);
-    QSizePolicy kept = m_value->sizePolicy();
-    kept.setRetainSizeWhenHidden(true);  // the choice beside it keeps its width
-    m_value->setSizePolicy(kept);
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(6);
-    row->addWidget(m_choice, 1);
-    row->addWidget(m_value);
+    keepRoom(*m_value);  // the choice beside it keeps its width
+    rowOf(this, {{m_choice, 1}, m_value}, flush(6));
     setFocusProxy(m_choice);
     connect(m_choice, &QComboBox::activated, this, &QualityEdit::chosen);
     connect(m_value, &QDoubleSpinBox::valueChanged, this, &QualityEdit::changed);
@@ -169,10 +162,10 @@ void QualityEdit::set(const engine::QualityFloor& floor, std::optional<engine::F
 
 QComboBox* newKvBox() {
     auto* box = new QComboBox;
-    box->setAccessibleName(QualityEdit::tr("Format of the KV cache"));
-    box->setToolTip(QualityEdit::tr(
-        "What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers "
-        "a little; 32 bits are exact"));
+    describe(*box, QualityEdit::tr("Format of the KV cache"),
+             QualityEdit::tr("What keys and values of the conversation are kept in. 8 bits take half of the room of 16 "
+                             "and change answers "
+                             "a little; 32 bits are exact"));
     box->addItem(QualityEdit::tr("16 bits"), static_cast<int>(engine::KvType::kBf16));
     box->addItem(QualityEdit::tr("8 bits"), static_cast<int>(engine::KvType::kInt8));
     box->addItem(QualityEdit::tr("32 bits, exact"), static_cast<int>(engine::KvType::kF32));

@@ -19,7 +19,6 @@
 #include <QTabWidget>
 #include <QTableView>
 #include <QThreadPool>
-#include <QVBoxLayout>
 
 #include "engine/run/fit_estimate.h"
 #include "ui/base/save_file.h"
@@ -27,8 +26,11 @@
 #include "ui/panels/first_column.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/head_room.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/table_rows.h"
 
 namespace offstage::ui {
 
@@ -62,8 +64,7 @@ QString pointsText(double from, double to) {
 
 QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int value) {
     auto* box = new QSpinBox;
-    box->setAccessibleName(name);
-    box->setToolTip(tip);
+    describe(*box, name, tip);
     box->setRange(lo, hi);
     box->setValue(value);
     box->setGroupSeparatorShown(true);
@@ -97,17 +98,8 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     m_cancel->setToolTip(tr("Stop the run; a plan that was changed for it is put back"));
     m_export->setToolTip(tr("Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown"));
     m_pictures->setToolTip(tr("Save pictures of plots as PNG: which ones is asked first"));
-    auto* underWay = new QWidget;
-    auto* running = new QHBoxLayout(underWay);
-    running->setContentsMargins(0, 0, 0, 0);
-    running->addWidget(m_progress, 1);
-    running->addWidget(m_cancel);
-    auto* buttons = new QHBoxLayout;
-    buttons->addWidget(m_export);
-    buttons->addWidget(m_pictures);
-    buttons->addStretch(1);
-    footer().addLayout(buttons);
-    setBusyWidget(*underWay);
+    footer().addLayout(rowOf({m_export, m_pictures, Stretch{1}}));
+    setBusyWidget(*widgetOf(rowOf({{m_progress, 1}, m_cancel}, flush())));
     reserveNotice(2);
 
     connect(&engine, &EngineController::answered, this, [this](RequestId id, const engine::GenerationResult& result) {
@@ -169,15 +161,8 @@ QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name
     auto* view = new QTableView;
     view->setModel(&table);
     new FirstColumn(*view, labelWidth);
-    view->setAccessibleName(name);
-    view->setSelectionBehavior(QAbstractItemView::SelectRows);
+    showRows(*view, name);
     view->setSelectionMode(QAbstractItemView::SingleSelection);
-    view->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    view->setTabKeyNavigation(false);
-    view->setAlternatingRowColors(true);
-    view->setShowGrid(false);
-    view->verticalHeader()->hide();
-    view->verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 6);
     view->horizontalHeader()->setMinimumSectionSize(30);
     for (int column = 0; column < BenchmarkTable::Columns; ++column) {
         const QString head = table.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
@@ -193,9 +178,6 @@ QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name
 }
 
 QWidget* BenchmarkPanel::buildAnswers() {
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 8, 0, 0);
     m_answersView = makeTable(*m_answers, tr("Answers of this session"));
     m_histogram->setAccessibleName(tr("Time from one token to the next"));
     m_histogram->setAccessibleDescription(tr("How many of the engine's decode steps took how long"));
@@ -205,15 +187,10 @@ QWidget* BenchmarkPanel::buildAnswers() {
     auto* tiles = new Tiles(kNarrowestTile);
     tiles->add(m_answersView);
     tiles->add(m_histogram);
-    column->addWidget(tiles, 1);
-    column->addWidget(m_summary);
-    return page;
+    return widgetOf(columnOf({{tiles, 1}, m_summary}, inset(0, 8, 0, 0)));
 }
 
 QWidget* BenchmarkPanel::buildScenario() {
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 8, 0, 0);
     m_in = spinBox(tr("Tokens of the prompt"),
                    tr("So many: words of several fields, cut to this length by the tokenizer"), 1, 1'000'000, 512);
     m_out = spinBox(tr("Tokens of the answer"), tr("So many: where the model would end its answer, it goes on"), 1,
@@ -225,8 +202,7 @@ QWidget* BenchmarkPanel::buildScenario() {
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(8);
     const auto add = [&](int row, int at, const QString& text, QWidget* field) {
-        auto* label = new QLabel(text);
-        label->setBuddy(field);
+        auto* label = labelOf(field, text);
         grid->addWidget(label, row, at);
         grid->addWidget(field, row, at + 1);
     };
@@ -238,18 +214,11 @@ QWidget* BenchmarkPanel::buildScenario() {
     grid->setColumnStretch(4, 1);
     m_scenariosView = makeTable(*m_scenarios, tr("Scenario runs"));
     m_median = textLabel(tr("Median of the runs"));
-    m_median->setMinimumHeight(2 * fontMetrics().lineSpacing());
-    m_median->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    column->addLayout(grid);
-    column->addWidget(m_scenariosView, 1);
-    column->addWidget(m_median);
-    return page;
+    reserveLines(*m_median, 2);
+    return widgetOf(columnOf({grid, {m_scenariosView, 1}, m_median}, inset(0, 8, 0, 0)));
 }
 
 QWidget* BenchmarkPanel::buildCompare() {
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 8, 0, 0);
     m_prompt = new QPlainTextEdit;
     m_prompt->setAccessibleName(tr("Prompt for both plans"));
     m_prompt->setPlaceholderText(tr("Prompt for both plans"));
@@ -260,14 +229,6 @@ QWidget* BenchmarkPanel::buildCompare() {
     m_compare = new QPushButton(tr("Compare"));
     m_compare->setToolTip(tr(
         "Plan A is what is in force. It answers, then plan B does, then plan A is put back. Both use the same seed"));
-    auto* row = new QHBoxLayout;
-    auto* label = new QLabel(tr("At most"));
-    label->setBuddy(m_maxTokens);
-    row->addWidget(label);
-    row->addWidget(m_maxTokens);
-    row->addWidget(new QLabel(tr("tokens")));
-    row->addStretch(1);
-    row->addWidget(m_compare);
     auto* planB = new QLabel(tr("Plan B (plan A is as it is now)"));
     planB->setForegroundRole(QPalette::PlaceholderText);
     m_result = new QWidget;
@@ -277,18 +238,11 @@ QWidget* BenchmarkPanel::buildCompare() {
     m_sideBySide->setVerticalSpacing(2);
     m_sideBySide->setColumnStretch(1, 1);
     m_sideBySide->setColumnStretch(2, 1);
-    column->addWidget(m_prompt);
-    column->addWidget(planB);
-    column->addWidget(m_planB);
-    column->addLayout(row);
     m_headline = textLabel(tr("What the comparison says"));
-    QFont bold = m_headline->font();
-    bold.setBold(true);
-    m_headline->setFont(bold);
-    column->addWidget(m_headline);
-    column->addWidget(m_result);
-    column->addStretch(1);
-    return page;
+    setWeight(*m_headline, QFont::Bold);
+    auto* act =
+        rowOf({labelOf(m_maxTokens, tr("At most")), m_maxTokens, new QLabel(tr("tokens")), Stretch{1}, m_compare});
+    return widgetOf(columnOf({m_prompt, planB, m_planB, act, m_headline, m_result, Stretch{1}}, inset(0, 8, 0, 0)));
 }
 
 void BenchmarkPanel::showPage(Page page) {
@@ -425,14 +379,6 @@ void BenchmarkPanel::showMedian() {
         tr("Median of %1 runs: %2, first token after %3.")
             .arg(firsts.size())
             .arg(speed > 0 ? tokenSpeedText(speed, simulated) : QStringLiteral("–"), firstTokenText(median(firsts))));
-}
-
-QString BenchmarkPanel::medianText() const {
-    return m_median->text();
-}
-
-QString BenchmarkPanel::headline() const {
-    return m_headline->text();
 }
 
 void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {

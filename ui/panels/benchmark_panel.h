@@ -61,15 +61,11 @@ class BenchmarkPanel : public Panel {
     BarPlot& histogram() const { return *m_histogram; }
     BudgetForm& planB() const { return *m_planB; }
     QPlainTextEdit& prompt() const { return *m_prompt; }
-    QSpinBox& promptTokens() const { return *m_in; }
-    QSpinBox& answerTokens() const { return *m_out; }
     QSpinBox& repeats() const { return *m_repeats; }
     QPushButton& runButton() const { return *m_run; }
     QPushButton& compareButton() const { return *m_compare; }
     QPushButton& cancelButton() const { return *m_cancel; }
     void showPage(Page page);
-    QString headline() const;    // of the last comparison: "+14 %, same text"
-    QString medianText() const;  // of the last scenario's runs
 
     BenchmarkReport report() const;
 

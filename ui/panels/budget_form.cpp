@@ -14,6 +14,7 @@
 #include "ui/engine/format.h"
 #include "ui/load/precision_fields.h"
 #include "ui/panels/left_out_edit.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/value_slider.h"
 
@@ -167,8 +168,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     grid->setHorizontalSpacing(8);
     grid->setVerticalSpacing(6);
     const auto addRow = [&](int row, const QString& text, QWidget* field) {
-        auto* label = new QLabel(text);
-        label->setBuddy(field);
+        auto* label = labelOf(field, text);
         grid->addWidget(label, row, 0);
         grid->addWidget(field, row, 1);
         return label;

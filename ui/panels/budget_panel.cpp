@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
@@ -17,6 +15,8 @@
 #include "ui/panels/left_out_edit.h"
 #include "ui/panels/planned_memory.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
@@ -58,8 +58,7 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
            "part."));
     m_bars->setFileName(QStringLiteral("budget"));
     body().addWidget(m_form);  // above all that may grow
-    body().addSpacing(4);
-    body().addWidget(m_bars);
+    addTo(body(), {Gap{4}, m_bars});
     buildPreview();
     reserveNotice(kBudgetNoticeLines);
 
@@ -69,26 +68,15 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     m_cancel->setToolTip(tr("Stop moving experts and go back to the plan before"));
     m_progress->setAccessibleName(tr("Progress of the re-plan"));
     m_progress->setTextVisible(true);
-    auto* buttons = new QHBoxLayout;
-    buttons->setSpacing(8);
-    buttons->addWidget(m_apply);
-    buttons->addWidget(m_reset);
-    buttons->addWidget(m_undo);
-    buttons->addStretch(1);
     auto* moving = new QWidget;
-    auto* running = new QHBoxLayout(moving);
-    running->setContentsMargins(0, 0, 0, 0);
-    running->setSpacing(8);
-    running->addWidget(m_progress, 1);
-    running->addWidget(m_cancel);
+    rowOf(moving, {{m_progress, 1}, m_cancel}, flush(8));
     // The width is enough for both of its texts.
     m_cancel->setText(tr("Cancelling…"));
     m_cancel->setFixedWidth(m_cancel->sizeHint().width());
     m_cancel->setText(tr("Cancel"));
-    footer().addLayout(buttons);
+    footer().addLayout(rowOf({m_apply, m_reset, m_undo, Stretch{1}}, apart(8)));
     setBusyWidget(*moving);
-    body().addWidget(m_preview);
-    body().addStretch(1);
+    addTo(body(), {m_preview, Stretch{1}});
 
     m_previewTimer.setSingleShot(true);
     m_previewTimer.setInterval(kPreviewDelayMs);
@@ -140,16 +128,11 @@ BudgetPanel::Figure BudgetPanel::addFigure(QGridLayout& grid, const QString& nam
     figure.then->setAlignment(Qt::AlignRight);
     figure.now->setAccessibleName(tr("%1, now").arg(name));
     figure.then->setAccessibleName(tr("%1, after").arg(name));
-    QFont bold = figure.then->font();
-    bold.setBold(true);
-    figure.then->setFont(bold);
+    setWeight(*figure.then, QFont::Bold);
     return figure;
 }
 
 void BudgetPanel::buildPreview() {
-    auto* column = new QVBoxLayout(m_preview);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(4);
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(16);
     grid->setVerticalSpacing(2);
@@ -179,31 +162,8 @@ void BudgetPanel::buildPreview() {
     m_leftOut = addFigure(*grid, tr("Loss by those left out"),
                           tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
                              "“offstage-cli sensitivity --keep”"));
-    column->addLayout(grid);
-    column->addWidget(m_basis);
-    column->addWidget(m_move);
-    m_basis->setMinimumHeight(2 * fontMetrics().lineSpacing());
-    m_basis->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-}
-
-QString BudgetPanel::nowText() const {
-    QStringList lines;
-    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
-        lines << f.name->text() + QStringLiteral(": ") + f.now->text();
-    }
-    return lines.join(u'\n');
-}
-
-QString BudgetPanel::previewText() const {
-    if (!m_previewed) {
-        return {};
-    }
-    QStringList lines;
-    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
-        lines << f.name->text() + QStringLiteral(": ") + f.now->text() + QStringLiteral(" -> ") + f.then->text();
-    }
-    lines << m_basis->text() << m_move->text();
-    return lines.join(u'\n');
+    reserveLines(*m_basis, 2);
+    columnOf(m_preview, {grid, m_basis, m_move}, flush(4));
 }
 
 void BudgetPanel::modelChanged() {
@@ -288,11 +248,6 @@ void BudgetPanel::showBars() {
     }
     m_bars->setVisible(!rows.empty());
     m_bars->setRows(std::move(rows));
-}
-
-void BudgetPanel::propose(const BudgetSetting& setting) {
-    m_form->setSetting(setting);
-    formChanged();
 }
 
 void BudgetPanel::formChanged() {

@@ -31,7 +31,6 @@ class BudgetPanel : public Panel {
 
     BudgetForm& form() const { return *m_form; }
     StackedBar& bars() const { return *m_bars; }
-    QPushButton& applyButton() const { return *m_apply; }
     QPushButton& undoButton() const { return *m_undo; }
     QPushButton& cancelButton() const { return *m_cancel; }
     QPushButton& resetButton() const { return *m_reset; }
@@ -39,13 +38,10 @@ class BudgetPanel : public Panel {
     // The present setting, as far as this panel knows.
     const BudgetSetting& inForce() const { return m_inForce; }
     // The preview's figures, one per line; empty: there is none.
-    QString previewText() const;
-    QString nowText() const;                       // the column "now" only, shown without a preview too
     QString problem() const { return m_problem; }  // why there is no preview
 
     // A proposal of What if or a benchmark: moves the sliders and previews; applies
     // nothing.
-    void propose(const BudgetSetting& setting);
 
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLocale>
@@ -15,14 +14,16 @@
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QTableWidget>
-#include <QVBoxLayout>
 
 #include "engine/plan/schedule.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/table_rows.h"
 
 namespace offstage::ui {
 
@@ -37,9 +38,7 @@ constexpr int kRecallLine = 0, kPrecisionLine = 1;
 
 QLabel* titleLabel(const QString& text) {
     auto* title = new QLabel(text);
-    QFont bold = title->font();
-    bold.setBold(true);
-    title->setFont(bold);
+    setWeight(*title, QFont::Bold);
     return title;
 }
 
@@ -76,37 +75,34 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
       m_policies(new BarPlot),
       m_table(new QTableWidget),
       m_replays(new CacheComparison(this)) {
-    m_layer->setAccessibleName(tr("Layer whose hit rate is shown beside that of all"));
-    m_layer->setToolTip(m_layer->accessibleName());
+    describe(*m_layer, tr("Layer whose hit rate is shown beside that of all"));
     for (const int tokens : {1, 16, 64}) {
         m_mean->addItem(tokens == 1 ? tr("Each token") : tr("Mean of %1 tokens").arg(tokens), tokens);
     }
     m_mean->setCurrentIndex(1);
-    m_mean->setAccessibleName(tr("Over how many tokens lines are averaged"));
-    m_mean->setToolTip(m_mean->accessibleName());
+    describe(*m_mean, tr("Over how many tokens lines are averaged"));
 
     m_hits->setPercentMode(tr("hit rate"));
     m_hits->addSeries(tr("all layers"));
-    m_hits->setAccessibleName(tr("Hit rate over time"));
-    m_hits->setToolTip(
+    describe(
+        *m_hits, tr("Hit rate over time"),
         tr("Share of (token, expert) pairs that found their expert on the device; of experts that are copied without "
            "some of their neurons, the share of the needed ones that were there. A click selects the token."));
     m_prefetch->setPercentMode(tr("prefetch"));
     m_prefetch->addSeries(tr("recall"));
     m_prefetch->addSeries(tr("precision"));
-    m_prefetch->setAccessibleName(tr("Prefetch recall and precision over time"));
-    m_prefetch->setToolTip(
-        tr("Recall: of the calls whose expert had no place on the device, those that a guess had "
-           "brought in time.\nPrecision: of the experts copied on a guess, those that were "
-           "called."));
+    describe(*m_prefetch, tr("Prefetch recall and precision over time"),
+             tr("Recall: of the calls whose expert had no place on the device, those that a guess had "
+                "brought in time.\nPrecision: of the experts copied on a guess, those that were "
+                "called."));
     m_bytes->addSeries(tr("copied per token"));
     m_bytes->setYAxis({tr("copied per token"), Unit::Bytes});
-    m_bytes->setAccessibleName(tr("Bytes moved per token"));
-    m_bytes->setToolTip(tr("Bytes of weights that were copied to the device, by each token"));
+    describe(*m_bytes, tr("Bytes moved per token"),
+             tr("Bytes of weights that were copied to the device, by each token"));
     m_exchanges->addSeries(tr("exchanged per token"));
     m_exchanges->setYAxis({tr("experts exchanged per token"), Unit::Plain});
-    m_exchanges->setAccessibleName(tr("Experts exchanged per token"));
-    m_exchanges->setToolTip(tr("Experts that were admitted to the device, each in the place of one that was evicted"));
+    describe(*m_exchanges, tr("Experts exchanged per token"),
+             tr("Experts that were admitted to the device, each in the place of one that was evicted"));
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plot->setCapacity(kPoints);
         plot->setXAxis({tr("step"), Unit::Count});
@@ -121,25 +117,16 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     m_bytes->setEmptyText(tr("Write a prompt to see how much is copied."));
     m_exchanges->setEmptyText(tr("Write a prompt to see how many experts are exchanged."));
 
-    m_sums->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_sums->setMinimumHeight(kSumsLines * fontMetrics().lineSpacing());
-    auto* choices = new QHBoxLayout;
-    choices->addWidget(m_layer, 1);
-    choices->addWidget(m_mean, 1);
+    reserveLines(*m_sums, kSumsLines);
     for (QComboBox* choice : {m_layer, m_mean}) {
         choice->setMaximumWidth(kWidestChoice);
     }
-    choices->addStretch(0);
-    body().addLayout(choices);
-    body().addWidget(m_sums);
+    addTo(body(), {rowOf({{m_layer, 1}, {m_mean, 1}, Stretch{}}), m_sums});
     auto* plots = new Tiles(kNarrowestPlot);
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plots->add(plot);
     }
-    body().addWidget(plots, 100);
-    body().addWidget(makeUses());
-    body().addWidget(makeComparison());
-    body().addStretch(1);
+    addTo(body(), {{plots, 100}, makeUses(), makeComparison(), Stretch{1}});
     setEmptyText(tr("Open a model and write a prompt to see how well its cache of experts works."));
 
     connect(m_layer, &QComboBox::currentIndexChanged, this, &CachePanel::startAgain);
@@ -167,11 +154,7 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
 CachePanel::~CachePanel() = default;
 
 QWidget* CachePanel::makeUses() {
-    auto* box = new QWidget;
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 8, 0, 0);
-    m_usesLayer->setAccessibleName(tr("Layer whose experts are shown over tokens"));
-    m_usesLayer->setToolTip(m_usesLayer->accessibleName());
+    describe(*m_usesLayer, tr("Layer whose experts are shown over tokens"));
     m_uses->setAccessibleName(tr("Experts over tokens"));
     m_uses->setFileName(m_uses->accessibleName());
     m_uses->setToolTip(tr("Which experts of the layer each of the latest %1 steps called, and where they ran: one "
@@ -181,30 +164,21 @@ QWidget* CachePanel::makeUses() {
     m_uses->setMinimumHeight(190);
     m_uses->setMaximumHeight(420);
     m_uses->setTextSource([this](StepId step) { return m_selection.textOfStep(step); });
-    auto* row = new QHBoxLayout;
-    row->addWidget(titleLabel(tr("Experts over tokens")));
-    row->addStretch(1);
-    row->addWidget(m_usesLayer);
-    column->addLayout(row);
-    column->addWidget(m_uses);
     connect(m_usesLayer, &QComboBox::currentIndexChanged, this, &CachePanel::refreshUses);
     connect(m_uses, &ExpertUsePlot::stepClicked, this, [this](quint64 step) {
         if (const auto token = m_selection.log().tokenOfStep(step)) {
             m_selection.selectToken(token->message, token->index);
         }
     });
-    return box;
+    return widgetOf(
+        columnOf({rowOf({titleLabel(tr("Experts over tokens")), Stretch{1}, m_usesLayer}), m_uses}, inset(0, 8, 0, 0)));
 }
 
 QWidget* CachePanel::makeComparison() {
-    auto* box = new QWidget;
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 8, 0, 0);
     auto* title = titleLabel(tr("Other policies on the same calls"));
-    auto* label = new QLabel(tr("Experts in the cache"));
-    label->setBuddy(m_slots);
-    m_slots->setAccessibleName(tr("Experts in the cache"));
-    m_slots->setToolTip(tr("How many experts each policy may keep; at first as many as are on the device now"));
+    auto* label = labelOf(m_slots, tr("Experts in the cache"));
+    describe(*m_slots, tr("Experts in the cache"),
+             tr("How many experts each policy may keep; at first as many as are on the device now"));
     m_slots->setRange(0, 0);
     m_compare->setToolTip(tr("Replays the recorded calls under each policy, without running the model"));
     m_progress->setRange(0, 1000);
@@ -215,10 +189,7 @@ QWidget* CachePanel::makeComparison() {
     // The width is enough for both of its texts.
     m_compare->setText(tr("Compare policies"));
     m_compare->setMinimumWidth(m_compare->sizeHint().width());
-    auto* act = new QHBoxLayout;
-    act->addWidget(m_compare);
-    act->addWidget(m_progress, 1);
-    footer().addLayout(act);
+    footer().addLayout(rowOf({m_compare, {m_progress, 1}}));
     reserveNotice(2);
     m_policies->setValueAxis({tr("hit rate"), Unit::Share});
     m_policies->setAccessibleName(tr("Hit rate by cache policy"));
@@ -229,26 +200,13 @@ QWidget* CachePanel::makeComparison() {
     m_table->horizontalHeaderItem(1)->setToolTip(tr("Share of calls that found their expert on the device"));
     m_table->horizontalHeaderItem(2)->setToolTip(tr("The same of answers alone, without prompts"));
     m_table->horizontalHeaderItem(3)->setToolTip(tr("Experts copied to the device, per token"));
-    m_table->verticalHeader()->hide();
+    showRows(*m_table, tr("Cache policies compared"), false);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_table->setTabKeyNavigation(false);
-    m_table->setAccessibleName(tr("Cache policies compared"));
     m_table->hide();
-
-    auto* row = new QHBoxLayout;
-    row->addWidget(label);
-    row->addWidget(m_slots);
-    row->addStretch(1);
-    column->addWidget(title);
-    column->addLayout(row);
-    column->addWidget(m_comparison);
-    column->addWidget(m_policies);
-    column->addWidget(m_table);
-    return box;
+    return widgetOf(
+        columnOf({title, rowOf({label, m_slots, Stretch{1}}), m_comparison, m_policies, m_table}, inset(0, 8, 0, 0)));
 }
 
 // All lines have the engine's steps as x: the crosshair moves in all of them.

@@ -47,7 +47,6 @@ class CachePanel : public Panel {
     void setUsesLayer(int layer);
     BarPlot& policies() const { return *m_policies; }
     QTableWidget& table() const { return *m_table; }
-    QSpinBox& slotsBox() const { return *m_slots; }
     QPushButton& compareButton() const { return *m_compare; }
     QString comparisonText() const;
     QString sumsText() const;

@@ -6,11 +6,12 @@
 #include <QHBoxLayout>
 #include <QLocale>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/tiles.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
 
@@ -41,11 +42,9 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
       m_hidden(textLabel(tr("How much of the computing was hidden behind loading"))),
       m_why(textLabel(tr("Why experts ran where they ran"))) {
     m_previous->setArrowType(Qt::LeftArrow);
-    m_previous->setToolTip(tr("Previous token of the answer"));
-    m_previous->setAccessibleName(m_previous->toolTip());
+    describe(*m_previous, tr("Previous token of the answer"));
     m_next->setArrowType(Qt::RightArrow);
-    m_next->setToolTip(tr("Next token of the answer"));
-    m_next->setAccessibleName(m_next->toolTip());
+    describe(*m_next, tr("Next token of the answer"));
     for (QToolButton* button : {m_previous, m_next}) {
         button->setFocusPolicy(Qt::StrongFocus);
         button->setAutoRepeat(true);
@@ -56,14 +55,13 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     for (const int tokens : {16, 64, 256}) {
         m_which->addItem(tr("Mean of the last %1 tokens").arg(tokens), tokens);
     }
-    m_which->setAccessibleName(tr("Which tokens the bars are of"));
-    m_which->setToolTip(tr("Which tokens the bars are of: the one that is shown, or the mean of the latest"));
+    describe(*m_which, tr("Which tokens the bars are of"),
+             tr("Which tokens the bars are of: the one that is shown, or the mean of the latest"));
     m_amount->addItem(tr("Time"));
     m_amount->addItem(tr("Tokens"));
-    m_amount->setAccessibleName(tr("What the bars measure"));
-    m_amount->setToolTip(
-        tr("Time: how long each side worked on the layer, all at once; beneath it what was predicted.\n"
-           "Tokens: how many calls of experts each side served."));
+    describe(*m_amount, tr("What the bars measure"),
+             tr("Time: how long each side worked on the layer, all at once; beneath it what was predicted.\n"
+                "Tokens: how many calls of experts each side served."));
 
     m_bars->setCompact(true);
     m_bars->setAccessibleName(tr("Where each layer's experts ran"));
@@ -84,31 +82,16 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_why->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_why->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 
-    auto* tokenRow = new QHBoxLayout;
-    tokenRow->addWidget(m_previous);
-    tokenRow->addWidget(m_next);
-    tokenRow->addWidget(m_token, 1);
-    auto* choices = new QHBoxLayout;
-    choices->addWidget(m_which, 1);
-    choices->addWidget(m_amount);
-    // The timeline is wide; the layers are beside it if there is room.
-    const auto columnOf = [](std::initializer_list<QWidget*> widgets, QHBoxLayout* first) {
-        auto* part = new QWidget;
-        auto* column = new QVBoxLayout(part);
-        column->setContentsMargins(0, 0, 0, 0);
-        column->addLayout(first);
-        for (QWidget* widget : widgets) {
-            // The timeline takes the available height, up to lanes that are easy to
-            // click.
-            column->addWidget(widget, widget->sizePolicy().verticalPolicy() == QSizePolicy::Expanding ? 1000 : 0);
-        }
-        column->addStretch(1);
-        return part;
+    // The timeline is wide; the layers are beside it if there is room. Plots take the
+    // available height, up to lanes that are easy to click.
+    const auto partOf = [](QHBoxLayout* first, QWidget* plot, QLabel* below) {
+        const int share = plot->sizePolicy().verticalPolicy() == QSizePolicy::Expanding ? 1000 : 0;
+        return widgetOf(columnOf({first, {plot, share}, below, Stretch{1}}, flush()));
     };
     m_idle->setMinimumHeight(fontMetrics().lineSpacing());
     auto* tiles = new Tiles(kNarrowestDispatch);
-    tiles->add(columnOf({m_timeline, m_idle}, tokenRow), kTimelineShare);
-    tiles->add(columnOf({m_bars, m_hidden}, choices), kBarsShare);
+    tiles->add(partOf(rowOf({m_previous, m_next, {m_token, 1}}), m_timeline, m_idle), kTimelineShare);
+    tiles->add(partOf(rowOf({{m_which, 1}, m_amount}), m_bars, m_hidden), kBarsShare);
     body().addWidget(tiles, 1);
     // A click has a visible answer near it, even in a low panel.
     auto* why = new PanelArea(m_why);

@@ -28,8 +28,6 @@ class DispatchPanel : public Panel {
 
     StackedBar& bars() const { return *m_bars; }
     TimelinePlot& timeline() const { return *m_timeline; }
-    QToolButton& previousButton() const { return *m_previous; }
-    QToolButton& nextButton() const { return *m_next; }
     QString tokenText() const;
     QString why() const;
     QString idle() const;    // how much of the token's time each side waited

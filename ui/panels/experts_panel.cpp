@@ -4,18 +4,18 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
 #include <QMenu>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"
 #include "ui/plot/heat_map_legend.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
 
@@ -43,13 +43,11 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
         m_channel->setItemData(i, channelExplanation(static_cast<ExpertChannel>(i)), Qt::ToolTipRole);
     }
     m_channel->setAccessibleName(tr("What is shown of each expert"));
-    m_channel->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_channel->setMinimumContentsLength(6);
-    auto* label = new QLabel(tr("Show"));
-    label->setBuddy(m_channel);
+    letShrink(*m_channel, 6);
+    auto* label = labelOf(m_channel, tr("Show"));
     m_fading->setChecked(true);
-    m_fading->setToolTip(tr("Shows experts that were not called lately in a faint colour"));
-    m_fading->setAccessibleName(tr("Fade experts that were not called lately"));
+    describe(*m_fading, tr("Fade experts that were not called lately"),
+             tr("Shows experts that were not called lately in a faint colour"));
 
     m_map->setTitles(tr("layers"), tr("experts"));
     m_map->setEmptyText(tr("When the model reads or writes, this shows which experts its router calls."));
@@ -63,8 +61,8 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     readout->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     keepRoom(*m_legend);
     m_change->setText(tr("Change"));
-    m_change->setToolTip(tr("Pin, evict or change the precision of the selected experts"));
-    m_change->setAccessibleName(tr("Change the selected experts"));
+    describe(*m_change, tr("Change the selected experts"),
+             tr("Pin, evict or change the precision of the selected experts"));
     m_change->setPopupMode(QToolButton::InstantPopup);
     m_change->setToolButtonStyle(Qt::ToolButtonTextOnly);
     m_change->setFocusPolicy(Qt::TabFocus);
@@ -72,20 +70,10 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     menu->setToolTipsVisible(true);
     m_change->setMenu(menu);
     m_change->setEnabled(false);
-
-    auto* top = new QHBoxLayout;
-    top->addWidget(label);
-    top->addWidget(m_channel, 1);
-    auto* act = new QHBoxLayout;
-    act->addWidget(m_change);
-    act->addStretch(1);
-    footer().addLayout(act);
-    body().addLayout(top);
+    footer().addLayout(rowOf({m_change, Stretch{1}}));
+    body().addLayout(rowOf({label, {m_channel, 1}}));
     body().addWidget(m_fading);  // below: beside the box it would make a narrow panel scroll sideways
-    body().addWidget(m_map, 100);
-    body().addWidget(m_legend);
-    body().addWidget(readout);
-    body().addStretch(1);
+    addTo(body(), {{m_map, 100}, m_legend, readout, Stretch{1}});
     reserveNotice(2);
     setEmptyText(tr("Open a model to see its experts."));
     poller().setLively(true);

@@ -31,7 +31,6 @@ class ExpertsPanel : public Panel {
     HeatMap& map() const { return *m_map; }
     HeatMapLegend& legend() const { return *m_legend; }
     ExpertActions& actions() const { return *m_actions; }
-    QToolButton& changeButton() const { return *m_change; }
     QString readout() const;
 
     ExpertChannel channel() const;

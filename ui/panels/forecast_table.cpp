@@ -10,6 +10,8 @@
 #include "ui/engine/engine_text.h"
 #include "ui/panels/tiles.h"
 #include "ui/panels/what_if_panel.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/table_rows.h"
 
 namespace offstage::ui {
 
@@ -52,16 +54,9 @@ void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfR
 QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
     const QFontMetrics metrics = table->fontMetrics();
-    table->setAccessibleName(name);
+    showRows(*table, name);
     table->setHorizontalHeaderLabels(headers);
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(metrics.lineSpacing() + 6);
-    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setSelectionMode(QAbstractItemView::SingleSelection);
-    table->setTabKeyNavigation(false);
-    table->setAlternatingRowColors(true);
-    table->setShowGrid(false);
     table->setMinimumHeight(7 * metrics.lineSpacing());
     table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
     for (int column = 0; column < table->columnCount(); ++column) {
@@ -76,13 +71,6 @@ Tiles* sideBySide(QWidget* table, QWidget* plot) {
     tiles->add(table);
     tiles->add(plot);
     return tiles;
-}
-
-// The layout of a tab's page, or of a part above the tabs: one widget each, so that they
-QVBoxLayout* columnOf(QWidget* page) {
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 8, 0, 0);
-    return column;
 }
 
 }  // namespace offstage::ui

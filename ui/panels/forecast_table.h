@@ -9,7 +9,6 @@
 
 class QTableWidget;
 class QTableWidgetItem;
-class QVBoxLayout;
 class QWidget;
 
 namespace offstage::ui {
@@ -27,8 +26,4 @@ std::vector<int> fastestFirst(const std::vector<engine::WhatIfRow>& rows);
 
 // If the dock is wide enough; otherwise one below the other.
 Tiles* sideBySide(QWidget* table, QWidget* plot);
-// The layout of a tab's page, or of a part above the tabs: one widget each, so that they
-// can be rearranged.
-QVBoxLayout* columnOf(QWidget* page);
-
 }  // namespace offstage::ui

@@ -5,13 +5,13 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
-#include <QHBoxLayout>
 #include <QLocale>
 #include <QSignalBlocker>
 #include <QStandardItemModel>
-#include <QVBoxLayout>
 
 #include "ui/engine/format.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -34,33 +34,20 @@ LeftOutEdit::LeftOutEdit(QWidget* parent)
       m_guesses(new QCheckBox(tr("Compute with guessed neurons"))) {
     m_how->setAccessibleName(tr("Neurons left out"));
     setChosenByPlan(false);
-    m_how->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_how->setMinimumContentsLength(kShownLetters);
+    letShrink(*m_how, kShownLetters);
     m_how->addItem(tr("None"));
     m_how->addItem(tr("Up to one activation"));
-    m_value->setAccessibleName(tr("Neurons left out up to this activation"));
-    m_value->setToolTip(tr("The threshold of all experts"));
+    describe(*m_value, tr("Neurons left out up to this activation"), tr("The threshold of all experts"));
     m_value->setKeyboardTracking(false);
     m_value->setAlignment(Qt::AlignRight);
     m_value->setDecimals(kThetaDecimals);
     m_value->setSingleStep(kThetaStep);
     m_value->setRange(kLeastTheta, kLargestTheta);
-    QSizePolicy kept = m_value->sizePolicy();
-    kept.setRetainSizeWhenHidden(true);  // the choice beside it keeps its width
-    m_value->setSizePolicy(kept);
+    keepRoom(*m_value);  // the choice beside it keeps its width
     m_guesses->setToolTip(
         tr("Where the neurons of an expert were guessed and copied ahead, and it needs others: compute with those that "
            "are there. Less is copied, and answers change more; no measured loss counts this"));
-    auto* fields = new QHBoxLayout;
-    fields->setContentsMargins(0, 0, 0, 0);
-    fields->setSpacing(kBetweenFields);
-    fields->addWidget(m_how, 1);
-    fields->addWidget(m_value);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(6);
-    column->addLayout(fields);
-    column->addWidget(m_guesses);
+    columnOf(this, {rowOf({{m_how, 1}, m_value}, flush(kBetweenFields)), m_guesses}, flush(6));
     setFocusProxy(m_how);
     connect(m_how, &QComboBox::activated, this, &LeftOutEdit::chosen);
     connect(m_value, &QDoubleSpinBox::valueChanged, this, &LeftOutEdit::changed);

@@ -6,16 +6,17 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include "ui/base/save_file.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/table_rows.h"
 
 namespace offstage::ui {
 
@@ -30,8 +31,7 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
       m_summary(mutedLabel()),
       m_save(new QPushButton(tr("Save…"))) {
     m_filter->setSourceModel(&m_log);
-    m_kind->setAccessibleName(tr("Kind of events"));
-    m_kind->setToolTip(tr("Show events of one kind only"));
+    describe(*m_kind, tr("Kind of events"), tr("Show events of one kind only"));
     m_kind->addItem(tr("All events"));
     for (int i = 0; i < kLogKinds; ++i) {
         m_kind->addItem(nameOf(static_cast<LogKind>(i)), i);
@@ -43,16 +43,9 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
     m_save->setToolTip(tr("Save what is shown, as text or as JSON"));
 
     m_table->setModel(m_filter);
-    m_table->setAccessibleName(tr("Events"));
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    showRows(*m_table, tr("Events"));
     m_table->setWordWrap(false);
-    m_table->setTabKeyNavigation(false);
-    m_table->setShowGrid(false);
-    m_table->setAlternatingRowColors(true);
-    m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-    m_table->verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 6);
     m_table->horizontalHeader()->setSectionResizeMode(EventLog::Text, QHeaderView::Stretch);
     m_table->setColumnWidth(EventLog::Time, fontMetrics().horizontalAdvance(QStringLiteral("00:00:00.000")) + 16);
     int widest = 0;
@@ -67,18 +60,8 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
     m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_detail->hide();
-
-    auto* top = new QHBoxLayout;
-    top->addWidget(m_kind);
-    top->addWidget(m_search, 1);
-    top->addWidget(m_save);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(12, 10, 12, 6);
-    column->setSpacing(8);
-    column->addLayout(top);
-    column->addWidget(m_table, 1);
-    column->addWidget(m_detail);
-    column->addWidget(m_summary);
+    columnOf(this, {rowOf({m_kind, {m_search, 1}, m_save}), {m_table, 1}, m_detail, m_summary},
+             inset(12, 10, 12, 6, 8));
 
     connect(m_kind, &QComboBox::currentIndexChanged, this, [this](int index) {
         m_filter->setKind(index == 0 ? std::nullopt

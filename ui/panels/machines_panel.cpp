@@ -12,7 +12,6 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
@@ -21,6 +20,8 @@
 #include "ui/panels/machine_texts.h"
 #include "ui/panels/pair_dialog.h"
 #include "ui/panels/tiles.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -85,8 +86,7 @@ MachinesPanel::MachinesPanel(EngineController& engine, Machines& machines, QWidg
       m_remove(new QPushButton(tr("Remove"))) {
     m_introduction = buildIntroduction();
     m_content = buildMachines();
-    body().addWidget(m_introduction);
-    body().addWidget(m_content, 1);
+    addTo(body(), {m_introduction, {m_content, 1}});
     setEmptyText(
         tr("This Offstage was built without the libraries that connections need (gRPC and OpenSSL), so other machines "
            "cannot help."));
@@ -122,26 +122,22 @@ MachinesPanel::MachinesPanel(EngineController& engine, Machines& machines, QWidg
 }
 
 QWidget* MachinesPanel::buildIntroduction() {
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(8);
-    const auto text = [&](const QString& sentence) {
-        QLabel* label = textLabel();
+    const auto said = [](QLabel* label, const QString& sentence) {
         label->setText(sentence);
-        column->addWidget(label);
+        return label;
     };
-    text(tr("Another computer of yours can hold experts of the model in its memory, and compute them."));
-    text(tr("1. There, let it serve the same model:"));
-    column->addWidget(commandLabel(QStringLiteral("offstage-node --model MODEL --ram 48GiB")));
-    text(tr("2. Beside it, let it show eight words:"));
-    column->addWidget(commandLabel(QStringLiteral("offstage-node pair")));
-    text(tr("3. Here, press Add… and type its address and the words."));
-    QLabel* note = mutedLabel();
-    note->setText(tr("Nothing connects to another machine before that. What goes over the network is encrypted."));
-    column->addWidget(note);
-    column->addStretch(1);
-    return page;
+    return widgetOf(
+        columnOf({said(textLabel(),
+                       tr("Another computer of yours can hold experts of the model in its memory, and compute them.")),
+                  said(textLabel(), tr("1. There, let it serve the same model:")),
+                  commandLabel(QStringLiteral("offstage-node --model MODEL --ram 48GiB")),
+                  said(textLabel(), tr("2. Beside it, let it show eight words:")),
+                  commandLabel(QStringLiteral("offstage-node pair")),
+                  said(textLabel(), tr("3. Here, press Add… and type its address and the words.")),
+                  said(mutedLabel(),
+                       tr("Nothing connects to another machine before that. What goes over the network is encrypted.")),
+                  Stretch{1}},
+                 flush(8)));
 }
 
 QWidget* MachinesPanel::buildMachines() {
@@ -180,29 +176,15 @@ QWidget* MachinesPanel::buildMachines() {
     m_forecasts->setFileName(tr("forecast of both shapes"));
     m_forecasts->setEmptyText(tr("Forecast when machines are connected to."));
     m_forecasts->setReserve(3, 1);
-    const auto columnOf = [](std::initializer_list<QWidget*> widgets) {
-        auto* part = new QWidget;
-        auto* column = new QVBoxLayout(part);
-        column->setContentsMargins(0, 0, 0, 0);
-        for (QWidget* widget : widgets) {
-            column->addWidget(widget);
-        }
-        column->addStretch(1);
-        return part;
-    };
     auto* tiles = new Tiles(kNarrowestPicture);
-    tiles->add(columnOf({m_list, buildChoices(), m_details}));
-    tiles->add(columnOf({m_timesTitle, m_times, m_forecastsTitle, m_forecasts, m_placesTitle, m_places}));
+    tiles->add(widgetOf(columnOf({m_list, buildChoices(), m_details, Stretch{1}}, flush())));
+    tiles->add(widgetOf(columnOf(
+        {m_timesTitle, m_times, m_forecastsTitle, m_forecasts, m_placesTitle, m_places, Stretch{1}}, flush())));
     connect(m_list, &QTreeWidget::currentItemChanged, this, [this] {
         m_details->setText(texts().detailsOf(this->chosen()));
         refreshActions();
     });
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(tiles);
-    column->addStretch(1);
-    return page;
+    return widgetOf(columnOf({tiles, Stretch{1}}, flush()));
 }
 
 // The choices of shape and use.
@@ -210,22 +192,19 @@ QWidget* MachinesPanel::buildChoices() {
     m_shape->addItem(tr("Automatic"), static_cast<int>(engine::NodeShape::kAuto));
     m_shape->addItem(tr("Desktop and helpers"), static_cast<int>(engine::NodeShape::kHelpers));
     m_shape->addItem(tr("Every machine makes each step"), static_cast<int>(engine::NodeShape::kDecentralised));
-    m_shape->setAccessibleName(tr("Who makes the steps"));
-    m_shape->setToolTip(
+    describe(
+        *m_shape, tr("Who makes the steps"),
         tr("Desktop and helpers: this machine makes each step, and sends the others what their experts compute with; "
            "two messages for a layer, there and back.\n"
            "Every machine makes each step: attention is computed on all of them, and of each layer every machine sends "
            "the others what its experts gave; one message.\n"
            "Automatic: what is forecast to be faster, by what links, experts and steps were measured to take."));
-    m_shape->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_shape->setMinimumContentsLength(12);
-    m_shapeText->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_shapeText->setMinimumHeight(kShapeLines * fontMetrics().lineSpacing());
+    letShrink(*m_shape, 12);
+    reserveLines(*m_shapeText, kShapeLines);
     m_when->addItem(tr("where that is faster"));
     m_when->addItem(tr("whatever they hold"));
     m_when->setAccessibleName(tr("What other machines compute"));
-    m_when->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_when->setMinimumContentsLength(10);
+    letShrink(*m_when, 10);
     m_halves->setToolTip(tr(
         "Half the bytes over the network. Answers are then rounded: they differ a little from those of one machine"));
     auto* part = new QWidget;
@@ -235,8 +214,7 @@ QWidget* MachinesPanel::buildChoices() {
     rows->setVerticalSpacing(6);
     rows->setColumnStretch(1, 1);
     const auto addRow = [&](int row, const QString& text, QComboBox* field) {
-        auto* label = new QLabel(text);
-        label->setBuddy(field);
+        auto* label = labelOf(field, text);
         rows->addWidget(label, row, 0);
         rows->addWidget(field, row, 1);
     };
@@ -329,10 +307,6 @@ void MachinesPanel::askToRemove() {
 
 QString MachinesPanel::details() const {
     return m_details->text();
-}
-
-QString MachinesPanel::shapeText() const {
-    return m_shapeText->text();
 }
 
 QString MachinesPanel::introduction() const {

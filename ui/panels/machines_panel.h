@@ -28,14 +28,8 @@ class MachinesPanel : public Panel {
     StackedBar& places() const { return *m_places; }
     StackedBar& forecasts() const { return *m_forecasts; }
     QString details() const;
-    QString shapeText() const;     // which shape is in force, and why
     QString introduction() const;  // while there are no machines; empty else
     QPushButton& addButton() const { return *m_add; }
-    QPushButton& testButton() const { return *m_test; }
-    QPushButton& useButton() const { return *m_use; }
-    QPushButton& removeButton() const { return *m_remove; }
-    QComboBox& shapeBox() const { return *m_shape; }
-    QComboBox& whenBox() const { return *m_when; }
     void choose(const QString& machine);
     QString chosen() const;  // empty: none, or this machine
 

@@ -7,10 +7,11 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QRegularExpression>
-#include <QVBoxLayout>
 
 #include "ui/base/theme.h"
 #include "ui/engine/machines.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -52,9 +53,7 @@ PairDialog::PairDialog(Machines& machines, QWidget* parent)
     m_progress->setRange(0, 0);
     m_progress->setTextVisible(false);
     m_progress->setAccessibleName(tr("Pairing is under way"));
-    QSizePolicy keeps = m_progress->sizePolicy();
-    keeps.setRetainSizeWhenHidden(true);
-    m_progress->setSizePolicy(keeps);
+    keepRoom(*m_progress);
     m_said->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_said->setFixedHeight(kSaidLines * fontMetrics().lineSpacing());
 
@@ -65,15 +64,7 @@ PairDialog::PairDialog(Machines& machines, QWidget* parent)
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
     m_pair = buttons->addButton(tr("&Pair"), QDialogButtonBox::ActionRole);
     m_pair->setDefault(true);
-    auto* column = new QVBoxLayout(this);
-    column->setSpacing(10);
-    column->addWidget(about);
-    column->addLayout(form);
-    column->addWidget(m_use);
-    column->addWidget(m_progress);
-    column->addWidget(m_said);
-    column->addStretch(1);
-    column->addWidget(buttons);
+    columnOf(this, {about, form, m_use, m_progress, m_said, Stretch{1}, buttons}, apart(10));
     resize(kDialogWidth, sizeHint().height());
 
     connect(m_pair, &QPushButton::clicked, this, &PairDialog::pair);

@@ -22,7 +22,6 @@ class PairDialog : public QDialog {
     QLineEdit& address() const { return *m_address; }
     QLineEdit& words() const { return *m_words; }
     QLineEdit& name() const { return *m_name; }
-    QPushButton& pairButton() const { return *m_pair; }
     QString problem() const;
 
   public Q_SLOTS:

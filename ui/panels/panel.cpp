@@ -6,7 +6,6 @@
 #include <QElapsedTimer>
 #include <QEvent>
 #include <QFrame>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
 #include <QScrollBar>
@@ -18,6 +17,7 @@
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
 #include "ui/panels/snapshot_poller.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
 
@@ -77,29 +77,19 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     line->setFrameShape(QFrame::HLine);
     line->setForegroundRole(QPalette::Mid);
     line->setFrameShadow(QFrame::Plain);
-    auto* place = new QVBoxLayout(m_actionsPlace);
-    place->setContentsMargins(0, 0, 0, 0);
-    place->setSpacing(0);
-    place->addWidget(line);
-    place->addLayout(m_actions);
+    columnOf(m_actionsPlace, {line, m_actions}, flush(0));
     m_actionsPlace->hide();
 
     m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);  // a long name is cut
     m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));
     m_cost->setForegroundRole(QPalette::PlaceholderText);
-    auto* last = new QHBoxLayout;
-    last->setContentsMargins(kPanelMargin, 2, kPanelMargin, 6);
-    last->addWidget(m_badge);
-    last->addStretch(1);
-    last->addWidget(m_cost);
 
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(m_stack, 1);
-    column->addWidget(m_actionsPlace);
-    column->addWidget(m_noticePlace);
-    column->addLayout(last);
+    columnOf(this,
+             {{m_stack, 1},
+              m_actionsPlace,
+              m_noticePlace,
+              rowOf({m_badge, Stretch{1}, m_cost}, inset(kPanelMargin, 2, kPanelMargin, 6))},
+             flush(0));
 
     m_poller = new SnapshotPoller(engine, *this);
     connect(m_poller, &SnapshotPoller::changed, this, &Panel::take);
@@ -189,12 +179,6 @@ void Panel::passFocus(QWidget* from, const QList<QWidget*>& next) {
     }
 }
 
-void Panel::keepRoom(QWidget& widget) {
-    QSizePolicy policy = widget.sizePolicy();
-    policy.setRetainSizeWhenHidden(true);
-    widget.setSizePolicy(policy);
-}
-
 QVBoxLayout& Panel::footer() {
     m_actionsPlace->show();
     return *m_actions;
@@ -214,9 +198,7 @@ void Panel::setHint(const QString& text) {
 
 void Panel::setBusyWidget(QWidget& widget) {
     m_busy = new QWidget;
-    auto* column = new QVBoxLayout(m_busy);
-    column->setContentsMargins(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin);
-    column->addWidget(&widget, 0, Qt::AlignTop);
+    columnOf(m_busy, {{&widget, 0, Qt::AlignTop}}, inset(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin));
     m_noticePlace->addWidget(m_busy);
 }
 

@@ -69,8 +69,6 @@ class Panel : public QWidget {
     // Only the visible page counts for the size: a low dock need not scroll for the
     // highest one.
     static void fitToPage(QTabWidget& tabs);
-    // Keeps its place while it is hidden.
-    static void keepRoom(QWidget& widget);
     // Which of these has the keyboard's focus; nullptr: none. Call it before buttons are
     // disabled, hidden or shown; passFocus() afterwards leaves the focus there if it can
     // stay, and otherwise gives it to the first of `next` that can take it. Without it Qt

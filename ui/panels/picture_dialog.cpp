@@ -3,7 +3,6 @@
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QListWidget>
 #include <QPainter>
 #include <QPushButton>
@@ -122,11 +121,7 @@ QList<OfferedPlot> PictureDialog::chosen() const {
 }
 
 void PictureDialog::askWhere() {
-    auto* dialog = new QFileDialog(this, tr("Folder for the pictures"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::Directory);
-    connect(dialog, &QFileDialog::fileSelected, this, &PictureDialog::saveIn);
-    dialog->open();
+    openFolderDialog(this, tr("Folder for the pictures"), {}, [this](const QString& folder) { saveIn(folder); });
 }
 
 void PictureDialog::saveIn(const QString& folder) {

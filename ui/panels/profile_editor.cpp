@@ -8,12 +8,13 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QStandardPaths>
-#include <QVBoxLayout>
 
 #include "engine/cluster/what_if.h"
 #include "engine/error.h"
 #include "ui/base/save_file.h"
 #include "ui/engine/engine_text.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/size_spin_box.h"
 
@@ -31,8 +32,7 @@ QDoubleSpinBox* numberBox(double value, double lo, double hi, int decimals, cons
     box->setValue(value);
     box->setSuffix(suffix);
     box->setAlignment(Qt::AlignRight);
-    box->setAccessibleName(name);
-    box->setToolTip(tip);
+    describe(*box, name, tip);
     return box;
 }
 
@@ -42,8 +42,7 @@ SizeSpinBox* sizeBox(quint64 bytes, double lo, const QString& name, const QStrin
     box->setShownDecimals(2);
     box->setRange(lo, 1e6);
     box->setValue(static_cast<double>(bytes) / kProfileGiB);
-    box->setAccessibleName(name);
-    box->setToolTip(tip);
+    describe(*box, name, tip);
     return box;
 }
 
@@ -79,10 +78,7 @@ ProfileEditor::ProfileEditor(const engine::HardwareProfile& profile, QWidget* pa
     form->addRow(tr("&Launch"), m_launch);
     form->addRow(tr("M&eeting"), m_sync);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel);
-    auto* column = new QVBoxLayout(this);
-    column->addLayout(form);
-    column->addWidget(m_problem);
-    column->addWidget(buttons);
+    columnOf(this, {form, m_problem, buttons});
     connect(buttons, &QDialogButtonBox::accepted, this, &ProfileEditor::save);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
 }

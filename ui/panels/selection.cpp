@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ui/base/delay.h"
+
 namespace offstage::ui {
 
 namespace {
@@ -25,9 +27,7 @@ Selection::Selection(TokenLog& log, QObject* parent) : QObject(parent), m_log(lo
             m_refresh.start();
         }
     });
-    m_refresh.setSingleShot(true);
-    m_refresh.setInterval(kRefreshMs);
-    connect(&m_refresh, &QTimer::timeout, this, &Selection::refreshText);
+    callAfter(m_refresh, kRefreshMs, this, &Selection::refreshText);
     connect(&m_log, &TokenLog::modelBegun, this, [this] {
         clearExpert();
         clearToken();

@@ -4,7 +4,6 @@
 
 #include <QComboBox>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLocale>
@@ -13,9 +12,9 @@
 #include <QSpinBox>
 #include <QTabWidget>
 #include <QTableWidget>
-#include <QVBoxLayout>
 
 #include "engine/error.h"
+#include "ui/base/delay.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
@@ -27,6 +26,8 @@
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -64,22 +65,15 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     m_tabs->addTab(buildGpus(), tr("GPUs"));
     m_tabs->addTab(buildVram(), tr("VRAM"));
     m_tabs->addTab(buildMachines(), tr("Machines"));
-    m_here->setMinimumHeight(2 * fontMetrics().lineSpacing());
-    m_here->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    body().addWidget(buildChoice());
-    body().addWidget(m_here);
-    auto* act = new QHBoxLayout;
-    act->addWidget(m_run);
-    act->addStretch(1);
-    footer().addLayout(act);
+    reserveLines(*m_here, 2);
+    addTo(body(), {buildChoice(), m_here});
+    footer().addLayout(rowOf({m_run, Stretch{1}}));
     reserveNotice(kWhatIfNoticeLines);
     setBusyWidget(*buildRunning());
     fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
-    m_delay.setSingleShot(true);
-    m_delay.setInterval(kDelayMs);
-    connect(&m_delay, &QTimer::timeout, this, &WhatIfPanel::run);
+    callAfter(m_delay, kDelayMs, this, &WhatIfPanel::run);
     connect(m_worker, &WhatIfWorker::progressed, this, [this](const engine::Message& stage, int done, int total) {
         m_progress->setRange(0, total);
         m_progress->setValue(done);
@@ -98,20 +92,17 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
 }
 
 QWidget* WhatIfPanel::buildChoice() {
-    m_profile->setAccessibleName(tr("GPU whose VRAM and machines are varied"));
-    m_profile->setToolTip(tr("The forecasts over VRAM and over machines are of this GPU"));
-    m_profile->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_profile->setMinimumContentsLength(12);
+    describe(*m_profile, tr("GPU whose VRAM and machines are varied"),
+             tr("The forecasts over VRAM and over machines are of this GPU"));
+    letShrink(*m_profile, 12);
     m_edit->setToolTip(tr("Make a profile of your own from the chosen one"));
     m_run->setToolTip(tr("Work it out. Measures this computer's CPU for up to three seconds first"));
     m_machines->setRange(1, WhatIfWorker::kMostMachines);
-    m_machines->setAccessibleName(tr("Number of machines"));
-    m_machines->setToolTip(
-        tr("So many computers like this one, with one GPU each, share the experts of every layer among them.\n"
-           "A layer is done when the slowest of them is, and their results have gone over the network."));
+    describe(*m_machines, tr("Number of machines"),
+             tr("So many computers like this one, with one GPU each, share the experts of every layer among them.\n"
+                "A layer is done when the slowest of them is, and their results have gone over the network."));
     m_network->setAccessibleName(tr("Network between the machines"));
-    m_network->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_network->setMinimumContentsLength(10);
+    letShrink(*m_network, 10);
     for (const engine::Network& network : engine::network_presets()) {
         m_network->addItem(engineText(network.name), QString::fromStdString(network.id));
         m_network->setItemData(
@@ -122,33 +113,18 @@ QWidget* WhatIfPanel::buildChoice() {
             Qt::ToolTipRole);
     }
     m_network->setCurrentIndex(m_network->findData(QStringLiteral("10gbe")));
-    auto* label = new QLabel(tr("Machines"));
-    label->setBuddy(m_machines);
+    auto* label = labelOf(m_machines, tr("Machines"));
 
-    const auto rowOf = [](std::initializer_list<QWidget*> widgets, const QWidget* widest) {
-        auto* part = new QWidget;
-        auto* row = new QHBoxLayout(part);
-        row->setContentsMargins(0, 0, 0, 0);
-        for (QWidget* widget : widgets) {
-            row->addWidget(widget, widget == widest ? 1 : 0);
-        }
-        return part;
-    };
     auto* rows = new Tiles(kNarrowestPart);
-    rows->add(rowOf({m_profile, m_edit}, m_profile));
-    rows->add(rowOf({label, m_machines, m_network}, m_network));
+    rows->add(widgetOf(rowOf({{m_profile, 1}, m_edit}, flush())));
+    rows->add(widgetOf(rowOf({label, m_machines, {m_network, 1}}, flush())));
     return rows;
 }
 
 QWidget* WhatIfPanel::buildRunning() {
     m_cancel->setToolTip(tr("Stop working it out"));
     m_progress->setAccessibleName(tr("Progress of the forecast"));
-    auto* part = new QWidget;
-    auto* row = new QHBoxLayout(part);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->addWidget(m_progress, 1);
-    row->addWidget(m_cancel);
-    return part;
+    return widgetOf(rowOf({{m_progress, 1}, m_cancel}, flush()));
 }
 
 QWidget* WhatIfPanel::buildGpus() {
@@ -162,10 +138,7 @@ QWidget* WhatIfPanel::buildGpus() {
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
     m_bars->setEmptyText(tr("Press Forecast to compare hardware."));
     m_bars->setFileName(QStringLiteral("what-if"));
-    auto* page = new QWidget;
-    auto* column = columnOf(page);
-    column->addWidget(sideBySide(m_table, m_bars), 1);
-    return page;
+    return widgetOf(columnOf({{sideBySide(m_table, m_bars), 1}}, inset(0, 8, 0, 0)));
 }
 
 QWidget* WhatIfPanel::buildVram() {
@@ -176,11 +149,7 @@ QWidget* WhatIfPanel::buildVram() {
     m_curve->setEmptyText(tr("The speed over more and less VRAM."));
     m_curve->setFileName(QStringLiteral("what-if-vram"));
     m_curve->setMinimumHeight(160);
-    auto* page = new QWidget;
-    auto* column = columnOf(page);
-    column->addWidget(m_gain);
-    column->addWidget(m_curve, 1);
-    return page;
+    return widgetOf(columnOf({m_gain, {m_curve, 1}}, inset(0, 8, 0, 0)));
 }
 
 QWidget* WhatIfPanel::buildMachines() {
@@ -201,28 +170,20 @@ QWidget* WhatIfPanel::buildMachines() {
     m_price->setGroupSeparatorShown(true);
     m_price->setSuffix(tr(" USD"));
     m_price->setSpecialValueText(tr("not given"));
-    m_price->setAccessibleName(tr("Price of a machine"));
-    m_price->setToolTip(
+    describe(
+        *m_price, tr("Price of a machine"),
         tr("What one machine costs, without its network card. The table then says how much speed the money buys."));
     connect(m_price, &QSpinBox::valueChanged, this, &WhatIfPanel::showPrices);
-    auto* priceLabel = new QLabel(tr("Price of a machine"));
-    priceLabel->setBuddy(m_price);
-    auto* prices = new QHBoxLayout;
-    prices->addWidget(priceLabel);
-    prices->addWidget(m_price);
-    prices->addStretch(1);
+    auto* priceLabel = labelOf(m_price, tr("Price of a machine"));
     m_machineCurve->setAccessibleName(tr("Forecast tokens per second over the number of machines"));
     m_machineCurve->setXAxis({tr("machines"), Unit::Count});
     m_machineCurve->setYAxis({tr("forecast"), Unit::TokensPerSecond});
     m_machineCurve->setEmptyText(tr("The speed over the number of machines."));
     m_machineCurve->setFileName(QStringLiteral("what-if-machines"));
     m_machineCurve->setMinimumHeight(160);
-    auto* page = new QWidget;
-    auto* column = columnOf(page);
-    column->addWidget(m_machinesText);
-    column->addLayout(prices);
-    column->addWidget(sideBySide(m_machineTable, m_machineCurve), 1);
-    return page;
+    return widgetOf(columnOf(
+        {m_machinesText, rowOf({priceLabel, m_price, Stretch{1}}), {sideBySide(m_machineTable, m_machineCurve), 1}},
+        inset(0, 8, 0, 0)));
 }
 
 // The last column, of the forecasts that are shown.

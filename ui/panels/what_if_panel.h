@@ -32,8 +32,6 @@ class WhatIfPanel : public Panel {
     QTableWidget& table() const { return *m_table; }
     BarPlot& bars() const { return *m_bars; }
     LinePlot& curve() const { return *m_curve; }
-    QTableWidget& machineTable() const { return *m_machineTable; }
-    LinePlot& machineCurve() const { return *m_machineCurve; }
     QTabWidget& tabs() const { return *m_tabs; }
     QComboBox& profile() const { return *m_profile; }
     QSpinBox& machines() const { return *m_machines; }

@@ -9,9 +9,10 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include "ui/server/local_server_switch.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -75,8 +76,7 @@ LocalServerPage::LocalServerPage(LocalServerSwitch& server, QWidget* parent)
 }
 
 void LocalServerPage::build() {
-    m_address->setAccessibleName(tr("Address to listen on"));
-    m_address->setToolTip(tr("127.0.0.1: programs of this computer alone"));
+    describe(*m_address, tr("Address to listen on"), tr("127.0.0.1: programs of this computer alone"));
     m_port->setAccessibleName(tr("Port"));
     m_port->setRange(0, LocalServerChoices::kLargestPort);
     m_port->setSpecialValueText(tr("any free one"));
@@ -89,8 +89,8 @@ void LocalServerPage::build() {
     m_token->setToolTip(tr("What other programs call the API key. Kept in %1, which only you can read.")
                             .arg(LocalServerSwitch::tokenFile()));
     m_origins->setPlaceholderText(tr("none, or http://localhost:3000"));
-    m_origins->setAccessibleName(tr("Web pages that may use the server"));
-    m_origins->setToolTip(tr("Where pages come from that may use the server, with blanks between"));
+    describe(*m_origins, tr("Web pages that may use the server"),
+             tr("Where pages come from that may use the server, with blanks between"));
     m_url->setAccessibleName(tr("Address for other programs"));
     m_url->setReadOnly(true);
     m_url->setPlaceholderText(tr("shown while the server is on"));
@@ -98,10 +98,8 @@ void LocalServerPage::build() {
     m_outside->setText(
         tr("Other computers can reach this address. What is asked and answered, and the token, pass the "
            "network as plain text."));
-    QFont strong = m_state->font();
-    strong.setWeight(QFont::DemiBold);
-    m_state->setFont(strong);
-    m_problem->setFont(strong);
+    setWeight(*m_state, QFont::DemiBold);
+    setWeight(*m_problem, QFont::DemiBold);
     m_problem->setTextInteractionFlags(Qt::TextSelectableByMouse);
 
     QLabel* what = mutedLabel();
@@ -111,31 +109,17 @@ void LocalServerPage::build() {
     auto* form = new QFormLayout;
     form->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
     const auto add = [form](const QString& text, QWidget* buddy, QLayout* fields) {
-        auto* label = new QLabel(text);
-        label->setBuddy(buddy);
+        auto* label = labelOf(buddy, text);
         form->addRow(label, fields);
     };
-    auto* port = new QLabel(tr("&Port"));
-    port->setBuddy(m_port);
+    auto* port = labelOf(m_port, tr("&Port"));
     add(tr("&Address"), m_address, fieldRow({m_address, port, m_port}));
     add(tr("Web pa&ges"), m_origins, fieldRow({m_origins}));
     add(tr("&Token"), m_token, fieldRow({m_token, m_copyToken, m_newToken}));
     add(tr("For other p&rograms"), m_url, fieldRow({m_url, m_copyUrl}));
-
-    auto* state = new QHBoxLayout;
-    state->addWidget(m_state, 1);
-    state->addWidget(m_stop);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(12);
-    column->addWidget(m_on);
-    column->addWidget(what);
-    column->addLayout(form);
-    column->addWidget(m_outside);
-    column->addWidget(m_startsWithProgram);
-    column->addLayout(state);
-    column->addWidget(m_problem);
-    column->addStretch(1);
+    columnOf(this,
+             {m_on, what, form, m_outside, m_startsWithProgram, rowOf({{m_state, 1}, m_stop}), m_problem, Stretch{1}},
+             flush(12));
 }
 
 QString LocalServerPage::stateText() const {

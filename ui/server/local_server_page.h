@@ -20,16 +20,6 @@ class LocalServerPage : public QWidget {
   public:
     explicit LocalServerPage(LocalServerSwitch& server, QWidget* parent = nullptr);
 
-    QCheckBox& onBox() const { return *m_on; }
-    QCheckBox& startBox() const { return *m_startsWithProgram; }
-    QLineEdit& addressEdit() const { return *m_address; }
-    QSpinBox& portBox() const { return *m_port; }
-    QLineEdit& tokenEdit() const { return *m_token; }
-    QPushButton& newTokenButton() const { return *m_newToken; }
-    QPushButton& copyTokenButton() const { return *m_copyToken; }
-    QLineEdit& originsEdit() const { return *m_origins; }
-    QLineEdit& urlEdit() const { return *m_url; }
-    QPushButton& copyUrlButton() const { return *m_copyUrl; }
     QPushButton& stopButton() const { return *m_stop; }
     QString stateText() const;
     QString problemText() const;

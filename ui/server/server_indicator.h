@@ -23,9 +23,6 @@ class ServerIndicator : public QWidget {
   Q_SIGNALS:
     void settingsRequested();
 
-  protected:
-    void changeEvent(QEvent* event) override;
-
   private:
     void refresh();
 

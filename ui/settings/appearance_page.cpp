@@ -6,10 +6,11 @@
 #include <QFormLayout>
 #include <QLabel>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include "ui/base/language.h"
 #include "ui/settings/appearance.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -34,8 +35,7 @@ AppearancePage::AppearancePage(Appearance& appearance, QWidget* parent)
     form->setHorizontalSpacing(16);
     form->setVerticalSpacing(10);
     const auto add = [form](const QString& text, QWidget* field, const QString& tip) {
-        auto* label = new QLabel(text);
-        label->setBuddy(field);
+        auto* label = labelOf(field, text);
         field->setAccessibleName(QString(text).remove(u'&'));
         field->setAccessibleDescription(tip);
         field->setToolTip(tip);
@@ -52,10 +52,7 @@ AppearancePage::AppearancePage(Appearance& appearance, QWidget* parent)
     add(tr("T&heme"), m_theme, {});
     add(tr("Te&xt size"), m_textSize, tr("Larger or smaller than the system's text; 0 is as the system."));
     add(tr("&Language"), m_language, tr("The language changes when Offstage starts again."));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addLayout(form);
-    column->addStretch(1);
+    columnOf(this, {form, Stretch{1}}, flush());
 
     connect(m_theme, &QComboBox::activated, this,
             [this] { m_appearance.setTheme(static_cast<Theme>(m_theme->currentData().toInt())); });

@@ -17,10 +17,6 @@ class AppearancePage : public QWidget {
   public:
     explicit AppearancePage(Appearance& appearance, QWidget* parent = nullptr);
 
-    QComboBox& themeBox() const { return *m_theme; }
-    QSpinBox& textSizeBox() const { return *m_textSize; }
-    QComboBox& languageBox() const { return *m_language; }
-
   private:
     void refresh();
 

@@ -1,16 +1,16 @@
 #include "ui/settings/keys_page.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QVBoxLayout>
 
 #include "ui/settings/key_bindings.h"
 #include "ui/settings/key_edit.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -60,30 +60,15 @@ KeysPage::KeysPage(KeyBindings& keys, QWidget* parent)
         item->setSizeHint(kCommandColumn, {0, m_list->fontMetrics().height() + kRowRoom});
     }
     m_edit->setAccessibleName(tr("Keys of the chosen command"));
-    auto* label = new QLabel(tr("&Keys"));
-    label->setBuddy(m_edit);
-    auto* row = new QHBoxLayout;
-    row->addWidget(label);
-    row->addWidget(m_edit, 1);
-    row->addWidget(m_none);
-    row->addWidget(m_reset);
-    auto* said = new QHBoxLayout;
-    said->addWidget(m_notice, 1);
-    said->addWidget(m_take, 0, Qt::AlignTop);
-    said->addWidget(m_resetAll, 0, Qt::AlignTop);
-    m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    auto* label = labelOf(m_edit, tr("&Keys"));
+    auto* row = rowOf({label, {m_edit, 1}, m_none, m_reset});
     m_notice->setContentsMargins(0, kAboveKeysNotice, 0, 0);
-    m_notice->setMinimumHeight(kAboveKeysNotice + 2 * m_notice->fontMetrics().lineSpacing() + 2);
-    QSizePolicy kept = m_take->sizePolicy();
-    kept.setRetainSizeWhenHidden(true);
-    m_take->setSizePolicy(kept);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(8);
-    column->addWidget(m_filter);
-    column->addWidget(m_list, 1);
-    column->addLayout(row);
-    column->addLayout(said);
+    reserveLines(*m_notice, 2, kAboveKeysNotice + 2);
+    keepRoom(*m_take);
+    columnOf(
+        this,
+        {m_filter, {m_list, 1}, row, rowOf({{m_notice, 1}, {m_take, 0, Qt::AlignTop}, {m_resetAll, 0, Qt::AlignTop}})},
+        flush(8));
 
     connect(m_filter, &QLineEdit::textChanged, this, &KeysPage::filter);
     connect(m_list, &QTreeWidget::currentItemChanged, this, [this] {

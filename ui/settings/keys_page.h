@@ -22,13 +22,8 @@ class KeysPage : public QWidget {
   public:
     explicit KeysPage(KeyBindings& keys, QWidget* parent = nullptr);
 
-    QLineEdit& filterEdit() const { return *m_filter; }
     QTreeWidget& list() const { return *m_list; }
-    KeyEdit& keyEdit() const { return *m_edit; }
-    QPushButton& takeButton() const { return *m_take; }
-    QPushButton& noneButton() const { return *m_none; }
     QPushButton& resetButton() const { return *m_reset; }
-    QPushButton& resetAllButton() const { return *m_resetAll; }
     QString notice() const;
     void choose(const QString& id);
     QString chosen() const;  // the command's id; empty: none

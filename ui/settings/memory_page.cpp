@@ -7,12 +7,13 @@
 #include <QLabel>
 #include <QLocale>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 #include "ui/engine/kept_context.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -43,23 +44,14 @@ MemoryPage::MemoryPage(EngineController& engine, QWidget* parent)
         tr("What was read of a conversation stays in memory while there is room, so that going back to it does not "
            "read it again. Without room of their own, the others have what the running conversation leaves of its "
            "context."));
-    auto* label = new QLabel(tr("&Tokens"));
-    label->setBuddy(m_tokens);
+    auto* label = labelOf(m_tokens, tr("&Tokens"));
     m_tokens->setAccessibleName(tr("Tokens of other conversations that are kept"));
     auto* form = new QFormLayout;
     form->setFieldGrowthPolicy(QFormLayout::FieldsStayAtSizeHint);
     form->setHorizontalSpacing(16);
     form->addRow(label, m_tokens);
-    m_inForce->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_inForce->setMinimumHeight(4 * fontMetrics().lineSpacing());  // nothing below it moves
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(10);
-    column->addWidget(m_on);
-    column->addLayout(form);
-    column->addWidget(about);
-    column->addWidget(m_inForce);
-    column->addStretch(1);
+    reserveLines(*m_inForce, 4);  // nothing below it moves
+    columnOf(this, {m_on, form, about, m_inForce, Stretch{1}}, flush(10));
 
     m_soon.setSingleShot(true);
     m_soon.setInterval(kTokensPauseMs);

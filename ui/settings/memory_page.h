@@ -21,8 +21,6 @@ class MemoryPage : public QWidget {
   public:
     explicit MemoryPage(EngineController& engine, QWidget* parent = nullptr);
 
-    QCheckBox& switchBox() const { return *m_on; }
-    QSpinBox& tokensBox() const { return *m_tokens; }
     QString inForce() const;  // the sentence about the present state
 
   protected:

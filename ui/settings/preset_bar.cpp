@@ -4,7 +4,6 @@
 
 #include <QAction>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QMenu>
@@ -13,6 +12,9 @@
 #include <QStyleOption>
 #include <QStylePainter>
 #include <QToolButton>
+
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -46,8 +48,7 @@ PresetBar::PresetBar(QWidget* parent)
     m_stack->addWidget(m_box);
     m_stack->addWidget(m_name);
     m_menu->setText(QStringLiteral("⋯"));
-    m_menu->setAccessibleName(tr("Save, rename or delete a preset"));
-    m_menu->setToolTip(m_menu->accessibleName());
+    describe(*m_menu, tr("Save, rename or delete a preset"));
     m_menu->setAutoRaise(true);
     m_menu->setFocusPolicy(Qt::TabFocus);
     m_menu->setPopupMode(QToolButton::InstantPopup);
@@ -57,11 +58,7 @@ PresetBar::PresetBar(QWidget* parent)
     m_delete =
         menu->addAction(tr("&Delete"), this, [this] { Q_EMIT deleted(static_cast<int>(current() - m_nBuiltIn)); });
     m_menu->setMenu(menu);
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(4);
-    row->addLayout(m_stack, 1);
-    row->addWidget(m_menu);
+    rowOf(this, {{m_stack, 1}, m_menu}, flush(4));
     setFocusProxy(m_box);
     connect(m_box, &QComboBox::activated, this, [this] {
         refresh();
@@ -83,8 +80,7 @@ void PresetBar::setNames(const QStringList& builtIn, const QStringList& own, con
 void PresetBar::setTexts(const Texts& texts) {
     m_name->setPlaceholderText(texts.name);
     m_name->setAccessibleName(texts.name);
-    m_menu->setAccessibleName(texts.menu);
-    m_menu->setToolTip(texts.menu);
+    describe(*m_menu, texts.menu, texts.menu);
     m_save->setText(texts.save);
 }
 

@@ -36,7 +36,6 @@ class PresetBar : public QWidget {
     void setMark(const QString& mark);
     QMenu& menu() const;
     QComboBox& box() const { return *m_box; }
-    QLineEdit& nameEdit() const { return *m_name; }
     QAction& saveAction() const { return *m_save; }
     QAction& renameAction() const { return *m_rename; }
     QAction& deleteAction() const { return *m_delete; }

@@ -11,10 +11,11 @@
 #include <QPushButton>
 #include <QRegularExpressionValidator>
 #include <QSpinBox>
-#include <QVBoxLayout>
 
 #include "ui/base/settings.h"
 #include "ui/settings/preset_bar.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -80,8 +81,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         // A text with a mnemonic is measured with kerning and drawn without.
         label->setMinimumWidth(label->sizeHint().width() + 4);
     };
-    auto* promptLabel = new QLabel(tr("System prompt"));
-    promptLabel->setBuddy(m_prompt);
+    auto* promptLabel = labelOf(m_prompt, tr("System prompt"));
     form->addRow(promptLabel);
     form->addRow(m_prompt);
     m_prompt->setAccessibleName(tr("System prompt"));
@@ -110,12 +110,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
 
     auto* resetButton = new QPushButton(tr("Reset to Balanced"));
     resetButton->setAccessibleName(resetButton->text());
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(12, 12, 12, 12);
-    column->addLayout(form);
-    column->addSpacing(6);
-    column->addWidget(resetButton, 0, Qt::AlignLeft);
-    column->addStretch();
+    columnOf(this, {form, Gap{6}, {resetButton, 0, Qt::AlignLeft}, Stretch{}}, inset(12, 12, 12, 12));
 
     setSampling(readSampling());
     setThinkingChoices({});

@@ -44,8 +44,6 @@ class SamplingPanel : public QWidget {
     void setSystemPrompt(const QString& prompt);
     // As if by the user: both are stored, and the signals are emitted.
     void choose(const QString& prompt, const Sampling& sampling);
-    PresetBar& samplingPresetBar() const { return *m_preset; }
-    QPlainTextEdit& promptEdit() const { return *m_prompt; }
 
   public Q_SLOTS:
     void reset();

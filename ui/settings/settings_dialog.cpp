@@ -5,12 +5,10 @@
 #include <QComboBox>
 #include <QDesktopServices>
 #include <QDialogButtonBox>
-#include <QHBoxLayout>
 #include <QListWidget>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QUrl>
-#include <QVBoxLayout>
 
 #include "ui/help/help_pages.h"
 #include "ui/server/local_server_page.h"
@@ -18,6 +16,7 @@
 #include "ui/settings/keys_page.h"
 #include "ui/settings/memory_page.h"
 #include "ui/settings/storage_page.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {
@@ -50,17 +49,10 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     add(tr("Local server"), new PanelArea(m_server));
     add(tr("Storage"), m_storage);
     m_list->setFixedWidth(m_list->sizeHintForColumn(0) + 40);
-    auto* middle = new QHBoxLayout;
-    middle->setSpacing(16);
-    middle->addWidget(m_list);
-    middle->addWidget(m_stack, 1);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
     buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter ends the typing of a number
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-    auto* column = new QVBoxLayout(this);
-    column->addWidget(m_choice, 0, Qt::AlignLeft);
-    column->addLayout(middle, 1);
-    column->addWidget(buttons);
+    columnOf(this, {{m_choice, 0, Qt::AlignLeft}, {rowOf({m_list, {m_stack, 1}}, apart(16)), 1}, buttons});
     connect(m_list, &QListWidget::currentRowChanged, m_stack, &QStackedWidget::setCurrentIndex);
     connect(m_list, &QListWidget::currentRowChanged, m_choice, &QComboBox::setCurrentIndex);
     connect(m_choice, &QComboBox::currentIndexChanged, m_list, [this](int row) { m_list->setCurrentRow(row); });

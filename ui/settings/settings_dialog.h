@@ -43,10 +43,6 @@ class SettingsDialog : public QDialog {
     Page page() const;
     QListWidget& pages() const { return *m_list; }
     QComboBox& choice() const { return *m_choice; }  // in place of the list where there is little room
-    AppearancePage& appearancePage() const { return *m_appearance; }
-    KeysPage& keysPage() const { return *m_keys; }
-    LocalServerPage& serverPage() const { return *m_server; }
-    MemoryPage& memoryPage() const { return *m_memory; }
     StoragePage& storagePage() const { return *m_storage; }
 
   protected:

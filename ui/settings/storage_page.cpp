@@ -6,7 +6,6 @@
 
 #include <QDir>
 #include <QFile>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QFutureWatcher>
 #include <QGridLayout>
@@ -18,10 +17,13 @@
 #include <QVBoxLayout>
 
 #include "engine/plan/cache_folders.h"
+#include "ui/base/save_file.h"
 #include "ui/base/settings.h"
 #include "ui/engine/format.h"
 #include "ui/settings/cache_place.h"
 #include "ui/settings/disk_use.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/panel_area.h"
 
@@ -142,28 +144,20 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     m_addModels->setAutoDefault(false);
     grid->addWidget(m_addModels, grid->rowCount(), kName, Qt::AlignLeft);
     connect(m_addModels, &QPushButton::clicked, this, [this] {
-        chooseFolder(tr("Look for models in a folder"),
-                     [this](const QString& folder) { Q_EMIT modelFolderAdded(folder); });
+        openFolderDialog(this, tr("Look for models in a folder"), settings::folderOf(settings::kLastFolder),
+                         [this](const QString& folder) { Q_EMIT modelFolderAdded(folder); });
     });
     grid->setRowStretch(grid->rowCount(), 1);
 
-    m_notice->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_notice->setContentsMargins(0, kAboveStorageNotice, 0, 0);
-    m_notice->setMinimumHeight(kAboveStorageNotice + 2 * m_notice->fontMetrics().lineSpacing() + 2);
-    auto* question = new QHBoxLayout;
-    question->addWidget(m_notice, 1);
+    reserveLines(*m_notice, 2, kAboveStorageNotice + 2);
+    auto* question = rowOf({{m_notice, 1}});
     for (QPushButton* button : {m_confirm, m_keep}) {
-        QSizePolicy kept = button->sizePolicy();
-        kept.setRetainSizeWhenHidden(true);
-        button->setSizePolicy(kept);
+        keepRoom(*button);
         button->setAutoDefault(false);
         question->addWidget(button, 0, Qt::AlignTop);
     }
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(8);
-    column->addWidget(new PanelArea(content), 1);
-    column->addLayout(question);
+    columnOf(this, {{new PanelArea(content), 1}, question}, flush(8));
     connect(m_confirm, &QPushButton::clicked, this, &StoragePage::remove);
     connect(m_keep, &QPushButton::clicked, this, [this] {
         const QPushButton* back = m_rows[m_asked].remove;
@@ -176,9 +170,7 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
 void StoragePage::addHeading(QGridLayout& grid, const QString& text) {
     QLabel* heading = lineLabel();
     heading->setText(text);
-    QFont font = heading->font();
-    font.setWeight(QFont::DemiBold);
-    heading->setFont(font);
+    setWeight(*heading, QFont::DemiBold);
     heading->setContentsMargins(0, grid.rowCount() > 1 ? 8 : 0, 0, 4);
     grid.addWidget(heading, grid.rowCount(), kName, 1, kDelete + 1);
 }
@@ -191,9 +183,7 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     name->setText(thing.name);
     grid.addWidget(name, at, kName);
     // Below the name and the buttons, over all of the width.
-    auto* texts = new QVBoxLayout;
-    texts->setSpacing(1);
-    texts->setContentsMargins(0, 0, 0, kBelowThing);
+    auto* texts = columnOf({}, inset(0, 0, 0, kBelowThing, 1));
     if (!thing.explanation.isEmpty()) {
         QLabel* explanation = mutedLabel();
         explanation->setText(thing.explanation);
@@ -244,13 +234,12 @@ void StoragePage::addCachePlace(QGridLayout& grid) {
     m_changeCache->setAccessibleName(tr("Choose where caches are kept"));
     m_usualCache->setAutoDefault(false);
     m_usualCache->setAccessibleName(tr("Keep caches in the usual place"));
-    QSizePolicy kept = m_usualCache->sizePolicy();
-    kept.setRetainSizeWhenHidden(true);
-    m_usualCache->setSizePolicy(kept);
+    keepRoom(*m_usualCache);
     grid.addWidget(m_usualCache, at, kOpen);
     grid.addWidget(m_changeCache, at, kDelete);
     connect(m_changeCache, &QPushButton::clicked, this, [this] {
-        chooseFolder(tr("Keep caches in a folder"), [this](const QString& folder) { chooseCache(folder); });
+        openFolderDialog(this, tr("Keep caches in a folder"), settings::folderOf(settings::kLastFolder),
+                         [this](const QString& folder) { chooseCache(folder); });
     });
     connect(m_usualCache, &QPushButton::clicked, this, [this] { chooseCache({}); });
     refreshCachePlace();
@@ -280,19 +269,6 @@ void StoragePage::refreshCachePlace() {
     m_usualCache->setVisible(!CachePlace::chosen().isEmpty());
 }
 
-QString StoragePage::cacheText() const {
-    return m_cachePlace->text();
-}
-
-void StoragePage::chooseFolder(const QString& title, const std::function<void(const QString&)>& chosen) {
-    auto* dialog = new QFileDialog(this, title);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::Directory);
-    dialog->setDirectory(settings::folderOf(settings::kLastFolder));
-    connect(dialog, &QFileDialog::fileSelected, this, chosen);
-    dialog->open();
-}
-
 void StoragePage::setModelFolders(const QStringList& added, const QStringList& others) {
     // The button that was clicked may be one of them.
     if (m_modelFolders != nullptr) {
@@ -320,8 +296,8 @@ void StoragePage::setModelFolders(const QStringList& added, const QStringList& o
         auto* remove = new QPushButton(tr("Remove"));
         remove->setObjectName(folder);
         remove->setAutoDefault(false);
-        remove->setAccessibleName(tr("Look no longer for models in %1").arg(folder));
-        remove->setToolTip(tr("Models are no longer looked for there; its files stay."));
+        describe(*remove, tr("Look no longer for models in %1").arg(folder),
+                 tr("Models are no longer looked for there; its files stay."));
         connect(remove, &QPushButton::clicked, this, [this, folder] {
             m_addModels->setFocus();
             Q_EMIT modelFolderRemoved(folder);

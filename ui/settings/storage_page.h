@@ -37,19 +37,13 @@ class StoragePage : public QWidget {
     void setModelFolders(const QStringList& added, const QStringList& others);
     QPushButton& addModelsButton() const { return *m_addModels; }
     QPushButton* removeModelsButton(const QString& folder) const;  // nullptr: not one of the user's own
-    QPushButton& cacheButton() const { return *m_changeCache; }
-    QPushButton& usualCacheButton() const { return *m_usualCache; }
-    QString cacheText() const;  // the present folder of caches, and that from the next start on
     // The action of cacheButton(): from the next start on, caches are kept in this
     // folder; empty: in the usual one.
     void chooseCache(const QString& folder);
 
-    const QList<StoredThing>& things() const { return m_things; }
     QPushButton* deleteButton(const QString& id) const;  // nullptr: none
     QPushButton* openButton(const QString& id) const;
     QString sizeText(const QString& id) const;  // "1.3 GiB"; "…" while it is looked up
-    QPushButton& confirmButton() const { return *m_confirm; }
-    QPushButton& keepButton() const { return *m_keep; }
     QString notice() const;
     // Looks at the disk anew.
     void refresh();
@@ -75,7 +69,6 @@ class StoragePage : public QWidget {
     void addHeading(QGridLayout& grid, const QString& text);
     void addCachePlace(QGridLayout& grid);
     void refreshCachePlace();
-    void chooseFolder(const QString& title, const std::function<void(const QString&)>& chosen);
     QPushButton* folderButton(const QString& folder, const QString& what);
     void add(QGridLayout& grid, const StoredThing& thing);
     qsizetype indexOf(const QString& id) const;

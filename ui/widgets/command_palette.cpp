@@ -10,9 +10,9 @@
 #include <QMenuBar>
 #include <QPainter>
 #include <QStyledItemDelegate>
-#include <QVBoxLayout>
 
 #include "ui/base/settings.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/panel_action.h"
 
 namespace offstage::ui {
@@ -96,10 +96,7 @@ CommandPalette::CommandPalette(QMenuBar& menus, QWidget* window)
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setUniformItemSizes(true);
     m_list->setItemDelegate(new CommandDelegate(m_list));
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(8, 8, 8, 8);
-    layout->addWidget(m_input);
-    layout->addWidget(m_list);
+    columnOf(this, {m_input, m_list}, inset(8, 8, 8, 8));
     connect(m_input, &QLineEdit::textChanged, this, &CommandPalette::filter);
     connect(m_list, &QListWidget::itemClicked, this, &CommandPalette::choose);
     m_input->installEventFilter(this);

@@ -8,6 +8,7 @@
 #include <QSignalBlocker>
 
 #include "engine/device/byte_size.h"
+#include "ui/base/delay.h"
 
 namespace offstage::ui {
 
@@ -39,9 +40,7 @@ SizeSpinBox::SizeSpinBox(QWidget* parent) : QDoubleSpinBox(parent) {
     setKeyboardTracking(false);
     setGroupSeparatorShown(true);
     setAlignment(Qt::AlignRight);
-    m_noteTime.setSingleShot(true);
-    m_noteTime.setInterval(kRefusalMs);
-    connect(&m_noteTime, &QTimer::timeout, this, &SizeSpinBox::hideRefusal);
+    callAfter(m_noteTime, kRefusalMs, this, &SizeSpinBox::hideRefusal);
     connect(this, &SizeSpinBox::refused, this, &SizeSpinBox::showRefusal);
     connect(lineEdit(), &QLineEdit::textEdited, this, &SizeSpinBox::hideRefusal);
 }

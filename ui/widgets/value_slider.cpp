@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <QSlider>
 
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/size_spin_box.h"
 
 namespace offstage::ui {
@@ -30,11 +30,7 @@ ValueSlider::ValueSlider(const QString& name, QWidget* parent)
     m_slider->setFocusPolicy(Qt::ClickFocus);  // by keyboard the box beside it does the same, and more exactly
     m_slider->setAccessibleName(tr("%1, slider").arg(name));
     m_spin->setAccessibleName(name);
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
-    row->addWidget(m_slider, 1);
-    row->addWidget(m_spin);
+    rowOf(this, {{m_slider, 1}, m_spin}, flush(8));
     setFocusProxy(m_spin);
     connect(m_slider, &QSlider::valueChanged, this, &ValueSlider::sliderToSpin);
     connect(m_spin, &SizeSpinBox::valueChanged, this, [this] {

@@ -2,7 +2,6 @@
 
 #include <exception>
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
@@ -10,6 +9,8 @@
 
 #include "ui/base/settings.h"
 #include "ui/base/theme.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -20,31 +21,44 @@ Setting<QVariantMap> settingOf(ConversationId id) {
     return settings::kConversationSetup[QString::number(id)];
 }
 
+const QString kKv = QStringLiteral("kv"), kExperts = QStringLiteral("experts"),
+              kAcceptsGuesses = QStringLiteral("acceptsGuesses");
+
+// The names of what is kept as it is.
+void eachField(auto& setup, const auto& act) {
+    act("model", setup.model);
+    act("name", setup.name);
+    act("device", setup.device);
+    act("vram", setup.budget.vramBytes);
+    act("ram", setup.budget.ramBytes);
+    act("context", setup.budget.context);
+    act("bits", setup.budget.quality.min_mean_bits);
+    act("loss", setup.budget.quality.max_loss);
+    act("maxKl", setup.budget.quality.max_kl);
+    act("theta", setup.budget.theta.theta);
+    act("thetaLoss", setup.budget.theta.loss);
+}
+void eachInForce(auto& setup, const auto& act) {
+    act("vramInForce", setup.inForce.vramBytes);
+    act("ramInForce", setup.inForce.ramBytes);
+    act("contextInForce", setup.inForce.context);
+}
+
 }  // namespace
 
 void ConversationSetups::keep(ConversationId id, const ConversationSetup& setup) {
     if (id == 0 || of(id) == setup) {
         return;
     }
-    QVariantMap map{{QStringLiteral("model"), setup.model},
-                    {QStringLiteral("name"), setup.name},
-                    {QStringLiteral("device"), setup.device},
-                    {QStringLiteral("vram"), setup.budget.vramBytes},
-                    {QStringLiteral("ram"), setup.budget.ramBytes},
-                    {QStringLiteral("context"), setup.budget.context},
-                    {QStringLiteral("kv"), QString::fromUtf8(engine::name_of(setup.budget.kv).data())},
-                    {QStringLiteral("bits"), setup.budget.quality.min_mean_bits},
-                    {QStringLiteral("loss"), setup.budget.quality.max_loss},
-                    {QStringLiteral("maxKl"), setup.budget.quality.max_kl},
-                    {QStringLiteral("theta"), setup.budget.theta.theta},
-                    {QStringLiteral("thetaLoss"), setup.budget.theta.loss},
-                    {QStringLiteral("acceptsGuesses"), setup.budget.theta.accepts_guesses()},
-                    {QStringLiteral("vramInForce"), setup.inForce.vramBytes},
-                    {QStringLiteral("ramInForce"), setup.inForce.ramBytes},
-                    {QStringLiteral("contextInForce"), setup.inForce.context}};
+    QVariantMap map{{kKv, QString::fromUtf8(engine::name_of(setup.budget.kv).data())},
+                    {kAcceptsGuesses, setup.budget.theta.accepts_guesses()}};
+    const auto write = [&map](const char* key, const auto& value) {
+        map.insert(QLatin1String(key), QVariant::fromValue(value));
+    };
+    eachField(setup, write);
+    eachInForce(setup, write);
     if (setup.budget.experts) {
-        map.insert(QStringLiteral("experts"),
-                   QString::fromStdString(std::string(engine::format_row(*setup.budget.experts).option)));
+        map.insert(kExperts, QString::fromStdString(std::string(engine::format_row(*setup.budget.experts).option)));
     }
     QSettings open;
     QStringList order = settings::kConversationSetupOrder.value();
@@ -63,22 +77,15 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
         return std::nullopt;
     }
     ConversationSetup setup;
-    setup.model = map.value(QStringLiteral("model")).toString();
-    setup.name = map.value(QStringLiteral("name")).toString();
-    setup.device = map.value(QStringLiteral("device")).toString();
-    setup.budget.vramBytes = map.value(QStringLiteral("vram")).toULongLong();
-    setup.budget.ramBytes = map.value(QStringLiteral("ram")).toULongLong();
-    setup.budget.context = map.value(QStringLiteral("context")).toLongLong();
-    setup.budget.quality.min_mean_bits = map.value(QStringLiteral("bits")).toDouble();
-    setup.budget.quality.max_loss = map.value(QStringLiteral("loss")).toDouble();
-    setup.budget.quality.max_kl = map.value(QStringLiteral("maxKl")).toDouble();
-    setup.budget.theta = {map.value(QStringLiteral("theta")).toDouble(),
-                          map.value(QStringLiteral("thetaLoss")).toDouble(),
-                          map.value(QStringLiteral("acceptsGuesses")).toBool() ? engine::NeuronGuesses::kAccept
-                                                                               : engine::NeuronGuesses::kCorrect};
+    const auto read = [&map](const char* key, auto& value) {
+        value = map.value(QLatin1String(key)).value<std::remove_reference_t<decltype(value)>>();
+    };
+    eachField(setup, read);
+    setup.budget.theta.guesses =
+        map.value(kAcceptsGuesses).toBool() ? engine::NeuronGuesses::kAccept : engine::NeuronGuesses::kCorrect;
     try {  // values of another version are ignored
-        setup.budget.kv = engine::parse_kv_type(map.value(QStringLiteral("kv")).toString().toStdString());
-        if (const QString experts = map.value(QStringLiteral("experts")).toString(); !experts.isEmpty()) {
+        setup.budget.kv = engine::parse_kv_type(map.value(kKv).toString().toStdString());
+        if (const QString experts = map.value(kExperts).toString(); !experts.isEmpty()) {
             setup.budget.experts = engine::parse_quant("experts=" + experts.toStdString()).experts;
         }
     } catch (const std::exception&) {
@@ -87,10 +94,8 @@ std::optional<ConversationSetup> ConversationSetups::of(ConversationId id) {
     setup.inForce = setup.budget;
     // Earlier versions stored a sentence instead: then only the requested values are
     // known.
-    if (map.contains(QStringLiteral("ramInForce"))) {
-        setup.inForce.vramBytes = map.value(QStringLiteral("vramInForce")).toULongLong();
-        setup.inForce.ramBytes = map.value(QStringLiteral("ramInForce")).toULongLong();
-        setup.inForce.context = map.value(QStringLiteral("contextInForce")).toLongLong();
+    if (map.contains(QLatin1String("ramInForce"))) {
+        eachInForce(setup, read);
     }
     return setup;
 }
@@ -103,13 +108,8 @@ SetupBar::SetupBar(QWidget* parent)
     auto* close = new QToolButton;
     close->setText(QStringLiteral("✕"));
     close->setAutoRaise(true);
-    close->setAccessibleName(tr("Go on with the model that is open"));
-    close->setToolTip(close->accessibleName());
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(24, 6, 16, 6);
-    row->addWidget(m_sentence, 1);
-    row->addWidget(m_open);
-    row->addWidget(close);
+    describe(*close, tr("Go on with the model that is open"));
+    rowOf(this, {{m_sentence, 1}, m_open, close}, inset(24, 6, 16, 6));
     connect(m_open, &QPushButton::clicked, this, &SetupBar::openRequested);
     connect(close, &QToolButton::clicked, this, &SetupBar::dismissed);
     hide();

@@ -7,6 +7,7 @@
 
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/window/hardware_menu.h"
 #include "ui/window/main_menu.h"
@@ -29,9 +30,7 @@ MainToolBar::MainToolBar(EngineController& engine, const MainMenu& menu, PanelDo
     m_model->setTextFormat(Qt::PlainText);
     m_model->setAccessibleName(tr("Model"));
     m_model->setContentsMargins(8, 0, 8, 0);
-    QFont bold = m_model->font();
-    bold.setWeight(QFont::DemiBold);
-    m_model->setFont(bold);
+    setWeight(*m_model, QFont::DemiBold);
     addWidget(m_model);
     addWidget(&hardware.button());
     auto* space = new QWidget;
@@ -61,8 +60,7 @@ void MainToolBar::addPanels(PanelDocks& panels, QAction* before) {
     auto* button = new QToolButton;
     button->setText(tr("Panels"));
     button->setObjectName(QStringLiteral("panels"));
-    button->setAccessibleName(tr("Panels"));
-    button->setToolTip(tr("Open one of the panels: budgets, experts, forecasts and more"));
+    describe(*button, tr("Panels"), tr("Open one of the panels: budgets, experts, forecasts and more"));
     button->setPopupMode(QToolButton::InstantPopup);
     button->setToolButtonStyle(Qt::ToolButtonTextOnly);
     auto* menu = new QMenu(button);

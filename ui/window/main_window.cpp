@@ -37,6 +37,7 @@
 #include "ui/settings/sampling_panel.h"
 #include "ui/settings/settings_dialog.h"
 #include "ui/settings/storage_page.h"
+#include "ui/widgets/boxes.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/window/answer_tokens.h"
 #include "ui/window/budget_keeper.h"
@@ -116,11 +117,7 @@ void MainWindow::createMiddle() {
     setHelpPage(*m_page, QStringLiteral("chat"));
     m_unsaved = new UnsavedGuard(*this, m_core.history);
     auto* middle = new QWidget;
-    auto* column = new QVBoxLayout(middle);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(&m_unsaved->bar());
-    column->addWidget(m_page, 1);
+    columnOf(middle, {&m_unsaved->bar(), {m_page, 1}}, flush(0));
     setCentralWidget(middle);
 }
 

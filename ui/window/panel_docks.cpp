@@ -9,6 +9,7 @@
 #include <QSettings>
 #include <QStyle>
 
+#include "ui/base/delay.h"
 #include "ui/base/icons.h"
 #include "ui/base/settings.h"
 #include "ui/help/help_pages.h"
@@ -39,9 +40,7 @@ PanelDocks::PanelDocks(QMainWindow& window, Core& core)
     for (const PanelEntry& entry : panelList()) {
         add(entry, entry.make(core));
     }
-    m_settles.setSingleShot(true);
-    m_settles.setInterval(0);
-    connect(&m_settles, &QTimer::timeout, this, &PanelDocks::keepLowerHeight);
+    callAfter(m_settles, 0, this, &PanelDocks::keepLowerHeight);
     m_columns = new SideColumns(window, m_docks, this);
     connect(m_columns, &SideColumns::cameBack, this,
             [this] { QTimer::singleShot(0, this, &PanelDocks::resizeColumns); });

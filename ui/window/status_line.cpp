@@ -9,6 +9,7 @@
 #include "ui/engine/format.h"
 #include "ui/engine/speed_meter.h"
 #include "ui/widgets/context_meter.h"
+#include "ui/widgets/fields.h"
 
 namespace offstage::ui {
 
@@ -33,8 +34,8 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     m_state->setAccessibleName(tr("What the engine does"));
     m_speed->setAccessibleName(tr("Speed"));
     m_model->setAccessibleName(tr("Model"));
-    m_theta->setAccessibleName(tr("What is left out of the model"));
-    m_theta->setToolTip(
+    describe(
+        *m_theta, tr("What is left out of the model"),
         tr("Neurons of the experts whose activation is at most this, or at most their expert's own threshold, are left "
            "out: the answers are not the model's own. The Budget panel changes it."));
     m_theta->setContentsMargins(6, 0, 6, 0);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
@@ -11,7 +10,10 @@
 #include <QVBoxLayout>
 
 #include "ui/base/icons.h"
+#include "ui/base/on_palette.h"
 #include "ui/base/theme.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -40,8 +42,7 @@ UnsavedBar::UnsavedBar(QWidget* parent)
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_stay->setText(QStringLiteral("✕"));
     m_stay->setAutoRaise(true);
-    m_stay->setAccessibleName(tr("Keep the window open"));
-    m_stay->setToolTip(m_stay->accessibleName());
+    describe(*m_stay, tr("Keep the window open"));
 
     m_buttons->setSpacing(8);
     for (QPushButton* button : {m_tryAgain, m_save, m_close}) {
@@ -51,17 +52,11 @@ UnsavedBar::UnsavedBar(QWidget* parent)
     }
     m_buttons->addStretch();
     m_texts->setSpacing(4);
-    m_texts->addWidget(m_title);
-    m_texts->addWidget(m_sentence);
-    m_texts->addSpacing(4);
-    m_texts->addLayout(m_buttons);
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(24, 10, 16, 10);
-    row->setSpacing(12);
-    row->addWidget(m_icon, 0, Qt::AlignTop);
-    row->addLayout(m_texts, 1);
-    row->addWidget(m_stay, 0, Qt::AlignTop);
-    restyle();
+    addTo(*m_texts, {m_title, m_sentence, Gap{4}, m_buttons});
+    rowOf(this, {{m_icon, 0, Qt::AlignTop}, {m_texts, 1}, {m_stay, 0, Qt::AlignTop}}, inset(24, 10, 16, 10, 12));
+    onPalette(this, [this] {
+        m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), Colours::of(palette()).problem).pixmap(20, 20));
+    });
 
     connect(m_tryAgain, &QPushButton::clicked, this, &UnsavedBar::tryAgainRequested);
     connect(m_save, &QPushButton::clicked, this, &UnsavedBar::fileRequested);
@@ -114,13 +109,6 @@ void UnsavedBar::paintEvent(QPaintEvent*) {
     painter.fillRect(QRect(0, 0, 3, height() - 1), colours.problem);
 }
 
-void UnsavedBar::changeEvent(QEvent* event) {
-    QFrame::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) {
-        restyle();
-    }
-}
-
 void UnsavedBar::resizeEvent(QResizeEvent* event) {
     QFrame::resizeEvent(event);
     arrangeButtons();
@@ -145,10 +133,6 @@ void UnsavedBar::arrangeButtons() {
     const int around = layout()->totalSizeHint().width() - m_texts->sizeHint().width();
     setMinimumWidth(widest + around);
     m_buttons->setDirection(sideBySide + around <= width() ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
-}
-
-void UnsavedBar::restyle() {
-    m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), Colours::of(palette()).problem).pixmap(20, 20));
 }
 
 }  // namespace offstage::ui

@@ -27,11 +27,6 @@ class UnsavedBar : public QFrame {
     void takeBack();                            // hides
     QString sentence() const;
 
-    QPushButton& tryAgainButton() const { return *m_tryAgain; }
-    QPushButton& saveButton() const { return *m_save; }
-    QPushButton& closeButton() const { return *m_close; }
-    QToolButton& stayButton() const { return *m_stay; }
-
   Q_SIGNALS:
     void tryAgainRequested();
     void fileRequested();
@@ -40,12 +35,10 @@ class UnsavedBar : public QFrame {
 
   protected:
     void paintEvent(QPaintEvent* event) override;
-    void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
   private:
     void present(bool asking, const QString& title, const QString& sentence, bool fileOffered);
-    void restyle();
     void arrangeButtons();
 
     QLabel* m_icon;
