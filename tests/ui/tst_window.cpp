@@ -26,6 +26,7 @@
 #include <QWindow>
 
 #include "tests/ui/find_widget.h"
+#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
@@ -330,6 +331,44 @@ class TestWindow : public QObject {
         f.ask(QStringLiteral("works"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QVERIFY(f.window->core().conversation.messages().first().kind != Message::Kind::Problem);
+    }
+
+    void errorCard_narrowWindow_itsButtonsAreWholeAndApart_data() {
+        QTest::addColumn<int>("width");
+        QTest::newRow("800") << 800;
+        QTest::newRow("640") << 640;
+    }
+    void errorCard_narrowWindow_itsButtonsAreWholeAndApart() {
+        QFETCH(const int, width);
+        WindowFixture f;
+        f.openAndWait(QStringLiteral("/models/good"));
+        Script tooLarge;
+        tooLarge.loadError = engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("Not enough memory."),
+                                           "9.0 GiB are needed, 4.0 GiB are there");
+        f.stage->setScript(tooLarge);
+        f.window->opener().open(QStringLiteral("/models/large"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        f.window->resize(width, 700);
+        auto* card = test::part<ChatPage>(*f.window).view().findChild<ProblemCard*>();
+        QVERIFY(card != nullptr);
+        const QList<QAbstractButton*> buttons = card->findChildren<QAbstractButton*>();
+        QCOMPARE(buttons.size(), 4);
+        const auto wrong = [&] {
+            QStringList names;
+            QRegion taken;
+            for (const QAbstractButton* button : buttons) {
+                const QRect place(button->mapTo(card, QPoint()), button->size());
+                if (place.width() < button->sizeHint().width() || !card->rect().contains(place) ||
+                    taken.intersects(place)) {
+                    names << button->text();
+                }
+                taken += place;
+            }
+            return names;
+        };
+        QTRY_COMPARE(wrong(), QStringList());
+        QVERIFY(card->width() < width);
+        test::picture(*card, QStringLiteral("error-card"), {card->width()}, card->height());
     }
 
     void load_failing_offersThePreviousModel() {

@@ -13,6 +13,7 @@
 #include "ui/base/theme.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/labels.h"
+#include "ui/widgets/wrapping_row.h"
 
 namespace offstage::ui {
 
@@ -59,7 +60,7 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
         m_details->hide();
         addTo(*texts, {Gap{4}, m_details});
     }
-    auto* buttons = rowOf({}, apart(8));
+    auto* buttons = new WrappingRow(8);
     for (const ProblemAction action : problem.actions) {
         auto* button = new QPushButton(textOf(action), this);
         button->setAccessibleName(textOf(action));
@@ -82,7 +83,6 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
         });
         buttons->addWidget(m_detailsButton);
     }
-    buttons->addStretch();
     addTo(*texts, {Gap{6}, buttons});
 
     rowOf(this, {{m_icon, 0, Qt::AlignTop}, {texts, 1}}, inset(18, 14, 16, 14, 12));
