@@ -64,8 +64,16 @@ void compute(CpuOperations::State& state, const ops::Experts& op) {
     }
 }
 
-void compute(CpuOperations::State&, const ops::ChosenExperts&) {
-    assert(false);
+void compute(CpuOperations::State& state, const ops::ChosenExperts& op) {
+    for (std::int64_t r = 0; r < op.n; ++r) {
+        const std::byte* const block = op.blocks[op.chosen[r]];
+        const ExpertCall call{{block, op.layout}, r, 1};
+        if (block != nullptr) compute(state, ops::Experts{{&call, 1}, op.inputs, op.row_token, op.out});
+    }
+}
+
+void compute(CpuOperations::State& state, const ops::DecodeExperts& op) {
+    op.for_each([&](const auto& part) { compute(state, part); });
 }
 
 kernels::CpuProduct CpuOperations::State::product_of(const kernels::ExpertLayout& layout, std::int64_t n,

@@ -185,6 +185,7 @@ struct CpuOperations::State : kernels::CpuWorker {
 void compute(CpuOperations::State& state, const ops::Multiply& op);       // cpu_products.cpp
 void compute(CpuOperations::State& state, const ops::MultiplyHeads& op);  // cpu_products.cpp
 void compute(CpuOperations::State& state, const ops::Experts& op);        // cpu_experts.cpp
-void compute(CpuOperations::State& state, const ops::ChosenExperts& op);  // never: Backend::takes_chosen_experts()
+void compute(CpuOperations::State& state, const ops::ChosenExperts& op);  // cpu_experts.cpp
+void compute(CpuOperations::State& state, const ops::DecodeExperts& op);  // cpu_experts.cpp
 
 }  // namespace offstage::engine

@@ -87,6 +87,17 @@ void ResidentLayers::upload(std::int64_t layer) {
     held.uploaded = true;
 }
 
+void ResidentLayers::compute_layer(std::int64_t layer, ops::DecodeExperts& op) {
+    const Layer& held = layers_[as_size(layer)];
+    assert(held.held && held.uploaded && held.seen_at == experts_.n_device_changes(layer));
+    op.layout = grid_.layout(held.format);
+    op.blocks = blocks_.device() + experts_.index(layer, 0);
+    op.row_token = rows_.device();
+    op.row_of = row_of();
+    op.chosen = chosen(layer);
+    device_.submit(op);
+}
+
 void ResidentLayers::compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out) {
     const Layer& held = layers_[as_size(layer)];
     assert(held.uploaded && held.seen_at == experts_.n_device_changes(layer));

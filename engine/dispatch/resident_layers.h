@@ -43,6 +43,9 @@ class ResidentLayers {
     // hidden_dim) gets the output of the expert chosen[r]; rows of experts that are not
     // looked up stay unchanged. chosen: on the device; input (hidden_dim).
     void compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out);
+    // The same with norm, router and sum. Completes `op`: the experts, and the places of
+    // their rows and of the choice. Precondition: holds() as well.
+    void compute_layer(std::int64_t layer, ops::DecodeExperts& op);
     // Whether the last compute() of the layer looked the expert up, if it was chosen.
     bool looked_up(std::int64_t layer, std::int64_t expert) {
         return blocks_.host()[experts_.index(layer, expert)] != nullptr;

@@ -50,6 +50,9 @@ class DeferredLayers {
     std::span<const std::int32_t> choice(const Layer& layer) { return residents_.choice(layer.layer); }
 
   private:
+    void compute_at_once(const MoeCall& call, Layer& layer);
+    void compute_one_by_one(const MoeCall& call, Layer& layer);
+
     const ExpertGrid& grid_;
     Backend& device_;
     ResidentLayers& residents_;

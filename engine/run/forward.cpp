@@ -352,7 +352,6 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     StepContext behind = step;
     if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;
     if (modules.moe_layer >= 0) {
-        device_.submit(ops::Norm{modules.ffn_norm, step.x, step.n_tokens, step.normalised});  // the router looks at all
         run_experts(layer, behind);
     }
     for (const TokenRange& tokens : behind.wanted) {
@@ -369,7 +368,12 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
 void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     const Layer& modules = layers_[as_size(layer)];
     const std::int64_t moe_layer = modules.moe_layer;
-    if (probe_ != nullptr) probe_->submit(moe_layer, weights_, step);
+    NormWeights norm = modules.ffn_norm;
+    if (probe_ != nullptr) {
+        device_.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+        norm = {};
+        probe_->submit(moe_layer, weights_, step);
+    }
     const RouterWeights* const next =
         as_size(moe_layer + 1) < routers_.size() ? &routers_[as_size(moe_layer + 1)] : nullptr;
     if (between_layers_ && moe_layer > 0) between_layers_();
@@ -377,7 +381,7 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
     std::int32_t* const routing = routing_.data() + moe_layer * n_active;
     const std::int64_t stride = spec_.experts.n_layers * n_active;
     float* const sum = modules.output.norm.weight != nullptr ? step.further : step.x;
-    moe_->run({moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, sum, routing, stride});
+    moe_->run({moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, norm, sum, routing, stride});
     // The router's answer was waited for.
     if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer, routing, stride);
     if (sum == step.x) return;

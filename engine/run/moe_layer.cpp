@@ -82,6 +82,7 @@ void MoeLayer::run(const MoeCall& call) {
     }
     LayerRecorder::Events events;
     events.begin = recorder_.last_end();
+    call.normalise();
     route(call);
     fetch();  // of the layers before: they are there when this layer's choice is
     events.routed = device_.record(Queue::kCompute);

@@ -110,6 +110,8 @@ bool QuantizingQueue::finish(int slot) {
            worker_.failure.check(cudaEventSynchronize(done_[slot].get()), "Quantizing on the GPU");
 }
 
+constexpr std::size_t kArrivalBytes = kArrivals * sizeof(unsigned);
+
 class Context final : public CudaContext {
   public:
     explicit Context(int ordinal) { facts_.ordinal = ordinal; }
@@ -241,6 +243,7 @@ class Context final : public CudaContext {
     bool is_kept(CudaQueue queue, std::uint64_t ticket) const {
         return queue == CudaQueue::kCompute && worker_.kept != nullptr && ticket >= worker_.kept->first_ticket();
     }
+    void clear_arrivals();
     EventRing& ring(CudaQueue queue) { return queue == CudaQueue::kCompute ? compute_points_ : copy_points_; }
     bool check(cudaError_t status, const char* what) { return worker_.failure.check(status, what); }
 
@@ -366,7 +369,8 @@ bool Context::clear_failure() {
     staged_keys_.forget(worker_);
     worker_.failure.clear();
     own_failure_ = {};
-    return true;
+    clear_arrivals();
+    return worker_.failure.none();
 }
 
 std::uint64_t Context::free_bytes() noexcept {
@@ -543,7 +547,7 @@ std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
                                       expert_scratch_bytes(step, worker_.unpacked_bytes)}) {
         if (bytes > most) most = bytes;
     }
-    return most + cublas_bytes_;
+    return most + cublas_bytes_ + kArrivalBytes;
 }
 
 void Context::set_scratch(void* data, std::size_t bytes) {
@@ -564,7 +568,19 @@ void Context::set_scratch(void* data, std::size_t bytes) {
             left -= cublas_bytes_;
         }
     }
+    worker_.arrivals = nullptr;
+    if (left >= kArrivalBytes) {
+        left -= kArrivalBytes;
+        worker_.arrivals = reinterpret_cast<unsigned*>(place + left / sizeof(unsigned) * sizeof(unsigned));
+    }
     worker_.scratch.set(place, left);
+    clear_arrivals();
+}
+
+// After a kernel that ended early some are not 0.
+void Context::clear_arrivals() {
+    if (worker_.arrivals == nullptr || !begin_operation()) return;
+    compute(worker_, ops::Clear{kArrivals, reinterpret_cast<float*>(worker_.arrivals)});
 }
 
 void Context::set_staged_keys(void* data, std::size_t bytes) {

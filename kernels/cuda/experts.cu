@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/byte_products.cuh"
+#include "kernels/cuda/decode_kernels.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
@@ -148,17 +149,14 @@ constexpr int kGatherQuads = 16;
 constexpr int kGatherColumns = kGatherQuads * 4;
 constexpr int kGatherParts = kThreads / kGatherQuads;
 
+// One row of a call: thread t of the first kGatherColumns gets column first + t. parts:
+// (kGatherParts, kGatherColumns) of shared memory, free again at the next barrier.
 template <bool kVector>
-__global__ void __launch_bounds__(kThreads)
-    expert_gather(FewCalls list, Gating gating, std::int64_t hidden_dim, const float* partials, float* out) {
-    float* parts = shared_memory<float>();  // (kGatherParts, kGatherColumns)
-    const FewCall& call = list.calls[blockIdx.z];
-    const std::int64_t row = blockIdx.y;
-    if (row >= call.n_rows) return;  // the whole block
+__device__ inline float gathered(const FewCall& call, std::int64_t row, std::int64_t hidden_dim, std::int64_t first,
+                                 const float* partials, float* parts) {
     const int thread = static_cast<int>(threadIdx.x);
     const int quad = thread % kGatherQuads;
     const int part = thread / kGatherQuads;
-    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kGatherColumns;
     const std::int64_t column = first + quad * 4;
     const float* from = partials + (call.partial_row + row) * hidden_dim + column;
     float sums[4] = {};
@@ -177,16 +175,47 @@ __global__ void __launch_bounds__(kThreads)
         }
     }
     store_four(parts + part * kGatherColumns + quad * 4, sums);
-    // The expert's address is needed only now: read earlier, it would delay the loads.
-    const void* const weights = list.weights(blockIdx.z);
     __syncthreads();
-    const std::int64_t mine = first + thread;
-    if (weights == nullptr || thread >= kGatherColumns || mine >= hidden_dim) return;
     float sum = 0.0f;
+    if (thread >= kGatherColumns) return sum;
 #pragma unroll
     for (int p = 0; p < kGatherParts; ++p) sum += parts[p * kGatherColumns + thread];
+    return sum;
+}
+
+template <bool kVector>
+__global__ void __launch_bounds__(kThreads)
+    expert_gather(FewCalls list, Gating gating, std::int64_t hidden_dim, const float* partials, float* out) {
+    const FewCall& call = list.calls[blockIdx.z];
+    const std::int64_t row = blockIdx.y;
+    if (row >= call.n_rows) return;  // the whole block
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kGatherColumns;
+    const std::int64_t mine = first + threadIdx.x;
+    float sum = gathered<kVector>(call, row, hidden_dim, first, partials, shared_memory<float>());
+    // The expert's address is needed only now: read earlier, it would delay the loads.
+    const void* const weights = list.weights(blockIdx.z);
+    if (weights == nullptr || threadIdx.x >= kGatherColumns || mine >= hidden_dim) return;
     if (gating.spec.biases) sum += gating.biases(weights)[2 * gating.ffn_dim + mine];
     out[(call.first_row + row) * hidden_dim + mine] = sum;
+}
+
+// x += the weighted sum of the calls of one row each, in their order: expert_gather() and
+// ops::Combine in one.
+template <bool kVector>
+__global__ void __launch_bounds__(kThreads) gather_and_combine(FewCalls list, Gating gating, std::int64_t hidden_dim,
+                                                               const float* partials, const float* weights, float* x) {
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kGatherColumns;
+    const std::int64_t mine = first + threadIdx.x;
+    const bool is_mine = threadIdx.x < kGatherColumns && mine < hidden_dim;
+    float result = is_mine ? x[mine] : 0.0f;
+    for (int c = 0; c < list.n; ++c) {
+        float sum = gathered<kVector>(list.calls[c], 0, hidden_dim, first, partials, shared_memory<float>());
+        __syncthreads();
+        if (!is_mine) continue;
+        if (gating.spec.biases) sum += gating.biases(list.weights(static_cast<unsigned>(c)))[2 * gating.ffn_dim + mine];
+        result = fmaf(weights[c], sum, result);
+    }
+    if (is_mine) x[mine] = result;
 }
 
 std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_rows) {
@@ -239,7 +268,7 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
 }
 
 // The activations of a list's calls, from w1 and w3 or one of them. rounded: the inputs
-// in 8 bits, or room for split ones.
+// in 8 bits, or room for split ones (inputs nullptr: the one that all calls have, split).
 void start_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* rounded,
               float* activations) {
@@ -320,19 +349,29 @@ void start_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
     }
 }
 
-void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCalls& list, const float* inputs,
-               const std::int32_t* row_token, float* out) {
-    std::int64_t n_rows = 0;
-    std::int64_t n_partials = 0;
+struct ListRows {
+    std::int64_t all = 0;
+    std::int64_t partials = 0;
+};
+
+// Gives each call of the list its rows of intermediate results.
+ListRows number_rows(FewCalls& list) {
+    ListRows rows;
     list.most_stretches = 1;
     for (int c = 0; c < list.n; ++c) {
         FewCall& call = list.calls[c];
-        call.scratch_row = static_cast<std::int32_t>(n_rows);
-        call.partial_row = static_cast<std::int32_t>(n_partials);
-        n_rows += call.n_rows;
-        n_partials += static_cast<std::int64_t>(call.n_stretches) * call.n_rows;
+        call.scratch_row = static_cast<std::int32_t>(rows.all);
+        call.partial_row = static_cast<std::int32_t>(rows.partials);
+        rows.all += call.n_rows;
+        rows.partials += static_cast<std::int64_t>(call.n_stretches) * call.n_rows;
         if (call.n_stretches > list.most_stretches) list.most_stretches = call.n_stretches;
     }
+    return rows;
+}
+
+void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCalls& list, const float* inputs,
+               const std::int32_t* row_token, float* out) {
+    const auto [n_rows, n_partials] = number_rows(list);
     worker.scratch.restart();
     auto* activations = worker.scratch.take<float>(n_rows * layout.ffn_dim);
     auto* partials = worker.scratch.take<float>(n_partials * layout.hidden_dim);
@@ -391,6 +430,21 @@ void few_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* 
     flush();
 }
 
+// Calls of one row each, by chosen[first] and the next.
+FewCalls list_of_chosen(const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
+                        std::int64_t first, std::int64_t n) {
+    FewCalls list;
+    list.n = static_cast<int>(n);
+    list.blocks = blocks;
+    list.chosen = chosen + first;
+    for (int c = 0; c < list.n; ++c) {
+        list.calls[c].first_row = static_cast<std::int32_t>(first) + c;
+        list.calls[c].n_rows = 1;
+        list.calls[c].n_stretches = static_cast<std::int32_t>(n_stretches(layout.ffn_dim, 1));
+    }
+    return list;
+}
+
 // Calls of one row each, in as many launches as parameters and scratch take.
 void chosen_rows(Worker& worker, const ExpertLayout& layout, const std::byte* const* blocks, const std::int32_t* chosen,
                  std::int64_t n, const float* inputs, const std::int32_t* row_token, float* out) {
@@ -403,16 +457,7 @@ void chosen_rows(Worker& worker, const ExpertLayout& layout, const std::byte* co
         return;
     }
     for (std::int64_t first = 0; first < n; first += most) {
-        FewCalls list;
-        list.n = static_cast<int>(n - first < most ? n - first : most);
-        list.blocks = blocks;
-        list.chosen = chosen + first;
-        for (int c = 0; c < list.n; ++c) {
-            list.calls[c] = {};
-            list.calls[c].first_row = static_cast<std::int32_t>(first) + c;
-            list.calls[c].n_rows = 1;
-            list.calls[c].n_stretches = static_cast<std::int32_t>(n_stretches(layout.ffn_dim, 1));
-        }
+        FewCalls list = list_of_chosen(layout, blocks, chosen, first, n - first < most ? n - first : most);
         start_few(worker, layout, 1, list, inputs, row_token, out);
     }
 }
@@ -578,6 +623,30 @@ CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::
     const CudaProduct product = product_of(layout.gate);
     const bool all = product == product_of(layout.up) && product == product_of(layout.down);
     return all ? product : CudaProduct::kExpertByMatrices;
+}
+
+std::size_t chosen_by_neurons_bytes(const ExpertLayout& layout, std::int64_t n_active) {
+    return static_cast<std::size_t>(n_active) * few_bytes(layout.hidden_dim, layout.ffn_dim, 1);
+}
+
+void add_chosen_by_neurons(Worker& worker, const ops::DecodeExperts& op, unsigned char* prepared) {
+    const ExpertLayout& layout = op.layout;
+    FewCalls list = list_of_chosen(layout, op.blocks, op.chosen, 0, op.router.n_active);
+    const auto [n_rows, n_partials] = number_rows(list);
+    auto* activations = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+    auto* partials = worker.scratch.take<float>(n_partials * layout.hidden_dim);
+    if (activations == nullptr || partials == nullptr) {
+        worker.lacks_scratch();
+        return;
+    }
+    const float* const inputs = prepared == nullptr ? op.normalised : nullptr;
+    for_each_up(layout, [&](const UpRows& rows, WeightType type) {
+        start_up(worker, layout, rows, type, 1, list, inputs, op.row_token, prepared, activations);
+    });
+    start_down(worker, layout, 1, list, activations, nullptr, partials, nullptr);
+    worker.start(layout.hidden_dim % 4 == 0 ? gather_and_combine<true> : gather_and_combine<false>,
+                 blocks_for(layout.hidden_dim, kGatherColumns), kThreads, kGatherParts * kGatherColumns * sizeof(float),
+                 list, Gating(layout), layout.hidden_dim, partials, op.weights, op.x);
 }
 
 bool takes_chosen(const ExpertLayout& layout) {

@@ -71,6 +71,8 @@ struct CudaExpertCall {
     std::int64_t n_rows = 0;
 };
 
+constexpr std::int64_t kArrivals = 256;
+
 // The stream, memory and state that an operation uses.
 struct Worker {
     cudaStream_t stream = nullptr;
@@ -80,6 +82,7 @@ struct Worker {
     int compute_major = 0;
     ByteInputTypes byte_inputs;
     StagedKeys* staged_keys = nullptr;
+    unsigned* arrivals = nullptr;    // (kArrivals), 0 between two kernels: see is_last_block()
     std::size_t unpacked_bytes = 0;  // of weights unpacked at once: see unpacked_bytes_for()
     bool graphs = true;              // sequences of operations may be repeated: CudaContext::set_graphs()
     LaunchList* kept = nullptr;      // kernels are recorded here instead of being started; nullptr: they are started

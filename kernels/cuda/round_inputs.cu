@@ -1,31 +1,12 @@
 // Inputs rounded to 8 bits, 32 of them with one scale: as CpuKernels::round_inputs does
 // it in its scalar version, in another layout (byte_products.cuh).
 #include "kernels/cuda/byte_products.cuh"
-#include "kernels/cuda/numbers.cuh"
+#include "kernels/cuda/input_rounding.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-
-// Stores a warp's 32 values, one of each lane, at places column - lane ... of a row.
-__device__ inline void store_rounded(float value, std::int64_t column, std::int64_t n_columns, unsigned char* row) {
-    const float most = warp_max(fabsf(value));
-    const float factor = most > 0.0f ? 127.0f / most : 0.0f;
-    // A value that is not a number, or too large for a factor of numbers near 0, becomes
-    // 0: timing of products rounds uninitialized memory.
-    const float scaled = value * factor;
-    const int code = fabsf(scaled) <= 127.5f ? static_cast<int>(rintf(scaled)) : 0;
-    row[column] = static_cast<unsigned char>(code);
-    int sum = code;
-#pragma unroll
-    for (int distance = kPartWeights / 2; distance > 0; distance /= 2) {
-        sum += __shfl_xor_sync(kAllLanes, sum, distance);
-    }
-    if (column % kPartWeights == 0) {
-        reinterpret_cast<InputPart*>(row + n_columns)[column / kPartWeights] = {most / 127.0f, sum};
-    }
-}
 
 // grid: (columns, calls, rows).
 __global__ void __launch_bounds__(kThreads)

@@ -3,6 +3,7 @@
 // piece of four blocks of 64 weights, so that a weight is read once and by 16 rows at a
 // time. The columns of a warp's products are inputs' parts, eight at a time: three for
 // each input. The number of inputs does not change a sum's bits.
+#include "kernels/cuda/input_rounding.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/split_products.cuh"
 #include "kernels/cuda/tensor_core.cuh"
@@ -14,25 +15,7 @@ constexpr int kSplitWarps = 4;
 constexpr int kSplitThreads = kSplitWarps * kWarp;
 constexpr int kSplitRows = 16;  // weight rows of a block
 constexpr int kBlocksAtOnce = 4;
-constexpr float kPartStep = 254.0f;
 constexpr int kRoundThreads = 256;
-
-// The weight of a block of 64 that is byte `place % 4` of word `place / 4 % 4` of lane
-// place / 16, among the four lanes that share the block: see FourBlocks::words().
-template <WeightType kType>
-__device__ inline int column_of(int place) {
-    const int quarter = place / kPiece;
-    const int word = place / 4 % 4;
-    const int byte = place % 4;
-    if (kType == WeightType::kInt8) return 32 * (word / 2) + 8 * quarter + 4 * (word % 2) + byte;
-    if (kType == WeightType::kHqq4) {
-        // Nibble k of lane j: bytes 0 and 1 of a word belong to one lane, 2 and 3 to the
-        // next.
-        return 16 * (word % 2 + 2 * (byte % 2)) + kQuad * quarter + 2 * (word / 2) + byte / 2;
-    }
-    if (kType == WeightType::kHqq3) return 16 * byte + kQuad * quarter + word;
-    return 16 * word + kQuad * quarter + byte;
-}
 
 // A lane's 16 weights of each of four blocks that follow each other, and their groups.
 // load() only reads.
@@ -147,37 +130,9 @@ __global__ void __launch_bounds__(kRoundThreads)
     const int t = static_cast<int>(blockIdx.z);
     const std::int64_t n_blocks = n_columns / kPackedBlock;
     if (t >= call.n_rows || block >= n_blocks) return;  // whole warps
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t row = call.first_row + t;
-    const float* const from = inputs + (row_token == nullptr ? row : row_token[row]) * n_columns + block * kPackedBlock;
-    const float values[2] = {from[column_of<kType>(2 * lane)], from[column_of<kType>(2 * lane + 1)]};
-    const float most = warp_max(fmaxf(fabsf(values[0]), fabsf(values[1])));
-    const float sum = warp_sum(values[0] + values[1]);
-    const float factor = most > 0.0f ? 127.0f / most : 0.0f;
-    unsigned codes[kSplitParts] = {};
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        // A value that is not a number, or too large for a factor of numbers near 0,
-        // becomes 0.
-        float rest = values[i] * factor;
-        if (!(fabsf(rest) <= 127.5f)) rest = 0.0f;
-#pragma unroll
-        for (int part = 0; part < kSplitParts; ++part) {
-            const float whole = rintf(rest);
-            codes[part] |= (static_cast<unsigned>(static_cast<int>(whole)) & 255u) << (8 * i);
-            rest = (rest - whole) * kPartStep;
-        }
-    }
-    unsigned char* const place = to + (call.scratch_row + t) * split_bytes(n_columns);
-    auto* const blocks = reinterpret_cast<SplitBlock*>(place + kSplitParts * n_columns);
-    float scale = most / 127.0f;
-#pragma unroll
-    for (int part = 0; part < kSplitParts; ++part) {
-        reinterpret_cast<std::uint16_t*>(place + part * n_columns + block * kPackedBlock)[lane] =
-            static_cast<std::uint16_t>(codes[part]);
-        if (lane == 0) blocks[part * n_blocks + block] = {scale, part == 0 ? sum : 0.0f};
-        scale *= 1.0f / kPartStep;
-    }
+    split_block<kType>(inputs + (row_token == nullptr ? row : row_token[row]) * n_columns, block, n_columns,
+                       static_cast<int>(threadIdx.x) % kWarp, to + (call.scratch_row + t) * split_bytes(n_columns));
 }
 
 struct SplitJob {
@@ -185,6 +140,7 @@ struct SplitJob {
     Gating gating;
     UpRows up_rows;  // also for a single matrix
     bool is_up = false;
+    bool one_input = false;  // row 0 of `split`, for all calls
     PackedPlaces places;
     std::int64_t n_rows = 0;
     std::int64_t n_columns = 0;
@@ -215,7 +171,7 @@ __global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3
 #pragma unroll
         for (int m = 0; m < kMatrices; ++m) rows[m][h] = weights + r * job.up_rows.stride + job.up_rows.offsets[m];
     }
-    const unsigned char* const split = job.split + call.scratch_row * split_bytes(job.n_columns);
+    const unsigned char* const split = job.split + (job.one_input ? 0 : call.scratch_row) * split_bytes(job.n_columns);
     const auto row_of = [&](int column) {
         const int t = column / kSplitParts;
         return split + (t < call.n_rows ? t : call.n_rows - 1) * split_bytes(job.n_columns);
@@ -375,10 +331,11 @@ bool splits_inputs(WeightType type, std::int64_t n_columns) {
 void split_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
               float* activations) {
-    start_rows(worker, type, list, n_inputs, inputs, row_token, layout.hidden_dim, split);
+    if (inputs != nullptr) start_rows(worker, type, list, n_inputs, inputs, row_token, layout.hidden_dim, split);
     SplitJob job(list, layout);
     job.up_rows = rows;
     job.is_up = true;
+    job.one_input = inputs == nullptr;
     job.places = places_of(type, layout.hidden_dim);
     job.n_rows = layout.ffn_dim;
     job.n_columns = layout.hidden_dim;

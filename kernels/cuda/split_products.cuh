@@ -30,7 +30,8 @@ __host__ __device__ constexpr std::int64_t split_bytes(std::int64_t n) {
 bool splits_inputs(WeightType type, std::int64_t n_columns);
 
 // packed_up() for formats with splits_inputs(). `split`: room for split_bytes(hidden_dim)
-// for each row of the calls, 16-byte aligned.
+// for each row of the calls, 16-byte aligned. inputs nullptr: one row lies there
+// already, the input of all calls.
 void split_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, unsigned char* split,
               float* activations);

@@ -1,7 +1,7 @@
 // Operations whose blocks have a row each on the GPU: norms and ops::AddGated.
 
-#include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/row_norm.cuh"
 #include "kernels/ops/add_gated.h"
 #include "kernels/ops/norm.h"
 #include "kernels/ops/norm_pieces.h"
@@ -12,17 +12,14 @@ namespace {
 // Kernels of one block per row: a thread takes every blockDim.x-th quad of a row. The
 // first kHeld stay in registers between two passes, and all loads of a pass are in flight
 // at once. The distribution of quads to threads depends on the row's length alone.
-constexpr int kRowThreads = 512;  // at most
-constexpr int kRowWarps = kRowThreads / kWarp;
-constexpr int kQuad = 4;
 constexpr int kHeld = 4;
 
 // body(h, column): the thread's quads of a row of n values; h: which of the held ones,
 // kHeld: none.
 template <typename Body>
 __device__ inline void for_my_quads(std::int64_t n, const Body& body) {
-    const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * kQuad;
-    std::int64_t column = static_cast<std::int64_t>(threadIdx.x) * kQuad;
+    const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * kRowQuad;
+    std::int64_t column = static_cast<std::int64_t>(threadIdx.x) * kRowQuad;
 #pragma unroll
     for (int h = 0; h < kHeld; ++h, column += step) {
         if (column < n) body(h, column);
@@ -34,7 +31,7 @@ __device__ inline void for_my_quads(std::int64_t n, const Body& body) {
 // of four.
 template <bool kVector>
 struct Quad {
-    float values[kQuad] = {};
+    float values[kRowQuad] = {};
     __device__ static Quad of(const float* row, std::int64_t column, std::int64_t n) {
         Quad quad;
         if constexpr (kVector) {
@@ -42,7 +39,7 @@ struct Quad {
             quad.values[0] = four.x, quad.values[1] = four.y, quad.values[2] = four.z, quad.values[3] = four.w;
         } else {
 #pragma unroll
-            for (int i = 0; i < kQuad; ++i) quad.values[i] = column + i < n ? row[column + i] : 0.0f;
+            for (int i = 0; i < kRowQuad; ++i) quad.values[i] = column + i < n ? row[column + i] : 0.0f;
         }
         return quad;
     }
@@ -51,7 +48,7 @@ struct Quad {
             store_four(row + column, values);
         } else {
 #pragma unroll
-            for (int i = 0; i < kQuad; ++i) {
+            for (int i = 0; i < kRowQuad; ++i) {
                 if (column + i < n) row[column + i] = values[i];
             }
         }
@@ -77,7 +74,7 @@ struct HeldQuads {
     __device__ static Quad<kVector> all(float value) {
         Quad<kVector> quad;
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) quad.values[i] = value;
+        for (int i = 0; i < kRowQuad; ++i) quad.values[i] = value;
         return quad;
     }
 };
@@ -109,14 +106,14 @@ __global__ void __launch_bounds__(kRowThreads)
     for_my_quads(dim, [&](int h, std::int64_t column) {
         const Quad<kVector> quad = mine.get(h, from, column, dim);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) squares = fmaf(quad.values[i], quad.values[i], squares);
+        for (int i = 0; i < kRowQuad; ++i) squares = fmaf(quad.values[i], quad.values[i], squares);
     });
     const float factor = 1.0f / sqrtf(block_sum(squares, sums) / static_cast<float>(dim) + eps);
     for_my_quads(dim, [&](int h, std::int64_t column) {
         Quad<kVector> quad = mine.get(h, from, column, dim);
         const Quad<kVector> its_weight = weights.get(h, weight, column, dim, 1.0f);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) quad.values[i] = quad.values[i] * factor * its_weight.values[i];
+        for (int i = 0; i < kRowQuad; ++i) quad.values[i] = quad.values[i] * factor * its_weight.values[i];
         quad.store(out + first, column, dim);
     });
 }
@@ -137,14 +134,14 @@ __global__ void __launch_bounds__(kRowThreads)
     for_my_quads(dim, [&](int h, std::int64_t column) {
         const Quad<kVector> quad = mine.get(h, from, column, dim);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) sum += quad.values[i];
+        for (int i = 0; i < kRowQuad; ++i) sum += quad.values[i];
     });
     const float mean = block_sum(sum, sums) / static_cast<float>(dim);
     float squares = 0.0f;
     for_my_quads(dim, [&](int h, std::int64_t column) {
         const Quad<kVector> quad = mine.get(h, from, column, dim);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) {
+        for (int i = 0; i < kRowQuad; ++i) {
             const float difference = column + i < dim ? quad.values[i] - mean : 0.0f;
             squares = fmaf(difference, difference, squares);
         }
@@ -155,7 +152,7 @@ __global__ void __launch_bounds__(kRowThreads)
         const Quad<kVector> its_weight = weights.get(h, weight, column, dim);
         const Quad<kVector> its_bias = biases.get(h, bias, column, dim);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) {
+        for (int i = 0; i < kRowQuad; ++i) {
             quad.values[i] = (quad.values[i] - mean) * factor * its_weight.values[i] + its_bias.values[i];
         }
         quad.store(out + first, column, dim);
@@ -180,26 +177,19 @@ __global__ void __launch_bounds__(kRowThreads)
         const Quad<kVector> its_gate = gates.get(h, gate, column, dim);
         const Quad<kVector> its_input = inputs.get(h, input + first, column, dim);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) logit = fmaf(its_gate.values[i], its_input.values[i], logit);
+        for (int i = 0; i < kRowQuad; ++i) logit = fmaf(its_gate.values[i], its_input.values[i], logit);
     });
     const float factor = 1.0f / (1.0f + expf(-block_sum(logit, sums)));
     for_my_quads(dim, [&](int h, std::int64_t column) {
         Quad<kVector> quad = mine.get(h, x + first, column, dim);
         const Quad<kVector> its_y = added.get(h, y + first, column, dim);
 #pragma unroll
-        for (int i = 0; i < kQuad; ++i) quad.values[i] = fmaf(factor, its_y.values[i], quad.values[i]);
+        for (int i = 0; i < kRowQuad; ++i) quad.values[i] = fmaf(factor, its_y.values[i], quad.values[i]);
         quad.store(x + first, column, dim);
     });
 }
 
-// Threads of a block for a row of n values: one for each quad, up to kRowThreads.
-int row_threads(std::int64_t n) {
-    const std::int64_t warps = (n + kWarp * kQuad - 1) / (kWarp * kQuad);
-    return static_cast<int>(warps < 1 ? 1 : warps < kRowWarps ? warps : kRowWarps) * kWarp;
-}
-
 }  // namespace
-
 }  // namespace offstage::kernels::cuda
 
 namespace offstage::kernels::ops {
@@ -208,8 +198,8 @@ using namespace cuda;
 
 void compute(Worker& worker, const Norm& op) {
     const NormWeights& norm = op.norm;
-    const bool vector = norm.dim % kQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight) && is_aligned(norm.bias) &&
-                        is_aligned(op.out);
+    const bool vector = norm.dim % kRowQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight) &&
+                        is_aligned(norm.bias) && is_aligned(op.out);
     if (norm.kind == NormKind::kRms) {
         worker.start(vector ? norm_rows<true> : norm_rows<false>, blocks_for(op.n, 1), row_threads(norm.dim),
                      kRowWarps * sizeof(float), op.x, norm.weight, norm.dim, norm.dim, norm.eps, op.out);
@@ -222,7 +212,8 @@ void compute(Worker& worker, const Norm& op) {
 
 void compute(Worker& worker, const NormPieces& op) {
     const NormWeights& norm = op.norm;
-    const bool vector = norm.dim % kQuad == 0 && op.stride % kQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight);
+    const bool vector =
+        norm.dim % kRowQuad == 0 && op.stride % kRowQuad == 0 && is_aligned(op.x) && is_aligned(norm.weight);
     worker.start(vector ? norm_rows<true> : norm_rows<false>, dim3(blocks_for(op.n, 1), blocks_for(op.n_pieces, 1)),
                  row_threads(norm.dim), kRowWarps * sizeof(float), op.x, norm.weight, norm.dim, op.stride, norm.eps,
                  op.x);
@@ -230,7 +221,7 @@ void compute(Worker& worker, const NormPieces& op) {
 
 void compute(Worker& worker, const AddGated& op) {
     const bool vector =
-        op.dim % kQuad == 0 && is_aligned(op.gate) && is_aligned(op.input) && is_aligned(op.y) && is_aligned(op.x);
+        op.dim % kRowQuad == 0 && is_aligned(op.gate) && is_aligned(op.input) && is_aligned(op.y) && is_aligned(op.x);
     worker.start(vector ? add_gated_rows<true> : add_gated_rows<false>, blocks_for(op.n, 1), row_threads(op.dim),
                  kRowWarps * sizeof(float), op.gate, op.input, op.y, op.dim, op.x);
 }

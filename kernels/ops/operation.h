@@ -15,6 +15,7 @@
 #include "kernels/ops/clear.h"
 #include "kernels/ops/combine.h"
 #include "kernels/ops/copy_kv_block.h"
+#include "kernels/ops/decode_experts.h"
 #include "kernels/ops/delta_net.h"
 #include "kernels/ops/embed.h"
 #include "kernels/ops/experts.h"
@@ -44,7 +45,7 @@ struct Operation {
 
     std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
                  Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, CopyKvBlock, Route,
-                 Experts, ChosenExperts, Combine>
+                 Experts, ChosenExperts, Combine, DecodeExperts>
         value;
 };
 

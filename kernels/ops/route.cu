@@ -1,11 +1,16 @@
 // The router: a product for the logits, then a warp per token that chooses.
-// kernels::route() defines the result.
+// kernels::route() defines the result. Of one token in decode the last block of the
+// product chooses, and the product's blocks make their input from the residual stream
+// (decode_kernels.cuh).
 
 #include <cfloat>
 #include <cmath>
 
+#include "kernels/cuda/decode_kernels.cuh"
+#include "kernels/cuda/input_rounding.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/row_norm.cuh"
 #include "kernels/ops/route.h"
 
 namespace offstage::kernels::cuda {
@@ -71,17 +76,23 @@ __device__ inline void mix(const RouterSpec& spec, const float* logits, const st
     }
 }
 
-// One warp per token.
-__global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, RouterArrays arrays,
-                                                const float* logits, std::int32_t* experts, float* weights) {
+// Floats of shared memory for choose_experts().
+__host__ __device__ inline std::int64_t choice_floats(const RouterSpec& spec) {
+    return 2 * std::int64_t{spec.n_experts} + spec.n_groups + 2 * std::int64_t{spec.n_active};
+}
+
+// One token's choice, by the warp of threads 0 .. 31. shared: choice_floats().
+__device__ inline void choose_experts(const RouterSpec& spec, const RouterRules& rules, const RouterArrays& arrays,
+                                      const float* logits_of_blocks, float* shared, std::int32_t* chosen,
+                                      float* chosen_weights) {
     const int n = spec.n_experts;
-    float* values = shared_memory<float>();  // (n_experts): the values that are compared
-    float* scores = values + n;              // (n_experts)
-    float* groups = scores + n;              // (n_groups)
+    float* values = shared;                   // (n_experts): the values that are compared
+    float* scores = values + n;               // (n_experts)
+    float* groups = scores + n;               // (n_groups)
+    float* weights = groups + spec.n_groups;  // (n_active)
+    auto* experts = reinterpret_cast<std::int32_t*>(weights + spec.n_active);  // (n_active)
     const int lane = static_cast<int>(threadIdx.x);
-    logits += static_cast<std::int64_t>(blockIdx.x) * n;
-    experts += static_cast<std::int64_t>(blockIdx.x) * spec.n_active;
-    weights += static_cast<std::int64_t>(blockIdx.x) * spec.n_active;
+    const WrittenByOthers logits{logits_of_blocks};
 
     float largest = -INFINITY;
     for (int e = lane; e < n; e += kWarp) largest = fmaxf(largest, without_nan(logits[e]));
@@ -137,10 +148,9 @@ __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rul
             weights[a] = logit;
         }
     }
-    if (lane != 0) return;
-    if (spec.scoring == RouterScoring::kSparseMixer) {
+    if (lane == 0 && spec.scoring == RouterScoring::kSparseMixer) {
         mix(spec, values, experts, weights);
-    } else {
+    } else if (lane == 0) {
         float total = 0.0f;
         for (int a = 0; a < spec.n_active; ++a) {
             const float weight =
@@ -152,14 +162,123 @@ __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rul
         const bool divide = rules.softmax_of_chosen || (spec.renormalise && total > 0.0f);
         for (int a = 0; a < spec.n_active; ++a) weights[a] = (divide ? weights[a] / total : weights[a]) * spec.scale;
     }
-    if (arrays.expert_scale == nullptr) return;
-    for (int a = 0; a < spec.n_active; ++a) weights[a] *= arrays.expert_scale[experts[a]];
+    __syncwarp();
+    for (int a = lane; a < spec.n_active; a += kWarp) {
+        const std::int32_t expert = experts[a];
+        chosen[a] = expert;
+        chosen_weights[a] = arrays.expert_scale == nullptr ? weights[a] : weights[a] * arrays.expert_scale[expert];
+    }
+}
+
+// One warp per token.
+__global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, RouterArrays arrays,
+                                                const float* logits, std::int32_t* experts, float* weights) {
+    const std::int64_t token = blockIdx.x;
+    choose_experts(spec, rules, arrays, logits + token * spec.n_experts, shared_memory<float>(),
+                   experts + token * spec.n_active, weights + token * spec.n_active);
+}
+
+constexpr int kDecodeThreads = 128;
+constexpr int kDecodeWarps = kDecodeThreads / kWarp;
+constexpr std::int64_t kLeastDecodeBlocks = 8;
+constexpr std::int64_t kMostDecodeBlocks = 32;
+
+struct DecodeRouter {
+    NormWeights norm;
+    const float* x;
+    float* normalised;
+    unsigned char* prepared;
+    RouterSpec spec;
+    RouterRules rules;
+    RouterArrays arrays;
+    float* logits;
+    std::int32_t* experts;
+    float* weights;
+    unsigned* arrived;
+};
+
+// Each block norms the whole row for itself; together they write it and what `kForm`
+// makes of it. kType: of split inputs.
+template <DecodeInputs kForm, WeightType kType>
+__global__ void __launch_bounds__(kDecodeThreads) route_token(DecodeRouter job) {
+    const std::int64_t dim = job.norm.dim;
+    float* const h = shared_memory<float>();  // (dim), then what the choice needs
+    float* const sums = h + dim;              // (kRowWarps)
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const std::int64_t first_warp = std::int64_t{blockIdx.x} * kDecodeWarps + threadIdx.x / kWarp;
+    const std::int64_t n_warps = std::int64_t{gridDim.x} * kDecodeWarps;
+    const float factor = rms_factor(job.x, dim, job.norm.eps, sums);
+    for (std::int64_t i = threadIdx.x; i < dim; i += kDecodeThreads) {
+        h[i] = normed(job.x[i], factor, job.norm.weight, i);
+    }
+    __syncthreads();
+    for (std::int64_t part = first_warp; part * kWarp < dim; part += n_warps) {
+        const std::int64_t column = part * kWarp + lane;
+        if (column < dim) job.normalised[column] = h[column];
+        if constexpr (kForm == DecodeInputs::kRounded) store_rounded(h[column], column, dim, job.prepared);
+        if constexpr (kForm == DecodeInputs::kSplit) {
+            if (part % 2 == 0) split_block<kType>(h, part / 2, dim, lane, job.prepared);
+        }
+    }
+    for (std::int64_t expert = first_warp; expert < job.spec.n_experts; expert += n_warps) {
+        const float* const rows[1] = {job.arrays.gate + expert * dim};
+        const float* const inputs[1] = {h};
+        float sum[1][1] = {};
+        add_products<float, 1, 1, true>(rows, inputs, dim, lane, sum);
+        const float logit = warp_sum(sum[0][0]);
+        if (lane == 0) job.logits[expert] = logit;
+    }
+    if (!is_last_block(job.arrived, gridDim.x, reinterpret_cast<int*>(sums)) || threadIdx.x >= kWarp) return;
+    choose_experts(job.spec, job.rules, job.arrays, job.logits, h, job.experts, job.weights);
+}
+
+// The row and a sum of each warp, or the choice.
+std::int64_t decode_router_floats(const ops::DecodeExperts& op) {
+    const std::int64_t row = op.norm.dim + kRowWarps;
+    const std::int64_t choice = choice_floats(op.router);
+    return row > choice ? row : choice;
 }
 
 }  // namespace
 
 std::uint64_t router_scratch_bytes(const CudaStep& step) {
     return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * step.n_experts) * sizeof(float));
+}
+
+bool routes_in_one_kernel(const ops::DecodeExperts& op) {
+    const RouterSpec& spec = op.router;
+    const std::int64_t dim = op.norm.dim;
+    return op.norm.kind == NormKind::kRms && dim % kPackedBlock == 0 && is_aligned(op.arrays.gate) &&
+           spec.n_active <= spec.n_experts && spec.n_groups <= kMostExpertGroups &&
+           decode_router_floats(op) * 4 <= 48 * 1024;
+}
+
+void route_in_one_kernel(Worker& worker, const ops::DecodeExperts& op, DecodeInputs form, float* logits,
+                         unsigned char* prepared) {
+    const DecodeRouter job{op.norm,    op.x,           op.normalised,
+                           prepared,   op.router,      rules_of(op.router, op.arrays.selection_bias != nullptr),
+                           op.arrays,  logits,         op.chosen,
+                           op.weights, worker.arrivals};
+    const std::int64_t wanted = blocks_for(op.router.n_experts, kDecodeWarps);
+    const auto n_blocks = static_cast<unsigned>(wanted < kLeastDecodeBlocks  ? kLeastDecodeBlocks
+                                                : wanted > kMostDecodeBlocks ? kMostDecodeBlocks
+                                                                             : wanted);
+    const auto start = [&](auto* kernel) {
+        worker.start(kernel, n_blocks, kDecodeThreads,
+                     static_cast<std::size_t>(decode_router_floats(op)) * sizeof(float), job);
+    };
+    switch (form) {
+        case DecodeInputs::kFloat:
+            start(route_token<DecodeInputs::kFloat, WeightType::kF32>);
+            return;
+        case DecodeInputs::kRounded:
+            start(route_token<DecodeInputs::kRounded, WeightType::kF32>);
+            return;
+        case DecodeInputs::kSplit:
+            with_packed_type(op.layout.gate,
+                             [&](auto packed) { start(route_token<DecodeInputs::kSplit, decltype(packed)::value>); });
+            return;
+    }
 }
 
 }  // namespace offstage::kernels::cuda
@@ -183,9 +302,8 @@ void compute(Worker& worker, const Route& op) {
     }
     const WeightView view{op.arrays.gate, WeightType::kF32, spec.n_experts, op.hidden_dim};
     multiply_heads(worker, view, 1, {op.x, op.hidden_dim, 0}, op.n, {logits, spec.n_experts, 0});
-    const std::size_t floats = static_cast<std::size_t>(2 * spec.n_experts + spec.n_groups);
-    worker.start(choose, blocks_for(op.n, 1), kWarp, floats * sizeof(float), spec,
-                 rules_of(spec, op.arrays.selection_bias != nullptr), op.arrays, logits, op.experts, op.weights);
+    worker.start(choose, blocks_for(op.n, 1), kWarp, static_cast<std::size_t>(choice_floats(spec)) * sizeof(float),
+                 spec, rules_of(spec, op.arrays.selection_bias != nullptr), op.arrays, logits, op.experts, op.weights);
 }
 
 }  // namespace offstage::kernels::ops

@@ -243,3 +243,14 @@ template <typename T>
 T __ldcs(const T* address) {
     return *address;
 }
+template <typename T>
+T __ldcg(const T* address) {
+    return *address;
+}
+// Blocks run one after the other, and what one wrote all others see.
+inline void __threadfence() {}
+inline unsigned atomicAdd(unsigned* address, unsigned value) {
+    const unsigned before = *address;
+    *address = before + value;
+    return before;
+}

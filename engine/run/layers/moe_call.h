@@ -16,6 +16,9 @@ struct MoeCall {
     const RouterWeights* next;    // the next layer's, for guessing its experts; nullptr: there is none
     const NetworkModule& shared;  // the network that these tokens also pass
     const StepContext& step;
+    // Makes step.normalised of step.x, which router and experts read; without a
+    // dimension: it is there.
+    NormWeights norm;
     // (n_tokens, hidden_dim) += the experts' outputs for the wanted tokens. It is step.x,
     // to which `shared` is added too, or step.further: that is cleared before, and the
     // caller adds `shared`.
@@ -25,6 +28,12 @@ struct MoeCall {
     std::int32_t* routing;
     std::int64_t routing_stride;
 
+    void normalise() const {
+        if (norm.dim > 0) step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
+    }
+    // Whether one token's operations, if the device has all its experts, are those of
+    // ops::DecodeExperts.
+    bool is_plain() const { return !shared && sum == step.x && router.norm.weight == nullptr && norm.dim > 0; }
     void compute_shared() const {
         if (!shared) return;
         for (const TokenRange& tokens : step.wanted) {

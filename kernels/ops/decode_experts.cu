@@ -1,0 +1,191 @@
+// ops::DecodeExperts in three or four kernels. Files' blocks with rounded inputs: router,
+// up (a block forms 32 neurons, which are rounded together) and down (a warp forms a row
+// of all chosen experts). Layouts by neurons: router, up, down, and the sum of its
+// stretches.
+
+#include "kernels/cuda/byte_dots.cuh"
+#include "kernels/cuda/decode_kernels.cuh"
+#include "kernels/cuda/input_rounding.cuh"
+#include "kernels/cuda_product_table.h"
+#include "kernels/router.h"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kUpThreads = 256;
+constexpr int kUpWarps = kUpThreads / kWarp;
+constexpr int kUpNeurons = 32;  // with one scale
+
+// The chosen experts, by blockIdx.y in up.
+struct DecodeBytes {
+    const std::byte* const* blocks;
+    const std::int32_t* chosen;
+    std::int32_t n_active;
+    std::int64_t hidden_dim;
+    UpRows up_rows;
+    Gating gating;
+    std::int64_t down_offset;
+    std::int64_t down_stride;
+    const unsigned char* input;  // rounded
+    unsigned char* activations;  // (n_active) rows, rounded
+    const float* weights;
+    float* x;
+
+    __device__ const unsigned char* block(unsigned a) const {
+        return reinterpret_cast<const unsigned char*>(blocks[chosen[a]]);
+    }
+};
+
+// grid: (32 neurons, chosen experts).
+template <WeightType kType>
+__global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
+    float* const values = shared_memory<float>();  // (kUpNeurons)
+    const unsigned char* const weights = job.block(blockIdx.y);
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const std::int64_t first = std::int64_t{blockIdx.x} * kUpNeurons;
+    for (int n = warp; n < kUpNeurons; n += kUpWarps) {
+        const unsigned char* const row = weights + (first + n) * job.up_rows.stride;
+        const unsigned char* const rows[2] = {row + job.up_rows.offsets[0], row + job.up_rows.offsets[1]};
+        float sums[2][1] = {};
+        add_byte_rows<kType, 2>(rows, job.input, job.hidden_dim, lane, sums);
+        const float both[2] = {warp_sum(sums[0][0]), warp_sum(sums[1][0])};
+        if (lane == 0) job.up_rows.store(job.gating, weights, first + n, both, values + n);
+    }
+    __syncthreads();
+    if (warp != 0) return;
+    const std::int64_t ffn_dim = job.gating.ffn_dim;
+    store_rounded(values[lane], first + lane, ffn_dim, job.activations + blockIdx.y * rounded_bytes(ffn_dim));
+}
+
+// A warp for each row, x among them.
+template <WeightType kType>
+__global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const std::int64_t row = std::int64_t{blockIdx.x} * kUpWarps + threadIdx.x / kWarp;
+    if (row >= job.hidden_dim) return;
+    const std::int64_t ffn_dim = job.gating.ffn_dim;
+    float result = job.x[row];
+    for (std::int32_t a = 0; a < job.n_active; ++a) {
+        const unsigned char* const weights = job.block(static_cast<unsigned>(a));
+        const unsigned char* const rows[1] = {weights + job.down_offset + row * job.down_stride};
+        float sums[1][1] = {};
+        add_byte_rows<kType, 1>(rows, job.activations + a * rounded_bytes(ffn_dim), ffn_dim, lane, sums);
+        float sum = warp_sum(sums[0][0]);
+        if (job.gating.spec.biases) sum += job.gating.biases(weights)[2 * ffn_dim + row];
+        result = fmaf(job.weights[a], sum, result);
+    }
+    if (lane == 0) job.x[row] = result;
+}
+
+// In the order of a layer's kernels behind the router.
+enum class DecodeForm : std::uint8_t { kOperations, kBytes, kSplitInputs, kFloatInputs };
+
+// Which kernels compute a layer's experts: the first row that fits. Others are computed
+// by the operations.
+struct DecodeRow {
+    std::uint8_t up, down;  // weights
+    bool by_outputs;        // the rows of w2 are outputs
+    ProductInputs inputs;   // of up and down
+    bool splits;            // w1 and w3 are of one format that splits its inputs
+    DecodeForm form;
+};
+constexpr DecodeRow kDecodeForms[] = {
+    {weights::kBlocks, weights::kBlocks, true, ProductInputs::kBytes, false, DecodeForm::kBytes},
+    {weights::kPacked, weights::kPacked | weights::kPlain, false, ProductInputs::kFloat, true,
+     DecodeForm::kSplitInputs},
+    {weights::kPlain, weights::kPacked | weights::kPlain, false, ProductInputs::kFloat, false,
+     DecodeForm::kFloatInputs},
+};
+
+DecodeForm form_of(const Worker& worker, const ExpertLayout& layout) {
+    if (layout.gate != layout.up) return DecodeForm::kOperations;
+    const bool rounds = worker.byte_inputs.rounds_few(layout.gate);
+    if (rounds != worker.byte_inputs.rounds_few(layout.down)) return DecodeForm::kOperations;
+    const bool splits = splits_inputs(layout.gate, layout.hidden_dim);
+    for (const DecodeRow& row : kDecodeForms) {
+        if ((row.up & weights_of(layout.gate)) != 0 && (row.down & weights_of(layout.down)) != 0 &&
+            row.by_outputs == layout.down_rows_are_outputs && (row.inputs == ProductInputs::kBytes) == rounds &&
+            row.splits == splits) {
+            return row.form;
+        }
+    }
+    return DecodeForm::kOperations;
+}
+
+DecodeInputs inputs_of(DecodeForm form) {
+    return form == DecodeForm::kBytes         ? DecodeInputs::kRounded
+           : form == DecodeForm::kSplitInputs ? DecodeInputs::kSplit
+                                              : DecodeInputs::kFloat;
+}
+
+void add_chosen_in_bytes(Worker& worker, const ops::DecodeExperts& op, const unsigned char* input,
+                         unsigned char* activations) {
+    const ExpertLayout& layout = op.layout;
+    DecodeBytes job{op.blocks,
+                    op.chosen,
+                    op.router.n_active,
+                    layout.hidden_dim,
+                    {},
+                    Gating(layout),
+                    static_cast<std::int64_t>(layout.down_offset()),
+                    static_cast<std::int64_t>(layout.down_stride()),
+                    input,
+                    activations,
+                    op.weights,
+                    op.x};
+    for_each_up(layout, [&](const UpRows& rows, WeightType) { job.up_rows = rows; });
+    with_block_type(layout.gate, [&](auto type) {
+        worker.start(decode_up<decltype(type)::value>,
+                     dim3(blocks_for(layout.ffn_dim, kUpNeurons), static_cast<unsigned>(op.router.n_active)),
+                     kUpThreads, kUpNeurons * sizeof(float), job);
+    });
+    with_block_type(layout.down, [&](auto type) {
+        worker.start(decode_down<decltype(type)::value>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads, 0, job);
+    });
+}
+
+// False: nothing was done.
+bool compute_in_few_kernels(Worker& worker, const ops::DecodeExperts& op) {
+    const ExpertLayout& layout = op.layout;
+    const DecodeForm form = form_of(worker, layout);
+    const std::int64_t n_active = op.router.n_active;
+    if (form == DecodeForm::kOperations || worker.arrivals == nullptr || n_active > kMostActiveExperts ||
+        !routes_in_one_kernel(op)) {
+        return false;
+    }
+    const bool bytes = form == DecodeForm::kBytes;
+    const std::int64_t input_bytes = split_bytes(layout.hidden_dim);  // more than rounded_bytes()
+    const std::size_t needed =
+        Scratch::rounded(static_cast<std::size_t>(op.router.n_experts) * sizeof(float)) +
+        Scratch::rounded(static_cast<std::size_t>(input_bytes)) +
+        (bytes ? Scratch::rounded(static_cast<std::size_t>(n_active * rounded_bytes(layout.ffn_dim)))
+               : chosen_by_neurons_bytes(layout, n_active));
+    worker.scratch.restart();
+    if (worker.scratch.left() < needed) return false;
+    auto* const logits = worker.scratch.take<float>(op.router.n_experts);
+    auto* const input = worker.scratch.take<unsigned char>(input_bytes);
+    route_in_one_kernel(worker, op, inputs_of(form), logits, input);
+    if (!worker.failure.none()) return true;  // the choice is garbage: no address may follow from it
+    if (bytes) {
+        add_chosen_in_bytes(worker, op, input,
+                            worker.scratch.take<unsigned char>(n_active * rounded_bytes(layout.ffn_dim)));
+    } else {
+        add_chosen_by_neurons(worker, op, form == DecodeForm::kSplitInputs ? input : nullptr);
+    }
+    return true;
+}
+
+}  // namespace
+}  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+void compute(cuda::Worker& worker, const DecodeExperts& op) {
+    if (cuda::compute_in_few_kernels(worker, op)) return;
+    op.for_each([&](const auto& part) {
+        if (worker.failure.none()) compute(worker, part);
+    });
+}
+
+}  // namespace offstage::kernels::ops

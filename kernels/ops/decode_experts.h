@@ -1,0 +1,53 @@
+#pragma once
+
+#include "kernels/expert_layout.h"
+#include "kernels/norm_weights.h"
+#include "kernels/ops/chosen_experts.h"
+#include "kernels/ops/combine.h"
+#include "kernels/ops/cost.h"
+#include "kernels/ops/norm.h"
+#include "kernels/ops/route.h"
+
+namespace offstage::kernels::ops {
+
+// The second half of a layer for one token whose experts the device has all: norm,
+// router, experts, and their weighted sum added to x. The results are those of the four
+// operations of for_each(), bit by bit; a GPU computes them in fewer kernels where it can
+// (kernels/ops/decode_experts.cu). Only where Backend::takes_chosen_experts().
+struct DecodeExperts {
+    NormWeights norm;
+    float* x = nullptr;           // (hidden_dim): the residual stream
+    float* normalised = nullptr;  // (hidden_dim): gets norm(x), which router and experts read
+    RouterSpec router;
+    RouterArrays arrays;
+    ExpertLayout layout;
+    const std::byte* const* blocks = nullptr;  // (n_experts): see ChosenExperts; none is nullptr
+    const std::int32_t* row_token = nullptr;   // (n_active): all 0
+    const std::int32_t* row_of = nullptr;      // (n_active): 0, 1, 2 ...
+    std::int32_t* chosen = nullptr;            // (n_active): gets the choice, best first
+    float* weights = nullptr;                  // (n_active)
+    float* rows = nullptr;                     // (n_active, hidden_dim): for the experts' outputs; undefined behind it
+
+    // Calls body(op) for the operations, in their order.
+    template <typename Body>
+    void for_each(const Body& body) const {
+        const std::int64_t hidden_dim = layout.hidden_dim;
+        body(Norm{norm, x, 1, normalised});
+        body(Route{router, arrays, normalised, 1, hidden_dim, chosen, weights});
+        body(ChosenExperts{layout, blocks, chosen, router.n_active, normalised, row_token, rows});
+        body(Combine{rows, row_of, weights, 1, router.n_active, hidden_dim, x});
+    }
+
+    Cost cost() const {
+        Cost all;
+        for_each([&](const auto& op) {
+            const Cost cost = op.cost();
+            all.bytes += cost.bytes;
+            all.flops += cost.flops;
+        });
+        return all;
+    }
+};
+void compute(cuda::Worker& worker, const DecodeExperts& op);  // decode_experts.cu
+
+}  // namespace offstage::kernels::ops
