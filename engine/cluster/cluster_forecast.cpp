@@ -9,7 +9,6 @@
 #include "engine/as_size.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/plan/planner_objective.h"
-#include "engine/plan/prompt_steps.h"
 #include "engine/plan/routing_draw.h"
 
 namespace offstage::engine {
@@ -25,11 +24,10 @@ class ClusterDecode {
     };
 
     // hit_rate: as in DecodeSample::Conditions.
-    ClusterDecode(const ClusterPlan& plan, const ModelDemand& demand, const CostModel& cost, PolicyKind policy,
-                  double hit_rate)
-        : plan_(plan), n_layers_(demand.n_layers), hit_rate_(hit_rate), keys_(plan.machines.size()) {
+    ClusterDecode(const ClusterPlan& plan, const PlanInputs& inputs, double hit_rate)
+        : plan_(plan), n_layers_(inputs.demand.n_layers), hit_rate_(hit_rate), keys_(plan.machines.size()) {
         for (const Plan& machine : plan.machines) {
-            times_.emplace_back(demand, cost, policy);
+            times_.emplace_back(inputs);
             slots_.emplace_back(machine.host_staging_slots);
         }
     }
@@ -136,19 +134,18 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const PlanInputs& inpu
     whole.predicted_loss = plan.machines.front().predicted_loss;
     RoutingDraw routing(inputs.popularity.expected(), 1);
 
-    const double hit_rate = cached_hit_rate(plan.n_resident(), whole.hit_rate, demand, inputs.popularity);
-    const ClusterDecode::Figures token =
-        ClusterDecode(plan, demand, cost, inputs.decode, hit_rate).play(DecodeSample(demand, routing));
+    const double hit_rate = cached_hit_rate(plan.n_resident(), whole.hit_rate, inputs);
+    const ClusterDecode::Figures token = ClusterDecode(plan, inputs, hit_rate).play(DecodeSample(demand, routing));
     result.busiest_experts = token.busiest_experts;
     result.network_us = n_layers * exchange_us(1);
     const double token_us =
-        token.us + decode_dense_us(plan.machines.front(), cost, inputs.decode, prompt_tokens) + result.network_us;
+        token.us + decode_dense_us(plan.machines.front(), inputs, prompt_tokens) + result.network_us;
     whole.decode_layer_us = token.us / n_layers;
     whole.bytes_per_token = token.copied_bytes;
     if (token_us > 0) whole.decode_tokens_per_s = 1e6 / token_us;
 
     std::deque<StepCosts> steps;
-    for (std::int64_t m = 0; m < plan.n_machines(); ++m) steps.emplace_back(demand, cost, inputs.prefill);
+    for (std::int64_t m = 0; m < plan.n_machines(); ++m) steps.emplace_back(inputs);
     StepShares shares(plan);
     const auto step_us = [&](std::int64_t n_tokens, bool is_last) {
         for (StepCosts& machine : steps) machine.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));

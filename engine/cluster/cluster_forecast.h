@@ -4,7 +4,7 @@
 
 #include "engine/cluster/cluster_plan.h"
 #include "engine/cluster/network.h"
-#include "engine/plan/plan_inputs.h"
+#include "engine/plan/planner.h"
 
 namespace offstage::engine {
 

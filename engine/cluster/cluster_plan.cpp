@@ -106,14 +106,14 @@ ClusterPlan make_cluster_plan(const PlanInputs& inputs, const Budget& budget, st
     const Popularity& popularity = inputs.popularity;
     const PlacementKind kind = placement_for(inputs.decode);
     assert(!budget.uniform.has_value() && !budget.quality.allows_fewer_bits());
-    check_demand(demand, budget, popularity);
+    check_demand(inputs, budget);
     ClusterPlan plan;
     plan.n_experts = demand.n_experts;
     plan.owners = partition_experts(demand, popularity, n_machines);
-    const std::vector<std::size_t> all = placement_order(demand, popularity, kind);
+    const std::vector<std::size_t> all = placement_order(inputs, kind);
     // No token needs more of one machine's experts at a time than a layer has there.
-    ModelDemand part = demand;
-    part.n_active = std::min(demand.n_active, (demand.n_experts + n_machines - 1) / n_machines);
+    PlanInputs part = inputs;
+    part.demand.n_active = std::min(demand.n_active, (demand.n_experts + n_machines - 1) / n_machines);
     for (std::int64_t machine = 0; machine < n_machines; ++machine) {
         std::vector<std::size_t> held =
             holding_order(plan.owners, all, static_cast<std::int32_t>(machine), static_cast<std::int32_t>(n_machines));
@@ -122,11 +122,11 @@ ClusterPlan make_cluster_plan(const PlanInputs& inputs, const Budget& budget, st
         std::vector<std::size_t> placed(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n_own));
         FormatChoice choice;
         choice.order = &placed;
-        Plan own = place_experts(part, budget, popularity, kind, choice);
+        Plan own = place_experts(part, budget, kind, choice);
         const std::size_t n_held = std::min(held.size(), n_own + n_spare(demand, budget, own, placed));
         if (n_held > n_own) {
             placed.assign(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n_held));
-            Plan with_copies = place_experts(part, budget, popularity, kind, choice);
+            Plan with_copies = place_experts(part, budget, kind, choice);
             // Copies use only room that nothing else needs.
             if (with_copies.n_resident() == static_cast<std::int64_t>(n_held)) own = std::move(with_copies);
         }

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/dispatch/live_comparison.h"
 #include "engine/experts/sparse_copies.h"
 #include "engine/message.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/live_comparison.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/load_settings.h"
 #include "engine/plan/neuron_thresholds.h"

@@ -12,7 +12,7 @@
 #include "engine/dispatch/routed_rows.h"
 #include "engine/experts/loading_overlap.h"
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/expert_thetas.h"
+#include "engine/plan/neuron_thresholds.h"
 
 namespace offstage::engine {
 

@@ -12,7 +12,7 @@
 #include "engine/model/file_formats.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/plan/sensitivity_measurement.h"
+#include "engine/plan/sensitivity.h"
 #include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/report_table.h"

@@ -9,7 +9,7 @@
 
 #include "engine/eval/reference_logits.h"
 #include "engine/eval/theta_report.h"
-#include "engine/plan/expert_thetas.h"
+#include "engine/plan/neuron_thresholds.h"
 
 namespace offstage::engine {
 

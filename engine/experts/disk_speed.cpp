@@ -24,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kLayersSeconds = 0.75;
 constexpr std::size_t kReadsAlone = 15;
+constexpr std::int64_t kMostReads = 5;
+constexpr std::int64_t kMostCachedReads = 32;  // more than the CPU's caches hold
 
 double seconds_from(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -217,6 +219,39 @@ double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64
     }
     readers.clear();  // until all have come
     return static_cast<double>(n_read * kPiece) / seconds_from(begin) / 1e9;
+}
+
+double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
+                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop,
+                            bool cold, double seconds) {
+    const std::int64_t n = n_layers * n_experts;
+    auto* const disk = dynamic_cast<ColdExperts*>(&master);
+    if (n <= 0 || (cold && disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
+    std::optional<HostBuffer> block = memory_for(expert_bytes);
+    if (!block) return 0;
+    // Far apart, so that the system's read-ahead for one does not bring the next.
+    const std::int64_t n_reads = std::min(n, cold ? kMostReads : kMostCachedReads);
+    const auto read = [&](std::int64_t i) {
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::measuring_disk_cancelled);
+        const std::int64_t index = i * n / n_reads;
+        const LayerIndex layer{static_cast<std::int32_t>(index / n_experts)};
+        const ExpertIndex expert{static_cast<std::int32_t>(index % n_experts)};
+        if (cold && disk != nullptr) disk->make_cold(layer, expert);
+        const auto start = Clock::now();
+        master.pack_expert(layer, expert, block->data(), pool);
+        return seconds_from(start) * 1e6;
+    };
+    const auto pass = [&](std::int64_t most) {
+        std::vector<double> us;
+        const auto begin = Clock::now();
+        for (std::int64_t i = 0; i < most && (i == 0 || seconds_from(begin) < seconds); ++i) {
+            us.push_back(read(i));
+        }
+        return us;
+    };
+    std::vector<double> us = pass(n_reads);
+    if (!cold) us = pass(static_cast<std::int64_t>(us.size()));
+    return median(us);
 }
 
 }  // namespace offstage::engine

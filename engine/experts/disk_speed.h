@@ -24,6 +24,16 @@ DiskReadCost measure_direct_read(WeightSource& source, const ExpertGrid& grid, k
 double direct_read_alone_us(WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool,
                             const std::stop_token& stop, double seconds);
 
+// Microseconds to read one expert from the master (on a disk, or drawn for a synthetic
+// model) and pack it into RAM: the median of up to five experts that lie far apart in the
+// model. Each is removed from the system's cache before; with `cold` false more experts
+// are measured, all of which were read once before. 0 if pages cannot be removed from the
+// cache, or RAM has no room for an expert. The first is always read, others while
+// `seconds` last. Throws Error (kCancelled, and the errors of WeightSource::pack_expert).
+double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
+                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop,
+                            bool cold = true, double seconds = 0.25);
+
 // The disk's speed in 1e9 bytes a second: reads pieces of half a MiB anywhere in the
 // model's files, directly, as many at a time as ExpertReader reads, for `seconds`. 0
 // where there are no files.

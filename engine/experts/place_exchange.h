@@ -7,8 +7,8 @@
 
 #include "engine/experts/disk_slots.h"
 #include "engine/experts/expert_table.h"
+#include "engine/experts/placement_learner.h"
 #include "engine/experts/staging.h"
-#include "engine/plan/placement_learner.h"
 
 namespace offstage::engine {
 

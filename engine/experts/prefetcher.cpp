@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/as_size.h"
-#include "engine/plan/prompt_steps.h"
+#include "engine/plan/planner_objective.h"
 
 namespace offstage::engine {
 

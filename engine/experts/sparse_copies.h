@@ -13,8 +13,8 @@
 #include "engine/device/mirror.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/plan/cost_model.h"
-#include "engine/plan/expert_thetas.h"
 #include "engine/plan/load_settings.h"
+#include "engine/plan/neuron_thresholds.h"
 #include "kernels/expert_layout.h"
 
 namespace offstage::engine {

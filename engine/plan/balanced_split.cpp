@@ -1,5 +1,3 @@
-#include "engine/plan/balanced_split.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>

@@ -1,20 +1,38 @@
+// Costs of one format: of its experts, and of quantizing to it.
+
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/model/cold_reads.h"
+#include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
+#include "engine/quant/quantizer.h"
+#include "engine/statistics.h"
+#include "kernels/cpu_kernels.h"
+#include "kernels/packed.h"
 
 namespace offstage::engine {
 namespace {
 
+using kernels::WeightType;
+
 // All samples together: larger than the caches, unless all of the model's experts fit in
 // them as well.
 constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{256} << 20;
+constexpr std::int64_t kQuantizedWeights = std::int64_t{1} << 14;  // per sample: some milliseconds of HQQ
+constexpr std::int64_t kHelpedWeights = std::int64_t{1} << 22;     // several pieces on their way to a device
+constexpr double kQuantizedSeconds = 0.004;
+constexpr std::size_t kQuantizedSamples = 3, kMostQuantizedSamples = 8;
 // Samples on the device: more than its second-level cache holds (72 MB on an RTX 4090, 50
 // on an H100).
 constexpr std::uint64_t kDeviceSampleBytes = std::uint64_t{256} << 20;
@@ -148,6 +166,60 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     if (kept && kept->doubt != CostDoubt::kNone && !are_old(kept->measured_at)) table.doubt = CostDoubt::kAnswered;
     if (!slots.empty() || host_only) cache.store(host_only ? host_key() : key(memory.pinned()), table);
     return table;
+}
+
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const MeasurementStore& cache, std::stop_token stop,
+                                   RowQuantizer* helper, const std::string& device) {
+    QuantizingSpeeds speeds{};
+    if (hidden_dim <= 0 || hidden_dim % kernels::kPackedBlock != 0) return speeds;
+    const std::string key = "quantizing|" + detect_host().cpu_model + " " +
+                            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|version " +
+                            std::to_string(kQuantizerVersion) + "|" + std::to_string(kernels::kWeightTypes) +
+                            " formats|rows of " + std::to_string(hidden_dim) +
+                            (helper != nullptr ? "|with " + device : "");
+    if (cache.load(key, speeds)) return speeds;
+
+    // Random numbers like weights: almost normally distributed, all different.
+    const auto neurons_of = [&](std::int64_t n_weights) {
+        return std::max<std::int64_t>(1, n_weights / (3 * hidden_dim));
+    };
+    const std::int64_t most = neurons_of(helper != nullptr ? kHelpedWeights : kQuantizedWeights);
+    std::vector<kernels::Bf16> weights(static_cast<std::size_t>(3 * most * hidden_dim));
+    std::uint32_t state = 1;
+    const auto uniform = [&] {
+        state = state * 1664525u + 1013904223u;
+        return static_cast<float>(state >> 8) * 0x1p-24f - 0.5f;
+    };
+    for (kernels::Bf16& weight : weights) weight = kernels::to_bf16(0.04f * (uniform() + uniform() + uniform()));
+    kernels::ThreadPool one(1);
+    Quantizer quantizer(one, QuantMethod::kHqq, helper);
+    std::vector<std::byte> out;
+    for (const kernels::FormatTraits& traits : kernels::kFormats) {
+        if (!traits.is_packed()) continue;
+        const WeightType format = traits.type;
+        out.resize(kernels::expert_layout(format, hidden_dim, most).bytes());
+        RepeatedTime us;
+        double n_weights = 0;
+        // Starting work on a device takes a fixed time: the number of neurons grows until
+        // that no longer counts.
+        for (std::int64_t n = neurons_of(kQuantizedWeights);;) {
+            n = std::min(n, most);
+            const kernels::ExpertView neurons{weights.data(), kernels::expert_layout(WeightType::kBf16, hidden_dim, n)};
+            const auto begin = std::chrono::steady_clock::now();
+            quantizer.quantize_expert(neurons, kernels::expert_layout(format, hidden_dim, n), out.data(), stop);
+            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            if (us.size() == 0 && seconds < kQuantizedSeconds && n < most) {
+                n *= 4;
+                continue;
+            }
+            us.add(std::max(seconds * 1e6, 1e-3));
+            n_weights = static_cast<double>(3 * n * hidden_dim);
+            if (us.size() >= kQuantizedSamples && (us.is_settled() || us.size() == kMostQuantizedSamples)) break;
+        }
+        speeds[static_cast<std::size_t>(format)] = n_weights / us.us() * 1e6;
+    }
+    cache.store(key, speeds);
+    return speeds;
 }
 
 }  // namespace offstage::engine

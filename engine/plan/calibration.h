@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,6 +14,8 @@
 #include "engine/model/model_spec.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/measurement_store.h"
+#include "kernels/thread_pool.h"
+#include "kernels/types.h"
 
 namespace offstage::engine {
 
@@ -111,5 +114,14 @@ bool raise_doubt(const std::string& key, const MeasurementStore& cache) {
     costs.doubt = CostDoubt::kRaised;
     return cache.store(key, costs).empty();
 }
+
+class RowQuantizer;
+
+// From the store, or measured now on rows of a model's size (some milliseconds per packed
+// format) and stored. hidden_dim: a multiple of kernels::kPackedBlock, otherwise nothing
+// is measured. helper: of the device with this fingerprint, or nullptr. Throws Error
+// (kCancelled).
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const MeasurementStore& cache, std::stop_token stop,
+                                   RowQuantizer* helper = nullptr, const std::string& device = {});
 
 }  // namespace offstage::engine

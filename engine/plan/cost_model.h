@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -112,6 +113,17 @@ struct StoredAs<CostTable> {
     static CostTable read(const JsonFields& fields);
 };
 
+// The number of weights that one thread quantizes (HQQ) in a second, with the device's
+// help where there is some, by format; 0: not measured.
+using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
+
+template <>
+struct StoredAs<QuantizingSpeeds> {
+    static constexpr const char* kField = "weights_per_s";
+    static void write(const QuantizingSpeeds& speeds, nlohmann::json& out);
+    static QuantizingSpeeds read(const JsonFields& fields);
+};
+
 // Experts with a larger share of active neurons are copied whole (CORM's measured
 // cross-over).
 inline constexpr double kMostCopiedShare = 0.75;
@@ -155,7 +167,6 @@ class CostModel {
     // Measured costs of another format. Without them its times are the master's, scaled
     // by the bytes of an expert.
     void set_table(kernels::WeightType format, CostTable table);
-    bool has_table(kernels::WeightType format) const;
     void set_expert_bytes(kernels::WeightType format, std::uint64_t bytes);
 
     // Without a format: in the master's.
@@ -186,7 +197,6 @@ class CostModel {
     // The share of an expert's neurons that at least one of n tokens needs. layer < 0:
     // the mean layer.
     double active_share(std::int64_t layer, std::int64_t n_tokens) const;
-    bool counted_active() const;  // in any layer
     // The measured time of an expert on the CPU with this share of active neurons,
     // divided by that without a theta. 1: not measured.
     double sparse_factor(kernels::WeightType format, double share) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "engine/plan/balanced_split.h"
 #include "engine/plan/layer_timeline.h"
 
 namespace offstage::engine {

@@ -5,7 +5,6 @@
 
 #include "engine/model/model_spec.h"
 #include "engine/plan/planner_objective.h"
-#include "engine/plan/prompt_steps.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/plan/routing_draw.h"
 #include "engine/telemetry/decode_meter.h"
@@ -20,36 +19,17 @@ double hits_then(double measured, double now, double then) {
     return std::clamp(hits, 0.0, 1.0);
 }
 
-// share_read(layer, expert, format): of an expert's bytes.
-template <typename ShareRead>
-WeightReads reads_of(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
-                     kernels::WeightType master, std::span<const kernels::WeightType> expert_formats,
-                     const ShareRead& share_read) {
-    double experts = 0;
-    for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
-        for (std::int64_t expert = 0; expert < grid.n_experts; ++expert) {
-            const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
-            const kernels::WeightType format = expert_formats.empty() ? grid.stored(master, layer) : expert_formats[i];
-            experts += popularity.share(layer, expert) * static_cast<double>(grid.expert_bytes(format)) *
-                       share_read(layer, i, format);
-        }
-    }
-    return {dense_read_bytes, static_cast<std::uint64_t>(std::llround(experts))};
-}
-
 }  // namespace
 
-Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
-                  PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed) {
+Forecast PlanInputs::forecast(const Plan& plan, std::int64_t prompt_tokens) const {
     Forecast result;
-    result.hit_rate = resident_rate(plan, demand, popularity);
+    result.hit_rate = resident_rate(plan, *this);
     result.prompt_tokens = prompt_tokens;
     result.prompt_steps = n_prompt_steps(prompt_tokens, plan.max_step);
-    RoutingDraw routing(popularity.expected(), seed);
+    RoutingDraw routing(popularity.expected(), 1);
 
-    DecodeCosts times(demand, cost, decode);
-    const DecodeSample::Conditions conditions =
-        decode_conditions(plan, demand, popularity, cost, decode, prompt_tokens);
+    DecodeCosts times(*this);
+    const DecodeSample::Conditions conditions = decode_conditions(plan, *this, prompt_tokens);
     const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times, conditions);
     const double token_us = token.us + conditions.dense_us;
     result.decode_layer_us = token.us / static_cast<double>(demand.n_layers);
@@ -58,16 +38,17 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
     result.mean_bits = plan.mean_bits;
     result.predicted_loss = plan.predicted_loss;
 
-    StepCosts steps(demand, cost, prefill);
+    StepCosts steps(*this);
+    const DenseCosts& dense = cost.table().dense;
     const auto step_us = [&](std::int64_t n_tokens, bool is_last) {
-        steps.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));
+        steps.begin_step(n_tokens, dense.step_us(n_tokens, 0));
         double us = 0;
         for (std::int64_t layer = 0; layer < demand.n_layers; ++layer)
             us += steps.of(plan, layer, routing.draw(layer, computed_tokens(demand, layer, n_tokens, is_last)));
         return us;
     };
-    const double us = cost.table().dense.prompt_us(prompt_tokens, plan.max_step) +
-                      prompt_steps_us(prompt_tokens, plan.max_step, step_us);
+    const double us =
+        dense.prompt_us(prompt_tokens, plan.max_step) + prompt_steps_us(prompt_tokens, plan.max_step, step_us);
     result.ttft_s = us / 1e6;
     if (us > 0) result.prefill_tokens_per_s = static_cast<double>(prompt_tokens) / result.ttft_s;
     return result;
@@ -109,18 +90,19 @@ void correct(Forecast& now, Forecast& then, const MeasuredDecode& measured) {
 }
 
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
-                           kernels::WeightType master, std::span<const kernels::WeightType> expert_formats) {
-    return reads_of(grid, dense_read_bytes, popularity, master, expert_formats,
-                    [](std::int64_t, std::size_t, kernels::WeightType) { return 1.0; });
-}
-
-WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
-                           kernels::WeightType master, const Plan& plan, const CostModel& cost) {
-    return reads_of(grid, dense_read_bytes, popularity, master, plan.formats,
-                    [&](std::int64_t layer, std::size_t i, kernels::WeightType format) {
-                        const bool whole = plan.places[i] == Place::kDevice || !lies_by_neurons(format);
-                        return whole ? 1.0 : read_share(cost.active_share(layer, 1));
-                    });
+                           kernels::WeightType master, std::span<const kernels::WeightType> expert_formats,
+                           const Plan* plan, const CostModel* cost) {
+    double experts = 0;
+    for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
+        for (std::int64_t expert = 0; expert < grid.n_experts; ++expert) {
+            const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
+            const kernels::WeightType format = expert_formats.empty() ? grid.stored(master, layer) : expert_formats[i];
+            const bool whole = plan == nullptr || plan->places[i] == Place::kDevice || !lies_by_neurons(format);
+            experts += popularity.share(layer, expert) * static_cast<double>(grid.expert_bytes(format)) *
+                       (whole ? 1.0 : read_share(cost->active_share(layer, 1)));
+        }
+    }
+    return {dense_read_bytes, static_cast<std::uint64_t>(std::llround(experts))};
 }
 
 }  // namespace offstage::engine

@@ -12,7 +12,6 @@ namespace offstage::engine {
 class CostModel;
 struct ExpertGrid;
 struct MeasuredDecode;
-struct ModelDemand;
 struct Plan;
 struct Popularity;
 
@@ -31,14 +30,6 @@ struct Forecast {
     double mean_bits = 16;          // of the plan
     double predicted_loss = 0;      // of the plan
 };
-
-// Forecasts a plan: draws routings from the popularity (experts of a token without
-// repetition, by share), lets the policy decide each layer with the cost model, and
-// averages. Deterministic (`seed`). An estimate: dense work counts only if the table has
-// it, and experts on disk cost CostTable::disk more than those in RAM. `popularity` has
-// the demand's shape.
-Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
-                  PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed = 1);
 
 // The measured time of a decoded token beyond its plan's forecast: launches, hand-overs,
 // sampling, everything that no table has. 0 if nothing was measured or forecast, or the
@@ -72,13 +63,11 @@ struct WeightReads {
 // The expected reads of a token, by the experts' popularity. expert_formats: (n_layers,
 // n_experts); empty: all in `master`'s. If all experts have one format this is exact;
 // otherwise tokens differ, and their actual reads are counted:
-// DispatchTotals::device_read_bytes, host_read_bytes.
+// DispatchTotals::device_read_bytes, host_read_bytes. With a plan that has a theta: for
+// experts outside the device the CPU does not read neurons that it leaves out, by the
+// shares that `cost` expects to be active.
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
-                           kernels::WeightType master, std::span<const kernels::WeightType> expert_formats);
-
-// With a theta: for experts outside the device the CPU does not read neurons that it
-// leaves out, by the shares that `cost` expects to be active.
-WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
-                           kernels::WeightType master, const Plan& plan, const CostModel& cost);
+                           kernels::WeightType master, std::span<const kernels::WeightType> expert_formats,
+                           const Plan* plan = nullptr, const CostModel* cost = nullptr);
 
 }  // namespace offstage::engine

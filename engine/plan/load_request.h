@@ -20,7 +20,7 @@ namespace offstage::engine {
 class Backend;
 
 enum class ComputeMode {
-    kAuto,  // the faster form on this machine, measured once (engine/plan/compute_choice.h)
+    kAuto,  // the faster form on this machine, measured once (engine/plan/product_choice.h)
     kF32,   // float32 products everywhere
     kBf16,  // bfloat16 products in batched multiplications
     kInt8,  // float32, but inputs in 8 bits where few tokens are multiplied by a file's blocks
@@ -30,7 +30,8 @@ enum class ComputeMode {
 struct DispatchSettings {
     PolicyKind prefill = PolicyKind::kBalanced;
     PolicyKind decode = PolicyKind::kBalanced;
-    bool measured = true;  // decode compares its policy with the others on live tokens (engine/plan/live_comparison.h)
+    bool measured =
+        true;  // decode compares its policy with the others on live tokens (engine/dispatch/live_comparison.h)
 };
 
 // "auto" (balanced, measured), a policy's name (that one, always), or
@@ -110,7 +111,7 @@ struct LoadRequest {
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
     // Tests: a ProductTimer in the place of this machine, for ComputeMode::kAuto
-    // (engine/plan/compute_choice.h).
+    // (engine/plan/product_choice.h).
     std::function<double(kernels::TrialProduct)> times_product;
 };
 

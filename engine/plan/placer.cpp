@@ -45,11 +45,10 @@ void add_note(Plan& plan, Message sentence) {
 
 class Placer {
   public:
-    Placer(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-           const FormatChoice& choice)
-        : demand_(demand), budget_(budget), popularity_(popularity), kind_(kind), choice_(choice) {
-        check_demand(demand, budget, popularity);
-        wished_context_ = budget.context > 0 ? budget.context : std::min(demand.max_context, kDefaultContext);
+    Placer(const PlanInputs& inputs, const Budget& budget, PlacementKind kind, const FormatChoice& choice)
+        : inputs_(inputs), demand_(inputs.demand), budget_(budget), kind_(kind), choice_(choice) {
+        check_demand(inputs, budget);
+        wished_context_ = budget.context > 0 ? budget.context : std::min(demand_.max_context, kDefaultContext);
         least_context_ = budget.context > 0
                              ? budget.context
                              : std::min(wished_context_, std::max(kShortestContext, budget.least_context));
@@ -58,13 +57,13 @@ class Placer {
         usual_step_ = std::min(kUsualStep, largest_step_);
         roomy_step_ = std::min(kRoomyStep, largest_step_);
         smallest_step_ = std::min(kSmallestStep, usual_step_);
-        const auto all = static_cast<std::size_t>(demand.n_layers * demand.n_experts);
+        const auto all = static_cast<std::size_t>(demand_.n_layers * demand_.n_experts);
         n_all_ = choice.order == nullptr ? all : choice.order->size();
     }
 
     Plan make() {
         plan_.places.assign(static_cast<std::size_t>(demand_.n_layers * demand_.n_experts), Place::kDisk);
-        if (choice_.order == nullptr) own_order_ = placement_order(demand_, popularity_, kind_);
+        if (choice_.order == nullptr) own_order_ = placement_order(inputs_, kind_);
         sum_sizes();
         plan_.kv = demand_.kv;
         plan_.kept_context = demand_.kept_context;
@@ -76,7 +75,7 @@ class Placer {
             place_on_device();
             place_in_ram();
         }
-        plan_.expected_hit_rate = resident_rate(plan_, demand_, popularity_);
+        plan_.expected_hit_rate = resident_rate(plan_, inputs_);
         return std::move(plan_);
     }
 
@@ -397,9 +396,9 @@ class Placer {
         add_note(plan_, (direct ? messages::ram_short_disk_direct : messages::ram_short_disk)(n_experts));
     }
 
+    const PlanInputs& inputs_;
     const ModelDemand& demand_;
     const Budget& budget_;
-    const Popularity& popularity_;
     const PlacementKind kind_;
     const FormatChoice& choice_;
     std::int64_t wished_context_ = 0, least_context_ = 0;
@@ -415,7 +414,9 @@ class Placer {
 
 }  // namespace
 
-void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity) {
+void check_demand(const PlanInputs& inputs, const Budget& budget) {
+    const ModelDemand& demand = inputs.demand;
+    const Popularity& popularity = inputs.popularity;
     const auto require = [](bool ok, const MessageCode<0>& what) {
         if (!ok) throw Error(ErrorKind::kInvalidInput, what);
     };
@@ -443,7 +444,9 @@ std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand) {
     return {{kernels::WeightType::kBf16, demand.expert_bytes, 16}};
 }
 
-std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popularity& popularity, PlacementKind kind) {
+std::vector<std::size_t> placement_order(const PlanInputs& inputs, PlacementKind kind) {
+    const ModelDemand& demand = inputs.demand;
+    const Popularity& popularity = inputs.popularity;
     const auto n_experts = static_cast<std::size_t>(demand.n_experts);
     std::vector<std::size_t> order(static_cast<std::size_t>(demand.n_layers) * n_experts);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -472,9 +475,8 @@ std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popula
     return order;
 }
 
-Plan place_experts(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-                   const FormatChoice& choice) {
-    return Placer(demand, budget, popularity, kind, choice).make();
+Plan place_experts(const PlanInputs& inputs, const Budget& budget, PlacementKind kind, const FormatChoice& choice) {
+    return Placer(inputs, budget, kind, choice).make();
 }
 
 }  // namespace offstage::engine

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/plan/plan_inputs.h"
+#include "engine/plan/planner.h"
 
 namespace offstage::engine {
 
@@ -24,17 +24,16 @@ struct FormatChoice {
 std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand);
 
 // Throws Error (kInvalidInput) when the three do not belong together or are out of range.
-void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity);
+void check_demand(const PlanInputs& inputs, const Budget& budget);
 
 // Experts by popularity, with equal ones in turn through the layers; or by layers, the
 // last first.
-std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popularity& popularity, PlacementKind kind);
+std::vector<std::size_t> placement_order(const PlanInputs& inputs, PlacementKind kind);
 
 // make_plan() for given formats: the longest beginning of the order that fits goes to the
 // device, the next part to RAM, the rest to disk. So a larger budget's experts on the
 // device include those of a smaller one. Slots are as large as the largest expert. Fills
 // all of Plan except predicted_loss. Throws as make_plan().
-Plan place_experts(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
-                   const FormatChoice& choice);
+Plan place_experts(const PlanInputs& inputs, const Budget& budget, PlacementKind kind, const FormatChoice& choice);
 
 }  // namespace offstage::engine

@@ -7,7 +7,6 @@
 #include "engine/plan/format_search.h"
 #include "engine/plan/placer.h"
 #include "engine/plan/plan_messages.h"
-#include "engine/plan/quality_trade.h"
 #include "engine/print.h"
 
 namespace offstage::engine {
@@ -27,7 +26,7 @@ Decimal two_digits(double share) {
 }
 
 // The experts of a file's blocks that the plan quantizes a second time; empty: none.
-Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sensitivity* sensitivity) {
+Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sensitivity& sensitivity) {
     if (demand.file_blocks.empty()) return {};
     std::int64_t n = 0;
     double squared = 0;
@@ -39,9 +38,7 @@ Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sens
             if (plan.formats[i] != f.format) continue;
             ++n_of_format;
             const auto expert = static_cast<std::int64_t>(i);
-            const double error = sensitivity == nullptr ? kernels::traits_of(f.format).typical_error
-                                                        : sensitivity->error(f.format, expert / demand.n_experts,
-                                                                             expert % demand.n_experts);
+            const double error = sensitivity.error(f.format, expert / demand.n_experts, expert % demand.n_experts);
             squared += error * error;
         }
         if (n_of_format > 0) names += (names.empty() ? "" : ", ") + std::string(name_of(f.format));
@@ -51,7 +48,8 @@ Message requantized_note(const Plan& plan, const ModelDemand& demand, const Sens
     return messages::quantized_twice(n, demand.file_blocks, names, two_digits(squared / static_cast<double>(n)));
 }
 
-Plan placed(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind) {
+Plan placed(const PlanInputs& inputs, const Budget& budget, PlacementKind kind) {
+    const ModelDemand& demand = inputs.demand;
     FormatChoice choice;
     if (budget.uniform.has_value()) {
         if (budget.quality.allows_fewer_bits()) {
@@ -73,32 +71,60 @@ Plan placed(const ModelDemand& demand, const Budget& budget, const Popularity& p
         }
         choice.uniform = static_cast<std::uint8_t>(found - formats.begin());
     }
-    return place_experts(demand, budget, popularity, kind, choice);
-}
-
-Plan finished(Plan plan, const ModelDemand& demand, const Budget& budget, const Sensitivity* sensitivity) {
-    plan.budget = budget;
-    plan.note = joined(std::move(plan.note), requantized_note(plan, demand, sensitivity));
+    Plan plan = place_experts(inputs, budget, kind, choice);
+    plan.predicted_loss = predicted_loss(plan, inputs.sensitivity, inputs.popularity);
     return plan;
 }
 
 }  // namespace
 
-Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind) {
-    return finished(placed(demand, budget, popularity, kind), demand, budget, nullptr);
+Plan make_plan(const PlanInputs& inputs, const Budget& budget, PlacementKind kind) {
+    const bool by_costs = budget.quality.allows_fewer_bits() && !budget.uniform.has_value() && inputs.has_costs();
+    Plan plan = !by_costs                   ? placed(inputs, budget, kind)
+                : budget.quality.max_kl > 0 ? trade_quality(inputs, budget, kind)
+                                            : FormatSearch(inputs, budget, kind).choose();
+    plan.budget = budget;
+    plan.note = joined(std::move(plan.note), requantized_note(plan, inputs.demand, inputs.sensitivity));
+    return plan;
 }
 
-Plan make_plan(const PlanInputs& inputs, const Budget& budget, PlacementKind kind) {
-    Plan plan;
-    if (!budget.quality.allows_fewer_bits() || budget.uniform.has_value() || !inputs.has_costs()) {
-        plan = placed(inputs.demand, budget, inputs.popularity, kind);
-        plan.predicted_loss = predicted_loss(plan, inputs.sensitivity, inputs.popularity);
-    } else if (budget.quality.max_kl > 0) {
-        plan = trade_quality(inputs, budget, kind);
-    } else {
-        plan = FormatSearch(inputs, budget, kind).choose();
+void PlanInputs::set_theta(const ThetaChoice& choice) {
+    leave_out(cost, choice, thresholds, sparse_loading);
+    if (active_share > 0) cost.set_theta(cost.theta(), sparse_loading, active_share, {});
+}
+
+void PlanInputs::describe_formats(Plan& plan) const {
+    double bits = 0;
+    plan.predicted_loss = 0;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const kernels::WeightType format = plan.format(i, master);
+        const ModelDemand::Format* const found = demand.find(format);
+        bits += found != nullptr ? found->bits_per_weight : 16;
+        const auto n = static_cast<std::int64_t>(i);
+        plan.predicted_loss += sensitivity.loss(format, n / demand.n_experts, n % demand.n_experts, popularity);
     }
-    return finished(std::move(plan), inputs.demand, budget, &inputs.sensitivity);
+    plan.mean_bits = bits / static_cast<double>(plan.places.size());
+}
+
+MigrationRates PlanInputs::migration_rates(const QuantizingSpeeds* speeds) const {
+    MigrationRates rates;
+    for (const kernels::FormatTraits& row : kernels::kFormats) {
+        const ModelDemand::Format* const size = demand.find(row.type);
+        if (size == nullptr) continue;
+        const auto f = static_cast<std::size_t>(row.type);
+        rates.upload_us[f] = cost.weight_copy_us(row.type);
+        rates.pack_us[f] = cost.disk_read(row.type).us;
+        rates.change_us[f] = cost.disk_read(master).us;
+        const double n_weights = static_cast<double>(size->expert_bytes) * 8 / size->bits_per_weight;
+        if (speeds != nullptr && row.is_packed() && (*speeds)[f] > 0)
+            rates.change_us[f] += n_weights / (*speeds)[f] * 1e6;
+    }
+    return rates;
+}
+
+std::uint64_t PlanInputs::expert_bytes(kernels::WeightType format) const {
+    const ModelDemand::Format* const known = demand.find(format);
+    return known != nullptr ? known->expert_bytes : demand.expert_bytes;
 }
 
 }  // namespace offstage::engine

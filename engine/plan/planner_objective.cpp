@@ -1,6 +1,5 @@
 #include "engine/plan/planner_objective.h"
 
-#include "engine/plan/prompt_steps.h"
 #include "engine/plan/routing_draw.h"
 
 namespace offstage::engine {
@@ -8,6 +7,11 @@ namespace {
 
 constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
 constexpr double kLeastRecall = 0.01;       // keeps the bytes read for a right guess finite
+
+// The default format of the experts.
+kernels::WeightType master_format(const PlanInputs& inputs) {
+    return inputs.demand.formats.empty() ? inputs.cost.master() : inputs.demand.formats.front().format;
+}
 
 }  // namespace
 
@@ -22,41 +26,41 @@ bool is_better(const PlanScore& a, const PlanScore& b, const CostModel& cost) {
     return is_less(a.loss, b.loss);
 }
 
-double resident_rate(const Plan& plan, const ModelDemand& demand, const Popularity& popularity) {
+double resident_rate(const Plan& plan, const PlanInputs& inputs) {
     std::vector<std::uint8_t> fast(plan.places.size());
-    const Place best = demand.shares_host_memory ? Place::kRam : Place::kDevice;
+    const Place best = inputs.demand.shares_host_memory ? Place::kRam : Place::kDevice;
     std::transform(plan.places.begin(), plan.places.end(), fast.begin(),
                    [&](Place place) { return static_cast<std::uint8_t>(place == best); });
-    return expected_hit_rate(popularity, fast);
+    return expected_hit_rate(inputs.popularity, fast);
 }
 
-double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decode, std::int64_t context) {
-    const DenseCosts& dense = cost.table().dense;
-    const bool guesses =
-        plan.staging_slots > kDemandSlots && decode != PolicyKind::kStatic && decode != PolicyKind::kLayers;
+double decode_dense_us(const Plan& plan, const PlanInputs& inputs, std::int64_t context) {
+    const DenseCosts& dense = inputs.cost.table().dense;
+    const bool guesses = plan.staging_slots > kDemandSlots && inputs.decode != PolicyKind::kStatic &&
+                         inputs.decode != PolicyKind::kLayers;
     return dense.step_us(1, context) + (guesses ? dense.guess_us : 0);
 }
 
-DecodeSample::Conditions decode_conditions(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
-                                           const CostModel& cost, PolicyKind decode, std::int64_t context) {
+DecodeSample::Conditions decode_conditions(const Plan& plan, const PlanInputs& inputs, std::int64_t context) {
+    const ModelDemand& demand = inputs.demand;
+    const CostTable& table = inputs.cost.table();
     DecodeSample::Conditions conditions;
-    if (demand.disk_guess_slots > 0 && cost.table().disk_beside) {
+    if (demand.disk_guess_slots > 0 && table.disk_beside) {
         conditions.n_slots = std::min(plan.host_staging_slots / 2, demand.n_active);
     }
-    conditions.recall = std::max(kLeastRecall, popularity.habits.guess_recall());
-    const DenseCosts& dense = cost.table().dense;
-    conditions.dense_us = std::max(decode_dense_us(plan, cost, decode, context),
-                                   dense.step_us(1, context) + (conditions.n_slots > 0 ? dense.guess_us : 0));
-    conditions.hit_rate =
-        cached_hit_rate(plan.n_resident(), resident_rate(plan, demand, popularity), demand, popularity);
+    conditions.recall = std::max(kLeastRecall, inputs.popularity.habits.guess_recall());
+    conditions.dense_us =
+        std::max(decode_dense_us(plan, inputs, context),
+                 table.dense.step_us(1, context) + (conditions.n_slots > 0 ? table.dense.guess_us : 0));
+    conditions.hit_rate = cached_hit_rate(plan.n_resident(), resident_rate(plan, inputs), inputs);
     return conditions;
 }
 
-double cached_hit_rate(std::int64_t n_resident, double resident_rate, const ModelDemand& demand,
-                       const Popularity& popularity) {
+double cached_hit_rate(std::int64_t n_resident, double resident_rate, const PlanInputs& inputs) {
+    const ModelDemand& demand = inputs.demand;
     if (!demand.residents_change || demand.n_layers == 0) return 0;
     const double n_kept = static_cast<double>(n_resident) / static_cast<double>(demand.n_layers);
-    const double found = popularity.habits.hit_rate(n_kept).value_or(0);
+    const double found = inputs.popularity.habits.hit_rate(n_kept).value_or(0);
     return found > resident_rate ? found : 0;
 }
 
@@ -65,8 +69,9 @@ Place place_with_hits(Place place, double hit_rate, std::mt19937& random) {
     return static_cast<double>(random()) < hit_rate * 0x1p32 ? Place::kDevice : Place::kRam;
 }
 
-DecodeCosts::DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
-    : cost_(cost), policy_(policy), master_(master_format(demand, cost)) {
+DecodeCosts::DecodeCosts(const PlanInputs& inputs)
+    : cost_(inputs.cost), policy_(inputs.decode), master_(master_format(inputs)) {
+    const ModelDemand& demand = inputs.demand;
     bytes_[static_cast<int>(master_)] = static_cast<double>(demand.expert_bytes);
     for (const ModelDemand::Format& f : demand.formats)
         bytes_[static_cast<int>(f.format)] = static_cast<double>(f.expert_bytes);
@@ -124,9 +129,9 @@ DecodeSample::DecodeSample(const ModelDemand& demand, RoutingDraw& routing)
     }
 }
 
-DecodeSample::DecodeSample(const ModelDemand& demand, const Popularity& popularity, std::uint64_t seed) {
-    RoutingDraw routing(popularity.expected(), seed);
-    *this = DecodeSample(demand, routing);
+DecodeSample::DecodeSample(const PlanInputs& inputs) {
+    RoutingDraw routing(inputs.popularity.expected(), 1);
+    *this = DecodeSample(inputs.demand, routing);
 }
 
 DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, const Conditions& conditions) const {
@@ -174,6 +179,54 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
     }
     const auto n = static_cast<double>(n_tokens());
     return {sum.us / n, sum.copied_bytes / n};
+}
+
+StepCosts::StepCosts(const PlanInputs& inputs)
+    : cost_(inputs.cost), policy_(inputs.prefill), master_(master_format(inputs)), demand_(inputs.demand) {}
+
+void StepCosts::begin_step(std::int64_t n_tokens, double dense_us) {
+    calls_all_ = n_tokens * demand_.n_active >= kSureTokens * demand_.n_experts;
+    loads_ahead_ = demand_.loads_ahead && calls_all_;
+    read_us_ = 0;
+    dense_us_ = dense_us / static_cast<double>(demand_.n_layers);
+    ahead_us_ = 0;
+}
+
+double StepCosts::of(const Plan& plan, std::int64_t layer, std::span<const std::int32_t> counts,
+                     std::span<const std::int32_t> owners, std::int32_t owner) {
+    const auto n_experts = static_cast<std::int64_t>(counts.size());
+    // Nothing is loaded ahead for the experts of one token.
+    if (demand_.ends_with_experts && layer + 1 == demand_.n_layers) ahead_us_ = read_us_ = 0;
+    loads_.clear();
+    for (std::int64_t expert = 0; expert < n_experts; ++expert) {
+        const auto e = static_cast<std::size_t>(expert);
+        if (counts[e] == 0 || (!owners.empty() && owners[e] != owner)) continue;
+        loads_.push_back({static_cast<std::int32_t>(expert), counts[e], plan.place(layer, n_experts, expert),
+                          plan.format(static_cast<std::size_t>(layer * n_experts) + e, master_)});
+    }
+    decide(policy_, loads_, cost_, plan.staging_slots, schedule_, {}, {-1, true});
+    if (!loads_ahead_) return without_reads_ahead(plan);
+    const double ahead_us = std::min(ahead_us_, schedule_.copy_us);
+    const double us = std::max(schedule_.makespan_us - ahead_us, std::min(schedule_.makespan_us, schedule_.gpu_us));
+    const double copy_us = schedule_.copy_us - ahead_us;
+    const bool shares = std::any_of(schedule_.assignments.begin(), schedule_.assignments.end(),
+                                    [](const Assignment& a) { return a.target == ExecutionTarget::kCpu; });
+    ahead_us_ = shares || copy_us <= 0
+                    ? 0
+                    : std::min(std::max(0.0, us - copy_us + dense_us_),
+                               static_cast<double>(plan.staging_slots) * cost_.weight_copy_us(master_));
+    return us;
+}
+
+// The disk reads the next layer's experts while no expert of this layer is read.
+double StepCosts::without_reads_ahead(const Plan& plan) {
+    const double read_us = std::min(read_us_, schedule_.disk_us);
+    const double us = std::max(std::min(schedule_.makespan_us, schedule_.cpu_us), schedule_.makespan_us - read_us);
+    const double idle_us = dense_us_ + std::max(0.0, us - (schedule_.disk_us - read_us));
+    const bool guesses = calls_all_ && demand_.disk_guess_slots > 0 && cost_.table().disk_beside;
+    const auto n_slots = static_cast<double>(plan.host_staging_slots / 2);
+    read_us_ = guesses ? std::min(idle_us, n_slots * cost_.disk_read(master_).us) : 0;
+    return us;
 }
 
 }  // namespace offstage::engine

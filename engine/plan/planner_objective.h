@@ -1,6 +1,6 @@
 #pragma once
-// What the planner minimizes: the forecast time of a decoded token, played through with
-// drawn routings.
+// What the planner minimizes and forecasts add up: the times of decoded tokens and of a
+// prompt's steps, played through with drawn routings.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/model_demand.h"
-#include "engine/plan/popularity.h"
+#include "engine/plan/planner.h"
 
 namespace offstage::engine {
 
@@ -27,11 +26,11 @@ struct PlanScore {
 bool is_better(const PlanScore& a, const PlanScore& b, const CostModel& cost);
 
 // The share of calls that find their expert in the fastest memory, by the plan's places.
-double resident_rate(const Plan& plan, const ModelDemand& demand, const Popularity& popularity);
+double resident_rate(const Plan& plan, const PlanInputs& inputs);
 
 // Microseconds of a decoded token beside its experts, after `context` others. Includes
 // guessing if the plan has slots for guessed copies and the policy copies.
-double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decode, std::int64_t context);
+double decode_dense_us(const Plan& plan, const PlanInputs& inputs, std::int64_t context);
 
 // The cost of a layer's experts when one token is decoded. Only the numbers of experts of
 // each place and format count, so each case is decided once. The referents must outlive
@@ -49,7 +48,7 @@ class DecodeCosts {
         return static_cast<char>(static_cast<int>(place) * kernels::kWeightTypes + static_cast<int>(format));
     }
 
-    DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
+    explicit DecodeCosts(const PlanInputs& inputs);
     kernels::WeightType master() const { return master_; }
     DiskReadCost disk_read(kernels::WeightType format) const { return cost_.disk_read(format); }
     // codes: of the token's experts, in ascending order.
@@ -85,7 +84,7 @@ class RoutingDraw;
 // same tokens.
 class DecodeSample {
   public:
-    DecodeSample(const ModelDemand& demand, const Popularity& popularity, std::uint64_t seed = 1);
+    explicit DecodeSample(const PlanInputs& inputs);
     DecodeSample(const ModelDemand& demand, RoutingDraw& routing);
 
     struct Figures {
@@ -115,13 +114,78 @@ class DecodeSample {
 };
 
 // For tokens that are decoded after `context` others, by the model's habits.
-DecodeSample::Conditions decode_conditions(const Plan& plan, const ModelDemand& demand, const Popularity& popularity,
-                                           const CostModel& cost, PolicyKind decode, std::int64_t context);
+DecodeSample::Conditions decode_conditions(const Plan& plan, const PlanInputs& inputs, std::int64_t context);
 
 // DecodeSample::Conditions::hit_rate for so many experts on the device; `resident_rate`:
 // the share of calls that would hit if the same experts stayed.
-double cached_hit_rate(std::int64_t n_resident, double resident_rate, const ModelDemand& demand,
-                       const Popularity& popularity);
+double cached_hit_rate(std::int64_t n_resident, double resident_rate, const PlanInputs& inputs);
 Place place_with_hits(Place place, double hit_rate, std::mt19937& random);
+
+// Copies are made ahead only if a prompt's step surely calls all experts of a layer: if
+// it has this many tokens for each (chance would miss one in e^8).
+inline constexpr std::int64_t kSureTokens = 8;
+
+// The number of a step's tokens for which the layer's experts are computed
+// (Forward::step()). is_last: the step ends the prompt.
+inline std::int64_t computed_tokens(const ModelDemand& demand, std::int64_t layer, std::int64_t n_tokens,
+                                    bool is_last) {
+    const bool leaves_out = demand.ends_with_experts && layer + 1 == demand.n_layers && n_tokens > 1;
+    return leaves_out ? (is_last ? 1 : 0) : n_tokens;
+}
+
+// The cost of the layers' experts in steps of many tokens. If the demand loads ahead, the
+// copy engine continues with the next layer's experts in its idle time. The referents
+// must outlive this object. One thread.
+class StepCosts {
+  public:
+    explicit StepCosts(const PlanInputs& inputs);
+
+    // Called before the layers of a step, whose costs are then requested in order.
+    // dense_us: of the whole step.
+    void begin_step(std::int64_t n_tokens, double dense_us);
+    // Microseconds. counts: (n_experts), the tokens of each expert. owners: (n_experts),
+    // the machine that has each; only experts of `owner` count. Empty: all count.
+    double of(const Plan& plan, std::int64_t layer, std::span<const std::int32_t> counts,
+              std::span<const std::int32_t> owners = {}, std::int32_t owner = 0);
+
+  private:
+    double without_reads_ahead(const Plan& plan);
+
+    const CostModel& cost_;
+    const PolicyKind policy_;
+    const kernels::WeightType master_;
+    const ModelDemand& demand_;
+    bool loads_ahead_ = false;  // this step does
+    double dense_us_ = 0;       // between two layers' experts
+    double ahead_us_ = 0;       // of the next layer's copies that are made already
+    bool calls_all_ = false;    // the step calls all experts of each layer
+    double read_us_ = 0;        // of the next layer's experts on disk that are read already
+    std::vector<ExpertLoad> loads_;
+    Schedule schedule_;
+};
+
+inline std::int64_t n_prompt_steps(std::int64_t prompt_tokens, std::int64_t max_step) {
+    const std::int64_t step_tokens = std::max<std::int64_t>(1, max_step);
+    return (prompt_tokens + step_tokens - 1) / step_tokens;
+}
+
+// Microseconds of a prompt that is read in steps of at most max_step tokens.
+// step_us(n_tokens, is_last) is called for each simulated step, in order. Full steps cost
+// about the same: a few are simulated, and the others are assumed to be equal.
+template <typename StepUs>
+double prompt_steps_us(std::int64_t prompt_tokens, std::int64_t max_step, StepUs&& step_us) {
+    constexpr std::int64_t kPlayed = 4;
+    const std::int64_t step_tokens = std::max<std::int64_t>(1, max_step);
+    if (prompt_tokens <= 0) return 0;
+    const std::int64_t full_steps = (prompt_tokens - 1) / step_tokens;  // before the last one
+    double us = 0;
+    if (full_steps > 0) {
+        const std::int64_t n = std::min(full_steps, kPlayed);
+        double full_us = 0;
+        for (std::int64_t i = 0; i < n; ++i) full_us += step_us(step_tokens, false);
+        us += full_us / static_cast<double>(n) * static_cast<double>(full_steps);
+    }
+    return us + step_us(prompt_tokens - full_steps * step_tokens, true);
+}
 
 }  // namespace offstage::engine

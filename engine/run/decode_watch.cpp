@@ -36,11 +36,10 @@ void DecodeWatch::measure(const Replanner& replanner, LoadedModel& model) {
 
 double DecodeWatch::forecast_us(const Replanner& replanner, LoadedModel& model, std::int64_t context) {
     const PlanInputs& inputs = model.plan_inputs();
-    if (!sample_.has_value()) sample_.emplace(inputs.demand, inputs.popularity);
+    if (!sample_.has_value()) sample_.emplace(inputs);
     const Plan now = replanner.now();
-    DecodeCosts times(inputs.demand, inputs.cost, inputs.decode);
-    const DecodeSample::Conditions conditions =
-        decode_conditions(now, inputs.demand, inputs.popularity, inputs.cost, inputs.decode, context);
+    DecodeCosts times(inputs);
+    const DecodeSample::Conditions conditions = decode_conditions(now, inputs, context);
     return sample_->play(now, times, conditions).us + conditions.dense_us;
 }
 

@@ -41,11 +41,11 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
 }
 
 // Which memory is short for a plan without a floor of quality, and by how much.
-void find_shortage(const LoadPlanner& planner, const LoadInputs& load, const Popularity& popularity, PlacementKind kind,
+void find_shortage(const LoadPlanner& planner, const LoadInputs& load, const PlanInputs& inputs,
                    FitEstimate& estimate) {
     const auto fits_in = [&](const Budget& budget) {
         try {
-            static_cast<void>(make_plan(planner.demand(), budget, popularity, kind));
+            static_cast<void>(make_plan(inputs, budget, placement_for(inputs.decode)));
             return true;
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::kOutOfMemory) throw;
@@ -317,7 +317,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory || measuring) throw;
         estimate.problem = error.message();
-        find_shortage(planner, load, inputs.popularity, placement_for(request.dispatch.decode), estimate);
+        find_shortage(planner, load, inputs, estimate);
         return estimate;
     }
     estimate.fits = true;

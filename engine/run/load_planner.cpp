@@ -7,11 +7,11 @@
 #include "engine/error.h"
 #include "engine/experts/prefetcher.h"
 #include "engine/experts/sparse_copies.h"
+#include "engine/files/cache_folders.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/plan/cache_folders.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/planner.h"
 #include "engine/quant/quantize_dense.h"
@@ -220,17 +220,6 @@ std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory) {
     return request.dry ? kDryBytes : with_headroom(free_bytes(memory));
 }
 
-std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64_t dense_bytes) {
-    const std::uint64_t kept = plan.ram_bytes + (device.kind == DeviceKind::kEmulated ? plan.vram_bytes() : 0);
-    return std::max(kept, dense_bytes);
-}
-
-Message memory_note(std::uint64_t demand_bytes, const MemorySize& memory) {
-    const std::uint64_t available = free_bytes(memory);
-    if (demand_bytes <= available / 5 * 4 || demand_bytes > available) return {};
-    return messages::little_ram_left(ByteSize{demand_bytes}, free_memory_text(memory));
-}
-
 ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master,
                          const MemorySize& memory) {
     if (request.dry || is_synthetic(request.model)) return {};
@@ -243,31 +232,12 @@ ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, ker
     return {directly, fits && !directly};
 }
 
-Message named_limit(const LoadRequest& request, const MemorySize& memory) {
-    if (memory.limit.empty() || request.ram_bytes > 0) return {};
-    return messages::free_memory(free_memory_text(memory));
-}
-
-Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan) {
-    try {
-        return plan();
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        throw Error(error.kind(), joined(error.message(), named_limit(request, memory)), error.detail());
-    }
-}
-
 std::uint64_t dense_vector_bytes(const ModelSpec& spec) {
     std::uint64_t bytes = 0;
     for (const DenseTensor& tensor : dense_tensors(spec)) {
         if (tensor.kind == DenseTensor::Kind::kVector) bytes += tensor.bytes(kernels::WeightType::kF32);
     }
     return bytes;
-}
-
-Message dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes) {
-    return messages::dense_weights_pass_ram(ByteSize{peak_bytes}, ByteSize{ram_bytes},
-                                            ByteSize{peak_bytes - ram_bytes, ByteSize::Style::kExact});
 }
 
 bool reads_disk(const Plan& plan) {
@@ -287,15 +257,14 @@ bool disk_reads_beside(const ExpertReads& reads, const DeviceInfo& device) {
 
 LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     : request_(request),
-      type_(inputs.type),
-      grid_(inputs.spec.experts),
+      load_(inputs),
       reads_(expert_reads(request, inputs.spec.experts, inputs.type, inputs.memory)),
-      demand_(demand_of(request, inputs)),
-      memory_(inputs.memory),
-      device_(inputs.device),
-      dense_bytes_(inputs.dense_bytes) {
-    expert_formats_ = {
-        stored_formats_of(grid_, type_), !grid_.file_layouts.empty(), demand_.formats.front().bits_per_weight, {}};
+      demand_(demand_of(request, inputs)) {
+    const ModelSpec& spec = inputs.spec;
+    expert_formats_ = {stored_formats_of(spec.experts, inputs.type),
+                       !spec.experts.file_layouts.empty(),
+                       demand_.formats.front().bits_per_weight,
+                       {}};
     for (std::size_t i = 1; i < demand_.formats.size(); ++i) {
         expert_formats_.smaller.push_back(demand_.formats[i].format);
     }
@@ -307,17 +276,18 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     asked_.vram_bytes = inputs.vram_bytes;
     asked_.ram_bytes = inputs.ram_bytes;
     std::uint64_t n_matrices = 0;
-    for (const DenseTensor& tensor : dense_tensors(inputs.spec)) {
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
         n_matrices += tensor.kind == DenseTensor::Kind::kVector ? 0 : 1;
     }
-    dense_peak_bytes_ = dense_bytes_ - std::min(dense_bytes_, dense_vector_bytes(inputs.spec)) + n_matrices * 256;
-    if (request.quant.dense) dense_peak_bytes_ += packing_bytes(inputs.spec, inputs.type, *request.quant.dense);
-    if (request.quant.dense) dense_note_ = engine::dense_note(inputs.spec, inputs.type, *request.quant.dense);
+    dense_peak_bytes_ = inputs.dense_bytes - std::min(inputs.dense_bytes, dense_vector_bytes(spec)) + n_matrices * 256;
+    if (!request.quant.dense) return;
+    dense_peak_bytes_ += packing_bytes(spec, inputs.type, *request.quant.dense);
+    dense_note_ = engine::dense_note(spec, inputs.type, *request.quant.dense);
 }
 
 Plan LoadPlanner::plan(PlanInputs& inputs, const CostSource& source) {
     inputs.demand = demand_;
-    inputs.master = type_;
+    inputs.master = load_.type;
     inputs.prefill = request_.dispatch.prefill;
     inputs.decode = request_.dispatch.decode;
     inputs.dry = request_.dry;
@@ -332,20 +302,20 @@ Plan LoadPlanner::plan(PlanInputs& inputs, const CostSource& source) {
     inputs.cost = *std::move(cost);
     for (const std::vector<ModelDemand::Format>* const list : {&demand_.formats, &demand_.file_formats}) {
         for (const ModelDemand::Format& row : *list)
-            inputs.cost.set_expert_bytes(row.format, grid_.expert_bytes(row.format));
+            inputs.cost.set_expert_bytes(row.format, load_.spec.experts.expert_bytes(row.format));
     }
-    inputs.set_theta(inputs.cost, request_.theta_choice());
-    bool lacks_disk = lacks_disk_cost(request_, device_, inputs.cost, made);
+    inputs.set_theta(request_.theta_choice());
+    bool lacks_disk = lacks_disk_cost(request_, load_.device, inputs.cost, made);
     const auto plan_by_costs = [&] {
         if (by_costs) made = plan(inputs);
     };
     plan_by_costs();
-    lacks_disk |= lacks_disk_cost(request_, device_, inputs.cost, made);
+    lacks_disk |= lacks_disk_cost(request_, load_.device, inputs.cost, made);
     if (lacks_disk) {
-        inputs.cost.set_disk(source.disk(), disk_reads_beside(reads_, device_));
+        inputs.cost.set_disk(source.disk(), disk_reads_beside(reads_, load_.device));
         plan_by_costs();
     }
-    if (made.theta) inputs.set_theta(inputs.cost, *made.theta);
+    if (made.theta) inputs.set_theta(*made.theta);
     return made;
 }
 
@@ -362,7 +332,7 @@ Plan LoadPlanner::plan_assumed(const PlanInputs& inputs) const {
 }
 
 Plan LoadPlanner::plan(const PlanInputs& inputs) {
-    if (may_be_elsewhere_ && !is_elsewhere_ && device_.kind == DeviceKind::kEmulated) {
+    if (may_be_elsewhere_ && !is_elsewhere_ && load_.device.kind == DeviceKind::kEmulated) {
         try {
             Plan made = plan_here(inputs, asked_);
             // RAM that the person names and this computer has not is another computer's.
@@ -376,19 +346,25 @@ Plan LoadPlanner::plan(const PlanInputs& inputs) {
 }
 
 Plan LoadPlanner::plan_here(const PlanInputs& inputs, const Budget& asked) const {
-    return plan_under_limit(request_, memory_, [&] {
+    try {
         Plan made = plan_within(inputs, asked);
-        if (asked.ram_bytes > 0 && dense_peak_bytes_ > asked.ram_bytes) {
-            throw Error(ErrorKind::kOutOfMemory, dense_peak_problem(dense_peak_bytes_, asked.ram_bytes));
-        }
-        return made;
-    });
+        if (asked.ram_bytes == 0 || dense_peak_bytes_ <= asked.ram_bytes) return made;
+        throw Error(
+            ErrorKind::kOutOfMemory,
+            messages::dense_weights_pass_ram(ByteSize{dense_peak_bytes_}, ByteSize{asked.ram_bytes},
+                                             ByteSize{dense_peak_bytes_ - asked.ram_bytes, ByteSize::Style::kExact}));
+    } catch (const Error& error) {
+        // The limit is named, if there is one besides the user's RAM budget.
+        if (error.kind() != ErrorKind::kOutOfMemory || load_.memory.limit.empty() || request_.ram_bytes > 0) throw;
+        throw Error(error.kind(), joined(error.message(), messages::free_memory(free_memory_text(load_.memory))),
+                    error.detail());
+    }
 }
 
 Plan LoadPlanner::plan_within(const PlanInputs& inputs, Budget budget) const {
     const auto made = [&] { return make_plan(inputs, budget, placement_for(request_.dispatch.decode)); };
-    if (device_.kind != DeviceKind::kEmulated || request_.dry || is_elsewhere_) return made();
-    const std::uint64_t available = with_headroom(free_bytes(memory_));
+    if (load_.device.kind != DeviceKind::kEmulated || request_.dry || is_elsewhere_) return made();
+    const std::uint64_t available = with_headroom(free_bytes(load_.memory));
     budget.vram_bytes = std::min(budget.vram_bytes, available);
     Plan plan = made();
     const std::uint64_t left = available - std::min(available, plan.vram_bytes());
@@ -398,7 +374,11 @@ Plan LoadPlanner::plan_within(const PlanInputs& inputs, Budget budget) const {
 }
 
 Message LoadPlanner::memory_note(const Plan& plan) const {
-    return request_.dry ? Message() : engine::memory_note(ram_demand(plan, device_, dense_bytes_), memory_);
+    const bool emulated = load_.device.kind == DeviceKind::kEmulated;
+    const std::uint64_t peak = std::max(plan.ram_bytes + (emulated ? plan.vram_bytes() : 0), load_.dense_bytes);
+    const std::uint64_t available = free_bytes(load_.memory);
+    if (request_.dry || peak <= available / 5 * 4 || peak > available) return {};
+    return messages::little_ram_left(ByteSize{peak}, free_memory_text(load_.memory));
 }
 
 Message LoadPlanner::note() const {

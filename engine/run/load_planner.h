@@ -11,7 +11,7 @@
 #include "engine/message.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/load_request.h"
-#include "engine/plan/plan_inputs.h"
+#include "engine/plan/planner.h"
 
 namespace offstage::engine {
 
@@ -45,14 +45,6 @@ void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory);
 // reserve for the system and other programs. A dry run takes none.
 std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory);
 
-// The peak RAM of a load: the plan's RAM, and an emulated device's memory. All dense
-// weights pass through RAM.
-std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64_t dense_bytes);
-// A sentence for the user, to be shown before anything is read, where a load takes nearly
-// all free memory (above 80 %): the system ends a program that exceeds a control group's
-// limit. Empty where there is room.
-Message memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
-
 // How experts on disk are read into RAM. Neither: nothing is read, or each read goes
 // through the system's cache, which has no room for all experts.
 struct ExpertReads {
@@ -64,18 +56,9 @@ struct ExpertReads {
 ExpertReads expert_reads(const LoadRequest& request, const ExpertGrid& grid, kernels::WeightType master,
                          const MemorySize& memory);
 
-// The end of a sentence about too little memory: the limit, if there is one besides the
-// user's RAM budget.
-Message named_limit(const LoadRequest& request, const MemorySize& memory);
-// The plan; its error ends with the limit.
-Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan);
-
 // Bytes of the dense weights, norms and routers that are stored separately, in float32,
 // and not in an arena while they are in RAM.
 std::uint64_t dense_vector_bytes(const ModelSpec& spec);
-// The sentence for a RAM budget that the dense weights do not pass through.
-Message dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes);
-
 // The inputs of a plan for a load.
 struct LoadInputs {
     const ModelSpec& spec;
@@ -110,7 +93,8 @@ struct CostSource {
 };
 
 // The only planner of loads: a load, its estimate, its report and forecasts for other
-// machines all use it, so that they agree with the load. A value; any thread.
+// machines all use it, so that they agree with the load. The spec must outlive it. Any
+// thread.
 class LoadPlanner {
   public:
     LoadPlanner(const LoadRequest& request, const LoadInputs& inputs);
@@ -141,7 +125,10 @@ class LoadPlanner {
     // One plan by these inputs, whose demand is demand(). Throws Error as above.
     Plan plan(const PlanInputs& inputs);
 
-    // See above, for a plan of this load; empty for a dry run.
+    // A sentence for the user, to be shown before anything is read, where a load takes
+    // nearly all free memory (above 80 %): the system ends a program that exceeds a control
+    // group's limit. Empty where there is room, and for a dry run. The peak counts: dense
+    // weights pass through RAM, and an emulated device's memory is RAM too.
     Message memory_note(const Plan& plan) const;
     // Names the matrices that keep their format although fewer bits were requested, and
     // says whether the plan is for another machine.
@@ -152,16 +139,12 @@ class LoadPlanner {
     Plan plan_here(const PlanInputs& inputs, const Budget& asked) const;
     Plan plan_within(const PlanInputs& inputs, Budget budget) const;
 
-    LoadRequest request_;
-    kernels::WeightType type_;
-    ExpertGrid grid_;
+    const LoadRequest request_;
+    const LoadInputs load_;
     ExpertReads reads_;
     ModelDemand demand_;
     ExpertFormats expert_formats_;
     Budget asked_;
-    MemorySize memory_;
-    DeviceInfo device_;
-    std::uint64_t dense_bytes_ = 0;
     std::uint64_t dense_peak_bytes_ = 0;
     bool may_be_elsewhere_ = false, is_elsewhere_ = false;
     Message dense_note_;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/experts/cache_policy.h"
+#include "engine/experts/placement_learner.h"
 #include "engine/plan/forecast.h"
-#include "engine/plan/placement_learner.h"
 #include "engine/plan/plan.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/expert_host.h"

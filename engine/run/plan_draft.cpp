@@ -8,7 +8,7 @@
 #include "engine/device/memory_size.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
-#include "engine/plan/calibrate_host.h"
+#include "engine/plan/calibration.h"
 #include "engine/plan/planner.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/run_messages.h"
@@ -95,14 +95,12 @@ void PlanDraft::check(const Budget& budget) const {
 ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     ReplanPreview preview;
     preview.plan = plan(request);
-    CostModel cost_after = inputs.cost;
-    if (request.chooses_theta && preview.plan.theta.has_value()) {
-        inputs.set_theta(cost_after, *preview.plan.theta);
-    } else if (request.theta.has_value()) {
-        inputs.set_theta(cost_after, *request.theta);
-    }
+    PlanInputs after = inputs;
+    const std::optional<ThetaChoice>& theta_after =
+        request.chooses_theta && preview.plan.theta ? preview.plan.theta : request.theta;
+    if (theta_after) after.set_theta(*theta_after);
     preview.before = inputs.forecast(now);
-    preview.after = inputs.forecast_with(cost_after, preview.plan);
+    preview.after = after.forecast(preview.plan);
     correct(preview.before, preview.after, measured);
     preview.measured_steps = measured.n_steps;
     add_transition(preview);

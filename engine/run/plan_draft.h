@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/plan_inputs.h"
+#include "engine/plan/planner.h"
 #include "engine/run/replan.h"
 #include "engine/telemetry/decode_meter.h"
 

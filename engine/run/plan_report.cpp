@@ -191,7 +191,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.forecast = inputs.forecast(report.plan, prompt_tokens);
     report.memory_note = planner.memory_note(report.plan);
     report.reads = expected_reads(spec.experts, inputs.demand.dense_read_bytes, inputs.popularity, machine.type,
-                                  report.plan, inputs.cost);
+                                  report.plan.formats, &report.plan, &inputs.cost);
     if (compare) compare_plans(report, prompt_tokens);
     return report;
 }

@@ -10,7 +10,7 @@
 #include "engine/message.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
-#include "engine/plan/plan_inputs.h"
+#include "engine/plan/planner.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::engine {

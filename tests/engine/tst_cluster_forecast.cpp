@@ -8,8 +8,10 @@
 
 #include "engine/cluster/cluster_forecast.h"
 #include "engine/error.h"
+#include "tests/engine/plan_values.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 
@@ -286,7 +288,7 @@ class TestClusterForecast : public QObject {
         QCOMPARE(one.machines.front().vram_bytes(), plan.vram_bytes());
         QCOMPARE(one.machines.front().ram_bytes, plan.ram_bytes);
         for (const std::int64_t prompt : {1, 100, 513, 10'000}) {
-            const Forecast alone = forecast(plan, d, p, inputs.cost, kind, kind, prompt);
+            const Forecast alone = inputs.forecast(plan, prompt);
             const ClusterForecast f = forecast_cluster(one, inputs, find_network("1gbe"), kExchangeBytes, prompt);
             QVERIFY(f.whole.decode_tokens_per_s == alone.decode_tokens_per_s);
             QVERIFY(f.whole.decode_layer_us == alone.decode_layer_us);

@@ -7,8 +7,7 @@
 #include <QtTest>
 
 #include "engine/device/cuda_backend.h"
-#include "engine/plan/compute_choice.h"
-#include "engine/plan/device_products.h"
+#include "engine/plan/product_choice.h"
 #include "engine/run/loaded_model.h"
 #include "tests/cuda_host/cuda_host.h"
 #include "tests/engine/test_models.h"

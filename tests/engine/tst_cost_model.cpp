@@ -68,7 +68,6 @@ class TestCostModel : public QObject {
         model.set_theta(0.25, SparseLoading::kAuto, 0);
         QCOMPARE(model.active_share(3, 1), kUnknownActiveShare);
         model.set_theta(0.25, SparseLoading::kAuto, 0.4);
-        QVERIFY(!model.counted_active());
         QCOMPARE(model.active_share(3, 1), 0.4);
         QVERIFY(std::abs(model.active_share(3, 2) - (1 - 0.36)) < 1e-12);
         const auto costs = model.expert_costs({}, 1, model.master());
@@ -78,7 +77,6 @@ class TestCostModel : public QObject {
         QVERIFY(std::abs(model.cross_over(model.master()) - 99.5 / 199.5) < 1e-12);
         // Counts replace the guess, layer by layer, and older ones count less.
         model.add_active(3, 1000, 200);
-        QVERIFY(model.counted_active());
         QCOMPARE(model.active_share(3, 1), 0.2);
         QCOMPARE(model.active_share(2, 1), 0.4);
         QCOMPARE(model.active_share(-1, 1), 0.2);
@@ -196,7 +194,6 @@ class TestCostModel : public QObject {
         t.disk = {700, 40};
         CostModel model(t);
         model.set_expert_bytes(WeightType::kHqq4, 250);
-        QVERIFY(!model.has_table(WeightType::kHqq4));
         QCOMPARE(model.cpu_us(2, WeightType::kHqq4), 15.0);
         QCOMPARE(model.gpu_us(1, WeightType::kHqq4), 2.5);
         QCOMPARE(model.weight_copy_us(WeightType::kHqq4), 25.0);
@@ -207,7 +204,6 @@ class TestCostModel : public QObject {
         own.expert_bytes = 200;
         own.cpu_expert = {{1, 33}};
         model.set_table(WeightType::kHqq4, own);
-        QVERIFY(model.has_table(WeightType::kHqq4));
         QCOMPARE(model.cpu_us(2, WeightType::kHqq4), 33.0);
         QCOMPARE(model.disk_read(WeightType::kHqq4).us, 140.0);  // not measured for that format: by its bytes
         // A correction applies to the side, for every format.

@@ -11,10 +11,11 @@
 #include "engine/plan/forecast.h"
 #include "engine/plan/format_search.h"
 #include "engine/plan/planner.h"
-#include "engine/plan/quality_trade.h"
 #include "kernels/expert_layout.h"
+#include "tests/engine/plan_values.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 using offstage::kernels::WeightType;
 
 namespace {
@@ -105,7 +106,7 @@ Sensitivity sensitivity(const ModelDemand& d, double spread = 0) {
 
 double decodeUs(const Plan& plan, const ModelDemand& d, const Popularity& p, const CostModel& cost,
                 PolicyKind policy = PolicyKind::kBalanced) {
-    return forecast(plan, d, p, cost, policy, policy, 1).decode_layer_us;
+    return forecast(plan, d, p, cost, policy, 1).decode_layer_us;
 }
 
 double meanBits(const Plan& plan, const ModelDemand& d) {

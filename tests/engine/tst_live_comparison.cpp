@@ -7,7 +7,7 @@
 
 #include <QtTest>
 
-#include "engine/plan/live_comparison.h"
+#include "engine/dispatch/live_comparison.h"
 #include "engine/plan/plan_messages.h"
 
 using namespace offstage::engine;

@@ -161,7 +161,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY2(plan.mean_bits >= 4 && plan.mean_bits < 16, qPrintable(QString::number(plan.mean_bits)));
         QCOMPARE(plan.formats.size(), std::size_t{64});
         QVERIFY(plan.predicted_loss > 0);
-        QVERIFY(play.model.cost().has_table(WeightType::kHqq4));
+        QCOMPARE(play.model.cost().cpu_us(1, WeightType::kHqq4), 1.5);  // its own, not the master's by bytes
         QVERIFY(play.model.ram().usage().high_water_bytes <= request.ram_bytes);
         const bool all_in_ram = count(plan, Place::kRam) == 64;
         QCOMPARE(all_in_ram, n_experts > 20);

@@ -4,7 +4,7 @@
 
 #include <QtTest>
 
-#include "engine/plan/placement_learner.h"
+#include "engine/experts/placement_learner.h"
 #include "engine/plan/popularity.h"
 
 using namespace offstage::engine;

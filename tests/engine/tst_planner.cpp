@@ -6,8 +6,10 @@
 #include "engine/error.h"
 #include "engine/files/read_buffers.h"
 #include "engine/plan/planner.h"
+#include "tests/engine/plan_values.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "engine/error.h"
 #include "engine/run/local_session.h"
-#include "engine/run/planning_thread.h"
+#include "engine/run/replan_queue.h"
 #include "tests/engine/replan_play.h"
 
 using namespace offstage;

@@ -10,7 +10,7 @@
 #include "engine/model/expert_strips.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
-#include "engine/plan/sensitivity_measurement.h"
+#include "engine/plan/sensitivity.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quantizer.h"
 #include "tests/engine/test_models.h"

@@ -7,8 +7,10 @@
 #include "engine/error.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/transition.h"
+#include "tests/engine/plan_values.h"
 
 using namespace offstage::engine;
+using namespace offstage::tests;
 using offstage::kernels::WeightType;
 
 namespace {

@@ -59,7 +59,10 @@ inline std::string check_popularity(std::string_view text) {
     demand.expert_bytes = 1000;
     demand.max_context = 64;
     const std::uint64_t half = static_cast<std::uint64_t>(p.n_layers * p.n_experts) * 500;
-    const engine::Plan plan = engine::make_plan(demand, {half, 0, 0}, p, engine::PlacementKind::kPopular);
+    engine::PlanInputs inputs;
+    inputs.demand = demand;
+    inputs.popularity = p;
+    const engine::Plan plan = engine::make_plan(inputs, {half, 0, 0}, engine::PlacementKind::kPopular);
     if (!(plan.expected_hit_rate >= 0 && plan.expected_hit_rate <= 1 + 1e-9)) return "a hit rate that is no share";
     if (plan.vram_bytes() > half) return "a plan beyond its budget";
     return {};

@@ -252,7 +252,7 @@ constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|message\\.h|text/"
     "(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
-    "|files/file_writer\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/(cache_folders|schedule)\\.h"
+    "|files/(cache_folders|file_writer)\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/schedule\\.h"
     "|eval/cache_(picture|replay)\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"
     "|serve/(api_server|answer_queue)\\.h)";
 

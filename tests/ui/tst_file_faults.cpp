@@ -19,7 +19,7 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/measurement_store.h"
 #include "engine/plan/popularity.h"
-#include "engine/plan/sensitivity_measurement.h"
+#include "engine/plan/sensitivity.h"
 #include "engine/quant/quant_cache.h"
 #include "engine/telemetry/routing_trace.h"
 #include "tests/ui/fault_runs.h"

@@ -5,7 +5,7 @@
 #include <QFile>
 #include <QTemporaryFile>
 
-#include "engine/plan/cache_folders.h"
+#include "engine/files/cache_folders.h"
 #include "ui/base/settings.h"
 
 namespace offstage::ui {

@@ -16,7 +16,7 @@
 #include <QThreadPool>
 #include <QVBoxLayout>
 
-#include "engine/plan/cache_folders.h"
+#include "engine/files/cache_folders.h"
 #include "ui/base/save_file.h"
 #include "ui/base/settings.h"
 #include "ui/engine/format.h"

@@ -1,4 +1,4 @@
-#include "engine/plan/live_comparison.h"
+#include "engine/dispatch/live_comparison.h"
 
 #include <algorithm>
 #include <array>

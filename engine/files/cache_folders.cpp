@@ -1,4 +1,4 @@
-#include "engine/plan/cache_folders.h"
+#include "engine/files/cache_folders.h"
 
 #include <cstdlib>
 

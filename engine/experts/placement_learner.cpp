@@ -1,4 +1,4 @@
-#include "engine/plan/placement_learner.h"
+#include "engine/experts/placement_learner.h"
 
 #include <algorithm>
 #include <cassert>
