@@ -42,8 +42,6 @@ WhatIf::WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const
     request_.opens_device = nullptr;
     request_.drill = {};
     base_ = plan_model(request_, kPromptTokens, progress, stop);
-    type_ = base_.shape.type;
-    if (type_ == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16) type_ = kernels::WeightType::kBf16;
 }
 
 WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, const Cluster& cluster) const {
@@ -57,12 +55,12 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     row.own_host = profile.host.has_value();
     row.total = grid.n_layers * grid.n_experts;
 
-    CostTable table = costs_of(profile, type_, grid);
+    CostTable table = costs_of(profile, base_.inputs.master, grid);
     if (!profile.host) table.cpu_expert = base_.inputs.cost.table().cpu_expert;
-    table.dense = account_dense({base_.shape.spec, type_, request_.quant.dense, request_.kv}, profile);
+    table.dense = account_dense({base_.shape.spec, base_.inputs.master, request_.quant.dense, request_.kv}, profile);
     PlanInputs inputs = base_.inputs;
     inputs.cost = CostModel(table);
-    inputs.cost.set_master(type_);
+    inputs.cost.set_master(inputs.master);
 
     Budget budget = base_.plan.budget;
     budget.vram_bytes = row.vram_bytes;

@@ -66,7 +66,6 @@ class WhatIf {
 
   private:
     LoadRequest request_;
-    kernels::WeightType type_ = kernels::WeightType::kBf16;
     PlanReport base_;
     double overhead_us_ = 0;
 };

@@ -90,7 +90,9 @@ class CopyThread {
 
 constexpr std::string_view kEmulatedEnding = " (emulated)";
 
-DeviceInfo info_of(const HardwareProfile& profile) {
+}  // namespace
+
+DeviceInfo emulated_info(const HardwareProfile& profile) {
     DeviceInfo info;
     info.kind = DeviceKind::kEmulated;
     info.id = "emulated:" + profile.id;
@@ -112,8 +114,6 @@ DeviceInfo info_of(const HardwareProfile& profile) {
     return info;
 }
 
-}  // namespace
-
 MessageArgument device_name(const DeviceInfo& info) {
     if (!info.name.ends_with(kEmulatedEnding)) return info.name;
     return messages::emulated_device(info.name.substr(0, info.name.size() - kEmulatedEnding.size()));
@@ -123,7 +123,7 @@ struct EmulatedAccelerator::State {
     State(const HardwareProfile& the_profile, CpuOperations& host_operations, std::uint64_t budget_bytes,
           DrawnRouting drawn)
         : profile(the_profile),
-          info(info_of(the_profile)),
+          info(emulated_info(the_profile)),
           operations(host_operations),
           dry(std::move(drawn)),
           arena(device_name(info), dry ? static_cast<MemorySource&>(addresses) : source, budget_bytes) {

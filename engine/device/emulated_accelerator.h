@@ -10,6 +10,9 @@
 
 namespace offstage::engine {
 
+// Of the GPU that is emulated by this profile.
+DeviceInfo emulated_info(const HardwareProfile& profile);
+
 // An emulated GPU: a second memory of a given size on the host, a copy thread, and a
 // clock that accounts the time that the GPU of a profile would have taken. Its results
 // are those of CpuOperations, bit by bit.

@@ -137,11 +137,8 @@ class Bench {
     BenchResult run() {
         BenchResult result;
         result.accounted = emulated_ != nullptr;
-        if (model_.cost().table().dense.known()) {
-            const DispatchSettings& dispatch = model_.request().dispatch;
-            result.forecast = forecast(model_.plan(), model_.demand(), model_.popularity(), model_.cost(),
-                                       dispatch.prefill, dispatch.decode, request_.prompt_tokens);
-        }
+        if (model_.cost().table().dense.known())
+            result.forecast = model_.plan_inputs().forecast(model_.plan(), request_.prompt_tokens);
         result.prefill_products = is_cpu() && multiplies_bytes() ? "int8" : kernels::name_of(model_.form().many);
         measure_peaks(result);
         prefill();  // warms pages, primitives and clocks

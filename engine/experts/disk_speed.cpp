@@ -14,6 +14,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_reader.h"
+#include "engine/model/cold_reads.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/statistics.h"
 

@@ -54,9 +54,8 @@ Forecast PlanInputs::forecast(const Plan& plan, std::int64_t prompt_tokens) cons
     return result;
 }
 
-double overhead_us(const Forecast& forecast, const MeasuredDecode& measured) {
-    if (measured.n_steps == 0 || forecast.decode_tokens_per_s <= 0) return 0;
-    return std::max(0.0, measured.step_us - 1e6 / forecast.decode_tokens_per_s);
+double overhead_us(double forecast_us, const MeasuredDecode& measured) {
+    return measured.n_steps == 0 || forecast_us <= 0 ? 0 : std::max(0.0, measured.step_us - forecast_us);
 }
 
 bool is_unlike(const MeasuredDecode& measured, double forecast_us) {
@@ -77,7 +76,7 @@ void correct(Forecast& now, Forecast& then, const MeasuredDecode& measured) {
     if (measured.n_steps == 0 || measured.step_us <= 0) return;
     const double measured_per_s = 1e6 / measured.step_us;
     const double forecast_per_s = now.decode_tokens_per_s;
-    const double us = overhead_us(now, measured);
+    const double us = forecast_per_s > 0 ? overhead_us(1e6 / forecast_per_s, measured) : 0;
     add_overhead(now, us);
     add_overhead(then, us);
     if (forecast_per_s > 0 && measured_per_s > forecast_per_s)

@@ -34,7 +34,7 @@ struct Forecast {
 // The measured time of a decoded token beyond its plan's forecast: launches, hand-overs,
 // sampling, everything that no table has. 0 if nothing was measured or forecast, or the
 // forecast was slower.
-double overhead_us(const Forecast& forecast, const MeasuredDecode& measured);
+double overhead_us(double forecast_us, const MeasuredDecode& measured);
 
 // Whether steps differed by more than kCostNoise from the forecast (has_drifted()):
 // slower ones count only if no other work interrupted them. False if nothing was

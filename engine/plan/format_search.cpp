@@ -179,11 +179,11 @@ FormatSearch::Formats FormatSearch::mixture(std::uint8_t more, std::uint8_t fewe
     return formats;
 }
 
-Plan FormatSearch::choose() {
+FormatSearch::Found FormatSearch::choose() {
     add_uniform();
     add_mixtures();
     add_priced();
-    return std::move(best_.plan);
+    return *std::move(best_);
 }
 
 void FormatSearch::add_uniform() {
@@ -195,7 +195,7 @@ void FormatSearch::add_uniform() {
         consider({{}, index, &popular}, PlacementKind::kPopular);
         consider({{}, index, &layers}, PlacementKind::kLayers);
     }
-    if (has_best_) return;
+    if (best_) return;
     // Not even the master's format fits in the budgets: this call throws the error with
     // the reason.
     place_experts(inputs_, budget_, kind_, {});
@@ -352,7 +352,7 @@ std::vector<std::size_t> FormatSearch::order_of(const Formats& formats) const {
 }
 
 void FormatSearch::consider(const FormatChoice& choice, PlacementKind kind) {
-    Best candidate;
+    Found candidate;
     try {
         candidate.plan = place_experts(inputs_, budget_, kind, choice);
     } catch (const Error& error) {
@@ -367,9 +367,7 @@ void FormatSearch::consider(const FormatChoice& choice, PlacementKind kind) {
         if (candidate.plan.places[i] == Place::kDisk) score.disk_calls += use_[i];
     }
     candidate.plan.predicted_loss = score.loss;
-    if (has_best_ && !is_better(score, best_.score, inputs_.cost)) return;
-    best_ = std::move(candidate);
-    has_best_ = true;
+    if (!best_ || is_better(score, best_->score, inputs_.cost)) best_ = std::move(candidate);
 }
 
 namespace {
@@ -481,22 +479,16 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
     };
     offered.erase(std::remove_if(offered.begin() + 1, offered.end(), unmeasured), offered.end());
 
-    struct Best {
-        Plan plan;
-        PlanScore score;
-    };
-    std::optional<Best> best, best_whole;
+    std::optional<FormatSearch::Found> best, best_whole;
     std::optional<Error> failure;
     for (const TradeCandidate& candidate : candidates) {
         traded.cost = inputs.cost;
         leave_out(traded.cost, candidate.theta, measured, inputs.sparse_loading);
         Budget rest = budget;
         rest.quality = {.max_loss = std::max((floor - candidate.kl) * kBelowFloor, 1e-300)};
-        Best one;
+        FormatSearch::Found one;
         try {
-            FormatSearch search(traded, rest, kind);
-            one.plan = search.choose();
-            one.score = search.score();
+            one = FormatSearch(traded, rest, kind).choose();
         } catch (const Error& error) {
             // Others leave more of the floor to formats of fewer bits.
             if (error.kind() != ErrorKind::kOutOfMemory) throw;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/plan/placer.h"
@@ -17,23 +18,24 @@ double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Po
 // The formats do not depend on the size of VRAM: a family of assignments is made
 // beforehand, each allowed by the floor -
 //   uniform    all experts in one format
-//   mixtures   the least used experts in one format, the others in another (CORM, section
-//   4.1), as many as the floor
-//              allows
+//   mixtures   the least used experts in one format, the others in another (CORM,
+//              section 4.1), as many as the floor allows
 //   priced     each expert alone takes the format and place that cost least, at a price
-//   per byte of VRAM, per byte of
-//              RAM and per loss; several prices of memory, the price of loss the smallest
-//              that keeps the floor
+//              per byte of VRAM, per byte of RAM and per loss; several prices of memory,
+//              the price of loss the smallest that keeps the floor
 // - and each is placed in its own order (time gained per byte), as much as fits. The
-//   forecasts of all decide. For one assignment, more VRAM holds the same experts and
-//   more; so the best of the family never gets slower with it.
+// forecasts of all decide. For one assignment, more VRAM holds the same experts and more;
+// so the best of the family never gets slower with it.
 class FormatSearch {
   public:
     // The referents must outlive this object.
     FormatSearch(const PlanInputs& inputs, const Budget& budget, PlacementKind kind);
+    struct Found {
+        Plan plan;
+        PlanScore score;
+    };
     // Throws Error as make_plan().
-    Plan choose();
-    const PlanScore& score() const { return best_.score; }  // of the chosen plan
+    Found choose();
 
   private:
     using Formats = std::vector<std::uint8_t>;  // per expert, indices into formats_
@@ -73,12 +75,7 @@ class FormatSearch {
     std::vector<std::uint32_t> by_use_;  // experts, the least used first
     double min_bits_ = 0, max_loss_ = 0;
 
-    struct Best {
-        Plan plan;
-        PlanScore score;
-    };
-    bool has_best_ = false;
-    Best best_;
+    std::optional<Found> best_;
 };
 
 // One floor of loss for the formats of experts and for the neurons that are left out

@@ -135,9 +135,15 @@ void add_chosen(NeuronThresholds& kept, ChosenThresholds chosen) {
     if (kept.chosen.size() > kMostChosen) kept.chosen.erase(kept.chosen.begin());
 }
 
-ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta) {
-    NeuronThreshold before;
+ThresholdLoss expected_loss(const NeuronThresholds& measured, const ThetaChoice& choice) {
+    if (choice.loss > 0) {
+        const ChosenThresholds* const chosen = thresholds_for(measured, choice.loss);
+        if (chosen == nullptr) return {};
+        return {true, chosen->active_share, chosen->mean_kl, chosen->same_top};
+    }
+    const double theta = choice.theta;
     if (theta <= 0) return {true, 1, 0, 1};
+    NeuronThreshold before;
     for (const NeuronThreshold& row : measured.rows) {
         if (theta <= row.theta) {
             const double share = (theta - before.theta) / (row.theta - before.theta);
@@ -150,24 +156,15 @@ ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta) {
     return {};
 }
 
-ThresholdLoss expected_loss(const NeuronThresholds& measured, const ThetaChoice& choice) {
-    if (choice.loss <= 0) return expected_loss(measured, choice.theta);
-    const ChosenThresholds* const chosen = thresholds_for(measured, choice.loss);
-    if (chosen == nullptr) return {};
-    return {true, chosen->active_share, chosen->mean_kl, chosen->same_top};
-}
-
-ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss) {
-    if (loss > 0) {
-        const ChosenThresholds* const chosen = thresholds_for(measured, loss);
-        return chosen != nullptr ? ActiveShares{chosen->active_share, chosen->layer_shares} : ActiveShares{};
-    }
-    const ThresholdLoss expected = expected_loss(measured, theta);
-    return {theta > 0 && expected.known ? expected.active_share : 0, {}};
+ActiveShares expected_shares(const NeuronThresholds& measured, const ThetaChoice& choice) {
+    const ChosenThresholds* const chosen = choice.loss > 0 ? thresholds_for(measured, choice.loss) : nullptr;
+    const ThresholdLoss expected = expected_loss(measured, choice);
+    return {choice.leaves_out() && expected.known ? expected.active_share : 0,
+            chosen != nullptr ? chosen->layer_shares : std::vector<double>()};
 }
 
 void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading) {
-    const ActiveShares prior = expected_shares(measured, choice.theta, choice.loss);
+    const ActiveShares prior = expected_shares(measured, choice);
     // The theta as the kernels get it; with thetas by expert, the dispatcher's, or, before
     // any were chosen, one above 0.
     const ChosenThresholds* const chosen = choice.loss > 0 ? thresholds_for(measured, choice.loss) : nullptr;

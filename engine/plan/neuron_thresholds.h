@@ -114,16 +114,15 @@ const ChosenThresholds* thresholds_for(const NeuronThresholds& measured, double 
 // many, those with the smallest loss are removed.
 void add_chosen(NeuronThresholds& kept, ChosenThresholds chosen);
 
-// Interpolated between the two measured thetas next to it; theta 0 has no loss. Unknown
-// above the largest measured theta and without measurements.
+// Of thresholds by expert as measured; of one theta interpolated between the two measured
+// ones next to it; theta 0 has no loss. Unknown above the largest measured theta and
+// without measurements.
 struct ThresholdLoss {
     bool known = false;
     double active_share = 1;
     double mean_kl = 0;
     double same_top = 1;
 };
-ThresholdLoss expected_loss(const NeuronThresholds& measured, double theta);
-// The thresholds' loss, as measured.
 ThresholdLoss expected_loss(const NeuronThresholds& measured, const ThetaChoice& choice);
 
 // The expected share of a token's active neurons; 0: not known.
@@ -131,8 +130,7 @@ struct ActiveShares {
     double of_model = 0;
     std::vector<double> of_layers;  // empty: not known
 };
-// For one theta for all experts, or (loss above 0) for the thresholds of this loss.
-ActiveShares expected_shares(const NeuronThresholds& measured, double theta, double loss);
+ActiveShares expected_shares(const NeuronThresholds& measured, const ThetaChoice& choice);
 
 // Makes a cost model's forecasts account for this choice, by its measured shares.
 void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading);

@@ -82,7 +82,7 @@ Plan make_plan(const PlanInputs& inputs, const Budget& budget, PlacementKind kin
     const bool by_costs = budget.quality.allows_fewer_bits() && !budget.uniform.has_value() && inputs.has_costs();
     Plan plan = !by_costs                   ? placed(inputs, budget, kind)
                 : budget.quality.max_kl > 0 ? trade_quality(inputs, budget, kind)
-                                            : FormatSearch(inputs, budget, kind).choose();
+                                            : FormatSearch(inputs, budget, kind).choose().plan;
     plan.budget = budget;
     plan.note = joined(std::move(plan.note), requantized_note(plan, inputs.demand, inputs.sensitivity));
     return plan;

@@ -74,25 +74,15 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
         const WeightType format = to.format(i, master);
         const ModelDemand::Format* const size = demand.find(format);
         const std::uint64_t bytes = size != nullptr ? size->expert_bytes : demand.expert_bytes;
-        const bool stays = format == old_format;
-        const bool had = from.places[i] == Place::kDevice;
-        const bool gets = to.places[i] == Place::kDevice;
-        const ExpertMove move = move_of({has_ram_copy(from, i), had, old_format}, {has_ram_copy(to, i), gets, format});
+        const ExpertMove move = move_of({has_ram_copy(from, i), from.places[i] == Place::kDevice, old_format},
+                                        {has_ram_copy(to, i), to.places[i] == Place::kDevice, format});
         sum.work.add(move, format);
-        if (move.uploads) {
-            ++sum.to_device;
-            sum.bus_bytes += bytes;
-        }
-        if (had && !(gets && stays)) ++sum.from_device;
-        // A copy that leaves the device for RAM comes over the bus or from the master;
+        // A copy that leaves the device for RAM comes over the bus or from the master:
         // the slower of both is counted.
-        const bool into_ram = has_ram_copy(to, i) && !(has_ram_copy(from, i) && stays);
-        if (into_ram) {
-            ++sum.to_ram;
-            sum.ram_bytes += bytes;
-        }
+        sum.bytes_to_move += bytes * static_cast<std::uint64_t>(move.copies);
         // Experts on disk are packed when they are called.
-        if (!stays && to.places[i] != Place::kDisk && kernels::is_packed(format) && size != nullptr) ++sum.quantized;
+        const bool changes = format != old_format && to.places[i] != Place::kDisk;
+        if (changes && kernels::is_packed(format) && size != nullptr) ++sum.quantized;
     }
     return sum;
 }

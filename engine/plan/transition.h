@@ -54,14 +54,8 @@ double us_of(const MigrationWork& work, const MigrationRates& measured, const Mi
 // The work that turns one plan into another.
 struct Transition {
     MigrationWork work;
-    std::int64_t to_device = 0;    // experts that the device gets a copy of: new there, or in another format
-    std::int64_t from_device = 0;  // copies there that go, or are of the wrong format
-    std::int64_t to_ram = 0;       // copies to be made in RAM, from the master
-    std::int64_t quantized = 0;    // experts that change to a packed format, from the master
-    std::uint64_t bus_bytes = 0;   // of the copies to the device
-    std::uint64_t ram_bytes = 0;   // of the copies in RAM
-
-    std::uint64_t bytes_to_move() const { return bus_bytes + ram_bytes; }
+    std::uint64_t bytes_to_move = 0;  // of the copies: to the device over the bus, in RAM from the master
+    std::int64_t quantized = 0;       // experts that change to a packed format, from the master
 };
 
 // Both plans are of the demand's model.

@@ -29,9 +29,7 @@ void DecodeWatch::measure(const Replanner& replanner, LoadedModel& model) {
     const MeasuredDecode measured = meter_.figures(true);
     const PlanInputs& inputs = model.plan_inputs();
     if (measured.n_steps == 0 || !inputs.cost.table().has_accelerator()) return;
-    Forecast told;
-    told.decode_tokens_per_s = 1e6 / forecast_us(replanner, model, kForecastPrompt);
-    overhead_us_ = engine::overhead_us(told, measured);
+    overhead_us_ = engine::overhead_us(forecast_us(replanner, model, kForecastPrompt), measured);
 }
 
 double DecodeWatch::forecast_us(const Replanner& replanner, LoadedModel& model, std::int64_t context) {

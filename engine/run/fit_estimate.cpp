@@ -165,14 +165,8 @@ const FitEstimator::KnownDevice& FitEstimator::device_of(const LoadRequest& requ
         found.info = cpu_info();
     } else if (name.starts_with(kEmulated)) {
         const HardwareProfile profile = find_hardware_profile(name.substr(kEmulated.size()));
-        found.info.kind = DeviceKind::kEmulated;
-        found.info.id = std::string(kEmulated) + profile.id;
-        found.info.name = profile.name + " (emulated)";
-        found.info.emulated = true;
+        found.info = emulated_info(profile);
         found.profile = profile.name;
-        found.info.emulated_host = profile.host.has_value();
-        found.info.memory_bytes = profile.memory_bytes;
-        found.info.available_bytes = profile.memory_bytes - profile.reserved_bytes;
     } else {
         CpuOperations host(*pool_, kernels::GemmMode::kF32);
         const std::unique_ptr<Backend> device = open_device(name, 0, host);

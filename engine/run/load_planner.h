@@ -126,9 +126,9 @@ class LoadPlanner {
     Plan plan(const PlanInputs& inputs);
 
     // A sentence for the user, to be shown before anything is read, where a load takes
-    // nearly all free memory (above 80 %): the system ends a program that exceeds a control
-    // group's limit. Empty where there is room, and for a dry run. The peak counts: dense
-    // weights pass through RAM, and an emulated device's memory is RAM too.
+    // nearly all free memory (above 80 %): the system ends a program that exceeds a
+    // control group's limit. Empty where there is room, and for a dry run. The peak
+    // counts: dense weights pass through RAM, and an emulated device's memory is RAM too.
     Message memory_note(const Plan& plan) const;
     // Names the matrices that keep their format although fewer bits were requested, and
     // says whether the plan is for another machine.

@@ -244,7 +244,7 @@ void LoadedModel::read_thresholds() {
 
 void LoadedModel::use_theta(const std::optional<ThetaChoice>& choice) {
     used_theta_ = choice.value_or(opened_theta_);
-    ActiveShares prior = expected_shares(summary_.thresholds, used_theta_.theta, used_theta_.loss);
+    ActiveShares prior = expected_shares(summary_.thresholds, used_theta_);
     if (request().active_share > 0) prior = {request().active_share, {}};
     forward().moe().set_theta(choice ? thetas_of(used_theta_) : thetas_, std::move(prior));
     forward().moe().mover().sparse().set_guesses(used_theta_.guesses);

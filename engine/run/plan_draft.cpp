@@ -116,7 +116,7 @@ void PlanDraft::add_transition(ReplanPreview& preview) const {
         if (!speeds) speeds = quantizing_speeds(inputs.demand.hidden_dim, cache, {});
         if (preview.plan.note.empty()) preview.plan.note = cache.problem();
     }
-    preview.bytes_to_move = change.bytes_to_move();
+    preview.bytes_to_move = change.bytes_to_move;
     preview.seconds = us_of(change.work, migrations, inputs.migration_rates(speeds ? &*speeds : nullptr)) / 1e6;
     preview.quantized = change.quantized;
 }

@@ -185,8 +185,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.cost_source = source_of(measurements, inputs.cost, report.device);
     report.theta = report.plan.theta.value_or(request.theta_choice());
     report.share_is_given = !report.theta.leaves_out() || request.active_share > 0;
-    report.share_is_measured = !report.share_is_given &&
-                               expected_shares(inputs.thresholds, report.theta.theta, report.theta.loss).of_model > 0;
+    report.share_is_measured = !report.share_is_given && expected_shares(inputs.thresholds, report.theta).of_model > 0;
     report.plan.note = joined(std::move(report.plan.note), planner.note());
     report.forecast = inputs.forecast(report.plan, prompt_tokens);
     report.memory_note = planner.memory_note(report.plan);

@@ -109,37 +109,17 @@ std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& ma
     return id;
 }
 
-void ReplanQueue::plan(std::uint64_t id, const ReplanRequest& request) {
-    plan_awaited_ = true;
-    planning_->start([this, id, request, draft = draft()] {
-        std::optional<Plan> made;
+template <typename Make, typename Done>
+void ReplanQueue::plan_beside_steps(Make make, Done done) {
+    planning_->start([make = std::move(make), done = std::move(done), draft = draft()] {
+        std::optional<decltype(make(draft))> made;
         Message problem;
         try {
-            made = draft.plan(request);
+            made = make(draft);
         } catch (const std::exception& error) {
             problem = message_of(error);
         }
-        return [this, id, made = std::move(made), problem = std::move(problem)] {
-            plan_awaited_ = false;
-            if (made) {
-                replanner_->begin(id, *made, tokens_made_);
-            } else {
-                replanner_->refuse(id, problem, tokens_made_);
-            }
-        };
-    });
-}
-
-void ReplanQueue::plan_preview(const ReplanRequest& request, PreviewFn done) {
-    planning_->start([request, done = std::move(done), draft = draft()] {
-        std::optional<ReplanPreview> preview;
-        Message problem;
-        try {
-            preview = draft.preview(request);
-        } catch (const std::exception& error) {
-            problem = message_of(error);
-        }
-        return [done, preview = std::move(preview), problem = std::move(problem)] { done(preview, problem); };
+        return [done, made = std::move(made), problem = std::move(problem)] { done(made, problem); };
     });
 }
 
@@ -180,11 +160,28 @@ std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const
 }
 
 void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) {
-    post([&](std::uint64_t) { return [this, request, done = std::move(done)] { plan_preview(request, done); }; });
+    post([&](std::uint64_t) {
+        return [this, request, done = std::move(done)] {
+            plan_beside_steps([request](const PlanDraft& draft) { return draft.preview(request); }, done);
+        };
+    });
 }
 
 std::uint64_t ReplanQueue::replan(const ReplanRequest& request) {
-    return post([&](std::uint64_t id) { return [this, id, request] { plan(id, request); }; });
+    return post([&](std::uint64_t id) {
+        return [this, id, request] {
+            plan_awaited_ = true;
+            plan_beside_steps([request](const PlanDraft& draft) { return draft.plan(request); },
+                              [this, id](const std::optional<Plan>& made, const Message& problem) {
+                                  plan_awaited_ = false;
+                                  if (made) {
+                                      replanner_->begin(id, *made, tokens_made_);
+                                  } else {
+                                      replanner_->refuse(id, problem, tokens_made_);
+                                  }
+                              });
+        };
+    });
 }
 
 void ReplanQueue::cancel() {

@@ -84,8 +84,10 @@ class ReplanQueue {
     using Order = std::function<void()>;
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
     PlanDraft draft() const { return replanner_->draft(watch_->measured(*model_)); }
-    void plan(std::uint64_t id, const ReplanRequest& request);
-    void plan_preview(const ReplanRequest& request, PreviewFn done);
+    // Has the planning thread call make(draft); done(result, problem) follows between two
+    // steps.
+    template <typename Make, typename Done>
+    void plan_beside_steps(Make make, Done done);
     void copy_reports();
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 

@@ -100,7 +100,7 @@ class TestMeasuredForecast : public QObject {
         correct(now, then, measured(500));
         QCOMPARE(now.decode_tokens_per_s, 2000.0);
         QCOMPARE(then.decode_tokens_per_s, 0.0);
-        QCOMPARE(overhead_us(then, measured(500)), 0.0);
+        QCOMPARE(overhead_us(0, measured(500)), 0.0);
     }
 
     void meter_needsSomeSteps_andHasTheirMean() {

@@ -428,7 +428,7 @@ class TestReplan : public QObject, ReplanSetup {
             watch.start();
             play.replanner.begin(++id, target, 0);
             QVERIFY(play.replanner.progress().work == told.work);
-            QCOMPARE(play.replanner.reports().back().bytes_requested, told.bytes_to_move());
+            QCOMPARE(play.replanner.reports().back().bytes_requested, told.bytes_to_move);
             QVERIFY(play.replanner.progress().done == MigrationWork());
             double left = -1;
             play.replanner.between_steps(0);

@@ -489,8 +489,8 @@ class TestTheta : public QObject {
         QVERIFY(given.share_is_given && !given.share_is_measured);
         QCOMPARE(given.inputs.cost.active_share(-1, 1), 0.9);
         QVERIFY(given.forecast.decode_tokens_per_s < report.forecast.decode_tokens_per_s);
-        QCOMPARE(expected_shares(opened.thresholds, 0, 0).of_model, 0.0);
-        QCOMPARE(expected_shares(opened.thresholds, 1e5, 0).of_model, 0.0);
+        QCOMPARE(expected_shares(opened.thresholds, 0).of_model, 0.0);
+        QCOMPARE(expected_shares(opened.thresholds, 1e5).of_model, 0.0);
     }
 
     // The data beside a model is in its summary; an unreadable file is a note.
