@@ -115,7 +115,6 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
     adds_eos_ = eos_ >= 0 && config.add_eos_token.value_or(false);
 
     if (legacy_) return;
-    space_ = piece_of(std::string(kSpaceSymbol));
     // LlamaTokenizer's choice; another text might merge with what follows it in another
     // way.
     guard_ = config.unk_token.value_or(std::string(kUnknownToken));
@@ -169,13 +168,10 @@ void SentencePieceTokenizer::read_named(const TokenizerConfig& config) {
     if (!config.bos_token && processor_->bos_id() >= 0) names.insert(processor_->IdToPiece(processor_->bos_id()));
     if (!config.eos_token && processor_->eos_id() >= 0) names.insert(processor_->IdToPiece(processor_->eos_id()));
     for (const std::string& name : names) {
-        if (Special* special = specials_.find(name)) {
-            special->named = true;
-            continue;
-        }
+        if (specials_.find(name) != nullptr) continue;
         const TokenId id = piece_of(name);
         if (id < 0) continue;
-        specials_.add(name, {.id = id, .named = true});
+        specials_.add(name, {.id = id});
         Token& token = tokens_[static_cast<std::size_t>(id)];
         if (token.kind == Kind::kUnknown) continue;
         token.kind = Kind::kControl;
@@ -219,10 +215,10 @@ std::vector<TokenId> SentencePieceTokenizer::encode_after(TokenId before, std::s
     return ids;
 }
 
-// The whole text as LlamaTokenizer prepares it with "legacy": false.
+// The beginning of a text as LlamaTokenizer prepares it with "legacy": false.
 PromptText SentencePieceTokenizer::with_prefix(const PromptText& text) const {
-    if (text.empty()) return {};
-    PromptText prefixed(add_prefix_space_ ? kSpaceSymbol : std::string_view());
+    const bool has_prefix = text.empty() || begins_with_blank(text.bytes) || !add_prefix_space_;
+    PromptText prefixed(has_prefix ? std::string_view() : kSpaceSymbol);
     prefixed.append(with_spaces(text));
     return prefixed;
 }
@@ -299,19 +295,18 @@ void SentencePieceTokenizer::apply_flags(std::vector<Part>& parts) const {
 std::vector<TokenId> SentencePieceTokenizer::encode_prompt(const PromptText& prompt, const ChatTemplate* chat) const {
     check_text(prompt.bytes);
     Markers markers(chat);
-    std::vector<Part> parts = split(legacy_ ? prompt : with_prefix(prompt), markers);
+    std::vector<Part> parts = split(legacy_ ? prompt : with_spaces(prompt), markers);
     apply_flags(parts);
+    const auto first = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return !part.text.empty(); });
+    if (!legacy_ && first != parts.end() && first->special == nullptr) first->text = with_prefix(first->text);
     std::vector<TokenId> ids;
-    bool prefix_was_alone = false;  // nothing but a blank stands before a named special token
     for (const Part& part : parts) {
         if (part.special == nullptr) {
             append_data(part.text, markers, ids);
-            continue;
+        } else {
+            ids.push_back(part.special->id);
         }
-        prefix_was_alone = prefix_was_alone || (part.special->named && ids.size() == 1 && ids.front() == space_);
-        ids.push_back(part.special->id);
     }
-    if (!legacy_ && prefix_was_alone) ids.erase(ids.begin());
     return ids;
 }
 

@@ -53,7 +53,6 @@ class SentencePieceTokenizer final : public Tokenizer {
         bool lstrip = false;
         bool rstrip = false;
         bool single_word = false;
-        bool named = false;  // in TokenizerConfig::named
     };
 
     struct Part {
@@ -92,7 +91,6 @@ class SentencePieceTokenizer final : public Tokenizer {
     // sentencepiece might drop otherwise, and how many pieces it is.
     std::string guard_;
     std::size_t n_guard_pieces_ = 0;
-    TokenId space_ = -1;  // the piece of a single blank
 };
 
 }  // namespace offstage::engine

@@ -449,6 +449,46 @@ class TokenizerTest : public QObject {
         QCOMPARE(lengths, (std::vector<std::size_t>{lengths[1] + 2, lengths[1]}));
     }
 
+    // As transformers 5.24 reads the demo model's tokenizer.model, 1966 being a blank
+    // piece, 403 "one" with a blank before it and 523 without.
+    void begins_with_one_blank_unless_legacy_data() {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QVector<int>>("ids");
+        const auto row = [](const char* text, const QVector<int>& ids) { QTest::addRow("%s", text) << text << ids; };
+        row("one", {403});
+        row(" one", {403});
+        row("  one", {1966, 403});
+        row("   one", {1966, 1966, 403});
+        row("", {});
+        row(" ", {1966});
+        row("  ", {1966, 1966});
+        row("\n", {1966, 6});
+        row("\none", {1966, 6, 523});
+        row(" \none", {1966, 6, 523});
+        row("\t one", {1966, 18, 403});
+        row("<s>one", {1, 523});
+        row("<s> one", {1, 403});
+        row("<s>  one", {1, 1966, 403});
+        row("</s> one", {2, 403});
+        row("a<s> one", {265, 1, 403});
+        row(" <s> one", {1966, 1, 403});
+        row(" </s> ", {1966, 2, 1966});
+        row("one </s>two", {403, 1966, 2, 1968, 807});
+        row("\u2581one", {403});
+        row(" \u2581one", {1966, 403});
+        row(" \u00e9", {1966, 204, 178});
+    }
+    void begins_with_one_blank_unless_legacy() {
+        QFETCH(QString, text);
+        QFETCH(QVector<int>, ids);
+        const Folder folder("demo-model");
+        folder.write("tokenizer_config.json", json{{"legacy", false}}.dump());
+        const auto tokenizer = folder.open(1 << 20);
+        QCOMPARE(tokenizer->encode_with_special(text.toStdString()), std::vector<TokenId>(ids.begin(), ids.end()));
+        if (!text.contains(QStringLiteral("s>")))
+            QCOMPARE(tokenizer->encode(text.toStdString()), std::vector<TokenId>(ids.begin(), ids.end()));
+    }
+
     void text_that_goes_on_after_a_special_token_gets_no_prefix_unless_legacy() {
         const Folder folder;
         for (const bool legacy : {true, false}) {
