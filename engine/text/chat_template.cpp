@@ -103,10 +103,17 @@ class JinjaTemplate final : public ChatTemplate {
                       const std::vector<TemplateVariable>& choices) const override {
         const auto has_calls = [](const ChatMessage& message) { return !message.tool_calls.empty(); };
         const bool any_calls = std::any_of(messages.begin(), messages.end(), has_calls);
-        if (any_calls && !survey_.fields.contains("tool_calls")) {
-            throw Error(ErrorKind::kInvalidInput, messages::template_without_tools(source_, "\"tool_calls\""));
-        }
+        const bool any_results = std::any_of(messages.begin(), messages.end(),
+                                             [](const ChatMessage& message) { return message.role == Role::kTool; });
         std::call_once(is_probed_, [&] { probe_parts(tokens); });
+        if (any_calls || any_results) {
+            std::call_once(is_probed_for_tools_, [&] { probe_tools(tokens); });
+            const auto refuse = [&](const char* what) {
+                throw Error(ErrorKind::kInvalidInput, messages::template_without_tools(source_, what));
+            };
+            if (any_calls && !writes_calls_) refuse("\"tool_calls\"");
+            if (any_results && !writes_results_) refuse("the role \"tool\"");
+        }
         std::optional<Error> first;
         for (const CallForm& form : kCallForms) {
             try {
@@ -147,6 +154,34 @@ class JinjaTemplate final : public ChatTemplate {
         }
     }
 
+    // Whether the template writes calls and results. One that raises an error for the
+    // messages of the probe is not known to leave them out, if it names what they have.
+    void probe_tools(const Tokens& tokens) const {
+        static constexpr std::string_view kCall = "probe_call_7x", kResult = "Probe9y";
+        const ChatMessage user{Role::kUser, "Hi"};
+        ChatMessage asks{Role::kAssistant, ""}, result{Role::kTool, std::string(kResult)};
+        asks.tool_calls = {{"call12345", std::string(kCall), "{}"}};  // of the nine characters that some require
+        result.tool_call_id = "call12345";
+        result.name = kCall;
+        const auto writes = [&](const std::vector<ChatMessage>& messages, std::string_view probe,
+                                std::string_view field) {
+            bool rendered = false;
+            for (const CallForm& form : kCallForms) {
+                try {
+                    const PromptText prompt = render_with(takes_parts_, form, messages, tokens, true, {});
+                    if (prompt.bytes.find(probe) != std::string::npos) return true;
+                    rendered = true;
+                } catch (const Error&) {
+                    continue;
+                }
+            }
+            return !rendered && survey_.fields.contains(field);
+        };
+        writes_calls_ = writes({user, asks, result}, kCall, "tool_calls") || writes({user, asks}, kCall, "tool_calls");
+        writes_results_ = writes({user, asks, result}, kResult, "tool") ||
+                          writes({user, {Role::kAssistant, "Yes"}, result}, kResult, "tool");
+    }
+
     static Value content_of(const ChatMessage& message, bool in_parts) {
         const Value text = Value::string(PromptText::of_data(message.content));
         if (!in_parts) return text;
@@ -181,9 +216,6 @@ class JinjaTemplate final : public ChatTemplate {
     }
 
     Value value_of(const ChatMessage& message, const CallForm& form, bool in_parts) const {
-        if (message.role == Role::kTool && !survey_.fields.contains("tool")) {
-            throw Error(ErrorKind::kInvalidInput, messages::template_without_tools(source_, "the role \"tool\""));
-        }
         std::vector<std::pair<Value, Value>> fields;
         const auto add = [&](std::string_view name, Value value) {
             fields.emplace_back(Value::string(std::string(name)), std::move(value));
@@ -247,8 +279,9 @@ class JinjaTemplate final : public ChatTemplate {
     std::string source_;
     jinja::Block block_;
     jinja::Survey survey_;
-    mutable std::once_flag is_probed_;
+    mutable std::once_flag is_probed_, is_probed_for_tools_;
     mutable TakesParts takes_parts_ = {};
+    mutable bool writes_calls_ = false, writes_results_ = false;
 };
 
 // "chat_template" of a configuration; nothing: it has none.

@@ -445,9 +445,10 @@ class ChatTemplateTest : public QObject {
     void tool_calls_with_damaged_arguments_stay_text() {
         ChatMessage asks{Role::kAssistant, ""};
         asks.tool_calls = {{"1", "f", "{\"a\": "}, {"2", "g", ""}};
-        QCOMPARE(
-            render("{% for c in messages[0].tool_calls %}{{ c.function.arguments is string }} {% endfor %}", {asks}),
-            std::string("True False "));
+        QCOMPARE(render("{% for c in messages[-1].tool_calls %}{{ c.function.name }} {{ c.function.arguments is string "
+                        "}} {% endfor %}",
+                        {asks}),
+                 std::string("f True g False "));
     }
 
     void tools_the_template_does_not_know_are_named() {
@@ -457,7 +458,26 @@ class ChatTemplateTest : public QObject {
         const auto calls = error_of(plain, {asks}), result = error_of(plain, {{Role::kTool, "42"}});
         QVERIFY(calls && calls->kind() == ErrorKind::kInvalidInput);
         QVERIFY(std::string(calls->what()).find("has no place for \"tool_calls\"") != std::string::npos);
-        QVERIFY(result && std::string(result->what()).find("has no place for the role \"tool\"") != std::string::npos);
+        // It writes the text of any role.
+        QCOMPARE(render(plain, {{Role::kTool, "42"}}), std::string("tool: 42"));
+        QVERIFY(!result);
+    }
+    // Naming a role or a field is not writing it.
+    void tools_that_are_named_but_not_written_are_refused() {
+        ChatMessage asks{Role::kAssistant, "a"};
+        asks.tool_calls = {{"1", "f", "{}"}};
+        const std::string skips =
+            "{% for m in messages %}{% if m.role != 'tool' and not m.tool_calls %}{{ m.content }}{% endif %}{% endfor "
+            "%}";
+        const auto calls = error_of(skips, {asks}), result = error_of(skips, {{Role::kTool, "42"}});
+        QVERIFY(calls && result);
+        QVERIFY(std::string(result->what()).find("has no place for the role \"tool\"") != std::string::npos);
+        // A template's own words are better than those of the probe.
+        const auto own = error_of(
+            "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools here') }}"
+            "{% endif %}{% endfor %}",
+            {{Role::kTool, "42"}});
+        QVERIFY(own && std::string(own->what()).find("no tools here") != std::string::npos);
     }
 
     void render_twice_gives_the_same() {
@@ -639,6 +659,100 @@ class ChatTemplateTest : public QObject {
                      family_template(name.toStdString()),
                      {{Role::kSystem, "S"}, {Role::kUser, "Q1"}, {Role::kAssistant, "A1"}, {Role::kUser, "Q2"}})),
                  text);
+    }
+    // Two calls, their results and the answer, then a further question: in the form that
+    // the families' own templates have.
+    void tools_of_families_are_rendered_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("turns");    // between the first question and the second,
+        QTest::addColumn<QString>("results");  // and the end of a prompt whose last message is a result
+        const auto row = [](const char* name, const char* turns, const char* results) {
+            QTest::addRow("%s", name) << name << turns << results;
+        };
+        row("qwen3",
+            "<|im_start|>assistant\nLet me see.\n<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1, \"to\": "
+            "\"x\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call><|im_end|>\n"
+            "<|im_start|>user\n<tool_response>\nR1\n</tool_response>\n<tool_response>\nR2\n</tool_response><|im_end|>\n"
+            "<|im_start|>assistant\nA<|im_end|>\n",
+            "</tool_response><|im_end|>\n<|im_start|>assistant\n");
+        row("deepseek-v3",
+            "<｜Assistant｜>Let me see.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n"
+            "{\"a\": 1, \"to\": "
+            "\"x\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n"
+            "```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜><｜tool▁outputs▁begin｜><"
+            "｜tool▁output▁begin｜>"
+            "R1<｜tool▁output▁end｜>\n<｜tool▁output▁begin｜>R2<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"
+            "A<｜end▁of▁sentence｜>",
+            "R2<｜tool▁output▁end｜><｜tool▁outputs▁end｜>");
+        row("gemma4",
+            "<|turn>model\nLet me see.<|tool_call>call:add{a:1,to:<|\"|>x<|\"|>}<tool_call|><|tool_call>call:now{}"
+            "<tool_call|><|tool_response>response:add{value:<|\"|>R1<|\"|>}<tool_response|><|tool_response>response:now"
+            "{value:<|\"|>R2<|\"|>}<tool_response|>A<turn|>\n",
+            "R2<|\"|>}<tool_response|>");
+        row("glm4",
+            "<|assistant|>\nLet me see.\n<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n"
+            "<arg_key>to</arg_key>\n<arg_value>x</arg_value>\n</tool_call>\n<tool_call>now\n</"
+            "tool_call><|observation|>\n"
+            "<tool_response>\nR1\n</tool_response>\n<tool_response>\nR2\n</tool_response><|assistant|>\nA",
+            "R2\n</tool_response><|assistant|>");
+        row("gpt-oss",
+            "<|start|>assistant<|channel|>analysis<|message|>Let me see.<|end|><|start|>assistant to=functions.add"
+            "<|channel|>commentary json<|message|>{\"a\": 1, \"to\": \"x\"}<|call|><|start|>assistant to=functions.now"
+            "<|channel|>commentary json<|message|>{}<|call|><|start|>functions.add to=assistant<|channel|>commentary"
+            "<|message|>\"R1\"<|end|><|start|>functions.now to=assistant<|channel|>commentary<|message|>\"R2\"<|end|>"
+            "<|start|>assistant<|channel|>final<|message|>A<|end|>",
+            "\"R2\"<|end|><|start|>assistant");
+        row("granite",
+            "<|start_of_role|>assistant<|end_of_role|>Let me see.<|tool_call|>[{\"name\": \"add\", \"arguments\": "
+            "{\"a\": 1, "
+            "\"to\": \"x\"}}, {\"name\": \"now\", \"arguments\": {}}]<|end_of_text|>\n<|start_of_role|>tool_response"
+            "<|end_of_role|>R1<|end_of_text|>\n<|start_of_role|>tool_response<|end_of_role|>R2<|end_of_text|>\n"
+            "<|start_of_role|>assistant<|end_of_role|>A<|end_of_text|>\n",
+            "R2<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>");
+        row("kimi-k2",
+            "<|im_assistant|>assistant<|im_middle|>Let me see.<|tool_calls_section_begin|><|tool_call_begin|>c1"
+            "<|tool_call_argument_begin|>{\"a\": 1, \"to\": \"x\"}<|tool_call_end|><|tool_call_begin|>c2"
+            "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|><|im_end|><|im_system|>tool<|im_"
+            "middle|>"
+            "## Return of c1\nR1<|im_end|><|im_system|>tool<|im_middle|>## Return of c2\nR2<|im_end|>"
+            "<|im_assistant|>assistant<|im_middle|>A<|im_end|>",
+            "R2<|im_end|><|im_assistant|>assistant<|im_middle|>");
+        row("minimax-m2",
+            "]~b]ai\nLet me see.\n<minimax:tool_call>\n<invoke name=\"add\">\n<parameter name=\"a\">1</parameter>\n"
+            "<parameter name=\"to\">x</parameter>\n</invoke>\n<invoke "
+            "name=\"now\">\n</invoke>\n</minimax:tool_call>[e~[\n"
+            "]~b]tool\n<response>R1</response>\n<response>R2</response>[e~[\n]~b]ai\nA[e~[\n",
+            "R2</response>[e~[\n]~b]ai\n<think>\n");
+    }
+    void tools_of_families_are_rendered() {
+        QFETCH(QString, name);
+        QFETCH(QString, turns);
+        QFETCH(QString, results);
+        ChatMessage asks{Role::kAssistant, "Let me see."}, first{Role::kTool, "R1"}, second{Role::kTool, "R2"};
+        asks.tool_calls = {{"c1", "add", R"({"a": 1, "to": "x"})"}, {"c2", "now", "{}"}};
+        first.tool_call_id = "c1";
+        second.tool_call_id = "c2";
+        const std::string jinja = family_template(name.toStdString());
+        const QString whole = QString::fromStdString(
+            render(jinja, {{Role::kUser, "Q1"}, asks, first, second, {Role::kAssistant, "A"}, {Role::kUser, "Q2"}}));
+        QVERIFY2(whole.contains(turns), qPrintable(whole));
+        const QString before = QString::fromStdString(render(jinja, {{Role::kUser, "Q1"}, asks, first, second}));
+        QVERIFY2(before.endsWith(results), qPrintable(before));
+        // A call alone, with arguments that are no JSON.
+        asks.content.clear();
+        asks.tool_calls = {{"c1", "add", "{\"a\": "}};
+        const QString alone = QString::fromStdString(render(jinja, {{Role::kUser, "Q1"}, asks, first}));
+        QVERIFY2(alone.contains(QStringLiteral("{\"a\": ")) && !alone.contains(QStringLiteral("None")),
+                 qPrintable(alone));
+    }
+    // The others were published without a form for tools.
+    void families_without_tools_refuse_them() {
+        ChatMessage asks{Role::kAssistant, "a"};
+        asks.tool_calls = {{"1", "f", "{}"}};
+        for (const char* name : {"chatml", "deepseek-v2", "mixtral", "olmoe", "phi"}) {
+            QVERIFY(error_of(family_template(name), {{Role::kUser, "Q"}, asks}).has_value());
+            QVERIFY(error_of(family_template(name), {{Role::kUser, "Q"}, {Role::kTool, "42"}}).has_value());
+        }
     }
     void templates_of_families_all_parse() {
         const QStringList names = QString::fromStdString(family_template_names()).split(QStringLiteral(", "));
