@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 
+#include "app/cli/command_messages.h"
 #include "app/cli/commands.h"
 #include "app/cli/generation_options.h"
 #include "app/cli/interrupt.h"
@@ -80,7 +81,8 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
     json["decisions"] = engine::english(device.decisions);
     ADD_FIELDS(json, device, dispatch_overhead, decision_overhead);
     json["overheads_are"] = model.emulated ? "measured, of accounted step times" : "measured, of measured step times";
-    ADD_FIELDS(json, device, guessed_copies, used_guesses, admissions, median_step_s, longest_step_s, mean_bits);
+    ADD_FIELDS(json, device, guessed_copies, used_guesses, admissions, median_step_s, longest_step_s);
+    json["mean_bits"] = now.mean_bits;
     json["notes"] = engine::english(model.notes);
     for (const engine::Message& note : result.notes) json["notes"].push_back(note.english());
     if (!result.answers.empty()) json["answers"] = to_json(result.answers);
@@ -146,6 +148,7 @@ int run_generate(GenerateOptions& options) {
     std::stop_source stop;
     const InterruptWatch watch(stop);
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
+    check_experts(orders, model);
     const auto nodes = join_nodes(*session, options.model);
     apply_defaults(model, options);
 
@@ -168,6 +171,7 @@ int run_generate(GenerateOptions& options) {
     engine::TextDeltaFn stream;
     if (!options.model.json && !several) stream = [&](const engine::TextDelta& delta) { printer.print(delta); };
     std::size_t next_order = 0;
+    std::int64_t n_made = 0;
     std::exception_ptr output_failure;
     const auto carry_out_due = [&](std::int64_t n_tokens) {
         while (next_order < orders.size() && orders[next_order].at_token <= n_tokens) {
@@ -176,7 +180,8 @@ int run_generate(GenerateOptions& options) {
     };
     carry_out_due(0);
     const auto on_delta = [&](const engine::TextDelta& delta) {
-        carry_out_due(delta.n_tokens);
+        n_made = delta.n_tokens;
+        carry_out_due(n_made);
         if (!stream || output_failure) return;
         try {
             stream(delta);
@@ -193,6 +198,10 @@ int run_generate(GenerateOptions& options) {
     if (!options.replan_script.empty() && !stop.stop_requested()) session->advance(stop.get_token());
     if (nodes != nullptr) nodes->print_notes();
     if (output_failure) std::rethrow_exception(output_failure);
+    for (; next_order < orders.size(); ++next_order) {
+        const ReplanOrder& order = orders[next_order];
+        result.notes.push_back(engine::messages::order_not_reached(order.place, order.at_token, n_made));
+    }
     const int status = stop.stop_requested() ? kInterrupted : 0;
     if (options.model.json) {
         nlohmann::ordered_json json = to_json(result, model, session->snapshot());

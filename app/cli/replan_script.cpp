@@ -10,6 +10,7 @@
 #include "engine/json.h"
 #include "engine/model/model_messages.h"
 #include "engine/report_table.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::cli {
 
@@ -40,6 +41,7 @@ ReplanOrder read_order(const std::string& line, const std::string& place) {
         }
     }
     ReplanOrder order;
+    order.place = place;
     order.at_token = fields.integer("at_token", 0, kMostTokens);
     order.cancel = fields.boolean("cancel", false);
     const auto expert = [&](const char* key, std::optional<std::pair<std::int64_t, std::int64_t>>& value) {
@@ -93,6 +95,17 @@ std::vector<ReplanOrder> read_replan_script(const std::string& file) {
         }
     }
     return orders;
+}
+
+void check_experts(std::span<const ReplanOrder> orders, const engine::ModelSummary& model) {
+    for (const ReplanOrder& order : orders) {
+        for (const auto& expert : {order.pin, order.unpin, order.evict}) {
+            if (!expert) continue;
+            const auto& [layer, number] = *expert;
+            if (layer >= 0 && layer < model.n_layers && number >= 0 && number < model.n_experts) continue;
+            fail(order.place, engine::messages::no_such_expert(number, layer, model.n_layers, model.n_experts));
+        }
+    }
 }
 
 void carry_out(const ReplanOrder& order, engine::Session& session) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace offstage::cli {
 // stay), "pin", "unpin", "evict" ([layer, expert]), "cancel" (true: back to the plan
 // before).
 struct ReplanOrder {
+    std::string place;  // "FILE, line 3"
     std::int64_t at_token = 0;
     std::optional<engine::ReplanRequest> replan;
     std::optional<std::pair<std::int64_t, std::int64_t>> pin, unpin, evict;
@@ -26,6 +28,8 @@ struct ReplanOrder {
 
 // Throws Error with file, line, key and expected value.
 std::vector<ReplanOrder> read_replan_script(const std::string& file);
+// Throws Error (kInvalidInput) for an order about an expert that the model does not have.
+void check_experts(std::span<const ReplanOrder> orders, const engine::ModelSummary& model);
 void carry_out(const ReplanOrder& order, engine::Session& session);
 
 nlohmann::ordered_json to_json(const engine::ReplanReport& report);

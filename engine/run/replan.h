@@ -78,10 +78,10 @@ struct ReplanReport {
     Message problem;  // a sentence
     Message note;     // for the user, although it succeeded: a sentence, or nothing
     // Figures of the requested plan.
-    std::int64_t resident_experts = 0;
+    std::int64_t resident_experts = 0;  // on the device; on the CPU in RAM
     double mean_bits = 0;
     std::int64_t context = 0;
-    std::uint64_t vram_bytes = 0, ram_bytes = 0;  // budgets
+    std::uint64_t vram_bytes = 0, ram_bytes = 0;  // budgets; VRAM on the CPU: 0
 };
 
 // The outcome of a re-plan, before it is begun.

@@ -192,10 +192,11 @@ void Replanner::start(std::uint64_t id, Plan target, std::int64_t at_token) {
     fresh.id = id;
     fresh.state = ReplanState::kMoving;
     fresh.at_token = at_token;
-    fresh.resident_experts = target_.n_resident();
+    const bool shared = model_.device().shares_host_memory();
+    fresh.resident_experts = target_.n_in(shared ? Place::kRam : Place::kDevice);
     fresh.mean_bits = target_.mean_bits;
     fresh.context = target_.context;
-    fresh.vram_bytes = target_.budget.vram_bytes;
+    fresh.vram_bytes = shared ? 0 : target_.budget.vram_bytes;
     fresh.ram_bytes = target_.budget.ram_bytes;
     reports_.push_back(std::move(fresh));
     if (reports_.size() > kMostReports) reports_.pop_front();

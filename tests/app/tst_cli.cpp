@@ -216,6 +216,54 @@ class TestCli : public QObject {
                  outcome.err.constData());
     }
 
+    // Before the answer begins.
+    void replanScript_ofAnExpertThatIsNotThere_isRefused_data() {
+        QTest::addColumn<QByteArray>("order");
+        QTest::newRow("a layer too far") << QByteArray(R"("pin": [8, 0])");
+        QTest::newRow("an expert too far") << QByteArray(R"("evict": [0, 8])");
+        QTest::newRow("below 0") << QByteArray(R"("unpin": [0, -1])");
+    }
+    void replanScript_ofAnExpertThatIsNotThere_isRefused() {
+        QFETCH(QByteArray, order);
+        QTemporaryFile script;
+        QVERIFY(script.open());
+        script.write("{\"at_token\": 0, \"pin\": [7, 7]}\n{\"at_token\": 2, " + order + "}\n");
+        script.close();
+        const Outcome outcome =
+            run(words("generate --model %1 --prompt Hi --max-tokens 4 --replan-script %2", {kDemo, script.fileName()}));
+        QCOMPARE(outcome.status, 1);
+        QVERIFY2(outcome.out.isEmpty(), outcome.out.constData());
+        QVERIFY2(outcome.err.contains(script.fileName().toUtf8() + ", line 2: There is no expert "),
+                 outcome.err.constData());
+    }
+
+    // What an order changed, in the figures of the CPU, and one that came too late.
+    void replanScript_onTheCpu_isReported() {
+        QTemporaryFile script;
+        QVERIFY(script.open());
+        script.write(
+            "{\"at_token\": 1, \"quant\": \"experts=hqq4\", \"ram\": \"20MiB\"}\n{\"at_token\": 900, \"context\": "
+            "64}\n");
+        script.close();
+        const Outcome outcome = run(words("generate --model %1 --prompt Hi --max-tokens 6 --json --replan-script %2",
+                                          {kDemo, script.fileName()}));
+        QCOMPARE(outcome.status, 0);
+        const QJsonObject report = outcome.json();
+        const QJsonArray replans = report[QLatin1String("replans")].toArray();
+        QCOMPARE(replans.size(), 1);
+        const QJsonObject replan = replans.first().toObject();
+        QCOMPARE(replan[QLatin1String("state")].toString(), QStringLiteral("done"));
+        QCOMPARE(replan[QLatin1String("vram_bytes")].toDouble(-1), 0.0);
+        QCOMPARE(replan[QLatin1String("ram_bytes")].toDouble(), 20.0 * 1024 * 1024);
+        QCOMPARE(replan[QLatin1String("resident_experts")].toInt(), 64);
+        QCOMPARE(report[QLatin1String("resident_experts")].toInt(), 64);
+        QCOMPARE(report[QLatin1String("mean_bits")].toDouble(), replan[QLatin1String("mean_bits")].toDouble());
+        const QString note = report[QLatin1String("notes")].toArray().last().toString();
+        QVERIFY2(
+            note.contains(QStringLiteral(", line 2: nothing was changed at token 900, as the answer ended after ")),
+            qPrintable(note));
+    }
+
     void contextAndThreads_beyondWhatThereIs_areNoted() {
         const Outcome outcome =
             run(words("generate --model %1 --prompt Hi --max-tokens 1 --context 6000 --threads 1000 --json", {kDemo}));
