@@ -4,22 +4,12 @@
 #include <cassert>
 #include <utility>
 
+#include "engine/device/counted_bytes.h"
 #include "engine/device/device_messages.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
-namespace {
-
-constexpr std::uint64_t kAlignment = 256;
-
-// As counted; the largest multiple of the alignment for what could not be rounded up.
-std::uint64_t rounded_up(std::uint64_t bytes) {
-    constexpr std::uint64_t kLargest = ~std::uint64_t{0} / kAlignment * kAlignment;
-    return bytes > kLargest ? kLargest : (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-}  // namespace
 
 std::string_view name_of(MemoryUse use) {
     switch (use) {
@@ -70,7 +60,7 @@ Arena::~Arena() {
 DeviceBlock Arena::allocate(std::size_t bytes, MemoryUse use, const MessageArgument& purpose) {
     DeviceBlock block;
     if (bytes == 0) return block;
-    const std::uint64_t counted = rounded_up(bytes);
+    const std::uint64_t counted = counted_bytes(bytes);
     const std::lock_guard lock(mutex_);
     const std::uint64_t left = usage_.budget_bytes - usage_.used_bytes;
     const ByteSize asked{bytes}, budget{usage_.budget_bytes};
@@ -82,7 +72,7 @@ DeviceBlock Arena::allocate(std::size_t bytes, MemoryUse use, const MessageArgum
     if (data == nullptr) {
         throw Error(ErrorKind::kOutOfMemory, messages::no_room_given(place_, purpose, asked, ByteSize{left}, budget));
     }
-    assert(reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0);
+    assert(reinterpret_cast<std::uintptr_t>(data) % kBlockAlignment == 0);
     usage_.used_bytes += counted;
     usage_.by_use[static_cast<std::size_t>(use)] += counted;
     usage_.high_water_bytes = std::max(usage_.high_water_bytes, usage_.used_bytes);
@@ -95,7 +85,7 @@ DeviceBlock Arena::allocate(std::size_t bytes, MemoryUse use, const MessageArgum
 }
 
 void Arena::give_back(DeviceBlock& block) noexcept {
-    const std::uint64_t counted = rounded_up(block.bytes_);
+    const std::uint64_t counted = counted_bytes(block.bytes_);
     const std::lock_guard lock(mutex_);
     source_.release(block.data_, static_cast<std::size_t>(counted));
     usage_.used_bytes -= counted;
@@ -103,7 +93,7 @@ void Arena::give_back(DeviceBlock& block) noexcept {
 }
 
 bool Arena::count_beside(std::uint64_t bytes, MemoryUse use) {
-    const std::uint64_t counted = rounded_up(bytes);
+    const std::uint64_t counted = counted_bytes(bytes);
     const std::lock_guard lock(mutex_);
     const std::uint64_t blocks = usage_.used_bytes - beside_bytes_;
     if (counted > beside_bytes_ && counted > usage_.budget_bytes - blocks) return false;

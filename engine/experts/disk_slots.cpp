@@ -55,14 +55,33 @@ void DiskSlots::give_up_reads() {
 }
 
 void DiskSlots::add_slots(std::int64_t n, std::uint64_t bytes) {
-    std::vector<Slot> slots(static_cast<std::size_t>(n));
-    for (Slot& slot : slots) slot.memory = new_slot(bytes);
-    if (bytes > slot_bytes_) {
+    const auto made = [this](std::int64_t count, std::uint64_t each) {
+        std::vector<Slot> slots(static_cast<std::size_t>(count));
+        for (Slot& slot : slots) slot.memory = new_slot(each);
+        return slots;
+    };
+    const bool larger = bytes > slot_bytes_;
+    if (larger) {
         for (const Slot& slot : slots_) device_.host_wait(slot.busy);
-        slots_.clear();
-        slot_bytes_ = bytes;
     }
-    for (Slot& slot : slots) slots_.push_back(std::move(slot));
+    std::vector<Slot> fresh;
+    try {
+        fresh = made(n, bytes);
+    } catch (const Error&) {
+        if (!larger || slots_.empty()) throw;
+        // There may be room without the old ones.
+        const std::int64_t n_old = size();
+        slots_.clear();
+        try {
+            fresh = made(n, bytes);
+        } catch (const Error&) {
+            slots_ = made(n_old, slot_bytes_);
+            throw;
+        }
+    }
+    if (larger) slots_.clear();
+    slot_bytes_ = bytes;
+    for (Slot& slot : fresh) slots_.push_back(std::move(slot));
 }
 
 void DiskSlots::resize(std::int64_t n, std::uint64_t bytes, bool buffered) {
@@ -92,17 +111,15 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes, bool buffered) {
     const bool had_buffers = has_buffers();
     drop_buffers();
     // One after the other: experts on disk have a slot all the time.
-    const bool beside = kept == 1;
     for (std::size_t i = 0; smaller && i < slots_.size(); ++i) {
         try {
-            if (!beside) slots_[i].memory = {};
-            Slot fresh;
-            fresh.memory = new_slot(bytes);
-            slots_[i] = std::move(fresh);
+            slots_[i] = {};
+            slots_[i].memory = new_slot(bytes);
         } catch (const Error&) {
-            if (!beside) slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(i));
-            if (i == 0) return;
-            break;
+            slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (i > 0) break;
+            if (slots_.empty()) slots_.emplace_back().memory = new_slot(slot_bytes_);
+            return;
         }
     }
     if (smaller) slot_bytes_ = bytes;

@@ -49,8 +49,9 @@ class DiskSlots {
     // ones where they are as many and large enough. Without buffers experts are packed on
     // demand. Throws Error (kOutOfMemory); then the old ones stay.
     void resize(std::int64_t n, std::uint64_t bytes, bool buffered);
-    // Reduces the number and size of the slots to these. A slot that cannot be exchanged
-    // for a smaller one stays. Throws nothing.
+    // Reduces the number and size of the slots to these. If none can be exchanged for a
+    // smaller one, one of the old size stays. Throws Error (kOutOfMemory) if not even
+    // that can be made again.
     void shrink(std::int64_t n, std::uint64_t bytes, bool buffered);
 
     // ---- with a reader: the next calls

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstring>
 #include <deque>
 #include <utility>
 
@@ -218,6 +219,27 @@ bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
     }
     set_device(entry, slot);
     return true;
+}
+
+void ExpertStore::replace(std::size_t index, kernels::WeightType format, const std::byte* block, bool in_ram,
+                          bool on_device) {
+    Entry& entry = entries_[index];
+    drop_ram(index);
+    drop_device(index);
+    settle();
+    entry.format = format;
+    disk_slots_.forget(index);
+    const auto put_in_ram = [&] {
+        set_ram(entry, ram_.allocate(expert_bytes(format)));
+        if (!dry_) std::memcpy(entry.ram.data, block, static_cast<std::size_t>(entry.ram.bytes));
+    };
+    if (in_ram) put_in_ram();
+    if (!on_device) return;
+    if (!put_on_device(index, block)) {
+        if (!in_ram) put_in_ram();
+        throw Error(ErrorKind::kDevice, messages::copy_of_expert_refused(device_name(device_.info())));
+    }
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
 }
 
 kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert) {

@@ -45,6 +45,9 @@ class ExpertTable {
     std::int64_t n_resident() const { return n_resident_; }  // on the device; on a CPU backend: in RAM
     std::int64_t n_in_ram() const { return n_in_ram_; }
     std::uint64_t pinned_bytes() const { return ram_.pinned_bytes(); }
+    // What the budgets leave.
+    std::uint64_t ram_room() const { return ram_.room(); }
+    std::uint64_t device_room() const { return slots_.room(); }
     // (n_layers, n_experts), 1 where the device holds the expert.
     void residency(std::vector<std::uint8_t>& resident) const;
     std::vector<kernels::WeightType> formats() const;  // (n_layers, n_experts)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/mirror.h"
 #include "engine/experts/expert_packer.h"
 #include "engine/experts/expert_store.h"
 #include "engine/message.h"
@@ -32,6 +33,11 @@ struct MigrationProgress {
 // one by one: places between two layers, formats between two steps. At every moment each
 // expert has a complete copy, or is on disk and there are slots for it, and both memories
 // are within their budgets.
+//
+// Where a memory has no room for a new copy beside the old one, the new one passes
+// through a block of its own, as in a load, and takes the old one's place between two
+// steps; slots for experts on disk that the plan does not have make room for the last
+// copies. So every plan that a load has room for can be reached.
 //
 // On a failure (no memory, a refused copy, an expert that cannot be packed) it stops,
 // with all used copies complete, and reports the reason; its owner then begins a
@@ -82,7 +88,9 @@ class Migrator {
         bool ram = false;  // copies to make or keep
         bool device = false;
         bool changes = false;        // the format
-        bool packed = false;         // its new RAM block is filled
+        bool packed = false;         // its new block is filled: in RAM,
+        bool passes = false;         // or the passing one
+        bool requantizes = false;    // it had another format when the migration began
         std::int64_t tried_at = -1;  // changes_ when there was no room for it
     };
 
@@ -90,6 +98,13 @@ class Migrator {
     bool needs_packing(const Task& task) const;
     bool needs_device(const Task& task) const;
     bool make_room(When when);
+    void start_packing(const Task& task, std::byte* block, Backend* pins, When when);
+    bool is_stuck(When when) const;
+    void find_room(When when);
+    bool slots_may_go_for(std::size_t expert) const;
+    bool fits_in_its_place(const Task& task) const;
+    bool drop_second_copy();
+    bool reduce_slots();
     void pack_next(When when);
     void upload_next(When when);
     void finish_packing(When when);
@@ -110,13 +125,18 @@ class Migrator {
     std::vector<Task> to_pack_;    // the next one last
     std::vector<Task> to_upload_;  // the next one first
     std::optional<Task> packing_, uploading_;
-    std::vector<Task> ready_;  // wait for the end of a step
+    PinnedHost<std::byte> passing_;  // beside the budgets: for one expert at a time
+    std::vector<Task> ready_;        // wait for the end of a step
     double packing_since_us_ = 0, uploading_since_us_ = 0;
     std::optional<double> queued_since_us_;      // since when the next copy to the device has waited for its step only
     std::optional<kernels::WeightType> copied_;  // the format of a copy that is whole before its step has ended
     MigrationRates rates_[2];                    // [1]: idle
     bool may_upload_ = true;
     bool no_room_ = false;      // for the last attempted copy to the device: experts yet to be packed may make some
+    Message shortage_;          // the last attempt's problem
+    std::int64_t n_slots_ = 0;  // for experts on disk, and the next two: as the plan has them
+    std::uint64_t slot_bytes_ = 0;
+    bool buffered_ = false;
     std::int64_t changes_ = 0;  // counts everything that happened: nothing happening means being stuck
 };
 

@@ -54,8 +54,9 @@ class SlotHeap {
     void release(Slot slot);  // an empty slot: nothing happens
 
     std::uint64_t bytes() const { return bytes_; }
-    std::uint64_t pinned_bytes() const { return pinned_bytes_; }  // of these, including pending ones
-    std::vector<std::span<const std::byte>> pieces() const;       // by address
+    std::uint64_t room() const { return arena_->available_bytes(); }  // that the arena's budget leaves
+    std::uint64_t pinned_bytes() const { return pinned_bytes_; }      // of these, including pending ones
+    std::vector<std::span<const std::byte>> pieces() const;           // by address
 
   private:
     struct Piece {

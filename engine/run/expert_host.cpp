@@ -145,27 +145,28 @@ void ExpertHost::make_disk_slots(const Plan& plan) {
     const auto keeps = [&](std::size_t i) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
     };
-    std::vector<std::size_t> gone;
+    std::vector<std::pair<std::size_t, kernels::WeightType>> gone;
     const std::uint64_t wanted = static_cast<std::uint64_t>(n) * bytes + plan.disk_buffer_bytes;
     std::uint64_t freed = 0;
     for (const bool on_device : {true, false}) {
         for (std::size_t i = 0; i < experts_->size() && freed < wanted; ++i) {
             if (keeps(i) || !experts_->in_ram(i) || experts_->on_device(i) != on_device) continue;
-            experts_->drop_ram(i);
-            gone.push_back(i);
-            freed += experts_->expert_bytes(experts_->format(i));
+            freed += experts_->bytes(i);
+            gone.emplace_back(i, experts_->format(i));
+            if (!on_device) experts_->copies().prepare_format(i, plan.format(i, experts_->stored(i)));
+            experts_->copies().commit(i, false, on_device);
         }
     }
     experts_->settle();
     try {
         slots.resize(n, bytes, buffered);
     } catch (const Error&) {
-        for (const std::size_t i : gone) {
-            if (experts_->on_device(i) || slots.size() > 0) continue;
+        for (const auto& [i, format] : gone) {
+            if (experts_->on_device(i) || (slots.size() > 0 && experts_->bytes(i) <= slots.slot_bytes())) continue;
             const ExpertKey key = experts_->key(i);
-            std::byte* block = experts_->copies().prepare_ram(i, experts_->format(i));
-            expert_source_->pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, experts_->format(i), block, *pool_);
-            interleave_expert(experts_->ram_layout(experts_->format(i)), block, *pool_);
+            std::byte* block = experts_->copies().prepare_ram(i, format);
+            expert_source_->pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, format, block, *pool_);
+            interleave_expert(experts_->ram_layout(format), block, *pool_);
             experts_->copies().commit(i, true, false);
         }
         throw;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/device/counted_bytes.h"
 #include "engine/error.h"
 #include "engine/run/run_messages.h"
 
@@ -99,7 +100,7 @@ void Replanner::make_fit(Plan& plan, std::span<const std::size_t> wanted) const 
     for (;;) {
         plan.expert_bytes = plan.slot_bytes = 0;
         for (std::size_t i = 0; i < store.size(); ++i) {
-            const std::uint64_t bytes = (store.expert_bytes(plan.formats[i]) + 255) / 256 * 256;  // as arenas count
+            const std::uint64_t bytes = counted_bytes(store.expert_bytes(plan.formats[i]));
             plan.slot_bytes = std::max(plan.slot_bytes, bytes);
             if (plan.places[i] == Place::kDevice) plan.expert_bytes += bytes;
         }
@@ -216,8 +217,8 @@ void Replanner::start_moving() {
     model_.runtime().set_resting(true);
     model_.kv().drop_prepared();  // of the plan before
     try {
-        model_.grow_for(target_);
         model_.runtime().shorten_steps(target_);
+        model_.grow_for(target_);
         migrator_.begin(target_);
         const PlanInputs& inputs = model_.plan_inputs();
         const QuantizingSpeeds* const speeds = inputs.quantizing_speeds ? &*inputs.quantizing_speeds : nullptr;

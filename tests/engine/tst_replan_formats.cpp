@@ -1,0 +1,156 @@
+// A re-plan to other formats ends with the plan that a load with the same budget and
+// formats makes, under every budget that both fit in, and passes no budget on its way.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <QtTest>
+
+#include "engine/error.h"
+#include "tests/engine/replan_play.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+using offstage::kernels::WeightType;
+
+namespace {
+
+constexpr WeightType kFormats[] = {WeightType::kBf16, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2};
+
+}  // namespace
+
+class TestReplanFormats : public QObject, ReplanSetup {
+    Q_OBJECT
+
+    // nullopt: such a model does not load.
+    static std::optional<Plan> loaded(LoadRequest request, WeightType format) {
+        request.quant.experts = format;
+        try {
+            return LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).plan();
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kOutOfMemory) throw;
+            return std::nullopt;
+        }
+    }
+    static std::string described(const Plan& plan) {
+        return QStringLiteral("%1 on the device, %2 in RAM, %3 on disk, context %4, step %5, slots %6 and %7")
+            .arg(plan.n_in(Place::kDevice))
+            .arg(plan.n_in(Place::kRam))
+            .arg(plan.n_in(Place::kDisk))
+            .arg(plan.context)
+            .arg(plan.max_step)
+            .arg(plan.staging_slots)
+            .arg(plan.host_staging_slots)
+            .toStdString();
+    }
+    void replan(const LoadRequest& request, WeightType from, WeightType to, bool answering, const Plan& expected) {
+        LoadRequest before = request;
+        before.quant.experts = from;
+        Play play(before);
+        const std::string moved = QStringLiteral("RAM %1, VRAM %2, %3 to %4: ")
+                                      .arg(request.ram_bytes)
+                                      .arg(request.vram_bytes)
+                                      .arg(QString::fromUtf8(offstage::kernels::name_of(from)),
+                                           QString::fromUtf8(offstage::kernels::name_of(to)))
+                                      .toStdString();
+        std::vector<TokenId> next = prompt_;
+        QVERIFY(!play.step(next).empty());
+        ReplanRequest asked;
+        asked.experts = to;
+        begin_replan(play.replanner, 1, asked, 1);
+        for (int step = 0; answering && step < 6; ++step) {
+            next = {static_cast<TokenId>(5 + step)};
+            QVERIFY(!play.step(next).empty());
+            play.checkBudgets();
+        }
+        play.replanner.finish({});
+        const ReplanReport& report = play.replanner.reports().back();
+        QVERIFY2(report.state == ReplanState::kDone, (moved + report.problem.english()).c_str());
+        const Plan now = play.replanner.now();
+        QVERIFY2(described(now) == described(expected),
+                 (moved + described(now) + "; a load: " + described(expected)).c_str());
+        QVERIFY2(now.places == expected.places && now.formats == expected.formats, moved.c_str());
+        ExpertStore& experts = play.model.experts();
+        QCOMPARE(experts.disk_slots().size(), expected.host_staging_slots);
+        QCOMPARE(experts.disk_slots().slot_bytes(), expected.host_staging_slots > 0 ? expected.slot_bytes : 0);
+        play.checkBudgets();
+        // What is computed now is what a model that was loaded so computes.
+        LoadRequest after = request;
+        after.quant.experts = to;
+        Play reference(after);
+        next = {9};
+        QVERIFY(!play.step(next).empty());
+        std::vector<TokenId> again = prompt_;
+        KvSequence fresh = play.model.new_sequence();
+        const Segment segment{&fresh, again};
+        QVERIFY(play.model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) == Forward::Outcome::kDone);
+        const auto got = play.model.forward().logits();
+        const auto wanted = reference.step(again);
+        QVERIFY2(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end()), moved.c_str());
+    }
+
+  private Q_SLOTS:
+    void initTestCase() { measureModel(); }
+
+    void everyBudget_endsWithTheLoadsPlan_data() {
+        QTest::addColumn<QString>("device");
+        QTest::addColumn<DiskReads>("reads");
+        QTest::addColumn<bool>("answering");
+        QTest::newRow("CPU") << QStringLiteral("cpu") << DiskReads::kCached << false;
+        QTest::newRow("CPU, direct reads, while it answers") << QStringLiteral("cpu") << DiskReads::kDirect << true;
+        QTest::newRow("emulated") << QStringLiteral("emulated:rtx-3060-desktop") << DiskReads::kCached << false;
+        QTest::newRow("emulated, while it answers")
+            << QStringLiteral("emulated:rtx-3060-desktop") << DiskReads::kCached << true;
+    }
+    void everyBudget_endsWithTheLoadsPlan() {
+        QFETCH(QString, device);
+        QFETCH(DiskReads, reads);
+        QFETCH(bool, answering);
+        const bool on_cpu = device == QStringLiteral("cpu");
+        LoadRequest request = on(device.toStdString());
+        request.disk_reads = reads;
+        request.context = 2048;
+        // The bytes of all formats' plans, where each is full to the byte, and some
+        // between.
+        std::map<WeightType, Plan> whole;
+        for (const WeightType format : kFormats) whole[format] = loaded(request, format).value();
+        const std::uint64_t fixed =
+            on_cpu ? whole[WeightType::kBf16].ram_bytes - 64 * expert_bytes_ : host_fixed_bytes_;
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> budgets;  // RAM, VRAM
+        for (const int experts : {2, 20, 63}) {
+            const std::uint64_t bytes = static_cast<std::uint64_t>(experts) * expert_bytes_;
+            if (on_cpu) {
+                budgets.emplace_back(fixed + bytes, 0);
+            } else {
+                budgets.emplace_back(fixed + dense_bytes_ + bytes, vramFor(63 - experts));
+                budgets.emplace_back(fixed + dense_bytes_ + bytes, vramFor(9));
+            }
+        }
+        int n = 0;
+        for (auto [ram, vram] : budgets) {
+            request.ram_bytes = ram;
+            request.vram_bytes = vram;
+            for (const WeightType from : kFormats) {
+                const std::optional<Plan> before = loaded(request, from);
+                if (!before) continue;
+                LoadRequest tight = request;  // full to the byte before, or after
+                for (const WeightType to : kFormats) {
+                    if (to == from) continue;
+                    for (const std::uint64_t bytes : {ram, before->ram_bytes}) {
+                        tight.ram_bytes = bytes;
+                        const std::optional<Plan> after = loaded(tight, to);
+                        if (!after || !loaded(tight, from)) continue;
+                        replan(tight, from, to, answering, *after);
+                        if (QTest::currentTestFailed()) return;
+                        ++n;
+                    }
+                }
+            }
+        }
+        QVERIFY2(n >= 20, qPrintable(QString::number(n)));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestReplanFormats)
+#include "tst_replan_formats.moc"
