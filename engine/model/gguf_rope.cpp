@@ -67,7 +67,7 @@ void configure_gguf_rope(GgufConfig& c) {
     c.name("factor", c.key(factor_name));
     c.take_into(scaling, kAmplitude, "rope.scaling.attn_factor");
     const bool is_plain = scaling["factor"] == 1.0 && !scaling.contains(kAmplitude);
-    if (is_plain && type != "yarn") return;
+    if (is_plain && (type == "none" || type == "linear" || type == "dynamic")) return;
     c.take_into(scaling, "original_max_position_embeddings", "rope.scaling.original_context_length");
     c.take_into(scaling, "beta_fast", "rope.scaling.yarn_beta_fast");
     c.take_into(scaling, "beta_slow", "rope.scaling.yarn_beta_slow");

@@ -43,7 +43,9 @@ class Fields {
             std::find_if(names.begin(), names.end() - 1, [&](const char* name) { return find(name); });
         return *given;
     }
-    std::int64_t integer(const char* name, std::int64_t low, std::int64_t high, std::int64_t fallback) const {
+    // also: a value that the caller takes besides these, for the message.
+    std::int64_t integer(const char* name, std::int64_t low, std::int64_t high, std::int64_t fallback,
+                         const char* also = nullptr) const {
         const json* value = find(name);
         if (value == nullptr) return fallback;
         // Larger than int64 is out of every range here.
@@ -52,7 +54,8 @@ class Fields {
             (!value->is_number_unsigned() || value->get<std::uint64_t>() <= static_cast<std::uint64_t>(high));
         if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high) {
             refuse_field(path_ + name, *value,
-                         "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+                         (also == nullptr ? std::string() : std::string(also) + " or ") + "an integer from " +
+                             std::to_string(low) + " to " + std::to_string(high));
         }
         return value->get<std::int64_t>();
     }
@@ -309,7 +312,7 @@ int limit_of(const Fields& fields, int least, int fallback) {
     constexpr std::int64_t kMostAnswerTokens = 100'000'000;
     const char* name = fields.first_of({"max_completion_tokens", "max_tokens", "n_predict"});
     if (const json* given = fields.find(name); given != nullptr && given->dump() == "-1") return -1;
-    return static_cast<int>(fields.integer(name, least, kMostAnswerTokens, fallback));
+    return static_cast<int>(fields.integer(name, least, kMostAnswerTokens, fallback, "-1"));
 }
 
 }  // namespace

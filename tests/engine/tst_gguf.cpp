@@ -235,6 +235,13 @@ class TestGguf : public QObject {
         QCOMPARE(specOf(qwen, alone).rope().amplitude, 1.5);
     }
 
+    // Also where no factor would make it count.
+    void scalingOfAnUnknownType_isRefused() {
+        const GgufParts qwen(QStringLiteral("qwen3_moe_bf16"));
+        const QString error = errorOf([&] { specOf(qwen, qwen.pairs().add("qwen3moe.rope.scaling.type", "bogus")); });
+        QVERIFY2(error.contains(QStringLiteral("bogus")), qPrintable(error));
+    }
+
     // Phi-3.5-MoE: its factor of cos and sin is not in the file.
     void phimoeLongRope_hasThePublishedFactor() {
         const GgufParts phi(QStringLiteral("phimoe_plain_bf16"));

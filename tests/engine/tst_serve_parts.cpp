@@ -305,8 +305,8 @@ class TestServeParts : public QObject {
         };
         chat("temperature", R"(, "temperature": -1)", R"("temperature" is -1; expected a number from 0.0 to 100.0.)");
         chat("text for a number", R"(, "top_p": "1")", R"("top_p" is "1"; expected a number from 0.0 to 1.0.)");
-        chat("max_tokens", R"(, "max_tokens": 0)", R"("max_tokens" is 0; expected an integer from 1)");
-        chat("half a token", R"(, "max_tokens": 1.5)", R"("max_tokens" is 1.5; expected an integer from 1)");
+        chat("max_tokens", R"(, "max_tokens": 0)", R"("max_tokens" is 0; expected -1 or an integer from 1)");
+        chat("half a token", R"(, "max_tokens": 1.5)", R"("max_tokens" is 1.5; expected -1 or an integer from 1)");
         chat("huge", R"(, "max_tokens": 18446744073709551615)", R"("max_tokens" is 18446744073709551615)");
         chat("several answers", R"(, "n": 2)", R"("n" is 2; expected 1: this server gives one answer)");
         chat("penalty", R"(, "frequency_penalty": 0.5)", R"("frequency_penalty" is 0.5; expected 0)");
