@@ -23,6 +23,7 @@
 #include <QTemporaryDir>
 #include <QTimer>
 
+#include "tests/ui/find_widget.h"
 #include "ui/base/language.h"
 #include "ui/chat/chat_page.h"
 #include "ui/load/fit_view.h"
@@ -140,7 +141,7 @@ int main(int argc, char** argv) {
         pass(300);
         window.resize(whole);  // while all docks were shown it may have had to grow
         if (auto* whatIf = dock->findChild<WhatIfPanel*>()) {
-            whatIf->runButton().click();
+            test::find<QPushButton>(*whatIf, "Forecast").click();
             waitUntil([&] { return !whatIf->isRunning(); });
         }
         saved = save(window, name(panel)) && saved;

@@ -80,7 +80,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         engine::LoadRequest roomy = request("emulated:rtx-3060-desktop", 16 * kMiB);
         roomy.context = 1024;
         open(roomy);
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Run"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(panel.scenarios().rowCount() == 3 && !panel.runner().isRunning(), 60'000);
         for (const BenchmarkRun& run : panel.scenarios().runs()) {
             QCOMPARE(run.tokensIn, qint64{512});
@@ -140,7 +140,7 @@ class TestBudgetBenchmarkDemo : public QObject {
 
         const bool beyond = m_engine->snapshot()->decode_overhead_us > 0;  // small, for the forecast is true
         QVERIFY(!whatIf.claim().contains(QStringLiteral("beyond")));
-        QTest::mouseClick(&whatIf.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(whatIf, "Forecast"), Qt::LeftButton);
         finish(whatIf);
         QVERIFY2(whatIf.claim().contains(QStringLiteral("beyond their forecast")) == beyond,
                  qPrintable(whatIf.claim()));
@@ -165,7 +165,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
         QCOMPARE(panel.inForce().vramBytes, vram + 8 * kMiB);
         QTRY_COMPARE(panel.snapshot().vram.budget, vram + 8 * kMiB);
-        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QTRY_COMPARE_WITH_TIMEOUT(panel.inForce().vramBytes, vram, 10'000);
         // Too little: the planner's own sentence, and no Apply.
         panel.form().vram().spin().setValue(2);
@@ -337,12 +337,12 @@ class TestBudgetBenchmarkDemo : public QObject {
         open(request("emulated:rtx-3060-desktop", 16 * kMiB));
         QVERIFY(panel.emptyText().isEmpty());
         QCOMPARE(panel.profile().currentData().toString(), QStringLiteral("rtx-3060-desktop"));
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         QVERIFY(panel.isRunning());
-        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Cancel"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 10'000);
         QCOMPARE(panel.table().rowCount(), 0);
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 20'000);
         QCOMPARE(panel.notice(), QString());
         QCOMPARE(panel.table().rowCount(), panel.profile().count());
@@ -382,7 +382,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QCOMPARE(names.removeDuplicates(), 0);
         for (const QWidget* control :
              {static_cast<QWidget*>(&panel.machines()), static_cast<QWidget*>(&panel.network()),
-              static_cast<QWidget*>(&panel.runButton())}) {
+              static_cast<QWidget*>(&test::find<QPushButton>(panel, "Forecast"))}) {
             QVERIFY(!control->toolTip().isEmpty());
         }
         QCOMPARE(panel.machines().minimum(), 1);
@@ -417,7 +417,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(!panel.isRunning());
         QTest::keyClick(&panel.machines(), Qt::Key_Down);
         QVERIFY(!panel.network().isEnabled());
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         finish(panel);
         const QString alone = name();
         const QString speedAlone = panel.table().item(row(), 2)->text();
@@ -433,7 +433,7 @@ class TestBudgetBenchmarkDemo : public QObject {
 
         QTest::keyClick(&panel.machines(), Qt::Key_Up);
         QVERIFY(panel.isRunning());
-        QVERIFY(!panel.runButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Forecast").isEnabled());
         finish(panel);
         QCOMPARE(name(), QStringLiteral("2 × ") + alone);
         QCOMPARE(panel.table().item(row(), 2)->text(),
@@ -463,7 +463,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         QCOMPARE(test::find<QTableWidget>(panel, "Forecasts by number of machines").rowCount(), 0);
         panel.machines().setValue(3);
         QVERIFY(!panel.isRunning());
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         finish(panel);
         QCOMPARE(panel.measurements(), 2);
     }
@@ -472,7 +472,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         WhatIfPanel panel(*m_engine);
         panel.show();
         open(request("emulated:rtx-3060-desktop", 16 * kMiB));
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         QStringList shown;  // as the first row's name, in turn
         connect(&panel.table(), &QTableWidget::itemChanged, this, [&shown](const QTableWidgetItem* item) {
             if (item->row() == 0 && item->column() == 0 && (shown.isEmpty() || shown.last() != item->text())) {
@@ -496,7 +496,7 @@ class TestBudgetBenchmarkDemo : public QObject {
         panel.show();
         open(request("emulated:rtx-3060-desktop", 16 * kMiB));
         panel.machines().setValue(9);
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         finish(panel);
         QCOMPARE(panel.table().item(0, 2)->text(), QStringLiteral("not possible"));
         QVERIFY(panel.table().item(0, 2)->toolTip().contains(QStringLiteral("9 machines")));
@@ -520,19 +520,19 @@ class TestBudgetBenchmarkDemo : public QObject {
         WhatIfPanel panel(*m_engine);
         panel.show();
         open(request("emulated:rtx-3060-desktop", 16 * kMiB));
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         finish(panel);
         const QString name = panel.table().item(0, 0)->text();
         panel.machines().setValue(2);
-        QVERIFY(panel.cancelButton().isVisible());
-        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QVERIFY(test::find<QPushButton>(panel, "Cancel").isVisible());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Cancel"), Qt::LeftButton);
         QVERIFY(!panel.isRunning());
         QVERIFY(panel.notice().contains(QStringLiteral("before")));
         QCOMPARE(panel.table().item(0, 0)->text(), name);
         // From here on only the button requests.
         panel.machines().setValue(3);
         QVERIFY(!panel.isRunning());
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         QVERIFY(panel.isRunning());
         finish(panel);
         QCOMPARE(panel.notice(), QString());

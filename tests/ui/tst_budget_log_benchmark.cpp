@@ -187,10 +187,10 @@ class TestBudgetLogBenchmark : public QObject {
             QCOMPARE(s.requests[0].vram_bytes.value_or(0), 7 * kGiB);
             QVERIFY(!s.requests[0].ram_bytes && !s.requests[0].context && !s.requests[0].quality);
         });
-        QVERIFY(panel.undoButton().isEnabled());
-        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QVERIFY(test::find<QPushButton>(panel, "Undo").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QTRY_COMPARE(panel.inForce().vramBytes, 6 * kGiB);
-        QTRY_VERIFY(!panel.undoButton().isEnabled());
+        QTRY_VERIFY(!test::find<QPushButton>(panel, "Undo").isEnabled());
         QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
         QTRY_VERIFY(!panel.notice().isEmpty());
         bench.open();  // another model: the earlier one's messages go
@@ -229,9 +229,9 @@ class TestBudgetLogBenchmark : public QObject {
         bench.with([](ReplanStage& s) { s.finishes = true; });
         panel.engine().requestPreview({});  // the engine gets a turn
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
-        QCOMPARE(panel.focusWidget(), &panel.undoButton());
-        QTest::keyClick(&panel.undoButton(), Qt::Key_Space);
-        QTRY_VERIFY(!panel.undoButton().isEnabled() && panel.inForce().vramBytes == 6 * kGiB);
+        QCOMPARE(panel.focusWidget(), &test::find<QPushButton>(panel, "Undo"));
+        QTest::keyClick(&test::find<QPushButton>(panel, "Undo"), Qt::Key_Space);
+        QTRY_VERIFY(!test::find<QPushButton>(panel, "Undo").isEnabled() && panel.inForce().vramBytes == 6 * kGiB);
         QTRY_COMPARE(panel.focusWidget(), &panel.form().vram().spin());
         // A change that is taken back can be applied again, or reset.
         panel.form().vram().spin().stepUp();
@@ -309,7 +309,7 @@ class TestBudgetLogBenchmark : public QObject {
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
         QVERIFY(panel.cancelButton().isEnabled());
         QCOMPARE(panel.inForce().ramBytes, 20 * kGiB);
-        QVERIFY(!panel.undoButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Undo").isEnabled());
     }
 
     void budget_problemStandsInline() {
@@ -488,10 +488,10 @@ class TestBudgetLogBenchmark : public QObject {
         QCOMPARE(bench.engine.theta(), engine::ThetaChoice(0.2));
         QCOMPARE(panel.inForce().theta, engine::ThetaChoice(0.2));
         QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("neurons up to 0.2 left out")));
-        QVERIFY(panel.undoButton().isEnabled());
-        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QVERIFY(test::find<QPushButton>(panel, "Undo").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QCOMPARE(bench.engine.theta(), engine::ThetaChoice());
-        QVERIFY(!panel.undoButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Undo").isEnabled());
         QCOMPARE(panel.form().setting().theta, engine::ThetaChoice());
     }
 
@@ -546,10 +546,10 @@ class TestBudgetLogBenchmark : public QObject {
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QVERIFY(bench.engine.theta().accepts_guesses());
         QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("for a loss of 0.003, guesses accepted")));
-        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QCOMPARE(bench.engine.theta(), wanted);
         QVERIFY(!leftOut.guesses().isChecked());
-        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QVERIFY(!bench.engine.theta().leaves_out());
         QCOMPARE(leftOut.how().currentIndex(), 0);
     }
@@ -600,9 +600,9 @@ class TestBudgetLogBenchmark : public QObject {
         QVERIFY2(said.contains(QStringLiteral("measured loss at most 0.01 nats")) &&
                      said.contains(QStringLiteral("neurons up to 0.15 left out")),
                  qPrintable(said));
-        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QTRY_COMPARE(panel.inForce().quality.max_kl, 0.0);
-        QVERIFY(!panel.undoButton().isEnabled());
+        QVERIFY(!test::find<QPushButton>(panel, "Undo").isEnabled());
         QVERIFY(!bench.engine.theta().leaves_out());
         QVERIFY(panel.form().leftOut().how().isEnabled());
     }
@@ -1068,7 +1068,7 @@ class TestBudgetLogBenchmark : public QObject {
         test::find<QSpinBox>(panel, "Tokens of the prompt").setValue(64);
         test::find<QSpinBox>(panel, "Tokens of the answer").setValue(40);  // longer than the engine's text
         panel.repeats().setValue(3);
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Run"), Qt::LeftButton);
         QTRY_COMPARE(panel.scenarios().rowCount(), 3);
         QTRY_VERIFY(!panel.runner().isRunning());
         QCOMPARE(panel.answers().rowCount(), 0);  // these are no answers of the user's
@@ -1120,10 +1120,10 @@ class TestBudgetLogBenchmark : public QObject {
         panel.showPage(BenchmarkPanel::Compare);
         QTRY_COMPARE(panel.planB().vram().bytes(), 6 * kGiB);
         panel.prompt().setPlainText(QStringLiteral("Tell me of the sea."));
-        QVERIFY(!panel.compareButton().isEnabled());  // the same plan twice has no meaning
+        QVERIFY(!test::find<QPushButton>(panel, "Compare").isEnabled());  // the same plan twice has no meaning
         panel.planB().vram().spin().setValue(9);
-        QTRY_VERIFY(panel.compareButton().isEnabled());
-        QTest::mouseClick(&panel.compareButton(), Qt::LeftButton);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Compare").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Compare"), Qt::LeftButton);
         QTRY_COMPARE(panel.comparisons().size(), std::size_t{1});
         QTRY_VERIFY(!panel.runner().isRunning());
         bench.with([](ReplanStage& s) {
@@ -1149,13 +1149,13 @@ class TestBudgetLogBenchmark : public QObject {
         QTRY_COMPARE(panel.planB().vram().bytes(), 6 * kGiB);
         panel.prompt().setPlainText(QStringLiteral("Tell me of the sea."));
         panel.planB().vram().spin().setValue(9);
-        QTRY_VERIFY(panel.compareButton().isEnabled());
-        panel.compareButton().setFocus();
-        QTest::keyClick(&panel.compareButton(), Qt::Key_Space);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Compare").isEnabled());
+        test::find<QPushButton>(panel, "Compare").setFocus();
+        QTest::keyClick(&test::find<QPushButton>(panel, "Compare"), Qt::Key_Space);
         QVERIFY(panel.runner().isRunning());
         QCOMPARE(qobject_cast<QPushButton*>(panel.focusWidget())->text(), QStringLiteral("Cancel"));
         QTRY_VERIFY(!panel.runner().isRunning());
-        QCOMPARE(panel.focusWidget(), &panel.compareButton());
+        QCOMPARE(panel.focusWidget(), &test::find<QPushButton>(panel, "Compare"));
     }
 
     void benchmark_cancelledComparisonPutsThePlanBack() {

@@ -150,8 +150,8 @@ class TestInspector : public QObject {
         for (ValueSlider* row : {&panel.form().vram(), &panel.form().ram(), &panel.form().context()}) {
             QTRY_VERIFY(isSeenWhole(row->slider()));
         }
-        for (QPushButton* button :
-             {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(), &panel.undoButton()}) {
+        for (QPushButton* button : {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(),
+                                    &test::find<QPushButton>(panel, "Undo")}) {
             QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
         }
         const int length = panel.form().vram().slider().width();
@@ -164,8 +164,8 @@ class TestInspector : public QObject {
         Fixture f({560, 420});
         part<PanelDocks>(*f.window).show(QStringLiteral("budget"));
         BudgetPanel& panel = part<BudgetPanel>(*f.window);
-        for (QPushButton* button :
-             {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(), &panel.undoButton()}) {
+        for (QPushButton* button : {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(),
+                                    &test::find<QPushButton>(panel, "Undo")}) {
             QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
         }
     }
@@ -273,7 +273,7 @@ class TestInspector : public QObject {
                                      window.core().conversation.messages().last().state == Message::State::Done,
                                  60'000);
         auto& whatIf = *part<PanelDocks>(window).dock(QStringLiteral("whatIf"))->findChild<WhatIfPanel*>();
-        QTest::mouseClick(&whatIf.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(whatIf, "Forecast"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!whatIf.isRunning(), 60'000);
         part<BudgetPanel>(window).form().vram().spin().setValue(60);
         const QList<QSize> sizes{{1280, 800}, {1920, 1080}, {560, 420}};

@@ -142,7 +142,7 @@ class TestLocalServer : public QObject {
         WindowFixture f;
         f.openAndWait();
         const LocalServerPage& dialog = switchOn(f);
-        QCOMPARE(dialog.problemText(), QString());
+        QCOMPARE(textOf(dialog, QStringLiteral("Problem")), QString());
         QVERIFY(part<ServerIndicator>(*f.window).button().isVisible());
         QVERIFY(
             part<ServerIndicator>(*f.window).button().text().contains(part<LocalServerSwitch>(*f.window).listensAt()));
@@ -302,7 +302,7 @@ class TestLocalServer : public QObject {
         QVERIFY_EXCEPTION_THROWN(LoopbackClient{port}, std::runtime_error);
         enterPort(dialog, port);
         click(find<QCheckBox>(dialog, "Local server on"));
-        QCOMPARE(dialog.problemText(), QString());
+        QCOMPARE(textOf(dialog, QStringLiteral("Problem")), QString());
         QCOMPARE(portOf(f), port);
     }
 
@@ -314,12 +314,12 @@ class TestLocalServer : public QObject {
         click(find<QCheckBox>(dialog, "Local server on"));
         QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
         QVERIFY(!find<QCheckBox>(dialog, "Local server on").isChecked());
-        QVERIFY(dialog.problemText().contains(QStringLiteral("another program listens there")));
+        QVERIFY(textOf(dialog, QStringLiteral("Problem")).contains(QStringLiteral("another program listens there")));
         QVERIFY(part<ServerIndicator>(*f.window).isVisible());  // shown beside the dialog too
         click(find<QCheckBox>(dialogOf(other), "Local server on"));
         click(find<QCheckBox>(dialog, "Local server on"));
         QVERIFY(find<QCheckBox>(dialog, "Local server on").isChecked());
-        QCOMPARE(dialog.problemText(), QString());
+        QCOMPARE(textOf(dialog, QStringLiteral("Problem")), QString());
     }
 
     void newToken_takesThePlaceOfTheOldOne() {
@@ -349,7 +349,7 @@ class TestLocalServer : public QObject {
         QTest::keyClicks(&find<QLineEdit>(dialog, "Address to listen on"), QStringLiteral("nowhere"));
         click(find<QCheckBox>(dialog, "Local server on"));
         QVERIFY(!part<LocalServerSwitch>(*f.window).isOn());
-        QVERIFY(dialog.problemText().contains(QStringLiteral("is no address to listen on")));
+        QVERIFY(textOf(dialog, QStringLiteral("Problem")).contains(QStringLiteral("is no address to listen on")));
     }
 };
 

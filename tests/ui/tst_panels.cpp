@@ -501,8 +501,9 @@ class TestPanels : public QObject {
         QCOMPARE(hits.seriesCount(), 2);
         QVERIFY(hits.points(1).size() > 100);
         for (std::size_t i = 0; i < hits.points(1).size(); ++i) QCOMPARE(hits.points(1)[i].y(), 0.65);
-        QTRY_VERIFY2(b.cache->sumsText().contains(QStringLiteral("neurons hit: ") + percentText(0.65)),
-                     qPrintable(b.cache->sumsText()));
+        QTRY_VERIFY2(test::textOf(*b.cache, QStringLiteral("Sums since the model was loaded"))
+                         .contains(QStringLiteral("neurons hit: ") + percentText(0.65)),
+                     qPrintable(test::textOf(*b.cache, QStringLiteral("Sums since the model was loaded"))));
         b.cache->setLayer(2);
         QCOMPARE(hits.seriesCount(), 3);
         QVERIFY(hits.points(2).size() > 100);
@@ -610,7 +611,7 @@ class TestPanels : public QObject {
         // contents are the same.
         engine::CacheCalls calls = cacheCallsOf(*b.log, 8, 8);
         QCOMPARE(calls.layers.size(), b.log->steps().size() * 8);
-        QVERIFY(b.cache->comparisonText().contains(QStringLiteral("20 of 64")));
+        QVERIFY(test::textOf(*b.cache, QStringLiteral("What was compared")).contains(QStringLiteral("20 of 64")));
         QCOMPARE(b.cache->policies().barCount(), 6);
         test::find<QSpinBox>(*b.cache, "Experts in the cache").setValue(64);
         b.cache->compareButton().click();
@@ -914,16 +915,20 @@ class TestPanels : public QObject {
         Bench b(onDevice());
         b.load();
         b.answer();
-        QVERIFY(b.dispatch->tokenText().contains(QStringLiteral("Latest")));
+        QVERIFY(
+            test::textOf(*b.dispatch, QStringLiteral("The token that is shown")).contains(QStringLiteral("Latest")));
         QVERIFY(b.selection->selectToken(kMessage, 1));
         test::find<QToolButton>(*b.dispatch, "Previous token of the answer").click();
         QCOMPARE(b.selection->token()->index, 0);
         QVERIFY(!test::find<QToolButton>(*b.dispatch, "Previous token of the answer").isEnabled());
-        QVERIFY2(b.dispatch->tokenText().contains(QStringLiteral("prompt")), qPrintable(b.dispatch->tokenText()));
+        QVERIFY2(
+            test::textOf(*b.dispatch, QStringLiteral("The token that is shown")).contains(QStringLiteral("prompt")),
+            qPrintable(test::textOf(*b.dispatch, QStringLiteral("The token that is shown"))));
         test::find<QToolButton>(*b.dispatch, "Next token of the answer").click();
         test::find<QToolButton>(*b.dispatch, "Next token of the answer").click();
         QCOMPARE(b.selection->token()->index, 2);
-        QVERIFY(b.dispatch->tokenText().contains(QStringLiteral("Token 3 of")));
+        QVERIFY(test::textOf(*b.dispatch, QStringLiteral("The token that is shown"))
+                    .contains(QStringLiteral("Token 3 of")));
     }
 
     void dispatch_onCpu_hasOneLane() {

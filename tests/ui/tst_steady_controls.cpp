@@ -93,7 +93,8 @@ class TestSteadyControls : public QObject {
         f.settle();
         const auto before = placesOf(panel);
         QVERIFY(before.size() >= 10);
-        QVERIFY(before.contains(&test::find<QPushButton>(panel, "Apply")) && before.contains(&panel.undoButton()));
+        QVERIFY(before.contains(&test::find<QPushButton>(panel, "Apply")) &&
+                before.contains(&test::find<QPushButton>(panel, "Undo")));
 
         QTest::keyClick(&panel.form().vram().spin(), Qt::Key_Up);
         COMPARE_PLACES(before, panel);
@@ -116,7 +117,7 @@ class TestSteadyControls : public QObject {
         f.settle();
         COMPARE_PLACES(before, panel);
         QVERIFY(panel.bars().rows().front().ghost.empty());
-        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QTRY_COMPARE(panel.form().vram().bytes(), 6144 * kMiB);
         f.settle();
         COMPARE_PLACES(before, panel);

@@ -236,7 +236,7 @@ class TestWhatIsShown : public QObject {
         engine.generate(ask);
         QTRY_VERIFY_WITH_TIMEOUT(panel.hereText().contains(QStringLiteral("(simulated)")), 20'000);
         QTRY_COMPARE_WITH_TIMEOUT(engine.state(), EngineController::State::Ready, 20'000);
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Forecast"), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning() && panel.table().rowCount() > 0, 20'000);
         QVERIFY2(panel.hereText().contains(QStringLiteral("(simulated)")) &&
                      panel.hereText().contains(QStringLiteral("(forecast)")),
@@ -267,11 +267,12 @@ class TestWhatIsShown : public QObject {
         panel.show();
         panel.showPage(BenchmarkPanel::Compare);
         QTRY_COMPARE(panel.planB().vram().bytes(), 6144 * kMiB);
-        QVERIFY(panel.compareButton().toolTip().contains(QStringLiteral("change one of its budgets")));
+        QVERIFY(
+            test::find<QPushButton>(panel, "Compare").toolTip().contains(QStringLiteral("change one of its budgets")));
         panel.prompt().setPlainText(QStringLiteral("Tell me of the sea."));
         panel.planB().vram().spin().setValue(9);
-        QTRY_VERIFY(panel.compareButton().isEnabled());
-        QTest::mouseClick(&panel.compareButton(), Qt::LeftButton);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Compare").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Compare"), Qt::LeftButton);
         QTRY_COMPARE(panel.comparisons().size(), std::size_t{1});
         static const QRegularExpression headline(
             QStringLiteral("^Plan B against plan A: ([+\u2212]\\d+ %|the same) tokens/s, same text\\.$"));
@@ -301,7 +302,7 @@ class TestWhatIsShown : public QObject {
         test::find<QSpinBox>(panel, "Tokens of the prompt").setValue(8);
         test::find<QSpinBox>(panel, "Tokens of the answer").setValue(6);
         panel.repeats().setValue(3);
-        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Run"), Qt::LeftButton);
         QTRY_COMPARE(panel.scenarios().rowCount(), 3);
         QVERIFY2(
             test::textOf(panel, QStringLiteral("Median of the runs")).startsWith(QStringLiteral("Median of 3 runs")),

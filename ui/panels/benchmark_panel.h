@@ -62,9 +62,6 @@ class BenchmarkPanel : public Panel {
     BudgetForm& planB() const { return *m_planB; }
     QPlainTextEdit& prompt() const { return *m_prompt; }
     QSpinBox& repeats() const { return *m_repeats; }
-    QPushButton& runButton() const { return *m_run; }
-    QPushButton& compareButton() const { return *m_compare; }
-    QPushButton& cancelButton() const { return *m_cancel; }
     void showPage(Page page);
 
     BenchmarkReport report() const;

@@ -117,9 +117,9 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
 
 BudgetPanel::Figure BudgetPanel::addFigure(QGridLayout& grid, const QString& name, const QString& tip) {
     const int row = grid.rowCount();
-    Figure figure{new QLabel(name), new QLabel, new QLabel};
+    Figure figure{new QLabel, new QLabel};
     int column = 0;
-    for (QLabel* label : {figure.name, figure.now, figure.then}) {
+    for (QLabel* label : {new QLabel(name), figure.now, figure.then}) {
         label->setTextFormat(Qt::PlainText);
         label->setToolTip(tip);
         grid.addWidget(label, row, column++);
@@ -130,6 +130,26 @@ BudgetPanel::Figure BudgetPanel::addFigure(QGridLayout& grid, const QString& nam
     figure.then->setAccessibleName(tr("%1, after").arg(name));
     setWeight(*figure.then, QFont::Bold);
     return figure;
+}
+
+// In the order of the table.
+QStringList BudgetPanel::figureTexts(const engine::Forecast& f, const engine::ThetaChoice& theta,
+                                     const QString& resident) const {
+    return {rateText(f.decode_tokens_per_s),
+            firstTokenText(f.ttft_s),
+            percentText(f.hit_rate),
+            budgetNumber(f.mean_bits, 2),
+            lossText(f.predicted_loss),
+            resident,
+            activeText(theta),
+            leftOutText(theta)};
+}
+
+// One column; dashes without texts.
+void BudgetPanel::setFigures(QLabel* Figure::*column, const QStringList& texts) {
+    for (std::size_t i = 0; i < m_figures.size(); ++i) {
+        (m_figures[i].*column)->setText(texts.value(static_cast<qsizetype>(i), QStringLiteral("–")));
+    }
 }
 
 void BudgetPanel::buildPreview() {
@@ -144,24 +164,24 @@ void BudgetPanel::buildPreview() {
         label->setForegroundRole(QPalette::PlaceholderText);
         grid->addWidget(label, 0, place++);
     }
-    m_speed = addFigure(
+    m_figures[0] = addFigure(
         *grid, tr("Tokens/s"),
         tr("Now: as measured, where something was; after: the forecast from measured costs, put right by that"));
-    m_ttft = addFigure(*grid, tr("First token"),
-                       tr("Forecast time to the first token of a prompt of 512 tokens, of both plans"));
-    m_hits = addFigure(
+    m_figures[1] = addFigure(*grid, tr("First token"),
+                             tr("Forecast time to the first token of a prompt of 512 tokens, of both plans"));
+    m_figures[2] = addFigure(
         *grid, tr("Hit rate"),
         tr("Share of expert calls that find their expert on the accelerator; measured: of tokens written, prompts "
            "not counted"));
-    m_bits = addFigure(*grid, tr("Mean bits"), tr("Per expert weight"));
-    m_loss = addFigure(*grid, tr("Predicted loss"),
-                       tr("Squared relative error of the experts' weights, weighed by how often each is used"));
-    m_resident = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
-    m_active = addFigure(*grid, tr("Active neurons"),
-                         tr("Share of a token's neurons that is not left out, as measured over a text"));
-    m_leftOut = addFigure(*grid, tr("Loss by those left out"),
-                          tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
-                             "“offstage-cli sensitivity --keep”"));
+    m_figures[3] = addFigure(*grid, tr("Mean bits"), tr("Per expert weight"));
+    m_figures[4] = addFigure(*grid, tr("Predicted loss"),
+                             tr("Squared relative error of the experts' weights, weighed by how often each is used"));
+    m_figures[5] = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
+    m_figures[6] = addFigure(*grid, tr("Active neurons"),
+                             tr("Share of a token's neurons that is not left out, as measured over a text"));
+    m_figures[7] = addFigure(*grid, tr("Loss by those left out"),
+                             tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
+                                "“offstage-cli sensitivity --keep”"));
     reserveLines(*m_basis, 2);
     columnOf(m_preview, {grid, m_basis, m_move}, flush(4));
 }
@@ -282,9 +302,7 @@ void BudgetPanel::askPreview() {
 void BudgetPanel::clearPreview(const QString& why) {
     m_previewed.reset();
     m_problem = why;
-    for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
-        figure.then->setText(QStringLiteral("–"));
-    }
+    setFigures(&Figure::then, {});
     showNow();
     m_move->clear();
     setHint(tr("Move a slider to see what it would change. Nothing happens before Apply."));
@@ -305,14 +323,8 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     }
     m_now = p;
     showNow();
-    m_speed.then->setText(rateText(p.after.decode_tokens_per_s));
-    m_ttft.then->setText(firstTokenText(p.after.ttft_s));
-    m_hits.then->setText(percentText(p.after.hit_rate));
-    m_bits.then->setText(budgetNumber(p.after.mean_bits, 2));
-    m_loss.then->setText(lossText(p.after.predicted_loss));
-    m_resident.then->setText(tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size()));
-    m_active.then->setText(activeText(m_form->setting().theta));
-    m_leftOut.then->setText(leftOutText(m_form->setting().theta));
+    setFigures(&Figure::then, figureTexts(p.after, m_form->setting().theta,
+                                          tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size())));
     QString move = p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
                    : p.quantized > 0
                        ? tr("%1 to move, about %2; less where they were quantized before and kept.")
@@ -335,24 +347,16 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
 // The column "now"; dashes until its figures are known.
 void BudgetPanel::showNow() {
     if (!m_now) {
-        for (const Figure& figure : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut}) {
-            figure.now->setText(QStringLiteral("–"));
-        }
+        setFigures(&Figure::now, {});
         m_basis->clear();
         return;
     }
     const engine::ReplanPreview& p = *m_now;
-    m_speed.now->setText(rateText(p.before.decode_tokens_per_s));
-    m_ttft.now->setText(firstTokenText(p.before.ttft_s));
-    m_hits.now->setText(percentText(p.before.hit_rate));
-    m_bits.now->setText(budgetNumber(p.before.mean_bits, 2));
-    m_loss.now->setText(lossText(p.before.predicted_loss));
-    m_active.now->setText(activeText(m_inForce.theta));
-    m_leftOut.now->setText(leftOutText(m_inForce.theta));
     const auto& places = snapshot().experts.place;
     const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
-    m_resident.now->setText(places.empty() ? QStringLiteral("–")
-                                           : QLocale().toString(static_cast<qlonglong>(onDevice)));
+    setFigures(&Figure::now, figureTexts(p.before, m_inForce.theta,
+                                         places.empty() ? QStringLiteral("–")
+                                                        : QLocale().toString(static_cast<qlonglong>(onDevice))));
     const bool simulated = engine().model() && engine().model()->emulated;
     m_basis->setText(
         p.measured_steps > 0 && simulated

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include <QTimer>
@@ -31,7 +32,6 @@ class BudgetPanel : public Panel {
 
     BudgetForm& form() const { return *m_form; }
     StackedBar& bars() const { return *m_bars; }
-    QPushButton& undoButton() const { return *m_undo; }
     QPushButton& cancelButton() const { return *m_cancel; }
     QPushButton& resetButton() const { return *m_reset; }
     QProgressBar& progress() const { return *m_progress; }
@@ -49,11 +49,12 @@ class BudgetPanel : public Panel {
 
   private:
     struct Figure {
-        QLabel* name;
         QLabel* now;
         QLabel* then;
     };
 
+    QStringList figureTexts(const engine::Forecast& f, const engine::ThetaChoice& theta, const QString& resident) const;
+    void setFigures(QLabel* Figure::*column, const QStringList& texts);
     Figure addFigure(QGridLayout& grid, const QString& name, const QString& tip);
     void buildPreview();
     void formChanged();
@@ -79,7 +80,7 @@ class BudgetPanel : public Panel {
     QLabel* m_move;
     QLabel* m_basis;  // whether "now" was measured
     QString m_problem;
-    Figure m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident, m_active, m_leftOut;
+    std::array<Figure, 8> m_figures;
     QPushButton* m_apply;
     QPushButton* m_undo;
     QPushButton* m_reset;

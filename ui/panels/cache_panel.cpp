@@ -239,14 +239,6 @@ void CachePanel::setMeanOf(int tokens) {
     m_mean->setCurrentIndex(std::max(0, m_mean->findData(tokens)));
 }
 
-QString CachePanel::comparisonText() const {
-    return m_comparison->text();
-}
-
-QString CachePanel::sumsText() const {
-    return m_sums->text();
-}
-
 bool CachePanel::hasAccelerator() const {
     return engine().model() && engine().model()->device != "cpu";
 }

@@ -48,8 +48,6 @@ class CachePanel : public Panel {
     BarPlot& policies() const { return *m_policies; }
     QTableWidget& table() const { return *m_table; }
     QPushButton& compareButton() const { return *m_compare; }
-    QString comparisonText() const;
-    QString sumsText() const;
 
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;

@@ -136,10 +136,6 @@ int DispatchPanel::meanOf() const {
     return m_which->currentData().toInt();
 }
 
-QString DispatchPanel::tokenText() const {
-    return m_token->text();
-}
-
 QString DispatchPanel::idle() const {
     return m_idle->text();
 }

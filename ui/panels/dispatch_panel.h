@@ -28,7 +28,6 @@ class DispatchPanel : public Panel {
 
     StackedBar& bars() const { return *m_bars; }
     TimelinePlot& timeline() const { return *m_timeline; }
-    QString tokenText() const;
     QString why() const;
     QString idle() const;    // how much of the token's time each side waited
     QString hidden() const;  // how much of the computing was hidden behind loading

@@ -37,8 +37,6 @@ class WhatIfPanel : public Panel {
     QSpinBox& machines() const { return *m_machines; }
     QComboBox& network() const { return *m_network; }
     QSpinBox& price() const { return *m_price; }
-    QPushButton& runButton() const { return *m_run; }
-    QPushButton& cancelButton() const { return *m_cancel; }
     // At work, or about to be.
     bool isRunning() const { return m_worker->isRunning() || m_delay.isActive(); }
     int measurements() const { return m_worker->measurements(); }

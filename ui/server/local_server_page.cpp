@@ -126,10 +126,6 @@ QString LocalServerPage::stateText() const {
     return m_state->text();
 }
 
-QString LocalServerPage::problemText() const {
-    return m_problem->isHidden() ? QString() : m_problem->text();
-}
-
 void LocalServerPage::keepChoices() {
     static const QRegularExpression between(QStringLiteral("[\\s,]+"));
     LocalServerChoices choices;

@@ -22,7 +22,6 @@ class LocalServerPage : public QWidget {
 
     QPushButton& stopButton() const { return *m_stop; }
     QString stateText() const;
-    QString problemText() const;
 
   private:
     void build();
