@@ -43,7 +43,7 @@ std::string Table::markdown() const {
     }
     for (const std::vector<Cell>& row : rows_) {
         lines += "|";
-        for (std::size_t c = 0; c < row.size(); ++c) lines += " " + shown(row[c], columns_[c], "-") + " |";
+        for (std::size_t c = 0; c < row.size(); ++c) lines += print(" %s |", shown(row[c], columns_[c], "-").c_str());
         lines += "\n";
     }
     return names + "\n" + rule + "\n" + lines;
@@ -55,7 +55,8 @@ std::string Table::csv() const {
     text += "\n";
     for (const std::vector<Cell>& row : rows_) {
         for (std::size_t c = 0; c < columns_.size(); ++c) {
-            text += (c > 0 ? "," : "") + (c < row.size() ? shown(row[c], columns_[c], "") : std::string());
+            if (c > 0) text += ',';
+            if (c < row.size()) text += shown(row[c], columns_[c], "");
         }
         text += "\n";
     }
