@@ -149,7 +149,7 @@ struct Costs {
     std::optional<ThetaChoice> theta{};
 };
 
-Plan make_plan(const ModelDemand& d, Budget budget, const Popularity& p, PlacementKind kind, const Costs& costs) {
+Plan make_plan(const ModelDemand& d, Budget budget, const Popularity& p, PlacementKind kind, const Costs& costs = {}) {
     PlanInputs inputs;
     inputs.demand = d;
     inputs.popularity = p;
