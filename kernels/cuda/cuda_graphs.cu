@@ -11,13 +11,13 @@ namespace {
 constexpr std::uint64_t kMostOthersBetween = 4096;
 
 // No driver reports a node's memory; a graph's memory is measured when it is built. A
-// layer has some twenty kernels and events.
+// layer has some twenty kernels, in the graphs of steps with times and of those without.
 #ifdef OFFSTAGE_GRAPH_NODE_BYTES  // the tests' host layer: its own size
 constexpr std::uint64_t kNodeBytes = OFFSTAGE_GRAPH_NODE_BYTES;
 #else
 constexpr std::uint64_t kNodeBytes = std::uint64_t{16} << 10;
 #endif
-constexpr std::uint64_t kLayerNodes = 32;
+constexpr std::uint64_t kLayerNodes = 48;
 constexpr std::uint64_t kOtherNodes = 16;
 
 std::int64_t free_memory() {
@@ -38,7 +38,7 @@ void Replay::begin(Worker& worker, std::int64_t place) {
 }
 
 void Replay::end(Worker& worker) {
-    if (worker.kept == nullptr || kept_.empty() || !worker.failure.none()) {
+    if (worker.kept == nullptr || !kept_.has_kernels() || !worker.failure.none()) {
         worker.start_kept();
         return;
     }
@@ -93,7 +93,8 @@ bool Replay::build(Sequence& sequence, cudaStream_t stream) {
     const std::int64_t before = left();
     cudaError_t status = cudaGraphCreate(graph.out(), 0);
     std::vector<cudaEvent_t> events;
-    while (status == cudaSuccess && events.size() < sequence.list.n_points()) {
+    const std::size_t n_inner = sequence.list.inner_points_end() - sequence.list.leading_points();
+    while (status == cudaSuccess && events.size() < n_inner) {
         status = cudaEventCreate(sequence.events.emplace_back().out());
         if (status == cudaSuccess) events.push_back(sequence.events.back().get());
     }
@@ -118,12 +119,19 @@ bool Replay::start_graph(Sequence& sequence, Worker& worker) {
         points_.forget_time(sequence.tickets[i], sequence.events[i].get());
     }
     sequence.tickets.clear();
+    const auto record = [&](cudaEvent_t event) {
+        worker.failure.check(cudaEventRecord(event, worker.stream), "Recording an event");
+    };
+    const std::size_t first = kept_.leading_points(), end = kept_.inner_points_end();
+    for (std::size_t i = 0; i < first; ++i) record(kept_.event(i));
     if (!problem_.check(cudaGraphLaunch(sequence.graph.get(), worker.stream), "Starting a CUDA graph")) return false;
-    if (kept_.n_points() == 0) return true;
-    const cudaEvent_t end = points_.next();
-    worker.failure.check(cudaEventRecord(end, worker.stream), "Recording an event");
-    for (std::size_t i = 0; i < kept_.n_points(); ++i) {
-        points_.set_recorded(kept_.ticket(i), sequence.events[i].get(), points_.last());
+    for (std::size_t i = end; i < kept_.n_points(); ++i) record(kept_.event(i));
+    if (first == end) return true;
+    // A point behind the graph, for waiters.
+    if (end == kept_.n_points()) record(points_.next());
+    const std::uint64_t behind = end == kept_.n_points() ? points_.last() : kept_.ticket(end);
+    for (std::size_t i = first; i < end; ++i) {
+        points_.set_recorded(kept_.ticket(i), sequence.events[i - first].get(), behind);
         sequence.tickets.push_back(kept_.ticket(i));
     }
     return true;

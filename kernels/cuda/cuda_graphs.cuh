@@ -30,6 +30,9 @@ namespace offstage::kernels::cuda {
 // Values that change without a new graph lie in the device's memory
 // (DecodeItem::device_past).
 //
+// A point between two kernels is a node, and costs the device some microseconds. Points
+// before the first kernel and behind the last one are recorded before and after the graph.
+//
 // One thread, the context's, except is_of_this_thread(); the device must be the calling
 // thread's.
 class Replay {
@@ -59,7 +62,7 @@ class Replay {
     struct Sequence {
         LaunchList list;
         GraphExec graph;                     // empty: none was built of the list
-        std::vector<Event> events;           // the graph's points
+        std::vector<Event> events;           // the graph's points between two kernels
         std::vector<std::uint64_t> tickets;  // for which the events were recorded last
         std::uint64_t bytes = 0;             // memory that the graph took
         std::uint64_t last_use = 0;

@@ -22,7 +22,9 @@ struct FewCall {
     std::int32_t scratch_row;  // its activations
     std::int32_t partial_row;  // its partial sums: (n_stretches, n_rows)
     std::int32_t n_stretches;
+    std::int32_t no_padding = 0;  // see KernelCall::pack()
 };
+static_assert(std::has_unique_object_representations_v<FewCall>, "see KernelCall::pack()");
 
 struct FewCalls {
     FewCall calls[kCallsPerLaunch] = {};  // beyond n, too: lists are compared byte by byte

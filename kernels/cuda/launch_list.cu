@@ -31,7 +31,9 @@ void LaunchList::start(cudaStream_t stream, Failure& failure) {
 cudaError_t LaunchList::add_nodes(cudaGraph_t graph, const cudaEvent_t* events) {
     cudaGraphNode_t last{};
     bool is_first = true;
+    std::size_t n_points = 0;
     for (const Entry& entry : entries_) {
+        if (entry.kernel == nullptr && (n_points++ < n_leading_ || n_points > n_before_last_)) continue;
         cudaGraphNode_t node{};
         const cudaGraphNode_t* const after = is_first ? nullptr : &last;
         const cudaError_t status = entry.kernel == nullptr

@@ -31,7 +31,8 @@ struct KernelCall {
 
     // Clears the padding between the members of a struct, so that equal parameters have
     // equal bytes. (With a compiler that cannot do so, sequences are never equal and are
-    // started one by one.)
+    // started one by one.) GCC 12 clears nothing behind an array whose elements have
+    // padding: such elements must have none.
     static void pack(std::byte* to, Parameters... parameters) {
         const auto append = [&](auto& parameter) {
 #if defined(__has_builtin)
@@ -81,6 +82,8 @@ class LaunchList {
         using Call = KernelCall<Parameters...>;
         const std::size_t first = bytes_.size();
         bytes_.resize(first + Call::bytes());  // zeros
+        if (!has_kernels()) n_leading_ = points_.size();
+        n_before_last_ = points_.size();
         Call::pack(bytes_.data() + first, parameters...);
         entries_.push_back({reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, first, Call::bytes(),
                             Call::start, Call::add_node});
@@ -95,13 +98,18 @@ class LaunchList {
         entries_.clear();
         points_.clear();
         bytes_.clear();
+        n_leading_ = n_before_last_ = 0;
     }
 
-    bool empty() const { return entries_.empty(); }
+    bool has_kernels() const { return entries_.size() > points_.size(); }
     // Points since this ticket are of the list: tickets count upwards.
     std::uint64_t first_ticket() const { return points_.empty() ? ~std::uint64_t{0} : points_.front().ticket; }
     std::size_t n_points() const { return points_.size(); }
     std::uint64_t ticket(std::size_t point) const { return points_[point].ticket; }
+    cudaEvent_t event(std::size_t point) const { return points_[point].event; }
+    // The points between two kernels are leading_points() <= i < inner_points_end().
+    std::size_t leading_points() const { return n_leading_; }
+    std::size_t inner_points_end() const { return n_before_last_; }
 
     // The same kernels with the same parameters, and points at the same places.
     bool operator==(const LaunchList& other) const;
@@ -109,8 +117,8 @@ class LaunchList {
     // After a failure no kernel is started any more, but the events are recorded, because
     // a thread may wait for them.
     void start(cudaStream_t stream, Failure& failure);
-    // Nodes one after the other; the i-th point records events[i]. The first failure ends
-    // it.
+    // Nodes one after the other; the i-th point between two kernels records events[i],
+    // and the other points have no node. The first failure ends it.
     cudaError_t add_nodes(cudaGraph_t graph, const cudaEvent_t* events);
 
   private:
@@ -129,7 +137,8 @@ class LaunchList {
     };
     std::vector<Entry> entries_;
     std::vector<Point> points_;
-    std::vector<std::byte> bytes_;  // the parameters; allocated with KernelCall's alignment
+    std::size_t n_leading_ = 0, n_before_last_ = 0;  // points before the first kernel, before the last one
+    std::vector<std::byte> bytes_;                   // the parameters; allocated with KernelCall's alignment
     static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= KernelCall<>::kParameterAlignment, "of bytes_");
 };
 

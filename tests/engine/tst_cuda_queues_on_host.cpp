@@ -315,7 +315,7 @@ void TestCudaQueuesOnHost::graphs_are_of_the_budget() {
     const std::uint64_t before = workspace(), others = backend->others_bytes();
     const std::size_t taken = cuda_host::taken_bytes();
     repeated.run(0, 0.5f, 2);
-    constexpr std::uint64_t kGraph = 5 * 512;  // three kernels and two points
+    constexpr std::uint64_t kGraph = 4 * 512;  // three kernels and the point between them
     QCOMPARE(cuda_host::taken_bytes() - taken, kGraph);
     QCOMPARE(backend->replays().bytes, kGraph);
     QCOMPARE(workspace() - before, kGraph);
@@ -329,7 +329,7 @@ void TestCudaQueuesOnHost::graphs_are_of_the_budget() {
     memory.set_budget(memory.usage().used_bytes + 3 * 512);
     repeated.run(1, 0.5f, 3);
     const Message note = backend->take_note();
-    QVERIFY(QString::fromStdString(note.english()).contains("5120 bytes"));
+    QVERIFY(QString::fromStdString(note.english()).contains("4096 bytes"));
     QVERIFY(backend->ok());
     QVERIFY(repeated.right());
     QCOMPARE(backend->replays().bytes, std::uint64_t{0});
