@@ -156,6 +156,9 @@ nlohmann::ordered_json to_json(const engine::BenchResult& r, const engine::Model
     json["loading_per_token"] = engine::to_json(r.loading);
     add_products(json, summary);
     ADD_FIELDS(json, summary, device, emulated);
+    for (std::size_t i = 0; !cpu && i < r.host_us.size(); ++i) {
+        json["host_us_per_token"][engine::HostTimes::kNames[i]] = r.host_us[i];
+    }
     for (const engine::ThetaGain& row : r.thetas) json["thetas"].push_back(to_json(row));
     return json;
 }

@@ -136,7 +136,9 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
     cost_.correct_gathering(times.sparse.expected_gathering_us, times.sparse.gathering_us);
     if (chosen) {
         if (n_cpu > 0) cost_.correct(CostModel::Side::kCpu, cpu_tokens / n_cpu, schedule.cpu_us, times.cpu_us);
-        if (n_gpu > 0) cost_.correct(CostModel::Side::kGpu, gpu_tokens / n_gpu, schedule.gpu_us, times.gpu_us);
+        if (n_gpu > 0 && times.measured) {
+            cost_.correct(CostModel::Side::kGpu, gpu_tokens / n_gpu, schedule.gpu_us, times.gpu_us);
+        }
         // If the CPU prepared the copies, the copy queue's time includes waiting for the
         // CPU.
         if (n_copies > 0 && times.sparse_copies == 0)

@@ -16,12 +16,16 @@
 #include "engine/plan/load_request.h"
 #include "engine/plan/load_settings.h"
 #include "engine/plan/neuron_thresholds.h"
+#include "engine/telemetry/host_times.h"
 #include "engine/telemetry/recorder.h"
 
 namespace offstage::engine {
 
 // The measured times of a step's layers, as far as they can be measured.
 struct LayerTimes {
+    // Whether the device's times (attention, gpu, layer, loading) are this step's;
+    // otherwise they are the layer's last measured ones.
+    bool measured = true;
     double attention_us = 0;
     double gpu_us = 0, copy_us = 0, cpu_us = 0;
     double layer_us = 0;
@@ -80,6 +84,7 @@ class Dispatcher {
     void add_deciding(double us) { deciding_us_ += us; }
     // Since the last reset_totals(); Recorder::overhead_us() has the other.
     double deciding_us() const { return deciding_us_; }
+    HostTimes& host_times() { return host_times_; }
 
     const DispatchTotals& totals() const { return recorder_->totals(); }
     void reset_totals() {
@@ -128,6 +133,7 @@ class Dispatcher {
     Schedule other_;
     std::vector<AssignmentEvent> assignment_events_;
     double deciding_us_ = 0;
+    HostTimes host_times_;
 };
 
 }  // namespace offstage::engine

@@ -110,9 +110,8 @@ void ResidentLayers::compute(std::int64_t layer, const std::int32_t* chosen, con
                                       .out = out});
 }
 
-DeviceEvent ResidentLayers::fetch(std::int64_t first, std::int64_t n) {
+void ResidentLayers::fetch(std::int64_t first, std::int64_t n) {
     choices_.store(as_size(first * grid_.n_active), as_size(n * grid_.n_active));
-    return device_.record(DeviceEvent::Queue::kCompute);
 }
 
 void ResidentLayers::forget() {

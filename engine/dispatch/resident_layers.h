@@ -19,9 +19,6 @@ namespace offstage::engine {
 // One thread, the engine's.
 class ResidentLayers {
   public:
-    // The choices of this many layers are fetched together.
-    static constexpr std::int64_t kFetchedTogether = 8;
-
     // Throws Error (kOutOfMemory). The referents must outlive this object.
     ResidentLayers(const ExpertGrid& grid, const ExpertStore& experts, Backend& device);
     static std::uint64_t device_bytes(const ExpertGrid& grid);
@@ -59,9 +56,9 @@ class ResidentLayers {
     std::span<const std::int32_t> choice(std::int64_t layer) {
         return {choices_.host() + layer * grid_.n_active, static_cast<std::size_t>(grid_.n_active)};
     }
-    // Copies the choices of layers first .. first + n - 1 to the host; they are valid
-    // after the returned event.
-    DeviceEvent fetch(std::int64_t first, std::int64_t n);
+    // Copies the choices of layers first .. first + n - 1 to the host, on the compute
+    // queue.
+    void fetch(std::int64_t first, std::int64_t n);
 
     // Invalidates all uploads: after a step that was not finished, whose copies may have
     // failed.

@@ -176,6 +176,7 @@ class Bench {
         result.copy_bytes_saved_per_token = static_cast<double>(decoded_.copy_bytes_saved) / n_decoded;
         result.neuron_hit_rate = decoded_.neuron_hit_rate();
         result.loading = decoded_.loading.times(1 / n_decoded);
+        for (std::size_t i = 0; i < host_us_.size(); ++i) result.host_us[i] = host_us_[i] / n_decoded;
         result.prefill = prefill_rate(result);
         if (result.prefill.fraction > 1) {  // other work came between when the peaks were measured
             measure_peaks(result);
@@ -371,6 +372,9 @@ class Bench {
         const DispatchTotals begin = steps_.totals();
         const ExpertReader::Counts reads_begin = read_counts();
         const double waited_before = waited_us();
+        HostTimes& host_times = model_.dispatcher().host_times();
+        host_times.enter(HostTimes::Phase::kBetweenSteps);
+        const HostTimes::Sums host_begin = host_times.sums();
         const double start = steps_.now_us();
         for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
             const BeamSearch::Branch next{0, tokens_[static_cast<std::size_t>(request_.prompt_tokens + i)]};
@@ -380,6 +384,8 @@ class Bench {
             meter_.add(steps_.now_us() - step_start, steps_.totals(), n_preempted() != preempted);
         }
         const double taken_us = steps_.now_us() - start;
+        host_times.enter(HostTimes::Phase::kBetweenSteps);
+        for (std::size_t i = 0; i < host_us_.size(); ++i) host_us_[i] += host_times.sums()[i] - host_begin[i];
         decoding_us_ += taken_us;
         waited_us_ += waited_us() - waited_before;
         // Waits for unfinished copies, so that the count and the time include the same
@@ -521,6 +527,7 @@ class Bench {
     ReadBytes read_;  // by all tokens decoded so far
     std::int64_t n_decoded_ = 0;
     DispatchTotals decoded_;  // reported in the result
+    HostTimes::Sums host_us_{};
     DecodeMeter meter_;
     double decoding_us_ = 0, waited_us_ = 0;  // of all repeats; waiting for a core
     std::vector<TokenId> tokens_;

@@ -10,6 +10,7 @@
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_settings.h"
 #include "engine/run/loaded_model.h"
+#include "engine/telemetry/host_times.h"
 
 namespace offstage::engine {
 
@@ -80,6 +81,7 @@ struct BenchResult {
     double copy_bytes_saved_per_token = 0;
     double neuron_hit_rate = 0;     // of the neurons that these needed, the share already on the device
     LoadingTimes loading;           // mean of the timed tokens
+    HostTimes::Sums host_us{};      // mean of the timed tokens, by HostTimes::Phase
     BenchRate prefill;              // products of weights and attention, two operations per multiply-add
     std::vector<BenchRate> decode;  // reading or copying weights: one rate for the CPU, or three with an accelerator
     std::string prefill_products;   // "f32", "bf16" or "int8": how the products were formed

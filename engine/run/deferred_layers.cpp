@@ -4,13 +4,14 @@
 
 namespace offstage::engine {
 
-using Queue = DeviceEvent::Queue;
-
 namespace {
 
-// Layers whose times have not been read: each has at most five of the events that the
-// device remembers.
-constexpr std::size_t kMostUnread = Backend::kTimedEvents / 8;
+// The choices of so many layers are copied together.
+constexpr std::size_t kFetchedTogether = 8;
+// The choices of the step's last layers are read after its end, when the device has
+// nothing to do. A step of few layers has one copy.
+constexpr std::int64_t kFetchedLast = 2;
+constexpr std::size_t kLeastApart = 6;
 
 }  // namespace
 
@@ -24,7 +25,8 @@ DeferredLayers::DeferredLayers(const ExpertGrid& grid, Backend& device, Resident
       layers_(as_size(grid.n_layers)) {}
 
 void DeferredLayers::begin_step() {
-    n_read_ = n_fetched_ = n_unread_ = 0;
+    n_read_ = n_there_ = n_fetched_ = n_unread_ = n_awaited_ = 0;
+    copies_.clear();
 }
 
 void DeferredLayers::submit(const MoeCall& call, std::span<const std::int32_t> expected) {
@@ -33,6 +35,7 @@ void DeferredLayers::submit(const MoeCall& call, std::span<const std::int32_t> e
     layer.format = residents_.format(call.layer);
     layer.routing = call.routing;
     layer.expected.assign(expected.begin(), expected.end());
+    layer.events.timed = recorder_.is_timed();
     layer.events.begin = recorder_.last_end();
     layer.events.shared_end = {};
     if (call.is_plain()) {
@@ -42,14 +45,13 @@ void DeferredLayers::submit(const MoeCall& call, std::span<const std::int32_t> e
     }
     layer.events.end = recorder_.end_layer();
     ++n_unread_;
-    if (n_unread_ - n_read_ >= kMostUnread) device_.host_wait(layer.events.end);
 }
 
 // No point lies between the router and the sum: it would divide what the device may
 // compute in few kernels. The router's time counts as the experts'.
 void DeferredLayers::compute_at_once(const MoeCall& call, Layer& layer) {
     residents_.upload(call.layer);
-    layer.events.routed = layer.experts.begin = device_.record(Queue::kCompute);
+    layer.events.routed = layer.experts.begin = recorder_.point();
     ops::DecodeExperts op;
     op.norm = call.norm;
     op.x = call.sum;
@@ -59,7 +61,7 @@ void DeferredLayers::compute_at_once(const MoeCall& call, Layer& layer) {
     op.weights = rows_.weights();
     op.rows = rows_.outputs().device();
     residents_.compute_layer(call.layer, op);
-    layer.experts.end = device_.record(Queue::kCompute);
+    layer.experts.end = recorder_.point();
 }
 
 void DeferredLayers::compute_one_by_one(const MoeCall& call, Layer& layer) {
@@ -67,36 +69,47 @@ void DeferredLayers::compute_one_by_one(const MoeCall& call, Layer& layer) {
     call.normalise();
     device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(call.step), 1, grid_.hidden_dim,
                               chosen, rows_.weights()});
-    layer.events.routed = device_.record(Queue::kCompute);
+    layer.events.routed = recorder_.point();
     call.compute_shared();
     residents_.upload(call.layer);
-    layer.experts.begin = device_.record(Queue::kCompute);
+    layer.experts.begin = recorder_.point();
     if (call.shared) layer.events.shared_end = layer.experts.begin;
     residents_.compute(call.layer, chosen, call.step.normalised, rows_.outputs().device());
-    layer.experts.end = device_.record(Queue::kCompute);
+    layer.experts.end = recorder_.point();
     call.clear_sum();
     device_.submit(ops::Combine{rows_.outputs().device(), residents_.row_of(), rows_.weights(), 1, grid_.n_active,
                                 grid_.hidden_dim, call.sum});
 }
 
 bool DeferredLayers::fetch_is_due() const {
-    return n_unread_ - n_fetched_ >= as_size(ResidentLayers::kFetchedTogether);
+    if (n_unread_ - n_fetched_ >= kFetchedTogether) return true;
+    return n_unread_ >= kLeastApart && layers_[n_unread_ - 1].layer == grid_.n_layers - 1 - kFetchedLast;
 }
 
 // Layers that were not fetched follow each other.
-void DeferredLayers::fetch() {
+void DeferredLayers::fetch(bool awaited) {
     if (n_fetched_ == n_unread_) return;
-    const auto n = static_cast<std::int64_t>(n_unread_ - n_fetched_);
-    const DeviceEvent fetched = residents_.fetch(layers_[n_fetched_].layer, n);
-    while (n_fetched_ < n_unread_) layers_[n_fetched_++].fetched = fetched;
+    residents_.fetch(layers_[n_fetched_].layer, static_cast<std::int64_t>(n_unread_ - n_fetched_));
+    n_fetched_ = n_unread_;
+    if (awaited) copies_.push_back({n_fetched_, device_.record(DeviceEvent::Queue::kCompute)});
 }
 
-const DeferredLayers::Layer* DeferredLayers::read_next(bool waited) {
-    const auto is_there = [&](const Layer& layer) {
-        return waited || (device_.has_happened(layer.fetched) && device_.ok());
-    };
-    if (n_read_ < n_fetched_ && is_there(layers_[n_read_])) return &layers_[n_read_++];
-    if (n_read_ == n_unread_) n_read_ = n_fetched_ = n_unread_ = 0;
+bool DeferredLayers::wait_for_choices() {
+    if (n_awaited_ == copies_.size()) return false;
+    const Copy& copy = copies_[n_awaited_++];
+    device_.host_wait(copy.fetched);
+    n_there_ = copy.n_layers;
+    return device_.ok();
+}
+
+void DeferredLayers::all_are_there() {
+    n_there_ = n_fetched_;
+    n_awaited_ = copies_.size();
+}
+
+const DeferredLayers::Layer* DeferredLayers::read_next() {
+    if (n_read_ < n_there_) return &layers_[n_read_++];
+    if (n_read_ == n_unread_) begin_step();
     return nullptr;
 }
 

@@ -15,8 +15,8 @@ namespace offstage::engine {
 
 // Layers of one token whose experts the device has all: it computes them without waiting
 // for the host to see the router's choice. The choices of several layers are copied to
-// the host together; it reads them some layers later, or at the end of the step. One
-// thread, the engine's.
+// the host together; it reads them while the device computes the layers after these, the
+// last few at the end of the step. One thread, the engine's.
 class DeferredLayers {
   public:
     struct Layer {
@@ -26,7 +26,6 @@ class DeferredLayers {
         std::int32_t* routing = nullptr;                          // the destination of the choice
         LayerRecorder::Events events;
         LayerWork::Span experts;
-        DeviceEvent fetched;  // the choice is on the host, once fetched
     };
 
     // The referents must outlive this object.
@@ -40,16 +39,27 @@ class DeferredLayers {
     void submit(const MoeCall& call, std::span<const std::int32_t> expected);
     bool fetch_is_due() const;
     // Copies the choices that the host does not have. Call it before any other layer is
-    // submitted.
-    void fetch();
+    // submitted. awaited: wait_for_choices() can wait for them; otherwise they are there
+    // after any later wait of the host for the compute queue.
+    void fetch(bool awaited);
+    // Waits for the oldest copy that can be awaited: read_next() then has its layers.
+    // False: there is none, or the device failed.
+    bool wait_for_choices();
+    // The host has waited for all copies.
+    void all_are_there();
     bool any_unread() const { return n_unread_ > 0; }
-    // The next layer whose choice is on the host, for recording: all those that were
-    // fetched if the host has waited for them, or else those whose copy has ended.
-    // nullptr: there is none. Valid until the next call.
-    const Layer* read_next(bool waited);
+    // The next layer whose choice is on the host, for recording. nullptr: there is none.
+    // Valid until the next call.
+    const Layer* read_next();
     std::span<const std::int32_t> choice(const Layer& layer) { return residents_.choice(layer.layer); }
 
   private:
+    // Of the layers before n_layers the choice is on the host after `fetched`.
+    struct Copy {
+        std::size_t n_layers = 0;
+        DeviceEvent fetched;
+    };
+
     void compute_at_once(const MoeCall& call, Layer& layer);
     void compute_one_by_one(const MoeCall& call, Layer& layer);
 
@@ -59,9 +69,12 @@ class DeferredLayers {
     RoutedRows& rows_;
     LayerRecorder& recorder_;
     std::vector<Layer> layers_;  // (n_layers): room
+    std::vector<Copy> copies_;   // that can be awaited; the host has waited for the first n_awaited_
+    std::size_t n_awaited_ = 0;
     // The host has read the choices of the step's layers before n_read_; those before
-    // n_fetched_ were fetched; n_unread_ were submitted.
-    std::size_t n_read_ = 0, n_fetched_ = 0, n_unread_ = 0;
+    // n_there_ are on the host; those before n_fetched_ were fetched; n_unread_ were
+    // submitted.
+    std::size_t n_read_ = 0, n_there_ = 0, n_fetched_ = 0, n_unread_ = 0;
 };
 
 }  // namespace offstage::engine

@@ -238,6 +238,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     }
     if (max_step_ == 0) set_max_step(std::max(n_tokens, kSmallestStep));
     assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
+    const HostTimes::Scope preparing(dispatcher_.host_times(), HostTimes::Phase::kPreparing);
     const double start_us = device_.now_us();
     if (n_table_entries(segments) > table_entries(shape_.context)) return Outcome::kFull;
     for (const Segment& segment : segments) {
@@ -276,12 +277,7 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
                                      const std::stop_token& stop) {
     const bool prefill =
         std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tokens.size() > 1; });
-    repeats_ = n_tokens == 1 && probe_ == nullptr;
-    if (repeats_) device_.begin_repeated(0);
-    device_.submit(ops::Embed{weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>()});
-    if (spec_.embedding_scale != 1) {
-        device_.submit(ops::Scale{spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>()});
-    }
+    const HostTimes::Scope starting(dispatcher_.host_times(), HostTimes::Phase::kStarting);
     find_wanted(n_tokens, prefill, wanted);
     std::int64_t n_last = n_tokens;
     if (ends_with_experts(spec_)) {
@@ -289,6 +285,13 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         for (const TokenRange& tokens : wanted_) n_last += tokens.n;
     }
     moe_->begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last);
+    repeats_ = n_tokens == 1 && probe_ == nullptr;
+    if (repeats_) device_.begin_repeated(moe_->place(0));
+    device_.submit(ops::Embed{weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>()});
+    if (spec_.embedding_scale != 1) {
+        device_.submit(ops::Scale{spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>()});
+    }
+    moe_->begin_layers();
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     const StepContext context = context_of(n_tokens);
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
@@ -304,7 +307,12 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     moe_->fetch();
     compute_logits(segments, n_tokens, wanted);
     device_.end_repeated();
-    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+    const DeviceEvent end = device_.record(DeviceEvent::Queue::kCompute);
+    {
+        const HostTimes::Scope waiting(dispatcher_.host_times(), HostTimes::Phase::kWaiting);
+        moe_->read_choices();
+        device_.host_wait(end);
+    }
     if (!device_.ok()) return Outcome::kFailed;
     moe_->finish();
     return Outcome::kDone;
@@ -345,7 +353,7 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
 
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     const Layer& modules = layers_[as_size(layer)];
-    if (repeats_) device_.begin_repeated(layer);
+    if (repeats_) device_.begin_repeated(moe_->place(layer));
     device_.submit(ops::Norm{modules.attention_norm, step.x, step.n_tokens, step.normalised});
     modules.attention->run(step);
     if (layer + 1 < spec_.n_layers()) layers_[as_size(layer + 1)].attention->fetch_keys(step);

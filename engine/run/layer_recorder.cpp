@@ -3,15 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/as_size.h"
+
 namespace offstage::engine {
 
-void LayerRecorder::begin_step() {
-    end_layer();
+void LayerRecorder::begin_step(bool timed) {
+    timed_ = timed;
     pending_.active = false;
 }
 
+DeviceEvent LayerRecorder::point() {
+    return timed_ ? device_.record(DeviceEvent::Queue::kCompute) : DeviceEvent();
+}
+
 DeviceEvent LayerRecorder::end_layer() {
-    return last_end_ = device_.record(DeviceEvent::Queue::kCompute);
+    return last_end_ = point();
 }
 
 void LayerRecorder::add(std::int64_t layer, const Events& events, const kernels::NeuronCounts& neurons,
@@ -26,14 +32,10 @@ void LayerRecorder::add(std::int64_t layer, const Events& events, const kernels:
     std::swap(pending_.schedule, schedule);
 }
 
-bool LayerRecorder::record(bool ended) {
-    if (pending_.active && (ended || (device_.has_happened(pending_.events.end) && device_.ok()))) record_pending();
-    return !pending_.active;
-}
-
-void LayerRecorder::record_pending() {
+void LayerRecorder::record() {
+    if (!pending_.active) return;
     pending_.active = false;
-    LayerTimes times = measure(pending_.events, work_.device_times, work_.host_times);
+    LayerTimes times = measure(pending_.layer, pending_.events, work_.device_times, work_.host_times);
     const ExpertCopier::Moves& moves = pending_.moves;
     if (moves.copied_on_demand) times.copy_us = device_.elapsed_us(moves.first_copy, moves.last_copy);
     times.cpu_us = work_.cpu_us;
@@ -58,15 +60,19 @@ void LayerRecorder::record_pending() {
 
 void LayerRecorder::record_resident(std::int64_t layer, const Events& events, const LayerWork::Span& experts,
                                     kernels::WeightType format, const Schedule& schedule) {
-    LayerTimes times = measure(events, {&experts, 1}, {});
+    LayerTimes times = measure(layer, events, {&experts, 1}, {});
     times.device_read_bytes = schedule.assignments.size() * experts_.expert_bytes(format);
     dispatcher_.finish_layer(static_cast<std::int32_t>(layer), schedule, times);
 }
 
-LayerTimes LayerRecorder::measure(const Events& events, std::span<const LayerWork::Span> device,
+LayerTimes LayerRecorder::measure(std::int64_t layer, const Events& events, std::span<const LayerWork::Span> device,
                                   std::span<const LoadingOverlap::Span> host) {
+    if (measured_.size() <= as_size(layer)) measured_.resize(as_size(layer + 1));
+    LayerTimes& times = measured_[as_size(layer)];
+    times.measured = events.timed;
+    if (!events.timed) return times;
     const auto at_us = [&](DeviceEvent event) { return device_.elapsed_us(events.begin, event); };
-    LayerTimes times;
+    times = {};
     times.attention_us = at_us(events.routed);
     mover_.prefetcher().add_attention(times.attention_us);
     const double end_us = at_us(events.end);

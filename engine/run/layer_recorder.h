@@ -14,10 +14,15 @@ namespace offstage::engine {
 // Reads a layer's times once the layer has ended on the device, and gives them to the
 // dispatcher with the work that was done: it learns from them and records the layer. The
 // layers of a step come in their order. One thread, the engine's.
+//
+// In a step that is not timed the compute queue records no points for this; a layer is
+// then recorded with the times that were measured last for it.
 class LayerRecorder {
   public:
-    // Points of a layer in the compute queue.
+    // Points of a layer in the compute queue; without times all but `routed` are long
+    // past.
     struct Events {
+        bool timed = true;
         DeviceEvent begin, routed, end;
         DeviceEvent shared_end;     // of the shared experts, which follow `routed`; without any: long past
         double routed_seen_us = 0;  // LoadingOverlap::Layer; where the CPU may compute
@@ -30,7 +35,12 @@ class LayerRecorder {
         : experts_(experts), device_(device), work_(work), mover_(mover), dispatcher_(dispatcher) {}
 
     // Forgets a layer whose times were not read.
-    void begin_step();
+    void begin_step(bool timed);
+    // The first layer's operations follow.
+    void begin_layers() { end_layer(); }
+    bool is_timed() const { return timed_; }
+    // A point of the compute queue that only times need; long past in a step without.
+    DeviceEvent point();
     // The end of the layer before in the compute queue.
     DeviceEvent last_end() const { return last_end_; }
     // All of a layer's operations were submitted.
@@ -40,9 +50,8 @@ class LayerRecorder {
     // the schedule's assignments: the dispatcher's next decision overwrites them in any
     // case.
     void add(std::int64_t layer, const Events& events, const kernels::NeuronCounts& neurons, Schedule& schedule);
-    // Records that layer if it has ended: `ended` says so, or else the device is asked.
-    // True: no layer waits to be recorded.
-    bool record(bool ended);
+    // Records that layer, if there is one: it has ended.
+    void record();
     // Records a layer of one token that the device computed alone: it has ended.
     void record_resident(std::int64_t layer, const Events& events, const LayerWork::Span& experts,
                          kernels::WeightType format, const Schedule& schedule);
@@ -58,8 +67,7 @@ class LayerRecorder {
         SparseCopies::Work sparse;
     };
 
-    void record_pending();
-    LayerTimes measure(const Events& events, std::span<const LayerWork::Span> device,
+    LayerTimes measure(std::int64_t layer, const Events& events, std::span<const LayerWork::Span> device,
                        std::span<const LoadingOverlap::Span> host);
 
     const ExpertStore& experts_;
@@ -67,8 +75,10 @@ class LayerRecorder {
     const LayerWork& work_;
     ExpertMover& mover_;
     Dispatcher& dispatcher_;
+    bool timed_ = true;
     DeviceEvent last_end_;
     Pending pending_;
+    std::vector<LayerTimes> measured_;                // by layer: the device's times, measured last
     std::vector<LoadingOverlap::Span> device_spans_;  // room for measure()
 };
 

@@ -8,17 +8,18 @@
 namespace offstage::engine {
 
 using Queue = DeviceEvent::Queue;
+using Phase = HostTimes::Phase;
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Places for Backend::begin_repeated(): the device's work of a layer before the host has
-// the choice, and the work after the layer's experts. Forward uses the places from 0 on.
-std::int64_t place_ahead(std::int64_t layer) {
+// Numbers for MoeLayer::place(): the device's work of a layer before the host has the
+// choice, and the work after the layer's experts. Forward uses the numbers from 0 on.
+std::int64_t ahead(std::int64_t layer) {
     return -1 - 2 * layer;
 }
-std::int64_t place_behind(std::int64_t layer) {
+std::int64_t behind(std::int64_t layer) {
     return -2 - 2 * layer;
 }
 
@@ -67,7 +68,7 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::i
     mover_.begin_step({prefill, n_tokens, last, n_last, dispatcher_.prefetch() != PrefetchMode::kOff,
                        dispatcher_.prefetches(), dispatcher_.prefetches_regardless()});
     guesses_.begin_step();
-    recorder_.begin_step();
+    recorder_.begin_step(is_step_timed());
     if (residents_ != nullptr) {
         residents_->deferred.begin_step();
         if (!finished_) residents_->layers.forget();
@@ -80,7 +81,9 @@ void MoeLayer::run(const MoeCall& call) {
         run_deferred(call);
         return;
     }
+    choice_was_awaited_ |= looks_up();
     LayerRecorder::Events events;
+    events.timed = recorder_.is_timed();
     events.begin = recorder_.last_end();
     call.normalise();
     route(call);
@@ -88,10 +91,14 @@ void MoeLayer::run(const MoeCall& call) {
     events.routed = device_.record(Queue::kCompute);
     device_.end_repeated();
     const bool shares = compute_ahead(call, events.shared_end);
-    device_.host_wait(events.routed);
+    {
+        const HostTimes::Scope waiting(dispatcher_.host_times(), Phase::kWaiting);
+        device_.host_wait(events.routed);
+    }
     if (!device_.ok()) return;  // after a failed copy the choice may be garbage: it must not be used as an index
     events.routed_seen_us = device_.shares_host_memory() ? 0 : device_.now_us();
-    record_ended(true);
+    if (residents_ != nullptr) residents_->deferred.all_are_there();
+    record_ended();
 
     Schedule& schedule = decide(call);
     rows_.group(schedule.assignments,
@@ -99,11 +106,12 @@ void MoeLayer::run(const MoeCall& call) {
     if (!device_.ok()) return;
     const kernels::NeuronCounts before = operations_.neurons();
     execute(call, schedule, shares);
-    if (repeats()) device_.begin_repeated(place_behind(call.layer));
+    if (repeats()) device_.begin_repeated(place(behind(call.layer)));
     call.clear_sum();
     rows_.combine(call.sum);
     events.end = recorder_.end_layer();
 
+    const HostTimes::Scope recording(dispatcher_.host_times(), Phase::kRecording);
     const auto submitted = Clock::now();
     mover_.finish_layer(rows_.loads(), schedule.assignments);
     const kernels::NeuronCounts after = operations_.neurons();
@@ -117,6 +125,15 @@ void MoeLayer::run(const MoeCall& call) {
 bool MoeLayer::looks_up() const {
     return residents_ != nullptr && repeats() && !prefill_ && !neurons_.thetas.leaves_out() &&
            dispatcher_.cost().table().has_accelerator();
+}
+
+// A point in the compute queue interrupts the device's kernels for some microseconds, so
+// steps that need none rarely have any.
+bool MoeLayer::is_step_timed() {
+    if (!looks_up()) return true;
+    n_untimed_ = choice_was_awaited_ ? 0 : (n_untimed_ + 1) % kStepsOfOneTimed;
+    choice_was_awaited_ = false;
+    return n_untimed_ == 0;
 }
 
 // Whether the choice is not needed before the step's end: the device has every expert
@@ -135,10 +152,9 @@ void MoeLayer::run_deferred(const MoeCall& call) {
     // layers' operations may be kept back until then; after the last ones come the
     // operations that make the logits.
     if (call.next == nullptr || !deferred.fetch_is_due()) return;
-    deferred.fetch();
+    deferred.fetch(true);
     device_.end_repeated();
     experts_.places().poll();
-    record_ended(false);
 }
 
 // Router, guesses, and their copies to the host with the experts' inputs.
@@ -169,7 +185,7 @@ bool MoeLayer::compute_ahead(const MoeCall& call, DeviceEvent& shared_end) {
         residents_ != nullptr &&
         residents_->share.begin(
             call.layer, looks_up() && rows_.room_behind() && dispatcher_.uses_residents() && !executors_.any_insists());
-    if (repeats()) device_.begin_repeated(place_ahead(call.layer));
+    if (repeats()) device_.begin_repeated(place(ahead(call.layer)));
     call.compute_shared();
     if (shares || (call.shared && !device_.shares_host_memory())) shared_end = device_.record(Queue::kCompute);
     if (shares) {
@@ -182,6 +198,7 @@ bool MoeLayer::compute_ahead(const MoeCall& call, DeviceEvent& shared_end) {
 // From the choice, which is on the host now, to the decision where each expert is
 // computed.
 Schedule& MoeLayer::decide(const MoeCall& call) {
+    const HostTimes::Scope recording(dispatcher_.host_times(), Phase::kRecording);
     const auto begin = Clock::now();
     const std::int64_t layer = call.layer;
     experts_.places().poll();
@@ -206,6 +223,7 @@ Schedule& MoeLayer::decide(const MoeCall& call) {
 }
 
 void MoeLayer::execute(const MoeCall& call, Schedule& schedule, bool shares) {
+    const HostTimes::Scope computing(dispatcher_.host_times(), Phase::kComputing);
     Prefetcher& prefetcher = mover_.prefetcher();
     work_.begin(call.layer, call.step.normalised, schedule.assignments);
     for (std::size_t n = 0; neurons_.thetas.leaves_out() && n < work_.active_shares.size(); ++n) {
@@ -227,22 +245,30 @@ void MoeLayer::execute(const MoeCall& call, Schedule& schedule, bool shares) {
 }
 
 void MoeLayer::fetch() {
-    if (residents_ != nullptr) residents_->deferred.fetch();
+    if (residents_ != nullptr) residents_->deferred.fetch(false);
+}
+
+void MoeLayer::read_choices() {
+    if (residents_ == nullptr) return;
+    while (residents_->deferred.wait_for_choices()) record_ended();
 }
 
 void MoeLayer::finish() {
     if (residents_ != nullptr && residents_->deferred.any_unread()) experts_.places().poll();
-    record_ended(true);
+    if (residents_ != nullptr) residents_->deferred.all_are_there();
+    record_ended();
     finished_ = true;
 }
 
-// Records layers before the present one, in their order: all of them, if the host has
-// waited for their end, or only those that have ended.
-void MoeLayer::record_ended(bool waited) {
+// Records the layers before the present one, in their order, whose choices are on the
+// host. The host has waited for the end of a layer that it had a part in.
+void MoeLayer::record_ended() {
+    const HostTimes::Scope recording(dispatcher_.host_times(), Phase::kRecording);
     const auto begin = Clock::now();
     const double deciding_us = dispatcher_.deciding_us();
-    if (recorder_.record(waited) && residents_ != nullptr) {
-        while (const auto* const layer = residents_->deferred.read_next(waited)) record_deferred(*layer);
+    recorder_.record();
+    if (residents_ != nullptr) {
+        while (const auto* const layer = residents_->deferred.read_next()) record_deferred(*layer);
     }
     dispatcher_.add_recording(microseconds(begin, Clock::now()) - (dispatcher_.deciding_us() - deciding_us));
 }

@@ -32,12 +32,12 @@ namespace offstage::engine {
 //
 // If the device has all experts of the layer and nothing else needs the choice, a token's
 // experts are computed without waiting for it (DeferredLayers): the host reads the choice
-// some layers later, or at the end of the step, and only then updates its counts and
-// records. In other layers the device computes its share of a token's experts at once
-// (ResidentShare), and the host handles the rest. Such a layer has two sequences
-// (Backend::begin_repeated): up to the choice, with the work after the experts of the
-// layer before; and the device's share. Between them and those of the next layer the host
-// waits once.
+// while the device computes the layers after it, and only then updates its counts and
+// records. Times of such layers are measured in one step of kStepsOfOneTimed. In other
+// layers the device computes its share of a token's experts at once (ResidentShare), and
+// the host handles the rest. Such a layer has two sequences (Backend::begin_repeated): up
+// to the choice, with the work after the experts of the layer before; and the device's
+// share. Between them and those of the next layer the host waits once.
 //
 // The rows of a step are the (token, chosen expert) pairs of the wanted tokens
 // (StepContext::wanted), grouped by expert. The router's choice for other tokens is still
@@ -81,13 +81,20 @@ class MoeLayer {
     // returns.
     void set_choice_awaited(bool awaited) { choice_awaited_ = awaited; }
     // Call these around the layers of a step. `last`: no further piece of the prompt
-    // follows; n_last: the number of tokens that the last layer computes. fetch(): after
-    // the last layer. finish(): after that and a host_wait for the whole step. Without
-    // finish(), as after a failed or stopped step, the choices of layers that were not
-    // read yet are lost (at least the last layer's).
+    // follows; n_last: the number of tokens that the last layer computes. begin_step()
+    // comes before the step's operations, begin_layers() right before the layers, fetch()
+    // after the last layer. read_choices(): when all of the step has been submitted;
+    // records layers while the device computes later ones. finish(): after that and a
+    // host_wait for the whole step. Without finish(), as after a failed or stopped step,
+    // the choices of layers that were not read yet are lost (at least the last layer's).
     void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
+    void begin_layers() { recorder_.begin_layers(); }
     void fetch();
+    void read_choices();
     void finish();
+    // For Backend::begin_repeated(), of the step: steps with times and without repeat at
+    // places of their own.
+    std::int64_t place(std::int64_t layer) const { return 2 * layer + (recorder_.is_timed() ? 1 : 0); }
     // For tokens that were decoded one at a time.
     HabitCounter& habits() { return habits_; }
 
@@ -110,15 +117,18 @@ class MoeLayer {
         DeferredLayers deferred;
     };
 
+    static constexpr int kStepsOfOneTimed = 16;
+
     bool repeats() const { return n_tokens_ == 1 && !choice_awaited_; }
     bool looks_up() const;
+    bool is_step_timed();
     bool needs_no_choice(const MoeCall& call);
     void run_deferred(const MoeCall& call);
     void route(const MoeCall& call);
     bool compute_ahead(const MoeCall& call, DeviceEvent& shared_end);
     Schedule& decide(const MoeCall& call);
     void execute(const MoeCall& call, Schedule& schedule, bool shares);
-    void record_ended(bool waited);
+    void record_ended();
     void record_deferred(const DeferredLayers::Layer& layer);
 
     const ExpertGrid& grid_;
@@ -141,6 +151,10 @@ class MoeLayer {
     std::int64_t n_tokens_ = 0;  // of the step
     bool prefill_ = false;
     bool finished_ = true;  // the step before
+    // Of steps whose layers look up their experts: since the last one with times; whether
+    // the last one waited for a choice.
+    int n_untimed_ = 0;
+    bool choice_was_awaited_ = true;
 };
 
 }  // namespace offstage::engine

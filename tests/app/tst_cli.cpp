@@ -572,6 +572,12 @@ class TestCli : public QObject {
         QCOMPARE(rates[0][QLatin1String("limit")].toDouble(), 360.0 * 0.85);
         QCOMPARE(rates[1][QLatin1String("limit")].toDouble(), 40.0);
         QCOMPARE(rates[2][QLatin1String("limit")].toDouble(), 15.75 * 0.78);
+        const QJsonObject host = json[QLatin1String("host_us_per_token")].toObject();
+        QCOMPARE(host.keys(),
+                 (QStringList{"between_steps", "computing", "preparing", "recording", "starting", "waiting"}));
+        for (const char* phase : {"preparing", "starting", "recording"}) {
+            QVERIFY2(host[QLatin1String(phase)].toDouble() > 0, phase);
+        }
     }
 
     void bench_json_hasEveryFigure() {
@@ -587,6 +593,7 @@ class TestCli : public QObject {
             const double value = json[QLatin1String(key)].toDouble();
             QVERIFY2(value > 0 || is_limit, key);
         }
+        QVERIFY(!json.contains(QLatin1String("host_us_per_token")));  // the CPU computes where others start
         // Embedding row, qkv, output, norms, gate, two experts of four in each of 3
         // layers, the final norm and the head.
         const double layer = (32 + 2 * 16) * 32 + 32 * 32 + 2 * 32 + 4 * 32 + 2 * 3 * 32 * 48;
