@@ -4,8 +4,10 @@
 #include <array>
 #include <ctime>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "engine/device/hardware.h"
@@ -163,74 +165,153 @@ class DeviceTrial {
     DeviceTrial(Backend& device, const DeviceTrialShape& shape) : device_(device), shape_(shape) {
         Backend::StepShape step;
         step.n_tokens = shape.n_inputs;
-        step.hidden_dim = std::max(shape.n_columns, shape.hidden_dim);
+        step.hidden_dim = std::max({shape.n_columns, shape.hidden_dim, shape.wide_hidden_dim});
         step.ffn_dim = shape.ffn_dim;
         step.n_experts = step.n_active = shape.n_experts;
         device.reserve(step);
         std::minstd_rand random(1);
-        // Experts share bytes where the matrix has fewer than all of them.
-        weights_host_.resize(
-            std::max(static_cast<std::size_t>(shape.n_rows) * kernels::row_bytes(WeightType::kQ8_0, shape.n_columns),
-                     layout(WeightType::kQ8_0).bytes()));
-        for (std::byte& byte : weights_host_) byte = static_cast<std::byte>(random() >> 8);
-        inputs_host_.resize(static_cast<std::size_t>(shape.n_inputs * step.hidden_dim));
+        std::vector<std::byte> piece(matrix_bytes(WeightType::kQ8_0));
+        for (std::byte& byte : piece) byte = static_cast<std::byte>(random() >> 8);
+        std::vector<float> inputs(static_cast<std::size_t>(shape.n_inputs * step.hidden_dim));
         std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-        for (float& value : inputs_host_) value = uniform(random);
+        for (float& value : inputs) value = uniform(random);
+        std::vector<std::int32_t> tokens;  // for each row of the experts
         for (std::int64_t row = 0; row < n_expert_rows(); ++row) {
-            tokens_host_.push_back(static_cast<std::int32_t>(row % shape.n_inputs));
+            tokens.push_back(static_cast<std::int32_t>(row % shape.n_inputs));
         }
-        weights_ = allocate(weights_host_.size());
-        inputs_ = allocate(inputs_host_.size() * sizeof(float));
-        tokens_ = allocate(tokens_host_.size() * sizeof(std::int32_t));
+        std::vector<std::int32_t> chosen(static_cast<std::size_t>(std::max(shape.n_wide, shape.n_narrow)));
+        const std::vector<std::int32_t> first_token(chosen.size());
+        std::iota(chosen.begin(), chosen.end(), 0);
+
+        weights_ = allocate(weight_bytes());
+        inputs_ = allocate(inputs.size() * sizeof(float));
+        tokens_ = allocate(tokens.size() * sizeof(std::int32_t));
+        chosen_ = allocate(chosen.size() * sizeof(std::int32_t));
+        first_token_ = allocate(chosen.size() * sizeof(std::int32_t));
+        blocks_ = allocate(2 * chosen.size() * sizeof(std::byte*));
         outputs_ = allocate(
-            static_cast<std::size_t>(std::max(shape.n_inputs * shape.n_rows, n_expert_rows() * shape.hidden_dim)) *
+            static_cast<std::size_t>(std::max({shape.n_inputs * shape.n_rows, n_expert_rows() * shape.hidden_dim,
+                                               shape.n_wide * shape.wide_hidden_dim})) *
             sizeof(float));
-        device.upload(weights_.data(), weights_host_.data(), weights_host_.size());
-        device.upload(inputs_.data(), inputs_host_.data(), inputs_host_.size() * sizeof(float));
-        device.upload(tokens_.data(), tokens_host_.data(), tokens_host_.size() * sizeof(std::int32_t));
+        for (std::size_t at = 0; at < weights_.size(); at += piece.size()) {
+            device.upload(weights_.as<std::byte>() + at, piece.data(), std::min(piece.size(), weights_.size() - at));
+        }
+        device.upload(inputs_.data(), inputs.data(), inputs.size() * sizeof(float));
+        device.upload(tokens_.data(), tokens.data(), tokens.size() * sizeof(std::int32_t));
+        device.upload(chosen_.data(), chosen.data(), chosen.size() * sizeof(std::int32_t));
+        device.upload(first_token_.data(), first_token.data(), first_token.size() * sizeof(std::int32_t));
         device.host_wait(device.record(DeviceEvent::Queue::kCompute));
     }
     ~DeviceTrial() { device_.host_wait(device_.record(DeviceEvent::Queue::kCompute)); }
     DeviceTrial(const DeviceTrial&) = delete;
     DeviceTrial& operator=(const DeviceTrial&) = delete;
 
+    // Of many rows: microseconds of one product. Of few: of the whole sequence.
     double run_us(WeightType type, ProductRows rows, bool byte_inputs) {
         device_.set_byte_inputs(byte_inputs ? ByteInputTypes::all() : ByteInputTypes());
+        if (rows == ProductRows::kFew) return token_us(type);
         const std::vector<ExpertCall> calls =
             rows == ProductRows::kManyOfSmallExperts ? expert_calls(type) : std::vector<ExpertCall>();
-        const DeviceEvent begin = device_.record(DeviceEvent::Queue::kCompute);
-        for (int i = 0; i < shape_.n_products; ++i) {
-            if (calls.empty()) {
-                device_.submit(ops::Multiply{{weights_.data(), type, shape_.n_rows, shape_.n_columns},
-                                             inputs_.as<float>(),
-                                             rows == ProductRows::kFew ? 1 : shape_.n_inputs,
-                                             outputs_.as<float>()});
-            } else {
-                device_.submit(
-                    ops::Experts{calls, inputs_.as<float>(), tokens_.as<std::int32_t>(), outputs_.as<float>()});
+        const double us = time_us([&] {
+            for (int i = 0; i < shape_.n_products; ++i) {
+                if (calls.empty()) {
+                    multiply(type, 0, shape_.n_inputs);
+                } else {
+                    device_.submit(
+                        ops::Experts{calls, inputs_.as<float>(), tokens_.as<std::int32_t>(), outputs_.as<float>()});
+                }
             }
-        }
-        const DeviceEvent end = device_.record(DeviceEvent::Queue::kCompute);
-        device_.host_wait(end);
-        return device_.elapsed_us(begin, end) / shape_.n_products;
+        });
+        return us / shape_.n_products;
     }
 
   private:
-    kernels::ExpertLayout layout(WeightType type) const {
-        kernels::ExpertLayout layout = kernels::expert_layout(type, shape_.hidden_dim, shape_.ffn_dim);
+    // Repeated sequences are kept back at first, then become a graph, which is started
+    // from then on.
+    static constexpr int kUntilReplayed = 3;
+
+    double token_us(WeightType type) {
+        const std::size_t stride = rounded(matrix_bytes(type));
+        const std::size_t n_matrices = std::max<std::size_t>(1, weights_.size() / stride);
+        std::vector<std::byte*> blocks;
+        const kernels::ExpertLayout wide = layout(type, shape_.wide_hidden_dim, wide_ffn_dim_);
+        const kernels::ExpertLayout narrow = layout(type, shape_.hidden_dim, shape_.ffn_dim);
+        for (const auto& [of_layout, n] : {std::pair(wide, shape_.n_wide), std::pair(narrow, shape_.n_narrow)}) {
+            for (std::int64_t e = 0; e < n; ++e) blocks.push_back(expert(of_layout, e, n));
+        }
+        device_.upload(blocks_.data(), blocks.data(), blocks.size() * sizeof(std::byte*));
+        double us = 0;
+        for (int i = 0; i <= kUntilReplayed; ++i) {
+            us = time_us([&] {
+                device_.begin_repeated(0);
+                for (std::size_t m = 0; m < n_matrices; ++m) multiply(type, m * stride, 1);
+                compute_chosen(wide, 0, shape_.n_wide);
+                compute_chosen(narrow, shape_.n_wide, shape_.n_narrow);
+                device_.end_repeated();
+            });
+        }
+        return us;
+    }
+    template <typename Submit>
+    double time_us(const Submit& submit) {
+        const DeviceEvent begin = device_.record(DeviceEvent::Queue::kCompute);
+        submit();
+        const DeviceEvent end = device_.record(DeviceEvent::Queue::kCompute);
+        device_.host_wait(end);
+        return device_.elapsed_us(begin, end);
+    }
+    void multiply(WeightType type, std::size_t offset, std::int64_t n) {
+        device_.submit(ops::Multiply{{weights_.as<std::byte>() + offset, type, shape_.n_rows, shape_.n_columns},
+                                     inputs_.as<float>(),
+                                     n,
+                                     outputs_.as<float>()});
+    }
+    // n experts of the list from `first` on.
+    void compute_chosen(const kernels::ExpertLayout& layout, std::int64_t first, std::int64_t n) {
+        device_.submit(ops::ChosenExperts{.layout = layout,
+                                          .blocks = blocks_.as<std::byte*>() + first,
+                                          .chosen = chosen_.as<std::int32_t>(),
+                                          .n = n,
+                                          .inputs = inputs_.as<float>(),
+                                          .row_token = first_token_.as<std::int32_t>(),
+                                          .out = outputs_.as<float>()});
+    }
+
+    static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+    std::size_t matrix_bytes(WeightType type) const {
+        return static_cast<std::size_t>(shape_.n_rows) * kernels::row_bytes(type, shape_.n_columns);
+    }
+    static kernels::ExpertLayout layout(WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim) {
+        kernels::ExpertLayout layout = kernels::expert_layout(type, hidden_dim, ffn_dim);
         layout.down_rows_are_outputs = true;  // as in files
         return layout;
     }
+    // For the matrices in turn, and one expert of each kind at least. On small GPUs the
+    // wide experts become narrower.
+    std::size_t weight_bytes() {
+        const ArenaUsage usage = device_.memory().usage();
+        const std::uint64_t most = std::min(shape_.weight_bytes, (usage.budget_bytes - usage.used_bytes) / 8);
+        const auto largest = [](const kernels::ExpertLayout& layout) { return rounded(layout.bytes()); };
+        while (largest(layout(WeightType::kQ8_0, shape_.wide_hidden_dim, wide_ffn_dim_)) > most &&
+               wide_ffn_dim_ % 512 == 0) {
+            wide_ffn_dim_ /= 2;
+        }
+        return std::max({static_cast<std::size_t>(most), 2 * rounded(matrix_bytes(WeightType::kQ8_0)),
+                         largest(layout(WeightType::kQ8_0, shape_.wide_hidden_dim, wide_ffn_dim_)),
+                         largest(layout(WeightType::kQ8_0, shape_.hidden_dim, shape_.ffn_dim))});
+    }
+    // Experts share bytes where there is no room for all of them.
+    std::byte* expert(const kernels::ExpertLayout& layout, std::int64_t e, std::int64_t n) const {
+        const std::size_t apart = (weights_.size() - layout.bytes()) / static_cast<std::size_t>(n) / 256 * 256;
+        return weights_.as<std::byte>() + static_cast<std::size_t>(e) * apart;
+    }
     std::int64_t n_expert_rows() const { return shape_.n_experts * shape_.n_rows_of_each; }
     std::vector<ExpertCall> expert_calls(WeightType type) const {
-        constexpr std::size_t kAlignment = 256;
-        const kernels::ExpertLayout layout = this->layout(type);
-        const std::size_t apart = (weights_host_.size() - layout.bytes()) / static_cast<std::size_t>(shape_.n_experts) /
-                                  kAlignment * kAlignment;
+        const kernels::ExpertLayout of_type = layout(type, shape_.hidden_dim, shape_.ffn_dim);
         std::vector<ExpertCall> calls;
         for (std::int64_t e = 0; e < shape_.n_experts; ++e) {
             ExpertCall& call = calls.emplace_back();
-            call.weights = {weights_.as<std::byte>() + static_cast<std::size_t>(e) * apart, layout};
+            call.weights = {expert(of_type, e, shape_.n_experts), of_type};
             call.first_row = e * shape_.n_rows_of_each;
             call.n_rows = shape_.n_rows_of_each;
         }
@@ -242,21 +323,20 @@ class DeviceTrial {
 
     Backend& device_;
     DeviceTrialShape shape_;
-    std::vector<std::byte> weights_host_;
-    std::vector<float> inputs_host_;
-    std::vector<std::int32_t> tokens_host_;  // for each row of the experts
-    DeviceBlock weights_, inputs_, tokens_, outputs_;
+    std::int64_t wide_ffn_dim_ = shape_.wide_ffn_dim;
+    DeviceBlock weights_, inputs_, tokens_, chosen_, first_token_, blocks_, outputs_;
 };
 
-DeviceProductTimes measure(const DeviceProductTimer& timer, int n_turns) {
+DeviceProductTimes measure(const DeviceProductTimer& timer, const DeviceTrialShape& shape) {
     DeviceProductTimes times;
     for (const kernels::FormatTraits& format : kernels::kFormats) {
         if (!format.is_blocks()) continue;
         constexpr double kNever = std::numeric_limits<double>::infinity();
         auto& of_type = times.types[format.type];
         of_type.fill({kNever, kNever});
-        for (int turn = 0; turn < n_turns; ++turn) {
+        for (int turn = 0; turn < std::max(shape.n_turns, shape.n_few_turns); ++turn) {
             for (const ProductRows rows : kAllProductRows) {
+                if (turn >= (rows == ProductRows::kFew ? shape.n_few_turns : shape.n_turns)) continue;
                 DeviceProductTimes::Pair& shortest = of_type[static_cast<std::size_t>(rows)];
                 shortest.float_us = std::min(shortest.float_us, timer(format.type, rows, false));
                 shortest.bytes_us = std::min(shortest.bytes_us, timer(format.type, rows, true));
@@ -280,7 +360,7 @@ std::optional<DeviceProducts> without_measurement(Backend& device, ComputeMode a
 }
 
 std::string key_of(const Backend& device) {
-    return "device products|" + device.info().fingerprint;
+    return "device products of tokens|" + device.info().fingerprint;
 }
 
 // For a device that does not round at present.
@@ -337,7 +417,8 @@ ByteInputTypes faster_inputs(const DeviceProductTimes& times) {
     for (const auto& [type, us] : times.types) {
         for (const ProductRows rows : kAllProductRows) {
             const DeviceProductTimes::Pair& of_rows = us[static_cast<std::size_t>(rows)];
-            if (of_rows.bytes_us * kProductMargin < of_rows.float_us) types.of(rows) |= ByteInputTypes::bit(type);
+            const double margin = rows == ProductRows::kFew ? 1 : kProductMargin;
+            if (of_rows.bytes_us * margin < of_rows.float_us) types.of(rows) |= ByteInputTypes::bit(type);
         }
     }
     return types;
@@ -349,7 +430,7 @@ std::optional<DeviceProductTimes> measure_device_products(Backend& device, const
         DeviceTrial trial(device, shape);
         // The first product of a kind loads its code.
         for (const ProductRows rows : kAllProductRows) trial.run_us(WeightType::kQ4K, rows, true);
-        times = measure([&](auto... product) { return trial.run_us(product...); }, shape.n_turns);
+        times = measure([&](auto... product) { return trial.run_us(product...); }, shape);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
     }
@@ -369,8 +450,7 @@ DeviceProducts choose_device_products(Backend& device, ComputeMode asked, Weight
                                       const MeasurementStore& cache, const DeviceProductTimer& timer) {
     const DeviceProducts known = known_device_products(device, asked, weights, cache);
     if (known.origin != DeviceOrigin::kNotYet) return known;
-    const std::optional<DeviceProductTimes> times =
-        timer ? measure(timer, DeviceTrialShape().n_turns) : measure_device_products(device);
+    const std::optional<DeviceProductTimes> times = timer ? measure(timer, {}) : measure_device_products(device);
     if (!times) return {{}, DeviceOrigin::kNoRoom, {}};
     cache.store(key_of(device), *times);
     // Read again: if two programs measure at the same time, both use the version stored

@@ -100,13 +100,20 @@ struct StoredAs<DeviceProductTimes> {
     static DeviceProductTimes read(const JsonFields& fields);
 };
 
-// The measured products: a matrix with one row and with many, and a step over small
-// experts. Qwen3-30B-A3B's experts, a prompt of 512 tokens of which each passes 8.
+// The measured products. Many rows: a matrix, and a step over small experts
+// (Qwen3-30B-A3B's, a prompt of 512 tokens of which each passes 8). Few rows: what a
+// token reads, as one repeated sequence (Backend::begin_repeated), since decoding starts
+// its operations so: matrices in turn, more than caches hold, then the experts that a
+// token of Mixtral-8x7B and of Qwen3-30B-A3B calls.
 struct DeviceTrialShape {
     std::int64_t n_rows = 8192, n_columns = 4096, n_inputs = 256;
     std::int64_t hidden_dim = 2048, ffn_dim = 768, n_experts = 16, n_rows_of_each = 32;
-    int n_turns = 7;
-    int n_products = 4;  // timed together: one takes little longer than its start
+    std::int64_t wide_hidden_dim = 4096, wide_ffn_dim = 14336;
+    std::int64_t n_wide = 2, n_narrow = 8;                  // experts of a token: of these widths, of those above
+    std::uint64_t weight_bytes = std::uint64_t{256} << 20;  // at most an eighth of the free memory
+    int n_turns = 7;                                        // of many rows
+    int n_few_turns = 2;
+    int n_products = 4;  // of many rows, timed together: one takes little longer than its start
 };
 
 // The types for which a device rounds its inputs, and the reason
@@ -137,8 +144,8 @@ const char* inputs_of(const DeviceProducts& products, kernels::WeightType type, 
 // Microseconds that a product with such weights takes, in turns for each.
 using DeviceProductTimer = std::function<double(kernels::WeightType type, kernels::ProductRows rows, bool byte_inputs)>;
 
-// Types for which rounded inputs are faster by more than kProductMargin
-// (engine/plan/product_choice.h).
+// Types for which rounded inputs are faster: for many rows by more than kProductMargin;
+// for few rows by anything, since their sequence is the one that decodes.
 kernels::ByteInputTypes faster_inputs(const DeviceProductTimes& times);
 
 // The device's own, which must have no step reserved that it works on; afterwards it

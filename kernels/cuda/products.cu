@@ -390,6 +390,10 @@ void compute(cuda::Worker& worker, const Multiply& op) {
 }
 
 void compute(cuda::Worker& worker, const MultiplyHeads& op) {
+    if (op.n_heads == 1 && op.n == 1 && worker.byte_inputs.rounds_few(op.weight.type)) {
+        cuda::multiply(worker, op.weight, op.x, 1, op.y);
+        return;
+    }
     cuda::multiply_heads(worker, op.weight, op.n_heads, {op.x, op.x_stride, op.x_head_stride}, op.n,
                          {op.y, op.y_stride, op.y_head_stride});
 }
