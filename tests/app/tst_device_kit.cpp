@@ -1,0 +1,143 @@
+// tests/device: what measures on a GPU, tried without one. decode_layers runs on a CUDA
+// made of threads; device_kit.sh packs programs, and runs parts within their limits.
+
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "tests/app/cli_runner.h"
+
+using namespace offstage::test;
+
+namespace {
+
+const QString kScript = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/device/device_kit.sh");
+const QString kDecodeLayers = QStringLiteral(OFFSTAGE_BIN_DIR "/../tests/decode_layers_on_host");
+
+void write(const QString& path, const QByteArray& text) {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+}
+
+// With the variables of `environment`, "NAME=value" each.
+CliOutcome runKit(const QStringList& environment, const QStringList& arguments) {
+    return runProgram(QStringLiteral("env"), environment + arguments);
+}
+
+QJsonObject resultIn(const QString& folder) {
+    QFile file(folder + QStringLiteral("/result.json"));
+    QTest::qVerify(file.open(QIODevice::ReadOnly), "result.json", "", __FILE__, __LINE__);
+    return QJsonDocument::fromJson(file.readAll()).object()[QLatin1String("parts")].toObject();
+}
+
+}  // namespace
+
+class TestDeviceKit : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    // Layers of each shape become graphs; nothing fails, and all that is printed is JSON.
+    void decodeLayers_timesEveryOperationInGraphs() {
+        const CliOutcome outcome =
+            runProgram(kDecodeLayers, words(QStringLiteral("--widths narrow --layers 2 --past 70 --rounds 1")));
+        QVERIFY2(outcome.status == 0, outcome.err);
+        const QList<QByteArray> lines = outcome.out.trimmed().split('\n');
+        QCOMPARE(lines.size(), 3);
+        qsizetype graphs = 0;
+        for (const QByteArray& line : lines) {
+            const QJsonObject shape = QJsonDocument::fromJson(line).object();
+            QVERIFY2(shape[QLatin1String("ok")].toBool(), line);
+            const bool blocks = !line.contains("HQQ4");
+            QCOMPARE(shape.contains(QLatin1String("int8_inputs")), blocks);
+            const QJsonObject times = shape[QLatin1String("float32_inputs")].toObject();
+            const qsizetype n_operations = line.contains("Q4_K") ? 11 : 10;  // with head norms
+            QCOMPARE(times[QLatin1String("less_without")].toObject().size(), n_operations);
+            QVERIFY(times[QLatin1String("us_a_layer")].toDouble() > 0 &&
+                    times[QLatin1String("logits_us")].toDouble() > 0);
+            // Whole, with points, without each operation, and the logits: a graph each,
+            // replayed from the second of five times on (the first one from the third).
+            const qsizetype n_sequences = (n_operations + 3) * (blocks ? 2 : 1);
+            graphs += n_sequences;
+            QCOMPARE(shape[QLatin1String("graphs")].toInt(), graphs);
+            const int replayed = shape[QLatin1String("replayed")].toInt();
+            QVERIFY2(replayed == 4 * graphs || replayed == 4 * graphs - 1, line);
+        }
+    }
+
+    // A part that hangs, one that fails, one that is not there, and one that would take
+    // the time of a more important one.
+    void run_keepsPartsWithinTheirTime() {
+        const QTemporaryDir folder;
+        const QString parts = folder.filePath(QStringLiteral("parts"));
+        write(parts, R"(part 1 1 5 json printf '{"a": 1,\n "b": [2]}\n'
+part 1 1 5 lines printf '{"a": 1}\n{"a": 2}\n'
+part 1 1 5 text printf 'a "quoted" \\ back\tslash\nsecond\n'
+part 1 1 5 fails bash -c 'echo "no GPU" >&2; echo partly; exit 3'
+part 1 1 1 hangs bash -c 'echo begun; sleep 60'
+part 3 1000 2000 minor true
+part 2 1 5 nothing no-such-program
+part 1 1000 2000 last printf '{"end": true}'
+)");
+        QElapsedTimer clock;
+        clock.start();
+        const CliOutcome outcome = runKit({QStringLiteral("KIT_PARTS=") + parts, QStringLiteral("KIT_SECONDS=1500")},
+                                          {kScript, QStringLiteral("run"), folder.filePath(QStringLiteral("out"))});
+        QCOMPARE(outcome.status, 0);
+        QVERIFY(clock.elapsed() < 60'000);  // the hanging part was ended
+        const QJsonObject got = resultIn(folder.filePath(QStringLiteral("out")));
+        const auto state = [&](const char* part) {
+            return got[QLatin1String(part)][QLatin1String("state")].toString();
+        };
+        const auto result = [&](const char* part) { return got[QLatin1String(part)][QLatin1String("result")]; };
+        QCOMPARE(state("json"), QStringLiteral("ok"));
+        QCOMPARE(result("json")[QLatin1String("b")].toArray().at(0).toInt(), 2);
+        QCOMPARE(result("lines").toArray().at(1)[QLatin1String("a")].toInt(), 2);
+        QCOMPARE(result("text").toString(), QStringLiteral("a \"quoted\" \\ back\tslash\nsecond"));
+        QCOMPARE(state("fails"), QStringLiteral("failed"));
+        QCOMPARE(got[QLatin1String("fails")][QLatin1String("exit")].toInt(), 3);
+        QCOMPARE(got[QLatin1String("fails")][QLatin1String("error")].toString().trimmed(), QStringLiteral("no GPU"));
+        QCOMPARE(state("hangs"), QStringLiteral("timed_out"));
+        QCOMPARE(result("hangs").toString().trimmed(), QStringLiteral("begun"));
+        QCOMPARE(state("minor"), QStringLiteral("left_out"));
+        QCOMPARE(state("nothing"), QStringLiteral("absent"));
+        QCOMPARE(state("last"), QStringLiteral("ok"));
+        QVERIFY(QFileInfo::exists(folder.filePath(QStringLiteral("out/logs.tar.gz"))));
+    }
+
+    // The packed kit has the programs' libraries, and runs where it was unpacked.
+    void pack_runsElsewhere() {
+        if (QStandardPaths::findExecutable(QStringLiteral("xz")).isEmpty()) QSKIP("no xz here");
+        const QTemporaryDir folder;
+        const QDir here(folder.path());
+        QVERIFY(here.mkpath(QStringLiteral("programs")) && here.mkpath(QStringLiteral("elsewhere")));
+        QVERIFY(QFile::copy(kDecodeLayers, here.filePath(QStringLiteral("programs/decode_layers"))));
+        const QStringList pack = {kScript, QStringLiteral("pack"), here.filePath(QStringLiteral("programs"))};
+        const CliOutcome packed = runKit({}, pack);
+        QVERIFY2(packed.status == 0, packed.err);
+        const CliOutcome refused = runKit({QStringLiteral("KIT_MOST_MIB=0")}, pack);
+        QCOMPARE(refused.status, 1);
+        QVERIFY2(refused.err.contains("larger than 0 MiB"), refused.err);
+        QCOMPARE(
+            runProgram(QStringLiteral("tar"), {QStringLiteral("-C"), here.filePath(QStringLiteral("elsewhere")),
+                                               QStringLiteral("-xJf"), here.filePath(QStringLiteral("kit.tar.xz"))})
+                .status,
+            0);
+        const QString kit = here.filePath(QStringLiteral("elsewhere/kit/"));
+        QVERIFY(QFileInfo::exists(kit + QStringLiteral("lib/libstdc++.so.6")));
+        const QString parts = here.filePath(QStringLiteral("parts"));
+        write(parts, "part 1 1 200 layers ./decode_layers --widths narrow --layers 1 --rounds 1\n");
+        const CliOutcome ran = runKit({QStringLiteral("KIT_PARTS=") + parts},
+                                      {kit + QStringLiteral("device_kit.sh"), QStringLiteral("run")});
+        QCOMPARE(ran.status, 0);
+        const QJsonObject layers = resultIn(kit + QStringLiteral("out"))[QLatin1String("layers")].toObject();
+        QCOMPARE(layers[QLatin1String("result")].toArray().size(), 3);
+        const CliOutcome plan = runKit({}, {kit + QStringLiteral("device_kit.sh"), QStringLiteral("plan")});
+        QCOMPARE(plan.status, 0);
+        QVERIFY(plan.out.contains("layers          \n") && plan.out.contains("contract          absent\n"));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestDeviceKit)
+#include "tst_device_kit.moc"

@@ -1,0 +1,406 @@
+// One token through layers of real widths on a GPU, by the operations of
+// kernels/cuda_context.h alone: no engine, no Qt, no model. Prints what a layer takes as a
+// CUDA graph, with and without points between its kernels, with inputs in 8 bits and in
+// float32, and how much less it takes when each operation is left out. One JSON object a
+// line.
+//
+//   decode_layers [--layers 8] [--past 544] [--rounds 30] [--widths real|narrow]
+//
+// narrow: widths that a CUDA made of threads (tests/cuda_host) computes in little time, to
+// test this program without a GPU.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda_context.h"
+#include "kernels/ops/operation.h"
+#include "kernels/packed.h"
+
+using namespace offstage::kernels;
+
+#ifdef OFFSTAGE_CUDA_ON_HOST
+#include "tests/cuda_host/cuda_host.h"
+#define open_cuda_context open_cuda_context_on_host
+#endif
+
+namespace {
+
+using W = WeightType;
+
+struct Shape {
+    const char* name;
+    std::int64_t hidden_dim, n_heads, n_kv_heads, head_dim, ffn_dim;
+    std::int32_t n_experts, n_active;
+    W query_key, value, output, gate_up, down;  // value of another type than query_key: three products
+    bool head_norms;
+    W head;
+    std::int64_t vocab_size;
+};
+
+const Shape kReal[] = {
+    {"mixtral-8x7b Q4_0", 4096, 32, 8, 128, 14336, 8, 2, W::kQ4_0, W::kQ4_0, W::kQ4_0, W::kQ4_0, W::kQ4_0, false,
+     W::kQ6K, 32000},
+    {"mixtral-8x7b HQQ4", 4096, 32, 8, 128, 14336, 8, 2, W::kHqq4, W::kHqq4, W::kHqq4, W::kHqq4, W::kHqq4, false,
+     W::kHqq4, 32000},
+    {"qwen3-30b-a3b Q4_K", 2048, 32, 4, 128, 768, 128, 8, W::kQ4K, W::kQ4K, W::kQ4K, W::kQ4K, W::kQ4K, true, W::kQ6K,
+     151936},
+    {"qwen3-30b-a3b Q4_K, v and down Q6_K", 2048, 32, 4, 128, 768, 128, 8, W::kQ4K, W::kQ6K, W::kQ4K, W::kQ4K, W::kQ6K,
+     true, W::kQ6K, 151936},
+};
+const Shape kNarrow[] = {
+    {"narrow Q4_0", 256, 4, 2, 64, 256, 8, 2, W::kQ4_0, W::kQ4_0, W::kQ4_0, W::kQ4_0, W::kQ4_0, false, W::kQ6K, 512},
+    {"narrow HQQ4", 256, 4, 2, 64, 256, 8, 2, W::kHqq4, W::kHqq4, W::kHqq4, W::kHqq4, W::kHqq4, false, W::kHqq4, 512},
+    {"narrow Q4_K, v and down Q6_K", 256, 4, 2, 64, 256, 20, 4, W::kQ4K, W::kQ6K, W::kQ4K, W::kQ4K, W::kQ6K, true,
+     W::kQ6K, 512},
+};
+
+// What a layer does, to be left out one by one.
+enum Op { kNorm, kQkv, kHeadNorms, kRotate, kAttend, kOutput, kAdd, kSecondNorm, kRoute, kExperts, kCombine, kOps };
+const char* const kOpNames[kOps] = {"norm", "qkv",         "head_norms", "rotate_and_store", "attend", "output",
+                                    "add",  "second_norm", "route",      "experts",          "combine"};
+
+// Random codes with scales of some thousandths.
+void fill(W type, std::int64_t n_cols, std::vector<std::byte>& data, std::minstd_rand& random) {
+    for (std::byte& byte : data) byte = static_cast<std::byte>(random() >> 8);
+    if (is_packed(type)) {
+        const PackedRow row = packed_row(type, n_cols);
+        const PackedSuper super{0.001f, 1e-6f, 7.5f, 1e-3f};
+        for (std::size_t at = 0; at + row_bytes(type, n_cols) <= data.size(); at += row_bytes(type, n_cols)) {
+            for (std::size_t s = 0; s < static_cast<std::size_t>(row.codes); s += sizeof super) {
+                std::memcpy(data.data() + at + s, &super, sizeof super);
+            }
+        }
+        return;
+    }
+    const std::size_t block_bytes = type == W::kQ4_0 ? 18 : type == W::kQ4K ? 144 : 210;
+    const std::vector<std::size_t> scales = type == W::kQ4_0  ? std::vector<std::size_t>{0}
+                                            : type == W::kQ4K ? std::vector<std::size_t>{0, 2}
+                                                              : std::vector<std::size_t>{208};
+    constexpr std::uint16_t kScale = 0x0419;  // 6e-5: it is multiplied by codes of up to 63 once more
+    constexpr std::uint16_t kOnlyScale = 0x1419;
+    for (std::size_t block = 0; block + block_bytes <= data.size(); block += block_bytes) {
+        for (const std::size_t at : scales) {
+            std::memcpy(data.data() + block + at, type == W::kQ4_0 ? &kOnlyScale : &kScale, sizeof kScale);
+        }
+    }
+}
+
+// Memory of the GPU until the end of a shape.
+class Memory {
+  public:
+    explicit Memory(CudaContext& context) : context_(context) {}
+    ~Memory() {
+        wait();
+        for (void* const place : taken_) context_.release(place);
+    }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    void* take(std::size_t bytes) {
+        void* const place = context_.allocate(bytes);
+        if (place == nullptr) {
+            std::fprintf(stderr, "decode_layers: the GPU has no room for %zu bytes more\n", bytes);
+            std::exit(1);
+        }
+        taken_.push_back(place);
+        return place;
+    }
+    template <typename T>
+    T* copy_of(const std::vector<T>& values) {
+        T* const place = static_cast<T*>(take(values.size() * sizeof(T)));
+        context_.upload(place, values.data(), values.size() * sizeof(T));
+        wait();
+        return place;
+    }
+    float* floats(std::int64_t n, float scale) {
+        std::vector<float> values(static_cast<std::size_t>(n));
+        for (float& value : values) value = scale * (static_cast<float>(random_() % 2001) / 1000.0f - 1.0f);
+        return copy_of(values);
+    }
+    // Rows of n_cols weights, the same 64 again and again.
+    std::byte* rows(W type, std::int64_t n_cols, std::size_t bytes) {
+        std::vector<std::byte> piece(64 * row_bytes(type, n_cols));
+        fill(type, n_cols, piece, random_);
+        auto* const place = static_cast<std::byte*>(take(bytes));
+        for (std::size_t at = 0; at < bytes; at += piece.size()) {
+            context_.upload(place + at, piece.data(), std::min(piece.size(), bytes - at));
+        }
+        wait();
+        return place;
+    }
+    WeightView matrix(W type, std::int64_t n_rows, std::int64_t n_cols) {
+        return {rows(type, n_cols, static_cast<std::size_t>(n_rows) * row_bytes(type, n_cols)), type, n_rows, n_cols};
+    }
+    void wait() { context_.host_wait(CudaQueue::kCompute, context_.record(CudaQueue::kCompute)); }
+
+  private:
+    CudaContext& context_;
+    std::vector<void*> taken_;
+    std::minstd_rand random_{1};
+};
+
+// The layers of a shape, and a token behind `past` others.
+class Token {
+  public:
+    Token(CudaContext& context, const Shape& shape, std::int64_t n_layers, std::int64_t past)
+        : context_(context), memory_(context), shape_(shape) {
+        attention_.n_heads = shape.n_heads;
+        attention_.n_kv_heads = shape.n_kv_heads;
+        attention_.key_dim = attention_.value_dim = attention_.rotary_dim = shape.head_dim;
+        attention_.scale = 0.088f;
+        kv_ = kv_shape_of(n_layers, attention_, KvType::kBf16);
+        CudaStep step;
+        step.hidden_dim = shape.hidden_dim;
+        step.ffn_dim = shape.ffn_dim;
+        step.n_experts = shape.n_experts;
+        step.n_active = shape.n_active;
+        step.context = past + kKvBlockTokens;
+        step.vocab_size = shape.vocab_size;
+        step.attention = attention_;
+        scratch_bytes_ = context.scratch_bytes(step);
+        context.set_scratch(memory_.take(scratch_bytes_), scratch_bytes_);
+
+        layout_ = expert_layout(shape.gate_up, shape.hidden_dim, shape.ffn_dim);
+        layout_.down = shape.down;
+        layout_.down_rows_are_outputs = is_blocks(shape.down);
+        std::vector<const std::byte*> blocks;
+        for (std::int64_t l = 0; l < n_layers; ++l) add_layer(blocks);
+        blocks_ = memory_.copy_of(blocks);
+        head_ = memory_.matrix(shape.head, shape.vocab_size, shape.hidden_dim);
+
+        const auto block_bytes = static_cast<std::size_t>(kv_.block_bytes());
+        const auto n_kv_blocks = static_cast<std::size_t>(past / kKvBlockTokens + 1);
+        // bf16 keys and values of about 1e-2.
+        auto* const cache = reinterpret_cast<std::byte*>(
+            memory_.copy_of(std::vector<std::uint16_t>(n_kv_blocks * block_bytes / 2, std::uint16_t{0x3c24})));
+        for (std::size_t b = 0; b < n_kv_blocks; ++b) table_.push_back(cache + b * block_bytes);
+        segment_.n_tokens = 1;
+        segment_.past = past;
+        segment_.blocks = table_;
+        segment_.device_blocks = memory_.copy_of(table_);
+        segment_.device_past = memory_.copy_of(std::vector<std::int32_t>{static_cast<std::int32_t>(past)});
+
+        const auto floats = [&](std::int64_t n) { return memory_.floats(n, 1.0f); };
+        x_ = floats(shape.hidden_dim), h_ = floats(shape.hidden_dim), norm_ = floats(shape.hidden_dim);
+        projected_ = floats(shape.hidden_dim);
+        qkv_ = floats(attention_.qkv_width()), attended_ = floats(attention_.output_width());
+        angles_ = floats(shape.head_dim);
+        outputs_ = floats(shape.n_active * shape.hidden_dim), weights_ = floats(shape.n_active);
+        logits_ = floats(shape.vocab_size);
+        std::vector<std::int32_t> order(static_cast<std::size_t>(shape.n_active));
+        chosen_ = memory_.copy_of(order);
+        row_token_ = memory_.copy_of(order);
+        std::iota(order.begin(), order.end(), 0);
+        row_of_ = memory_.copy_of(order);
+    }
+    ~Token() { context_.set_scratch(nullptr, 0); }
+    Token(const Token&) = delete;
+    Token& operator=(const Token&) = delete;
+
+    std::int64_t n_layers() const { return static_cast<std::int64_t>(layers_.size()); }
+
+    // All layers, but without `left_out` (kOps: nothing is left out). points: those that
+    // a timed step has, four in each layer.
+    void run(int left_out, bool points) {
+        const auto submit = [&](int op, const ops::Operation& operation) {
+            if (op != left_out) context_.submit(operation);
+        };
+        const auto record = [&] {
+            if (points) context_.record(CudaQueue::kCompute);
+        };
+        const NormWeights norm{NormKind::kRms, norm_, nullptr, shape_.hidden_dim, 1e-5f};
+        const NormWeights head_norm{NormKind::kRms, norm_, nullptr, shape_.head_dim, 1e-6f};
+        const std::int64_t width = attention_.qkv_width();
+        const Span<AttentionSegment> segments(&segment_, 1);
+        for (std::int64_t l = 0; l < n_layers(); ++l) {
+            const Layer& layer = layers_[static_cast<std::size_t>(l)];
+            submit(kNorm, ops::Norm{norm, x_, 1, h_});
+            float* part = qkv_;
+            for (const WeightView& matrix : layer.qkv) {
+                if (layer.qkv.size() == 1) {
+                    submit(kQkv, ops::Multiply{matrix, h_, 1, part});
+                } else {
+                    submit(kQkv, ops::MultiplyHeads{matrix, 1, h_, shape_.hidden_dim, 0, 1, part, width, 0});
+                }
+                part += matrix.n_rows;
+            }
+            if (shape_.head_norms) {
+                submit(kHeadNorms, ops::NormPieces{head_norm, 1, width, shape_.n_heads, qkv_});
+                submit(kHeadNorms,
+                       ops::NormPieces{head_norm, 1, width, shape_.n_kv_heads, qkv_ + attention_.query_width()});
+            }
+            submit(kRotate, ops::RotateAndStore{l, attention_, segments, angles_, angles_, qkv_, kv_});
+            submit(kAttend, ops::Attend{l, attention_, segments, qkv_, width, kv_, attended_});
+            submit(kOutput, ops::Multiply{layer.output, attended_, 1, projected_});
+            submit(kAdd, ops::Add{projected_, shape_.hidden_dim, x_, 1.0f});
+            submit(kSecondNorm, ops::Norm{norm, x_, 1, h_});
+            RouterSpec router;
+            router.n_experts = shape_.n_experts;
+            router.n_active = shape_.n_active;
+            submit(kRoute, ops::Route{router, {layer.gate}, h_, 1, shape_.hidden_dim, chosen_, weights_});
+            record(), record();
+            submit(kExperts, ops::ChosenExperts{layout_, blocks_ + l * shape_.n_experts, chosen_, shape_.n_active, h_,
+                                                row_token_, outputs_});
+            record();
+            submit(kCombine, ops::Combine{outputs_, row_of_, weights_, 1, shape_.n_active, shape_.hidden_dim, x_});
+            record();
+        }
+    }
+    void compute_logits() { context_.submit(ops::Multiply{head_, h_, 1, logits_}); }
+
+    // The median of the rounds of `work`, repeated at `place`: microseconds.
+    double time_us(std::int64_t place, int rounds, const std::function<void()>& work) {
+        constexpr int kUntilReplayed = 4;
+        std::vector<double> us;
+        for (int round = 0; round < rounds + kUntilReplayed; ++round) {
+            const std::uint64_t begin = context_.record(CudaQueue::kCompute);
+            context_.begin_repeated(place);
+            work();
+            context_.end_repeated();
+            const std::uint64_t end = context_.record(CudaQueue::kCompute);
+            context_.host_wait(CudaQueue::kCompute, end);
+            if (round < kUntilReplayed) continue;
+            us.push_back(context_.elapsed_us(CudaQueue::kCompute, begin, CudaQueue::kCompute, end));
+        }
+        std::sort(us.begin(), us.end());
+        return us[us.size() / 2];
+    }
+
+  private:
+    struct Layer {
+        std::vector<WeightView> qkv;
+        WeightView output;
+        const float* gate = nullptr;
+    };
+
+    void add_layer(std::vector<const std::byte*>& blocks) {
+        Layer& layer = layers_.emplace_back();
+        const std::int64_t query = attention_.query_width(), kv = shape_.n_kv_heads * shape_.head_dim;
+        if (shape_.query_key == shape_.value) {
+            layer.qkv = {memory_.matrix(shape_.query_key, query + 2 * kv, shape_.hidden_dim)};
+        } else {
+            layer.qkv = {memory_.matrix(shape_.query_key, query, shape_.hidden_dim),
+                         memory_.matrix(shape_.query_key, kv, shape_.hidden_dim),
+                         memory_.matrix(shape_.value, kv, shape_.hidden_dim)};
+        }
+        layer.output = memory_.matrix(shape_.output, shape_.hidden_dim, query);
+        layer.gate = memory_.floats(shape_.n_experts * shape_.hidden_dim, 0.02f);
+        // A layer has 16 experts of its own at most; others share their memory.
+        constexpr std::int64_t kMostOwn = 16;
+        std::vector<const std::byte*> own;
+        for (std::int64_t e = 0; e < std::min<std::int64_t>(shape_.n_experts, kMostOwn); ++e) {
+            own.push_back(expert());
+        }
+        for (std::size_t e = 0; e < static_cast<std::size_t>(shape_.n_experts); ++e) {
+            blocks.push_back(own[e % own.size()]);
+        }
+    }
+    const std::byte* expert() {
+        if (!layout_.down_rows_are_outputs) return memory_.rows(layout_.gate, shape_.hidden_dim, layout_.bytes());
+        std::byte* const block = memory_.rows(layout_.gate, shape_.hidden_dim, layout_.bytes());
+        const std::size_t down_bytes = layout_.bytes() - layout_.down_offset();
+        const std::byte* const down = memory_.rows(layout_.down, shape_.ffn_dim, down_bytes);
+        context_.copy_within(block + layout_.down_offset(), down, down_bytes);
+        memory_.wait();
+        return block;
+    }
+
+    CudaContext& context_;
+    Memory memory_;
+    const Shape& shape_;
+    AttentionShape attention_;
+    KvShape kv_;
+    std::uint64_t scratch_bytes_ = 0;
+    ExpertLayout layout_;
+    std::vector<Layer> layers_;
+    WeightView head_;
+    const std::byte* const* blocks_ = nullptr;
+    std::vector<std::byte*> table_;
+    AttentionSegment segment_;
+    float *x_ = nullptr, *h_ = nullptr, *norm_ = nullptr, *projected_ = nullptr, *qkv_ = nullptr, *attended_ = nullptr;
+    float *angles_ = nullptr, *outputs_ = nullptr, *weights_ = nullptr, *logits_ = nullptr;
+    std::int32_t *chosen_ = nullptr, *row_token_ = nullptr, *row_of_ = nullptr;
+};
+
+struct Options {
+    std::int64_t n_layers = 8, past = 544;
+    int rounds = 30;
+    bool narrow = false;
+};
+
+// {"us_a_layer": 98.10, "with_points": 109.70, "less_without": {"norm": 3.2, ...}, "logits_us": 61.0}
+void print_times(Token& token, const Shape& shape, const Options& options, std::int64_t first_place) {
+    std::int64_t place = first_place;
+    const auto layer_us = [&](int left_out, bool points) {
+        const double us = token.time_us(place++, options.rounds, [&] { token.run(left_out, points); });
+        return us / static_cast<double>(token.n_layers());
+    };
+    const double whole = layer_us(kOps, false);
+    std::printf("{\"us_a_layer\": %.2f, \"with_points\": %.2f, \"less_without\": {", whole, layer_us(kOps, true));
+    const char* before = "";
+    for (int op = 0; op < kOps; ++op) {
+        if (op == kHeadNorms && !shape.head_norms) continue;
+        std::printf("%s\"%s\": %.2f", before, kOpNames[op], whole - layer_us(op, false));
+        before = ", ";
+    }
+    std::printf("}, \"logits_us\": %.2f}", token.time_us(place++, options.rounds, [&] { token.compute_logits(); }));
+}
+
+// Returns whether the GPU did all of it.
+bool print_shape(CudaContext& context, const Shape& shape, const Options& options) {
+    Token token(context, shape, options.n_layers, options.past);
+    std::printf("{\"layers\": \"%s\", \"gpu\": \"%s\", \"n_layers\": %d, \"past\": %d", shape.name,
+                context.facts().name.c_str(), static_cast<int>(options.n_layers), static_cast<int>(options.past));
+    constexpr std::int64_t kPlaces = 100;
+    const bool rounds = is_blocks(shape.gate_up);
+    for (const bool bytes : {true, false}) {
+        if (bytes && !rounds) continue;
+        context.set_byte_inputs(bytes ? ByteInputTypes::all() : ByteInputTypes());
+        std::printf(", \"%s_inputs\": ", bytes ? "int8" : "float32");
+        print_times(token, shape, options, bytes ? kPlaces : 0);
+    }
+    const CudaReplays replays = context.replays();
+    const CudaFailure failure = context.failure();
+    std::printf(", \"graphs\": %llu, \"replayed\": %llu, \"graph_bytes\": %llu, \"ok\": %s}\n",
+                static_cast<unsigned long long>(replays.n_graphs), static_cast<unsigned long long>(replays.n_replayed),
+                static_cast<unsigned long long>(replays.bytes), failure.none() ? "true" : "false");
+    std::fflush(stdout);
+    if (!failure.none()) std::fprintf(stderr, "decode_layers: %s: %s\n", shape.name, failure.text.c_str());
+    return failure.none();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string option = argv[i];
+        if (option == "--layers") options.n_layers = std::atoll(argv[i + 1]);
+        if (option == "--past") options.past = std::atoll(argv[i + 1]);
+        if (option == "--rounds") options.rounds = std::atoi(argv[i + 1]);
+        if (option == "--widths") options.narrow = std::string(argv[i + 1]) == "narrow";
+    }
+    CudaOpening opening = open_cuda_context(0);
+    if (opening.context == nullptr) {
+        std::fprintf(stderr, "decode_layers: no GPU can be opened: %s\n", opening.reason.text.c_str());
+        return 1;
+    }
+    bool ok = true;
+    const auto print = [&](const auto& shapes) {
+        for (const Shape& shape : shapes) ok = print_shape(*opening.context, shape, options) && ok;
+    };
+    if (options.narrow) {
+        print(kNarrow);
+    } else {
+        print(kReal);
+    }
+    return ok ? 0 : 1;
+}
