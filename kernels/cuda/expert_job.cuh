@@ -12,7 +12,6 @@ namespace offstage::kernels::cuda {
 // First the rows of w1 and w3, then those of w2. blockIdx.y: the call. One type for both,
 // since each type of job is compiled for all formats.
 struct ExpertJob {
-    FewCalls list;
     Gating gating;
     bool down = false;
     UpRows up_rows;           // w1 and w3: a row of each side by side where both are read
@@ -26,8 +25,9 @@ struct ExpertJob {
     const unsigned char* rounded = nullptr;   // the inputs in 8 bits, in rows of the calls (RoundedRow)
     float* activations = nullptr;
     float* out = nullptr;
+    FewCalls list;  // the end: see KernelCall::pack()
 
-    ExpertJob(const FewCalls& calls, const ExpertLayout& layout) : list(calls), gating(layout) {}
+    ExpertJob(const FewCalls& calls, const ExpertLayout& layout) : gating(layout), list(calls) {}
     static ExpertJob up(const FewCalls& calls, const ExpertLayout& layout, const UpRows& rows, float* activations) {
         ExpertJob job(calls, layout);
         job.up_rows = rows;

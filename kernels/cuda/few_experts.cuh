@@ -22,12 +22,9 @@ struct FewCall {
     std::int32_t scratch_row;  // its activations
     std::int32_t partial_row;  // its partial sums: (n_stretches, n_rows)
     std::int32_t n_stretches;
-    std::int32_t no_padding = 0;  // see KernelCall::pack()
 };
-static_assert(std::has_unique_object_representations_v<FewCall>, "see KernelCall::pack()");
 
 struct FewCalls {
-    FewCall calls[kCallsPerLaunch] = {};  // beyond n, too: lists are compared byte by byte
     int n = 0;
     std::int32_t most_stretches = 1;
     // Experts chosen by the device, instead of FewCall::weights: call c uses
@@ -35,6 +32,7 @@ struct FewCalls {
     // skipped.
     const std::byte* const* blocks = nullptr;
     const std::int32_t* chosen = nullptr;
+    FewCall calls[kCallsPerLaunch] = {};  // beyond n, too: lists are compared byte by byte
 
     __device__ const void* weights(unsigned call) const {
         return blocks == nullptr ? calls[call].weights : blocks[chosen[call]];

@@ -31,8 +31,8 @@ struct KernelCall {
 
     // Clears the padding between the members of a struct, so that equal parameters have
     // equal bytes. (With a compiler that cannot do so, sequences are never equal and are
-    // started one by one.) GCC 12 clears nothing behind an array whose elements have
-    // padding: such elements must have none.
+    // started one by one.) GCC 12 clears nothing behind an array of structs: it
+    // must be the end of a parameter.
     static void pack(std::byte* to, Parameters... parameters) {
         const auto append = [&](auto& parameter) {
 #if defined(__has_builtin)

@@ -136,7 +136,6 @@ __global__ void __launch_bounds__(kRoundThreads)
 }
 
 struct SplitJob {
-    FewCalls list;
     Gating gating;
     UpRows up_rows;  // also for a single matrix
     bool is_up = false;
@@ -146,8 +145,9 @@ struct SplitJob {
     std::int64_t n_columns = 0;
     const unsigned char* split = nullptr;
     float* out = nullptr;  // activations, or a product's outputs
+    FewCalls list;         // the end: see KernelCall::pack()
 
-    SplitJob(const FewCalls& calls, const ExpertLayout& layout) : list(calls), gating(layout) {}
+    SplitJob(const FewCalls& calls, const ExpertLayout& layout) : gating(layout), list(calls) {}
 };
 
 // grid: (16 rows, calls). kGroups: of eight columns.
