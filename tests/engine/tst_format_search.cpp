@@ -149,7 +149,7 @@ struct Costs {
     std::optional<ThetaChoice> theta{};
 };
 
-Plan make_plan(const ModelDemand& d, Budget budget, const Popularity& p, PlacementKind kind, const Costs& costs = {}) {
+Plan make_plan(const ModelDemand& d, Budget budget, const Popularity& p, PlacementKind kind, const Costs& costs) {
     PlanInputs inputs;
     inputs.demand = d;
     inputs.popularity = p;
@@ -210,7 +210,7 @@ class TestFormatSearch : public QObject {
         const Plan plan = make_plan(d, budget, p, PlacementKind::kPopular, {&cost, &s});
         ModelDemand plain = d;
         plain.formats.clear();
-        const Plan today = make_plan(plain, budget, p, PlacementKind::kPopular);
+        const Plan today = offstage::tests::make_plan(plain, budget, p, PlacementKind::kPopular);
         QVERIFY(plan.places == today.places);
         QVERIFY(today.formats.empty());
         QVERIFY(plan.formats == std::vector<WeightType>(256, WeightType::kBf16));
@@ -219,7 +219,7 @@ class TestFormatSearch : public QObject {
         QCOMPARE(plan.predicted_loss, 0.0);
         Budget floor = budget;
         floor.quality.min_mean_bits = 3;
-        QVERIFY(make_plan(d, floor, p, PlacementKind::kPopular).places == today.places);
+        QVERIFY(offstage::tests::make_plan(d, floor, p, PlacementKind::kPopular).places == today.places);
     }
 
     void plan_ofOneFormat_countsItsBytes() {
