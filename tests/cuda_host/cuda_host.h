@@ -37,7 +37,7 @@ struct Settings {
 void reset(const Settings& settings = {});
 
 // The n-th call of an API function from now fails (1: the next), e.g. "cudaMalloc",
-// "cudaLaunchKernel"; n 0: none.
+// "cudaLaunchKernel"; n 0: none, below 0: each of them.
 void fail_call(const std::string& function, int n);
 // Calls of a function since reset().
 int calls_of(const std::string& function);

@@ -29,7 +29,9 @@ cudaError_t begin(const char* function, cudaError_t injected) {
     ++h.calls[function];
     ++h.calls_by[{function, std::this_thread::get_id()}];
     const auto found = h.fail_in.find(function);
-    if (found != h.fail_in.end() && found->second > 0 && --found->second == 0) return answer(injected);
+    if (found != h.fail_in.end() && (found->second < 0 || (found->second > 0 && --found->second == 0))) {
+        return answer(injected);
+    }
     return h.lost ? answer(cudaErrorIllegalAddress) : cudaSuccess;
 }
 

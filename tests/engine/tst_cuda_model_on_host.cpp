@@ -517,20 +517,20 @@ class TestCudaModelOnHost : public QObject {
     void pinningRefused_isSaidAndHarmless() {
         if (kSanitized) QSKIP("takes a minute under sanitizers, and only says again what the others do");
         LoadRequest request = onHostLayer(QStringLiteral("transfer"), 45);
-        int said = 0;  // when it was the experts' memory, not some buffer
-        for (int nth = 1; nth <= 4; ++nth) {
+        constexpr int kEach = -1;
+        for (const int nth : {kEach, 1, 2, 3, 4}) {
             cuda_host::reset();
             cuda_host::fail_call("cudaHostRegister", nth);
             auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
                                                        std::stop_token{});
             cuda_host::fail_call("cudaHostRegister", 0);
-            said += !model->summary().notes.empty();
+            // One refusal may be that of a buffer, which needs no note.
+            if (nth == kEach) QVERIFY(!model->summary().notes.empty());
             const Greedy got = greedy(*model, prompts_[0]);
             QCOMPARE(got.tokens, expected_[0].tokens);
             model.reset();
             QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
         }
-        QVERIFY(said > 0);
     }
 
   private:
