@@ -72,10 +72,6 @@ void compute(CpuOperations::State& state, const ops::ChosenExperts& op) {
     }
 }
 
-void compute(CpuOperations::State& state, const ops::DecodeExperts& op) {
-    op.for_each([&](const auto& part) { compute(state, part); });
-}
-
 kernels::CpuProduct CpuOperations::State::product_of(const kernels::ExpertLayout& layout, std::int64_t n,
                                                      bool all_neurons) const {
     namespace needs = kernels::product_needs;

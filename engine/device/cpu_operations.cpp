@@ -29,7 +29,7 @@ const kernels::NeuronCounts& CpuOperations::neurons() const {
 }
 
 void CpuOperations::run(const ops::Operation& operation) {
-    operation.visit([this](const auto& op) { compute(*state_, op); });
+    operation.visit_parts([this](const auto& op) { compute(*state_, op); });
 }
 
 }  // namespace offstage::engine

@@ -186,6 +186,5 @@ void compute(CpuOperations::State& state, const ops::Multiply& op);       // cpu
 void compute(CpuOperations::State& state, const ops::MultiplyHeads& op);  // cpu_products.cpp
 void compute(CpuOperations::State& state, const ops::Experts& op);        // cpu_experts.cpp
 void compute(CpuOperations::State& state, const ops::ChosenExperts& op);  // cpu_experts.cpp
-void compute(CpuOperations::State& state, const ops::DecodeExperts& op);  // cpu_experts.cpp
 
 }  // namespace offstage::engine

@@ -388,7 +388,7 @@ void EmulatedAccelerator::set_sum_order(SumOrder order) {
 void EmulatedAccelerator::submit(const ops::Operation& operation) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.run(operation);
-    operation.visit([this](const auto& op) {
+    operation.visit_parts([this](const auto& op) {
         if (state_->dry) state_->run_dry(op);
         state_->account_operation(op);
     });

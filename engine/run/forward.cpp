@@ -354,8 +354,7 @@ StepContext Forward::context_of(std::int64_t n_tokens) const {
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     const Layer& modules = layers_[as_size(layer)];
     if (repeats_) device_.begin_repeated(moe_->place(layer));
-    device_.submit(ops::Norm{modules.attention_norm, step.x, step.n_tokens, step.normalised});
-    modules.attention->run(step);
+    modules.attention->run(step, modules.attention_norm);
     if (layer + 1 < spec_.n_layers()) layers_[as_size(layer + 1)].attention->fetch_keys(step);
     StepContext behind = step;
     if (layer + 1 == spec_.n_layers()) behind.wanted = wanted_;

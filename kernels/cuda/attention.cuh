@@ -41,6 +41,7 @@ struct KeyRange {
 constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this number its rows are items with split keys
 constexpr int kItemsPerLaunch = 16;
 constexpr std::int32_t kLeastSplitKeys = 64;
+constexpr std::int32_t kMostSplits = 64;
 
 // One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split
 // may be shorter.
@@ -75,6 +76,30 @@ __host__ __device__ inline void set_keys(DecodeItem& item, std::int32_t n_keys, 
     item.split_keys = keys;
     item.n_splits = (n + keys - 1) / keys;
 }
+// The grid size for items whose keys are counted on the device: a power of two of at
+// least n_splits.
+inline std::int64_t bucket_of(std::int32_t n_splits) {
+    std::int64_t bucket = 1;
+    while (bucket < n_splits) bucket *= 2;
+    return bucket;
+}
+
+// A segment's token. Returns the number of splits that the grid has room for.
+inline std::int64_t set_item(DecodeItem& item, const CudaSegment& segment, std::int64_t token, std::int64_t window,
+                             std::int32_t most_splits) {
+    item = {};
+    set_keys(item, static_cast<std::int32_t>(segment.past + token + 1), window, most_splits);
+    std::int64_t n_splits = item.n_splits;
+    if (segment.device_past != nullptr && segment.n_tokens == 1) {
+        n_splits = bucket_of(item.n_splits);
+        item = {};
+        item.device_past = segment.device_past;
+    }
+    item.blocks = segment.blocks;
+    item.row = segment.first_row + token;
+    return n_splits;
+}
+
 __device__ inline DecodeItem item_of(const DecodeItems& list, unsigned index, const AttentionShape& shape) {
     DecodeItem item = list.items[index];
     if (item.device_past != nullptr) set_keys(item, *item.device_past + 1, shape.window, list.most_splits);

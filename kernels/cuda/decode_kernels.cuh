@@ -1,6 +1,6 @@
 #pragma once
-// One layer of one token in few kernels (ops::DecodeExperts): the parts of operations
-// that are computed in the kernel before or behind them. Sums are formed in the order of
+// One layer of one token in few kernels (ops::GroupedAttention, ops::DecodeExperts): the
+// parts of operations that are computed in the kernel before or behind them. Sums are formed in the order of
 // the operations' own kernels, so that the bits are the same.
 
 #include <cstdint>
@@ -35,6 +35,22 @@ struct WrittenByOthers {
     const float* from;
     __device__ float operator[](std::int64_t i) const { return __ldcg(from + i); }
 };
+
+// decode_products.cu: the product of a token's row with matrices of its width, and what
+// is done to the row before it and to the sums behind it. y = sums + bias, or
+// y += factor (sums + bias).
+struct TokenProduct {
+    const float* x = nullptr;
+    NormWeights norm;     // of x; without a dimension: none
+    WeightView parts[3];  // their rows one after the other
+    int n_parts = 1;
+    const float* bias = nullptr;
+    float* y = nullptr;
+    bool adds = false;
+    float factor = 1;
+};
+// In one kernel. False: there is none, and nothing was done.
+bool multiply_token(Worker& worker, const TokenProduct& product);
 
 // What the products that follow read.
 enum class DecodeInputs : std::uint8_t { kFloat, kRounded, kSplit };

@@ -46,15 +46,16 @@ __device__ inline int split_column_of(int place) {
     return 16 * word + kQuad * quarter + byte;
 }
 
-// Block `block` of 64 of the inputs `from` (n_columns), by a whole warp; to: the row of
+// Block `block` of 64 of the inputs from[i] (n_columns), by a whole warp; to: the row of
 // split inputs.
-template <WeightType kType>
-__device__ inline void split_block(const float* from, std::int64_t block, std::int64_t n_columns, int lane,
+template <WeightType kType, typename Inputs>
+__device__ inline void split_block(const Inputs& from, std::int64_t block, std::int64_t n_columns, int lane,
                                    unsigned char* to) {
     constexpr float kPartStep = 254.0f;
-    from += block * kPackedBlock;
+    const std::int64_t first = block * kPackedBlock;
     const std::int64_t n_blocks = n_columns / kPackedBlock;
-    const float values[2] = {from[split_column_of<kType>(2 * lane)], from[split_column_of<kType>(2 * lane + 1)]};
+    const float values[2] = {from[first + split_column_of<kType>(2 * lane)],
+                             from[first + split_column_of<kType>(2 * lane + 1)]};
     const float most = warp_max(fmaxf(fabsf(values[0]), fabsf(values[1])));
     const float sum = warp_sum(values[0] + values[1]);
     const float factor = most > 0.0f ? 127.0f / most : 0.0f;

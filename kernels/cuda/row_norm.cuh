@@ -48,6 +48,17 @@ __device__ inline float rms_factor(const float* x, std::int64_t dim, float eps, 
     return 1.0f / sqrtf(warp_sum(lane < n_warps ? sums[lane] : 0.0f) / static_cast<float>(dim) + eps);
 }
 
+// The same for a single warp.
+__device__ inline float rms_factor_of_warp(const float* x, std::int64_t dim, float eps, int lane) {
+    const int n_warps = row_threads(dim) / kWarp;
+    float mine = 0.0f;
+    for (int warp = 0; warp < n_warps; ++warp) {
+        const float sum = warp_sum(row_squares(x, dim, warp, lane));
+        if (lane == warp) mine = sum;
+    }
+    return 1.0f / sqrtf(warp_sum(mine) / static_cast<float>(dim) + eps);
+}
+
 __device__ inline float normed(float value, float factor, const float* weight, std::int64_t column) {
     return value * factor * (weight == nullptr ? 1.0f : weight[column]);
 }

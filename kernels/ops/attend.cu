@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/few_keys.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/staged_keys.cuh"
 #include "kernels/ops/attend.h"
@@ -20,160 +21,24 @@ constexpr std::int64_t kMostHeadDim = 256;
 
 // ---------------------------------------------------------------- decode
 
-constexpr int kDecodeThreads = 128;
-constexpr int kDecodeWarps = kDecodeThreads / kWarp;
-constexpr std::int32_t kMostSplits = 64;
-
-template <int kDims>
-__device__ inline void load_dims(KvType type, const std::byte* row, int first, std::int64_t head_dim,
-                                 float (&values)[kDims]) {
-    constexpr int kPiece = kDims < 4 ? kDims : 4;
-#pragma unroll
-    for (int i = 0; i < kDims; i += kPiece) {
-        if (first + i >= head_dim) {
-#pragma unroll
-            for (int c = 0; c < kPiece; ++c) values[i + c] = 0.0f;
-        } else if constexpr (kPiece == 4) {
-            const float4 piece = four_cached_values(type, row, head_dim, first + i);
-            values[i] = piece.x, values[i + 1] = piece.y, values[i + 2] = piece.z, values[i + 3] = piece.w;
-        } else {
-#pragma unroll
-            for (int c = 0; c < kPiece; ++c) values[i + c] = cached_value(type, row, head_dim, first + i + c);
-        }
-    }
-}
-
-// grid: (splits, kv heads * groups of kHeads query heads, items). A lane holds kDims
-// dimensions; a warp takes kAhead keys at a time, every fourth such piece.
+// grid: (splits, kv heads * groups of kHeads query heads, items).
 template <int kDims, int kHeads>
 __global__ void __launch_bounds__(kDecodeThreads)
     attend_few(DecodeItems list, AttentionShape shape, KvPlaces places, std::int64_t most_splits, const float* queries,
                std::int64_t query_stride, float* partials, float* out) {
-    constexpr int kAhead = kDims * kHeads >= 32 ? 2 : 4;
     const DecodeItem item = item_of(list, blockIdx.z, shape);
-    const std::int64_t my_split = blockIdx.x;
-    if (my_split >= item.n_splits) return;  // the whole block
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    const std::int64_t d = shape.key_dim;
-    const float scale = shape.scale;
-    const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-    const std::int64_t pieces = (group + kHeads - 1) / kHeads;
-    const std::int64_t kv_head = blockIdx.y / pieces;
-    const std::int64_t first_in_group = blockIdx.y % pieces * kHeads;
-    const std::int64_t first_head = kv_head * group + first_in_group;
-    const int n_here = static_cast<int>(group - first_in_group < kHeads ? group - first_in_group : kHeads);
-    const int my_dims = lane * kDims;
-
-    float q[kHeads][kDims];
-#pragma unroll
-    for (int h = 0; h < kHeads; ++h) {
-        const std::int64_t head =
-            first_head + (h < n_here ? h : 0);  // beyond the group: again the first, dropped later
-        const float* row = queries + item.row * query_stride + head * d;
-#pragma unroll
-        for (int i = 0; i < kDims; ++i) q[h][i] = my_dims + i < d ? row[my_dims + i] * scale : 0.0f;
-    }
-    float largest[kHeads];
-    float sum[kHeads];
-    float result[kHeads][kDims];
-#pragma unroll
-    for (int h = 0; h < kHeads; ++h) {
-        largest[h] = -INFINITY;
-        sum[h] = 0.0f;
-#pragma unroll
-        for (int i = 0; i < kDims; ++i) result[h][i] = 0.0f;
-    }
-
-    const std::int64_t begin = item.first_key + my_split * item.split_keys;
-    const std::int64_t end = begin + item.split_keys < item.n_keys ? begin + item.split_keys : item.n_keys;
-    for (std::int64_t first = begin + warp * kAhead; first < end; first += kDecodeWarps * kAhead) {
-        float k[kAhead][kDims];
-        float v[kAhead][kDims];
-#pragma unroll
-        for (int a = 0; a < kAhead; ++a) {
-            const std::int64_t key = first + a < end ? first + a : end - 1;
-            load_dims<kDims>(places.type, key_row(places, item.blocks, key, kv_head), my_dims, d, k[a]);
-            load_dims<kDims>(places.type, value_row(places, item.blocks, key, kv_head), my_dims, d, v[a]);
-        }
-#pragma unroll
-        for (int h = 0; h < kHeads; ++h) {
-            float score[kAhead];
-            float new_largest = largest[h];
-#pragma unroll
-            for (int a = 0; a < kAhead; ++a) {
-                float product = 0.0f;
-#pragma unroll
-                for (int i = 0; i < kDims; ++i) product = fmaf(q[h][i], k[a][i], product);
-                product = warp_sum(product);
-                score[a] = first + a < end ? product : -INFINITY;
-                new_largest = fmaxf(new_largest, score[a]);
-            }
-            const float shrink = expf(largest[h] - new_largest);
-            largest[h] = new_largest;
-            sum[h] *= shrink;
-#pragma unroll
-            for (int i = 0; i < kDims; ++i) result[h][i] *= shrink;
-#pragma unroll
-            for (int a = 0; a < kAhead; ++a) {
-                const float probability = expf(score[a] - new_largest);
-                sum[h] += probability;
-#pragma unroll
-                for (int i = 0; i < kDims; ++i) result[h][i] = fmaf(probability, v[a][i], result[h][i]);
-            }
-        }
-    }
-
-    // Combines the warps in their order. A warp without keys has weight 0.
-    constexpr int kRow = kWarp * kDims;
-    float* all_largest = shared_memory<float>();            // (kHeads, kDecodeWarps)
-    float* all_sums = all_largest + kHeads * kDecodeWarps;  // the same
-    float* all_results = all_sums + kHeads * kDecodeWarps;  // (kHeads, kDecodeWarps, kRow)
-#pragma unroll
-    for (int h = 0; h < kHeads; ++h) {
-        if (lane == 0) {
-            all_largest[h * kDecodeWarps + warp] = largest[h];
-            all_sums[h * kDecodeWarps + warp] = sum[h];
-        }
-#pragma unroll
-        for (int i = 0; i < kDims; ++i) all_results[(h * kDecodeWarps + warp) * kRow + my_dims + i] = result[h][i];
-    }
-    __syncthreads();
-    for (int h = 0; h < n_here; ++h) {
-        float block_largest = all_largest[h * kDecodeWarps];
-        for (int w = 1; w < kDecodeWarps; ++w) {
-            block_largest = fmaxf(block_largest, all_largest[h * kDecodeWarps + w]);
-        }
-        float block_sum = 0.0f;
-        for (int w = 0; w < kDecodeWarps; ++w) {
-            block_sum += all_sums[h * kDecodeWarps + w] * expf(all_largest[h * kDecodeWarps + w] - block_largest);
-        }
-        const std::int64_t head = first_head + h;
-        const float divisor = block_sum + sink_share(shape, head, block_largest);
-        float* partial = item.n_splits == 1
-                             ? nullptr
-                             : partial_of(partials, blockIdx.z, shape.n_heads, head, most_splits, my_split, d);
-        for (std::int64_t i = threadIdx.x; i < d; i += kDecodeThreads) {
-            float value = 0.0f;
-            for (int w = 0; w < kDecodeWarps; ++w) {
-                value += all_results[(h * kDecodeWarps + w) * kRow + i] *
-                         expf(all_largest[h * kDecodeWarps + w] - block_largest);
-            }
-            if (partial == nullptr) {
-                out[(item.row * shape.n_heads + head) * d + i] = value / divisor;
-            } else {
-                partial[2 + i] = value;
-            }
-        }
-        if (partial != nullptr && threadIdx.x == 0) {
-            partial[0] = block_largest;
-            partial[1] = block_sum;
-        }
-    }
+    const KeySplit split{blockIdx.x, most_splits, partials, blockIdx.z};
+    if (split.index >= item.n_splits) return;  // the whole block
+    const QueryHeads heads = QueryHeads::of<kHeads>(shape, blockIdx.y);
+    attend_split<kDims, kHeads>(
+        item, shape, places.type, heads, split,
+        [&](int h) { return queries + item.row * query_stride + (heads.first + h) * shape.key_dim; },
+        [&](std::int64_t key) { return key_row(places, item.blocks, key, heads.kv_head); },
+        [&](std::int64_t key) { return value_row(places, item.blocks, key, heads.kv_head); }, shared_memory<float>(),
+        out);
 }
 
-// grid: (heads, items). Combines the splits in the order of their numbers: a warp weighs
-// them, 32 at a time, then each thread adds up its values.
+// grid: (heads, items).
 __global__ void __launch_bounds__(kDecodeThreads)
     join_splits(DecodeItems list, AttentionShape shape, std::int64_t most_splits, float* partials, float* out) {
     float* const weights = shared_memory<float>();  // (most_splits), then their sum
@@ -181,28 +46,12 @@ __global__ void __launch_bounds__(kDecodeThreads)
     if (item.n_splits == 1) return;  // is there already
     const std::int64_t head = blockIdx.x;
     const std::int64_t n_heads = gridDim.x;
-    const std::int64_t value_dim = shape.value_dim;
-    const std::int64_t step = value_dim + 2;
-    const float* first = partial_of(partials, blockIdx.y, n_heads, head, most_splits, 0, value_dim);
-    if (threadIdx.x < kWarp) {
-        const int lane = static_cast<int>(threadIdx.x);
-        float largest = first[0];
-        for (int s = lane; s < item.n_splits; s += kWarp) largest = fmaxf(largest, first[s * step]);
-        largest = warp_max(largest);
-        float sum = 0.0f;
-        for (int s = lane; s < item.n_splits; s += kWarp) {
-            weights[s] = expf(first[s * step] - largest);
-            sum = fmaf(first[s * step + 1], weights[s], sum);
-        }
-        sum = warp_sum(sum);
-        if (lane == 0) weights[most_splits] = sum + sink_share(shape, head, largest);
-    }
+    const float* first = partial_of(partials, blockIdx.y, n_heads, head, most_splits, 0, shape.value_dim);
+    if (threadIdx.x < kWarp) weigh_splits(first, item.n_splits, shape, head, weights);
     __syncthreads();
-    for (std::int64_t i = threadIdx.x; i < value_dim; i += kDecodeThreads) {
-        float value = 0.0f;
-#pragma unroll 8
-        for (int s = 0; s < item.n_splits; ++s) value = fmaf(first[s * step + 2 + i], weights[s], value);
-        out[(item.row * n_heads + head) * value_dim + i] = value / weights[most_splits];
+    for (std::int64_t i = threadIdx.x; i < shape.value_dim; i += kDecodeThreads) {
+        out[(item.row * n_heads + head) * shape.value_dim + i] =
+            joined_value(first, item.n_splits, shape.value_dim, weights, i);
     }
 }
 
@@ -212,21 +61,15 @@ void start_few(const Attention& attention, const DecodeItems& list, std::int64_t
     const dim3 grid(static_cast<unsigned>(most_splits),
                     static_cast<unsigned>(shape.n_kv_heads * blocks_for(attention.heads_per_kv(), kHeads)),
                     static_cast<unsigned>(list.n));
-    constexpr std::size_t kFloats = std::size_t{kHeads} * kDecodeWarps * (2 + kWarp * kDims);
-    attention.worker.start(attend_few<kDims, kHeads>, grid, kDecodeThreads, kFloats * sizeof(float), list, shape,
-                           attention.places, most_splits, attention.queries, attention.query_stride, partials,
-                           attention.out);
+    attention.worker.start(attend_few<kDims, kHeads>, grid, kDecodeThreads, kSplitFloats<kDims, kHeads> * sizeof(float),
+                           list, shape, attention.places, most_splits, attention.queries, attention.query_stride,
+                           partials, attention.out);
 }
 
 template <int kDims>
 void start_few(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, float* partials) {
-    if (attention.heads_per_kv() == 1) {
-        start_few<kDims, 1>(attention, list, most_splits, partials);
-    } else if (attention.heads_per_kv() == 2) {
-        start_few<kDims, 2>(attention, list, most_splits, partials);
-    } else {
-        start_few<kDims, 4>(attention, list, most_splits, partials);
-    }
+    with_heads(attention.heads_per_kv(),
+               [&](auto heads) { start_few<kDims, decltype(heads)::value>(attention, list, most_splits, partials); });
 }
 
 bool is_wide(const AttentionShape& shape) {
@@ -242,14 +85,6 @@ std::int32_t splits_of(std::int64_t n_keys, std::int32_t most_splits) {
     DecodeItem item;
     set_keys(item, static_cast<std::int32_t>(n_keys), 0, most_splits);
     return item.n_splits;
-}
-
-// The grid size for items whose keys are counted on the device: a power of two of at
-// least n_splits.
-std::int64_t bucket_of(std::int32_t n_splits) {
-    std::int64_t bucket = 1;
-    while (bucket < n_splits) bucket *= 2;
-    return bucket;
 }
 
 std::size_t partial_bytes(std::int64_t n_heads, std::int64_t value_dim, std::int64_t splits) {
@@ -592,18 +427,8 @@ void compute(Worker& worker, const Attend& op) {
     };
     for (const CudaSegment& segment : segments) {
         if (segment.n_tokens > kFewTokens) continue;
-        const bool counted_there = segment.device_past != nullptr && segment.n_tokens == 1;
         for (std::int64_t token = 0; token < segment.n_tokens; ++token) {
-            DecodeItem& item = list.items[list.n++];
-            item = {};
-            set_keys(item, static_cast<std::int32_t>(segment.past + token + 1), shape.window, limit);
-            most_splits = std::max(most_splits, counted_there ? bucket_of(item.n_splits) : item.n_splits);
-            if (counted_there) {
-                item = {};
-                item.device_past = segment.device_past;
-            }
-            item.blocks = segment.blocks;
-            item.row = segment.first_row + token;
+            most_splits = std::max(most_splits, set_item(list.items[list.n++], segment, token, shape.window, limit));
             if (list.n == kItemsPerLaunch) flush();
         }
     }

@@ -4,7 +4,6 @@
 #include "kernels/norm_weights.h"
 #include "kernels/ops/chosen_experts.h"
 #include "kernels/ops/combine.h"
-#include "kernels/ops/cost.h"
 #include "kernels/ops/norm.h"
 #include "kernels/ops/route.h"
 
@@ -36,16 +35,6 @@ struct DecodeExperts {
         body(Route{router, arrays, normalised, 1, hidden_dim, chosen, weights});
         body(ChosenExperts{layout, blocks, chosen, router.n_active, normalised, row_token, rows});
         body(Combine{rows, row_of, weights, 1, router.n_active, hidden_dim, x});
-    }
-
-    Cost cost() const {
-        Cost all;
-        for_each([&](const auto& op) {
-            const Cost cost = op.cost();
-            all.bytes += cost.bytes;
-            all.flops += cost.flops;
-        });
-        return all;
     }
 };
 void compute(cuda::Worker& worker, const DecodeExperts& op);  // decode_experts.cu

@@ -3,6 +3,7 @@
 // its cost; compute() of that header computes it. On the device's compute queue;
 // activations are float32, rows contiguous; pointers are the device's.
 
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -19,6 +20,7 @@
 #include "kernels/ops/delta_net.h"
 #include "kernels/ops/embed.h"
 #include "kernels/ops/experts.h"
+#include "kernels/ops/grouped_attention.h"
 #include "kernels/ops/multiply.h"
 #include "kernels/ops/multiply_heads.h"
 #include "kernels/ops/multiply_sigmoid.h"
@@ -42,10 +44,22 @@ struct Operation {
     void visit(const Body& body) const {
         std::visit(body, value);
     }
+    // The same for the operations that it stands for, if it stands for others.
+    template <typename Body>
+    void visit_parts(const Body& body) const {
+        visit([&body](const auto& op) {
+            using Op = std::decay_t<decltype(op)>;
+            if constexpr (std::is_same_v<Op, GroupedAttention> || std::is_same_v<Op, DecodeExperts>) {
+                op.for_each(body);
+            } else {
+                body(op);
+            }
+        });
+    }
 
     std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
                  Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, CopyKvBlock, Route,
-                 Experts, ChosenExperts, Combine, DecodeExperts>
+                 Experts, ChosenExperts, Combine, GroupedAttention, DecodeExperts>
         value;
 };
 

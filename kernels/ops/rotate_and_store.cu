@@ -1,5 +1,6 @@
 // Storing each token's keys and values, and copies of blocks, on the GPU.
 
+#include "kernels/cuda/cached_rows.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/segments.cuh"
@@ -12,38 +13,14 @@ namespace {
 
 constexpr int kRotateThreads = 64;
 
-// Rotates the pairs (i, i + half) of `from` to `to`, which may be the same.
-__device__ inline void rotate(const float* from, const float* cos, const float* sin, std::int64_t half, float* to) {
-    for (std::int64_t i = threadIdx.x; i < half; i += kRotateThreads) {
-        const float c = cos[i];
-        const float s = sin[i];
-        const float first = from[i];
-        const float second = from[i + half];
-        to[i] = first * c - second * s;
-        to[i + half] = second * c + first * s;
-    }
+__device__ inline void rotate_by_block(const float* from, const float* cos, const float* sin, std::int64_t half,
+                                       float* to) {
+    rotate(from, cos, sin, half, to, static_cast<int>(threadIdx.x), kRotateThreads);
 }
 
-// Writes value(i) for i < n as a cached row.
 template <typename Value>
-__device__ inline void store_row(const Value& value, std::int64_t n, KvType type, std::byte* row) {
-    for (std::int64_t i = threadIdx.x; i < n; i += kRotateThreads) {
-        if (type == KvType::kF32) {
-            reinterpret_cast<float*>(row)[i] = value(i);
-        } else if (type == KvType::kBf16) {
-            reinterpret_cast<Bf16*>(row)[i] = narrow<Bf16>(value(i));
-        } else {
-            const std::int64_t begin = i / kKvScaleGroup * kKvScaleGroup;
-            const std::int64_t end = begin + kKvScaleGroup < n ? begin + kKvScaleGroup : n;
-            float largest = 0.0f;
-            for (std::int64_t k = begin; k < end; ++k) largest = fmaxf(largest, fabsf(value(k)));
-            const float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
-            reinterpret_cast<std::int8_t*>(row)[i] = static_cast<std::int8_t>(rintf(value(i) * factor));
-            if (i == begin) {
-                reinterpret_cast<float*>(row + device_scales_offset(n))[i / kKvScaleGroup] = largest / 127.0f;
-            }
-        }
-    }
+__device__ inline void store_by_block(const Value& value, std::int64_t n, KvType type, std::byte* row) {
+    store_row(value, n, type, row, static_cast<int>(threadIdx.x), kRotateThreads);
 }
 
 // One block per row and head.
@@ -63,17 +40,17 @@ __global__ void __launch_bounds__(kRotateThreads) rotate_rows(SegmentList list, 
     if (head >= n_rotated) {  // values are not rotated
         const std::int64_t kv_head = head - n_rotated;
         const float* from = values + all_keys + kv_head * shape.value_dim;
-        store_row([&](std::int64_t i) { return from[i]; }, shape.value_dim, places.type,
-                  value_row(places, segment.blocks, past_of(segment) + token, kv_head));
+        store_by_block([&](std::int64_t i) { return from[i]; }, shape.value_dim, places.type,
+                       value_row(places, segment.blocks, past_of(segment) + token, kv_head));
         return;
     }
     values += head * shape.key_dim;
     float* rotated = values + shape.rotary_first;
-    rotate(rotated, cos + row * half, sin + row * half, half, rotated);
+    rotate_by_block(rotated, cos + row * half, sin + row * half, half, rotated);
     if (head < shape.n_heads) return;
     __syncthreads();
-    store_row([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
-              key_row(places, segment.blocks, past_of(segment) + token, head - shape.n_heads));
+    store_by_block([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
+                   key_row(places, segment.blocks, past_of(segment) + token, head - shape.n_heads));
 }
 
 // One block per row and head; the last takes the latent.
@@ -91,15 +68,15 @@ __global__ void __launch_bounds__(kRotateThreads)
     sin += row * half;
     if (head < shape.n_heads) {
         const std::int64_t place = row * shape.n_heads + head;
-        rotate(q + place * (nope_dim + shape.rotary_dim) + nope_dim, cos, sin, half,
-               queries + place * shape.key_dim + shape.rotary_first);
+        rotate_by_block(q + place * (nope_dim + shape.rotary_dim) + nope_dim, cos, sin, half,
+                        queries + place * shape.key_dim + shape.rotary_first);
         return;
     }
     float* values = latent + row * shape.key_dim;
-    rotate(values + shape.rotary_first, cos, sin, half, values + shape.rotary_first);
+    rotate_by_block(values + shape.rotary_first, cos, sin, half, values + shape.rotary_first);
     __syncthreads();
-    store_row([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
-              key_row(places, segment.blocks, past_of(segment) + token, 0));
+    store_by_block([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
+                   key_row(places, segment.blocks, past_of(segment) + token, 0));
 }
 
 // One block per layer and head (x), token (y), and of keys and values (z). The places are
@@ -125,7 +102,7 @@ __global__ void __launch_bounds__(kRotateThreads)
         }
         return;
     }
-    store_row([&](std::int64_t i) { return cached_value(source.type, row, n, i); }, n, target.type, place);
+    store_by_block([&](std::int64_t i) { return cached_value(source.type, row, n, i); }, n, target.type, place);
 }
 
 }  // namespace

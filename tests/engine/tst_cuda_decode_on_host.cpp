@@ -1,8 +1,11 @@
-// One token's layers in few kernels (ops::DecodeExperts) on the CUDA that runs on the
-// host (tests/cuda_host): the bits of the operations one by one, and how many kernels
-// there are.
+// One token's layers in few kernels (ops::GroupedAttention, ops::DecodeExperts) on the
+// CUDA that runs on the host (tests/cuda_host): the bits of the operations one by one, and
+// how many kernels there are.
 
+#include <functional>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include <QTest>
 
@@ -11,6 +14,7 @@
 #include "tests/engine/cuda_on_host.h"
 #include "tests/engine/parity/parity_values.h"
 #include "tests/engine/parity/test_experts.h"
+#include "tests/engine/parity/test_sequences.h"
 #include "tests/kernels/router_reference.h"
 #include "tests/sanitized.h"
 
@@ -136,6 +140,133 @@ bool same_result(const Experts::Result& a, const Experts::Result& b) {
            parity::same_bits<float>(a.weights, b.weights) && a.chosen == b.chosen;
 }
 
+// A layer's attention on a device.
+struct AttentionCase {
+    kernels::AttentionShape shape;
+    std::int64_t hidden_dim = 0;
+    std::vector<WeightType> projections;  // one of all rows, or those of queries, keys and values
+    WeightType output = WeightType::kF32;
+    std::int64_t past = 0;
+    kernels::KvType kv = kernels::KvType::kF32;
+    bool head_norms = false;
+    bool biases = false;
+    bool sinks = false;
+
+    static AttentionCase of(WeightType type, std::int64_t hidden_dim, const kernels::AttentionShape& shape,
+                            std::int64_t past) {
+        return {shape, hidden_dim, {type}, type, past};
+    }
+};
+
+// What kTokens tokens make of their rows and of the cache.
+struct AttentionResult {
+    std::vector<std::vector<float>> x;  // of each token
+    std::vector<std::byte> cache;
+    int n_kernels = 0;  // of a token
+    std::uint64_t n_replayed = 0;
+
+    bool operator==(const AttentionResult& other) const {
+        for (std::size_t t = 0; t < x.size(); ++t) {
+            if (!parity::same_bits<float>(x[t], other.x[t])) return false;
+        }
+        return cache == other.cache;
+    }
+};
+
+enum class Submit { kOneByOne, kWhole, kRepeated };
+
+template <typename Change>
+AttentionResult attend(Backend& backend, const AttentionCase& of, Submit submit, std::uint32_t seed,
+                       const Change& change) {
+    constexpr std::int64_t kTokens = 4;  // the fourth is a graph, if it is repeated
+    constexpr std::int64_t kLayers = 2;
+    const kernels::AttentionShape& shape = of.shape;
+    const std::int64_t hidden = of.hidden_dim;
+    const auto whole = [&](std::int64_t n, std::uint32_t its_seed) {
+        return OnDevice<float>(backend, random_floats(n, its_seed, 0.5f));
+    };
+    const parity::TestSequences::Length length{of.past, kTokens};
+    const parity::TestSequences sequences(backend, shape, {&length, 1}, kLayers,
+                                          parity::TestSequences::Blocks::kEverywhere, of.kv);
+    const std::int64_t part_rows[] = {shape.query_width(), shape.n_kv_heads * shape.key_dim,
+                                      shape.n_kv_heads * shape.value_dim};
+    std::vector<std::unique_ptr<parity::TestWeight>> projections;
+    for (std::size_t p = 0; p < of.projections.size(); ++p) {
+        const std::int64_t n_rows = of.projections.size() == 1 ? shape.qkv_width() : part_rows[p];
+        projections.push_back(std::make_unique<parity::TestWeight>(backend, of.projections[p], n_rows, hidden,
+                                                                   static_cast<std::uint32_t>(20 + p)));
+    }
+    const parity::TestWeight output(backend, of.output, hidden, shape.output_width(), 30);
+    const auto norm = whole(hidden, 31), query_norm = whole(shape.key_dim, 32), key_norm = whole(shape.key_dim, 33);
+    const auto bias = whole(shape.qkv_width(), 34), output_bias = whole(hidden, 35), sinks = whole(shape.n_heads, 36);
+    const auto cos = whole(shape.rotary_dim / 2, 37), sin = whole(shape.rotary_dim / 2, 38);
+    const auto nothing = [&](std::int64_t n) { return OnDevice<float>(backend, parity::filled(n, NAN)); };
+    const auto normalised = nothing(hidden), qkv = nothing(shape.qkv_width()), gate = nothing(shape.output_width());
+    const auto attended = nothing(shape.output_width()), projected = nothing(hidden);
+    const OnDevice<float> x(backend, random_floats(hidden, seed));
+
+    ops::GroupedAttention op;
+    op.n = 1;
+    op.norm = {kernels::NormKind::kRms, norm.data(), nullptr, hidden, 1e-5f};
+    op.x = x.data();
+    for (std::size_t p = 0; p < projections.size(); ++p) op.projections[p] = projections[p]->view;
+    if (of.biases) op.bias = bias.data(), op.output_bias = output_bias.data();
+    if (of.head_norms) {
+        op.query_norm = {kernels::NormKind::kRms, query_norm.data(), nullptr, shape.key_dim, 1e-6f};
+        op.key_norm = {kernels::NormKind::kRms, key_norm.data(), nullptr, shape.key_dim, 1e-6f};
+    }
+    op.layer = 1;
+    op.shape = shape;
+    if (of.sinks) op.shape.sinks = sinks.data();
+    op.cos = cos.data(), op.sin = sin.data();
+    op.kv = sequences.shape();
+    op.output = output.view;
+    op.factor = 0.75f;
+    op.normalised = normalised.data(), op.qkv = qkv.data(), op.attended = attended.data();
+    op.gate = gate.data(), op.projected = projected.data();
+    change(op);
+
+    AttentionResult result;
+    const OnDevice<std::int32_t> device_past(backend, {0});
+    for (std::int32_t t = 0; t < kTokens; ++t) {
+        AttentionSegment segment = sequences.segments().front();
+        segment.n_tokens = 1;
+        segment.past += t;
+        const auto past = static_cast<std::int32_t>(segment.past);
+        if (submit == Submit::kRepeated) {
+            backend.upload(device_past.data(), &past, sizeof past);
+            parity::finish(backend);
+            segment.device_past = device_past.data();
+        }
+        op.segments = {&segment, 1};
+        const int before = cuda_host::calls_of("cudaLaunchKernel");
+        if (submit == Submit::kRepeated) backend.begin_repeated(0);
+        if (submit == Submit::kOneByOne) {
+            op.for_each([&](const auto& part) { backend.submit(part); });
+        } else {
+            backend.submit(op);
+        }
+        if (submit == Submit::kRepeated) backend.end_repeated();
+        result.n_kernels = cuda_host::calls_of("cudaLaunchKernel") - before;
+        result.x.push_back(x.download());
+    }
+    result.cache = sequences.contents();
+    result.n_replayed = backend.replays().n_replayed;
+    return result;
+}
+
+AttentionResult attend(Backend& backend, const AttentionCase& of, Submit submit, std::uint32_t seed) {
+    return attend(backend, of, submit, seed, [](ops::GroupedAttention&) {});
+}
+
+Backend::StepShape step_of(const AttentionCase& of) {
+    Backend::StepShape step =
+        step_of(layout_of(WeightType::kF32, WeightType::kF32, of.hidden_dim, 32), softmax_router(4, 2));
+    step.attention = of.shape;
+    step.context = 4096;
+    return step;
+}
+
 void set_device(std::uint32_t seed, int compute_major = 9) {
     cuda_host::Settings settings;
     settings.seed = seed;
@@ -222,6 +353,156 @@ class TestCudaDecodeOnHost : public QObject {
         }
     }
 
+    void attention_hasTheBitsOfTheOperations_data() {
+        QTest::addColumn<int>("first");
+        QTest::addColumn<int>("value");
+        QTest::addColumn<int>("output");
+        QTest::addColumn<bool>("bytes");
+        QTest::addColumn<int>("hidden");
+        QTest::addColumn<int>("heads");
+        QTest::addColumn<int>("kv_heads");
+        QTest::addColumn<int>("head_dim");
+        QTest::addColumn<int>("kernels");
+        using Type = WeightType;
+        const auto row = [](Type first, Type value, Type output, bool bytes, int hidden, int heads, int kv_heads,
+                            int head_dim, int kernels) {
+            QTest::addRow("%s, values %s, output %s, %s inputs, %d, %d of %d heads of %d",
+                          kernels::traits_of(first).name, kernels::traits_of(value).name,
+                          kernels::traits_of(output).name, bytes ? "rounded" : "float32", hidden, kv_heads, heads,
+                          head_dim)
+                << static_cast<int>(first) << static_cast<int>(value) << static_cast<int>(output) << bytes << hidden
+                << heads << kv_heads << head_dim << kernels;
+        };
+        row(Type::kQ4_0, Type::kQ4_0, Type::kQ4_0, true, 96, 4, 2, 64, 3);
+        row(Type::kQ8_0, Type::kQ8_0, Type::kQ4_0, true, 1088, 2, 2, 80, 3);
+        row(Type::kQ4K, Type::kQ6K, Type::kQ4K, true, 512, 8, 1, 128, 3);
+        row(Type::kQ4K, Type::kQ8_0, Type::kQ5K, true, 256, 8, 2, 96, 3);
+        row(Type::kHqq4, Type::kHqq4, Type::kHqq4, false, 512, 4, 1, 64, 3);
+        row(Type::kInt8, Type::kInt8, Type::kHqq3, false, 256, 6, 2, 128, 3);
+        row(Type::kBf16, Type::kBf16, Type::kF16, false, 72, 3, 1, 80, 3);
+        row(Type::kF32, Type::kF32, Type::kBf16, false, 64, 4, 2, 32, 3);
+        // Parts of which no kernel has more than an operation: products with float32
+        // inputs, of types that one kernel does not have together, and large heads.
+        row(Type::kQ4_0, Type::kQ4_0, Type::kQ4_0, false, 64, 2, 1, 64, 5);
+        row(Type::kQ4_0, Type::kQ5_0, Type::kQ4_0, true, 64, 2, 1, 64, 9);
+        row(Type::kBf16, Type::kBf16, Type::kBf16, false, 64, 2, 1, 160, 4);
+        if (test::kSanitized) return;
+        row(Type::kHqq2, Type::kHqq2, Type::kInt8, false, 256, 16, 2, 64, 3);
+        row(Type::kQ4_0, Type::kQ4_0, Type::kQ8_0, true, 4096, 4, 4, 64, 3);
+        row(Type::kF16, Type::kF16, Type::kF32, false, 1088, 5, 5, 128, 3);
+    }
+    void attention_hasTheBitsOfTheOperations() {
+        QFETCH(int, first);
+        QFETCH(int, value);
+        QFETCH(int, output);
+        QFETCH(bool, bytes);
+        QFETCH(int, hidden);
+        QFETCH(int, heads);
+        QFETCH(int, kv_heads);
+        QFETCH(int, head_dim);
+        QFETCH(int, kernels);
+        AttentionCase of = AttentionCase::of(static_cast<WeightType>(first), hidden,
+                                             parity::grouped_attention(heads, kv_heads, head_dim), 60);
+        if (value != first) of.projections = {of.projections[0], of.projections[0], static_cast<WeightType>(value)};
+        of.output = static_cast<WeightType>(output);
+        for (const std::uint32_t seed : {1u, 2u}) {
+            set_device(seed, seed == 2 ? 7 : 9);
+            auto backend = open_on_host();
+            if (bytes) QVERIFY(backend->set_byte_inputs(kernels::ByteInputTypes::all()));
+            backend->reserve(step_of(of));
+            of.head_norms = of.biases = seed == 2;
+            const AttentionResult expected = attend(*backend, of, Submit::kOneByOne, 50);
+            const AttentionResult result = attend(*backend, of, Submit::kWhole, 50);
+            QVERIFY2(backend->ok(), backend->failure().english().c_str());
+            QVERIFY(result == expected);
+            QVERIFY(result.x[0][0] == result.x[0][0] && result.x[0] != result.x[1]);
+            if (seed == 1) QCOMPARE(result.n_kernels, kernels);
+            const AttentionResult repeated = attend(*backend, of, Submit::kRepeated, 50);
+            QVERIFY(repeated == expected);
+        }
+    }
+
+    // One block of keys, several splits, and as many as there are at most; every type of
+    // cache; windows, sinks, and heads that are rotated in part.
+    void keysAndCaches_haveTheBitsOfTheOperations() {
+        struct Keys {
+            std::int64_t past, window;
+            int heads, kv_heads, head_dim;
+        };
+        std::vector<Keys> all = {{0, 0, 4, 2, 64},   {29, 0, 1, 1, 64},    {61, 0, 8, 1, 80},
+                                 {126, 0, 3, 1, 96}, {190, 70, 2, 1, 128}, {300, 0, 4, 1, 64}};
+        if (!test::kSanitized) all.push_back({2046, 0, 2, 1, 64});
+        std::uint32_t seed = 1;
+        for (const Keys& keys : all) {
+            for (const kernels::KvType type : {kernels::KvType::kF32, kernels::KvType::kBf16, kernels::KvType::kInt8}) {
+                set_device(++seed);
+                auto backend = open_on_host();
+                AttentionCase of = AttentionCase::of(
+                    WeightType::kBf16, 64,
+                    parity::grouped_attention(keys.heads, keys.kv_heads, keys.head_dim, keys.window), keys.past);
+                of.kv = type;
+                of.head_norms = seed % 2 == 0;
+                of.sinks = of.biases = seed % 3 == 0;
+                if (seed % 4 == 0) of.shape.rotary_dim = 16, of.shape.rotary_first = 8;
+                backend->reserve(step_of(of));
+                const AttentionResult expected = attend(*backend, of, Submit::kOneByOne, seed);
+                const AttentionResult whole = attend(*backend, of, Submit::kWhole, seed);
+                QVERIFY2(backend->ok(), backend->failure().english().c_str());
+                QVERIFY(whole == expected);
+                QCOMPARE(whole.n_kernels, 3);
+                const AttentionResult repeated = attend(*backend, of, Submit::kRepeated, seed);
+                QVERIFY(repeated == expected);
+                // At 301 to 304 keys the number of splits stays in its power of two.
+                if (keys.past == 300) QVERIFY(repeated.n_replayed > 0);
+            }
+        }
+    }
+
+    // What families have besides is computed by its operations, the rest as before.
+    void furtherRules_haveTheBitsOfTheOperations() {
+        auto backend = open_on_host();
+        AttentionCase of = AttentionCase::of(WeightType::kBf16, 64, parity::grouped_attention(4, 2, 64), 70);
+        of.head_norms = true;
+        backend->reserve(step_of(of));
+        const parity::TestWeight gate(*backend, WeightType::kBf16, of.shape.output_width(), of.hidden_dim, 60);
+        const std::pair<int, std::function<void(ops::GroupedAttention&)>> rules[] = {
+            {7, [](auto& op) { op.query_norm.dim *= 4, op.query_norm.weight = op.norm.weight = nullptr; }},
+            {8,
+             [](auto& op) {
+                 op.value_norm = {kernels::NormKind::kRms, nullptr, nullptr, 64, 1e-6f};
+             }},
+            {8, [](auto& op) { op.clip = 0.3f; }},
+            {7, [&](auto& op) { op.output_gate = gate.view; }},
+            {5, [](auto& op) { op.output_norm = op.norm; }},
+        };
+        for (const auto& [n_kernels, rule] : rules) {
+            const AttentionResult expected = attend(*backend, of, Submit::kOneByOne, 61, rule);
+            const AttentionResult result = attend(*backend, of, Submit::kWhole, 61, rule);
+            QVERIFY2(backend->ok(), backend->failure().english().c_str());
+            QVERIFY(result == expected);
+            QCOMPARE(result.n_kernels, n_kernels);
+        }
+    }
+
+    // The layers of two families, as files have them.
+    void aLayer_hasSixKernels() {
+        auto backend = open_on_host();
+        QVERIFY(backend->set_byte_inputs(kernels::ByteInputTypes::all()));
+        for (const bool qwen3 : {false, true}) {
+            const WeightType type = qwen3 ? WeightType::kQ4K : WeightType::kQ4_0;
+            AttentionCase of = AttentionCase::of(type, 256, parity::grouped_attention(8, 2, 64), 200);
+            of.head_norms = qwen3;
+            if (qwen3) of.projections = {type, type, WeightType::kQ6K};
+            const kernels::ExpertLayout layout = layout_of(type, qwen3 ? WeightType::kQ6K : type, 256, 256);
+            const kernels::RouterSpec router = softmax_router(8, 2);
+            backend->reserve(step_of(of));
+            const int attention = attend(*backend, of, Submit::kWhole, 70).n_kernels;
+            backend->reserve(step_of(layout, router));
+            const Experts layer(*backend, layout, router, false);
+            QCOMPARE(attention + layer.run(false, 70).n_kernels, 6);
+        }
+    }
+
     // Every way to choose, and experts with biases and another activation.
     void everyRouterAndActivation_hasTheBitsOfTheOperations() {
         auto backend = open_on_host();
@@ -253,6 +534,8 @@ class TestCudaDecodeOnHost : public QObject {
             const Experts::Result result = layer.run(false, 30);
             QVERIFY(same_result(result, layer.run(true, 30)));
             QVERIFY(!parity::same_bits<float>(result.x, random_floats(128, 30)));
+            const AttentionCase of = AttentionCase::of(type, 128, parity::grouped_attention(2, 1, 64), 5);
+            QVERIFY(attend(cpu, of, Submit::kWhole, 30) == attend(cpu, of, Submit::kOneByOne, 30));
         }
     }
 
@@ -274,6 +557,21 @@ class TestCudaDecodeOnHost : public QObject {
             backend->clear_failure();
             QVERIFY(backend->ok());
             QVERIFY(same_result(layer.run(false, 40), expected));
+        }
+    }
+    void afterAFailureInAttention_theBitsAreTheSame() {
+        auto backend = open_on_host();
+        const AttentionCase of = AttentionCase::of(WeightType::kBf16, 64, parity::grouped_attention(4, 1, 64), 200);
+        backend->reserve(step_of(of));
+        const AttentionResult expected = attend(*backend, of, Submit::kWhole, 41);
+        for (int n = 1; n <= 3; ++n) {
+            cuda_host::fail_call("cudaLaunchKernel", n);
+            (void)attend(*backend, of, Submit::kWhole, 41);
+            cuda_host::fail_call("cudaLaunchKernel", 0);
+            QVERIFY(!backend->ok());
+            backend->clear_failure();
+            QVERIFY(backend->ok());
+            QVERIFY(attend(*backend, of, Submit::kWhole, 41) == expected);
         }
     }
 };

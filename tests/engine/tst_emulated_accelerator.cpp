@@ -216,6 +216,27 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
     expect_us(1280 * 120 * 4 / kBusBytesPerUs, [&] {
         gpu.submit(ops::Attend{0, shape, {&one, 1}, nullptr, 1200, kv, nullptr});
     });
+
+    // Half a layer takes what its operations take.
+    ops::GroupedAttention half;
+    half.n = 1;
+    half.norm = norm;
+    half.projections[0] = {nullptr, WeightType::kF16, 1440, 100};
+    half.shape = kernels::test::grouped_attention(10, 1, 120);
+    half.query_norm = half.key_norm = {kernels::NormKind::kRms, nullptr, nullptr, 120, 1e-6f};
+    half.segments = {&one, 1};
+    half.kv = kv;
+    half.output = {nullptr, WeightType::kF16, 100, 1200};
+    const auto us_of = [&](const auto& operation) {
+        const DeviceEvent begin = gpu.record(Queue::kCompute);
+        operation();
+        const DeviceEvent end = gpu.record(Queue::kCompute);
+        gpu.host_wait(end);
+        return gpu.elapsed_us(begin, end);
+    };
+    const double parts_us = us_of([&] { half.for_each([&](const auto& part) { gpu.submit(part); }); });
+    QCOMPARE(us_of([&] { gpu.submit(half); }), parts_us);
+    QVERIFY(parts_us > 8 * kLaunch);
 }
 
 void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {

@@ -25,22 +25,34 @@ class GroupedQueryAttention final : public AttentionModule {
   public:
     GroupedQueryAttention(const ModelSpec& spec, const GroupedQuerySpec& attention, const DeviceWeights& weights,
                           std::int64_t layer, KvLayout::Place place, std::size_t rotation)
-        : place_(place),
-          rotation_(rotation),
-          spec_(attention),
-          shape_(spec.attention_shape(layer)),
-          hidden_dim_(spec.hidden_dim),
-          rule_(output_rule(spec, weights, layer)),
-          qkv_(weights.matrix(TensorRole::kQkv, layer)),
-          split_{weights.matrix(TensorRole::kQuery, layer), weights.matrix(TensorRole::kKey, layer),
-                 weights.matrix(TensorRole::kValue, layer)},
-          output_gate_(weights.matrix(TensorRole::kOutputGate, layer)),
-          qkv_bias_(weights.vector(TensorRole::kQkvBias, layer)),
-          query_norm_(weights.vector(TensorRole::kQueryNorm, layer)),
-          key_norm_(weights.vector(TensorRole::kKeyNorm, layer)),
-          output_(weights.matrix(TensorRole::kAttentionOutput, layer)),
-          output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {
-        shape_.sinks = weights.vector(TensorRole::kSinks, layer);
+        : place_(place), rotation_(rotation) {
+        const auto norm_of = [&](const float* weight, std::int64_t dim) {
+            return NormWeights{kernels::NormKind::kRms, weight, nullptr, dim, attention.qk_norm_eps};
+        };
+        op_.shape = spec.attention_shape(layer);
+        op_.shape.sinks = weights.vector(TensorRole::kSinks, layer);
+        op_.layer = place.layer;
+        op_.projections[0] = weights.matrix(TensorRole::kQkv, layer);
+        if (op_.projections[0].data == nullptr) {
+            op_.projections[0] = weights.matrix(TensorRole::kQuery, layer);
+            op_.projections[1] = weights.matrix(TensorRole::kKey, layer);
+            op_.projections[2] = weights.matrix(TensorRole::kValue, layer);
+        }
+        op_.bias = weights.vector(TensorRole::kQkvBias, layer);
+        if (attention.qk_norm != QkNorm::kNone) {
+            const bool per_head = attention.qk_norm == QkNorm::kPerHead;
+            const auto dim = [&](std::int64_t n_heads) { return (per_head ? 1 : n_heads) * attention.head_dim; };
+            op_.query_norm = norm_of(weights.vector(TensorRole::kQueryNorm, layer), dim(attention.n_heads));
+            op_.key_norm = norm_of(weights.vector(TensorRole::kKeyNorm, layer), dim(attention.n_kv_heads));
+        }
+        if (attention.value_norm) op_.value_norm = norm_of(nullptr, attention.head_dim);
+        op_.clip = attention.clip;
+        op_.output_gate = weights.matrix(TensorRole::kOutputGate, layer);
+        op_.output = weights.matrix(TensorRole::kAttentionOutput, layer);
+        op_.output_bias = weights.vector(TensorRole::kAttentionOutputBias, layer);
+        const OutputRule rule = output_rule(spec, weights, layer);
+        if (rule.norm.weight != nullptr) op_.output_norm = rule.norm;
+        op_.factor = rule.factor;
     }
 
     static std::int64_t workspace(const ModelSpec& spec, std::int64_t layer) {
@@ -54,94 +66,33 @@ class GroupedQueryAttention final : public AttentionModule {
 
     void fetch_keys(const StepContext& step) const override {
         const KvStep& kv = step.kv[place_.group];
-        step.device.fetch_keys(place_.layer, shape_, kv.segments, kv.shape);
+        step.device.fetch_keys(place_.layer, op_.shape, kv.segments, kv.shape);
     }
 
-    void run(const StepContext& step) const override {
-        WorkspacePieces pieces(step);
-        float* const qkv = pieces.take(shape_.qkv_width());
-        float* const attended = pieces.take(shape_.output_width());
-        float* const projected = pieces.take(hidden_dim_);
-        project(step, qkv);
-        add_bias(step, qkv_bias_, shape_.qkv_width(), qkv);
-        if (spec_.qk_norm != QkNorm::kNone) normalise_heads(step, qkv);
-        if (spec_.value_norm) {
-            const NormWeights norm{kernels::NormKind::kRms, nullptr, nullptr, spec_.head_dim, spec_.qk_norm_eps};
-            step.device.submit(ops::NormPieces{norm, step.n_tokens, shape_.qkv_width(), spec_.n_kv_heads,
-                                               qkv + shape_.query_width() + spec_.n_kv_heads * spec_.head_dim});
-        }
-        if (spec_.clip > 0) step.device.submit(ops::Clamp{spec_.clip, step.n_tokens * shape_.qkv_width(), qkv});
+    void run(const StepContext& step, const NormWeights& norm) const override {
+        ops::GroupedAttention op = op_;
         const KvStep& kv = step.kv[place_.group];
         const Rotation& rotation = step.rotations[rotation_];
-        step.device.submit(ops::RotateAndStore{.layer = place_.layer,
-                                               .shape = shape_,
-                                               .segments = kv.segments,
-                                               .cos = rotation.cos,
-                                               .sin = rotation.sin,
-                                               .qkv = qkv,
-                                               .kv = kv.shape});
-        step.device.submit(ops::Attend{.layer = place_.layer,
-                                       .shape = shape_,
-                                       .segments = kv.segments,
-                                       .queries = qkv,
-                                       .query_stride = shape_.qkv_width(),
-                                       .kv = kv.shape,
-                                       .out = attended});
-        if (spec_.output_gate) {
-            float* const gate = pieces.take(shape_.output_width());
-            step.device.submit(ops::Multiply{output_gate_, step.normalised, step.n_tokens, gate});
-            step.device.submit(ops::MultiplySigmoid{gate, step.n_tokens * shape_.output_width(), attended});
-        }
-        add_output(step, output_, output_bias_, attended, projected, rule_);
+        op.n = step.n_tokens;
+        op.norm = norm;
+        op.x = step.x;
+        op.segments = kv.segments;
+        op.cos = rotation.cos;
+        op.sin = rotation.sin;
+        op.kv = kv.shape;
+        WorkspacePieces pieces(step);
+        op.normalised = step.normalised;
+        op.qkv = pieces.take(op.shape.qkv_width());
+        op.attended = pieces.take(op.shape.output_width());
+        op.projected = pieces.take(norm.dim);
+        if (op.output_gate.data != nullptr) op.gate = pieces.take(op.shape.output_width());
+        step.device.submit(op);
     }
 
   private:
-    void project(const StepContext& step, float* qkv) const {
-        if (qkv_.data != nullptr) {
-            step.device.submit(ops::Multiply{qkv_, step.normalised, step.n_tokens, qkv});
-            return;
-        }
-        for (const kernels::WeightView& part : split_) {
-            step.device.submit(ops::MultiplyHeads{.weight = part,
-                                                  .n_heads = 1,
-                                                  .x = step.normalised,
-                                                  .x_stride = hidden_dim_,
-                                                  .n = step.n_tokens,
-                                                  .y = qkv,
-                                                  .y_stride = shape_.qkv_width()});
-            qkv += part.n_rows;
-        }
-    }
-
-    void normalise_heads(const StepContext& step, float* qkv) const {
-        const bool per_head = spec_.qk_norm == QkNorm::kPerHead;
-        const auto run = [&](const float* weight, std::int64_t n_heads, float* first) {
-            const std::int64_t n_pieces = per_head ? n_heads : 1;
-            const std::int64_t dim = per_head ? spec_.head_dim : n_heads * spec_.head_dim;
-            step.device.submit(ops::NormPieces{{kernels::NormKind::kRms, weight, nullptr, dim, spec_.qk_norm_eps},
-                                               step.n_tokens,
-                                               shape_.qkv_width(),
-                                               n_pieces,
-                                               first});
-        };
-        run(query_norm_, spec_.n_heads, qkv);
-        run(key_norm_, spec_.n_kv_heads, qkv + shape_.query_width());
-    }
-
     const KvLayout::Place place_;
     const std::size_t rotation_;
-    const GroupedQuerySpec& spec_;
-    kernels::AttentionShape shape_;
-    const std::int64_t hidden_dim_;
-    const OutputRule rule_;
-    const kernels::WeightView qkv_;       // without data: the three instead
-    const kernels::WeightView split_[3];  // queries, keys, values
-    const kernels::WeightView output_gate_;
-    const float* const qkv_bias_;
-    const float* const query_norm_;
-    const float* const key_norm_;
-    const kernels::WeightView output_;
-    const float* const output_bias_;
+    ops::GroupedAttention op_;  // but for what a step has
 };
 
 // ---------------------------------------------------------------- latent (DeepSeek-V2, section 2.1)
@@ -185,9 +136,10 @@ class LatentAttention final : public AttentionModule {
         step.device.fetch_keys(place_.layer, shape_, kv.segments, kv.shape);
     }
 
-    void run(const StepContext& step) const override {
+    void run(const StepContext& step, const NormWeights& norm) const override {
         Backend& device = step.device;
         const std::int64_t n = step.n_tokens;
+        device.submit(ops::Norm{norm, step.x, n, step.normalised});
         WorkspacePieces pieces(step);
         float* const query_down = pieces.take(spec_.query_rank);
         float* const q = pieces.take(spec_.n_heads * spec_.query_dim());
@@ -303,7 +255,8 @@ class DeltaNet final : public AttentionModule {
         return floats;
     }
 
-    void run(const StepContext& step) const override {
+    void run(const StepContext& step, const NormWeights& norm) const override {
+        step.device.submit(ops::Norm{norm, step.x, step.n_tokens, step.normalised});
         WorkspacePieces pieces(step);
         float* const qkv = pieces.take(shape_.qkv_width());
         float* const gate = pieces.take(shape_.output_width());

@@ -100,11 +100,11 @@ inline NormWeights rms_norm_of(const ModelSpec& spec, const DeviceWeights& weigh
     return {kernels::NormKind::kRms, weights.vector(role, layer), nullptr, spec.hidden_dim, spec.norm.eps};
 }
 
-// Attention of one layer: x += output(attention(normalised)).
+// Attention of one layer: x += output(attention(norm(x))).
 class AttentionModule {
   public:
     virtual ~AttentionModule() = default;
-    virtual void run(const StepContext& step) const = 0;
+    virtual void run(const StepContext& step, const NormWeights& norm) const = 0;
     // Ahead of run(): Backend::fetch_keys().
     virtual void fetch_keys(const StepContext& /*step*/) const {}
 };

@@ -1,0 +1,263 @@
+// Products of one token's row in one kernel: each block norms the row and rounds or splits
+// it for itself, in shared memory, and forms some of the outputs, to which it adds the
+// bias, and which it adds to the residual stream. The bits are those of ops::Norm,
+// ops::Multiply, ops::AddBias and ops::Add.
+
+#include "kernels/cuda/byte_dots.cuh"
+#include "kernels/cuda/decode_kernels.cuh"
+#include "kernels/cuda/input_rounding.cuh"
+#include "kernels/cuda/row_norm.cuh"
+#include "kernels/cuda/split_dots.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / kWarp;
+constexpr int kRows = 2;  // of a warp, all of one matrix
+constexpr int kMostParts = 3;
+
+struct TokenJob {
+    const float* x;
+    const float* norm_weight;
+    std::int64_t n_columns;
+    float eps;
+    bool norms;
+    bool adds;
+    float factor;
+    const float* bias;
+    float* y;
+    std::int64_t n_rows;  // of all parts
+    struct Part {
+        const unsigned char* data;
+        std::int64_t stride;  // bytes
+        std::int64_t end;     // its last row's, and one
+        WeightType type;
+    } parts[kMostParts];
+
+    // Returns their type.
+    __device__ WeightType rows_of(std::int64_t first, const unsigned char* (&rows)[kRows]) const {
+        int part = 0;
+        std::int64_t begin = 0;
+        while (first >= parts[part].end) begin = parts[part++].end;
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) rows[r] = parts[part].data + (first - begin + r) * parts[part].stride;
+        return parts[part].type;
+    }
+    __device__ void store(std::int64_t row, float sum) const {
+        if (bias != nullptr) sum += bias[row];
+        y[row] = adds ? fmaf(factor, sum, y[row]) : sum;
+    }
+    // The two lanes that have a sum each.
+    __device__ void store_rows(std::int64_t first, int lane, const float (&sums)[kRows][1]) const {
+        const float both[kRows] = {warp_sum(sums[0][0]), warp_sum(sums[1][0])};
+        if (lane < kRows) store(first + lane, lane == 0 ? both[0] : both[1]);
+    }
+};
+
+// The row, normed.
+struct TokenInputs {
+    const float* x;
+    const float* weight;
+    float factor;
+    bool norms;
+    __device__ float operator[](std::int64_t i) const { return norms ? normed(x[i], factor, weight, i) : x[i]; }
+};
+
+// For the whole block. sums: (kRowWarps) of shared memory, free again at the next barrier.
+__device__ inline TokenInputs inputs_of(const TokenJob& job, float* sums) {
+    return {job.x, job.norm_weight, job.norms ? rms_factor(job.x, job.n_columns, job.eps, sums) : 1.0f, job.norms};
+}
+
+__device__ inline std::int64_t first_row_of_warp() {
+    return (std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp) * kRows;
+}
+
+// kTypes: those of the parts.
+template <WeightType... kTypes>
+__global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
+    float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row
+    auto* const row = reinterpret_cast<unsigned char*>(sums_of_warps + kRowWarps);
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const TokenInputs inputs = inputs_of(job, sums_of_warps);
+    for (std::int64_t column = threadIdx.x; column < job.n_columns; column += kThreads) {
+        store_rounded(inputs[column], column, job.n_columns, row);
+    }
+    __syncthreads();
+    const std::int64_t first = first_row_of_warp();
+    if (first >= job.n_rows) return;
+    const unsigned char* rows[kRows];
+    const WeightType type = job.rows_of(first, rows);
+    float sums[kRows][1] = {};
+    const auto add_of = [&](auto constant) {
+        constexpr WeightType kType = decltype(constant)::value;
+        if (sizeof...(kTypes) > 1 && type != kType) return;
+        add_byte_rows<kType, kRows>(rows, row, job.n_columns, lane, sums);
+    };
+    (add_of(std::integral_constant<WeightType, kTypes>()), ...);
+    job.store_rows(first, lane, sums);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) multiply_plain(TokenJob job) {
+    float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row
+    float* const row = sums_of_warps + kRowWarps;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const TokenInputs inputs = inputs_of(job, sums_of_warps);
+    for (std::int64_t column = threadIdx.x; column < job.n_columns; column += kThreads) row[column] = inputs[column];
+    __syncthreads();
+    const std::int64_t first = first_row_of_warp();
+    if (first >= job.n_rows) return;
+    const unsigned char* bytes[kRows];
+    job.rows_of(first, bytes);
+    const T* const rows[kRows] = {reinterpret_cast<const T*>(bytes[0]), reinterpret_cast<const T*>(bytes[1])};
+    const float* const all_inputs[1] = {row};
+    float sums[kRows][1] = {};
+    add_products<T, kRows, 1, true>(rows, all_inputs, job.n_columns, lane, sums);
+    job.store_rows(first, lane, sums);
+}
+
+// A block forms 16 rows, of one matrix.
+template <WeightType kType>
+__global__ void __launch_bounds__(kSplitThreads, 3) multiply_split_row(TokenJob job, PackedPlaces places) {
+    float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), the sums, then the row
+    float* const exchange = sums_of_warps + kRowWarps;
+    auto* const row = reinterpret_cast<unsigned char*>(exchange + kSplitSums<1, 1>);
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const TokenInputs inputs = inputs_of(job, sums_of_warps);
+    for (std::int64_t block = threadIdx.x / kWarp; block < places.n_blocks; block += kSplitWarps) {
+        split_block<kType>(inputs, block, job.n_columns, lane, row);
+    }
+    __syncthreads();
+    const std::int64_t first = std::int64_t{blockIdx.x} * kSplitRows;
+    const unsigned char* rows[1][2];
+    // Beyond the end the last one is taken again and dropped.
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const std::int64_t wanted = first + lane / 4 + 8 * h;
+        rows[0][h] = job.parts[0].data + (wanted < job.n_rows ? wanted : job.n_rows - 1) * job.parts[0].stride;
+    }
+    store_split_sums<kType, 1, 1>(rows, places, row, 1, job.n_columns, exchange);
+    __syncthreads();
+    const int r = static_cast<int>(threadIdx.x);
+    if (r < kSplitRows && first + r < job.n_rows) job.store(first + r, split_sum<1, 1>(exchange, 0, r, 0));
+}
+
+enum class TokenForm : std::uint8_t { kNone, kRounded, kSplit, kPlain };
+
+// Which kernel multiplies a token's row: the first row that fits, as the table of products
+// has them for one row (cuda_product_table.h).
+struct TokenFormRow {
+    std::uint8_t weights;
+    bool rounds;
+    bool splits;
+    std::int64_t row_bytes;  // of shared memory for each input
+    TokenForm form;
+};
+constexpr TokenFormRow kTokenForms[] = {
+    {weights::kBlocks, true, false, 2, TokenForm::kRounded},
+    {weights::kPacked, false, true, 4, TokenForm::kSplit},
+    {weights::kPlain, false, false, 4, TokenForm::kPlain},
+};
+constexpr std::int64_t kMostRowBytes = 40 * 1024;
+
+TokenForm form_of(const Worker& worker, const WeightView& weight) {
+    for (const TokenFormRow& row : kTokenForms) {
+        if ((row.weights & weights_of(weight.type)) != 0 && row.rounds == worker.byte_inputs.rounds_few(weight.type) &&
+            row.splits == splits_inputs(weight.type, weight.n_cols) && row.row_bytes * weight.n_cols <= kMostRowBytes) {
+            return row.form;
+        }
+    }
+    return TokenForm::kNone;
+}
+
+// Types that matrices of one layer have together in files; one kernel has all of these.
+constexpr WeightType kMixedTypes[] = {WeightType::kQ4K, WeightType::kQ5K, WeightType::kQ6K, WeightType::kQ8_0};
+bool is_mixed_type(WeightType type) {
+    for (const WeightType mixed : kMixedTypes) {
+        if (type == mixed) return true;
+    }
+    return false;
+}
+
+// Whether the parts, all of this form, can be multiplied by one kernel.
+bool in_one_kernel(const TokenProduct& product, TokenForm form) {
+    const WeightView& first = product.parts[0];
+    for (int p = 0; p < product.n_parts; ++p) {
+        const WeightView& part = product.parts[p];
+        const bool same = part.type == first.type;
+        if (form == TokenForm::kSplit &&
+            (product.n_parts > 1 || reinterpret_cast<std::uintptr_t>(part.data) % 8 != 0)) {
+            return false;
+        }
+        if (form != TokenForm::kSplit && part.n_rows % kRows != 0) return false;
+        if (form == TokenForm::kPlain &&
+            (!same || part.n_cols % kEight != 0 || !is_aligned(part.data) || part.stride_bytes() % 16 != 0)) {
+            return false;
+        }
+        if (form == TokenForm::kRounded && !same && !(is_mixed_type(part.type) && is_mixed_type(first.type))) {
+            return false;
+        }
+    }
+    return product.norm.dim == 0 || product.norm.kind == NormKind::kRms;
+}
+
+TokenJob job_of(const TokenProduct& product) {
+    TokenJob job{product.x,
+                 product.norm.weight,
+                 product.parts[0].n_cols,
+                 product.norm.eps,
+                 product.norm.dim > 0,
+                 product.adds,
+                 product.factor,
+                 product.bias,
+                 product.y,
+                 0,
+                 {}};
+    for (int p = 0; p < product.n_parts; ++p) {
+        const WeightView& part = product.parts[p];
+        job.n_rows += part.n_rows;
+        job.parts[p] = {static_cast<const unsigned char*>(part.data), static_cast<std::int64_t>(part.stride_bytes()),
+                        job.n_rows, part.type};
+    }
+    return job;
+}
+
+}  // namespace
+
+bool multiply_token(Worker& worker, const TokenProduct& product) {
+    const WeightView& first = product.parts[0];
+    const TokenForm form = form_of(worker, first);
+    bool same_type = true;
+    for (int p = 1; p < product.n_parts; ++p) {
+        if (form_of(worker, product.parts[p]) != form) return false;
+        same_type = same_type && product.parts[p].type == first.type;
+    }
+    if (form == TokenForm::kNone || !in_one_kernel(product, form)) return false;
+    const TokenJob job = job_of(product);
+    constexpr std::size_t kSums = kRowWarps * sizeof(float);
+    const unsigned n_blocks = blocks_for(job.n_rows, kWarps * kRows);
+    const auto rounded = [&](auto* kernel) {
+        worker.start(kernel, n_blocks, kThreads, kSums + static_cast<std::size_t>(rounded_bytes(job.n_columns)), job);
+    };
+    if (form == TokenForm::kSplit) {
+        with_packed_type(first.type, [&](auto packed) {
+            worker.start(
+                multiply_split_row<decltype(packed)::value>, blocks_for(job.n_rows, kSplitRows), kSplitThreads,
+                kSums + kSplitSums<1, 1> * sizeof(float) + static_cast<std::size_t>(split_bytes(job.n_columns)), job,
+                places_of(first.type, first.n_cols));
+        });
+    } else if (form == TokenForm::kPlain) {
+        with_type(first.type, [&](auto* type) {
+            worker.start(multiply_plain<ValueOf<decltype(type)>>, n_blocks, kThreads,
+                         kSums + static_cast<std::size_t>(job.n_columns) * sizeof(float), job);
+        });
+    } else if (same_type) {
+        with_block_type(first.type, [&](auto type) { rounded(multiply_rounded<decltype(type)::value>); });
+    } else {
+        rounded(multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>);
+    }
+    return true;
+}
+
+}  // namespace offstage::kernels::cuda

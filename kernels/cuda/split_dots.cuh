@@ -1,0 +1,252 @@
+#pragma once
+// Products of packed weights with split inputs (split_products.cuh). A block forms 16
+// outputs, of one matrix or of w1 and w3, for all inputs: its warps take every fourth
+// piece of four blocks of 64 weights, so that a weight is read once and by 16 rows at a
+// time. The columns of a warp's products are inputs' parts, eight at a time: three for
+// each input. The number of inputs does not change a sum's bits.
+
+#include <cstdint>
+
+#include "kernels/cuda/packed.cuh"
+#include "kernels/cuda/split_products.cuh"
+#include "kernels/cuda/tensor_core.cuh"
+
+namespace offstage::kernels::cuda {
+
+constexpr int kSplitWarps = 4;
+constexpr int kSplitThreads = kSplitWarps * kWarp;
+constexpr int kSplitRows = 16;  // weight rows of a block
+constexpr int kBlocksAtOnce = 4;
+
+// A lane's 16 weights of each of four blocks that follow each other, and their groups.
+// load() only reads.
+template <WeightType kType>
+struct FourBlocks {
+    static constexpr int kBits = traits_of(kType).bits;
+    static constexpr int kBlockBytes = kBits * 8;
+    static constexpr bool kGroupPerWord = traits_of(kType).has_half_scales();  // word k is of group k
+    unsigned low[kBlocksAtOnce], high[kBlocksAtOnce];
+    unsigned groups[kGroupPerWord ? kBlocksAtOnce : 2];  // a block's four, S and Z; else all S, all Z
+    SuperPlaces super;                                   // of all their groups: a super group has a multiple of 16
+
+    __device__ void load(const unsigned char* row, const PackedPlaces& places, int first, int quarter) {
+        const unsigned char* const codes = row + places.codes + first * kBlockBytes;
+#pragma unroll
+        for (int b = 0; b < kBlocksAtOnce; ++b) {
+            if (kBits == 4) {
+                const uint2 both = __ldcs(reinterpret_cast<const uint2*>(codes + b * kBlockBytes) + quarter);
+                low[b] = both.x;
+                high[b] = both.y;
+            } else if (kBits == 3) {
+                // 48 bits from bit 48 * quarter: see words().
+                const unsigned* words = reinterpret_cast<const unsigned*>(codes + b * kBlockBytes) + (3 * quarter) / 2;
+                low[b] = __ldcs(words);
+                high[b] = __ldcs(words + 1);
+            } else {
+                low[b] = __ldcs(reinterpret_cast<const unsigned*>(codes + b * kBlockBytes) + quarter);
+            }
+        }
+        if (kGroupPerWord) {
+#pragma unroll
+            for (int b = 0; b < kBlocksAtOnce; ++b) {
+                groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] =
+                    reinterpret_cast<const unsigned*>(row + places.scales)[first + b];
+            }
+        } else {
+            groups[0] = *reinterpret_cast<const unsigned*>(row + places.scales + first);
+            groups[1] = *reinterpret_cast<const unsigned*>(row + places.zeros + first);
+        }
+        super.load(row, (kGroupPerWord ? 4 * first : first) / places.super_group);
+    }
+    // Codes of block b, four in a word.
+    __device__ void words(int b, int quarter, unsigned (&words)[4]) const {
+        if (kBits == 4) {
+            words[0] = low[b] & 0x0f0f0f0fu;
+            words[1] = low[b] >> 4 & 0x0f0f0f0fu;
+            words[2] = high[b] & 0x0f0f0f0fu;
+            words[3] = high[b] >> 4 & 0x0f0f0f0fu;
+        } else if (kBits == 3) {
+            // An odd quarter begins in the middle of a word.
+            const bool odd = quarter % 2 == 1;
+            const unsigned first = odd ? low[b] >> 16 | high[b] << 16 : low[b];
+            const unsigned second = odd ? high[b] >> 16 : high[b];
+            const unsigned lanes[4] = {first, first >> 12, first >> 24 | second << 8, second >> 4};
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                words[j] = (lanes[j] & 0x7u) | (lanes[j] << 5 & 0x700u) | (lanes[j] << 10 & 0x70000u) |
+                           (lanes[j] << 15 & 0x7000000u);
+            }
+        } else {
+#pragma unroll
+            for (int k = 0; k < 4; ++k) words[k] = low[b] >> (2 * k) & 0x03030303u;
+        }
+    }
+    // The scale and zero of block b's group, or of its word's.
+    __device__ void group(int b, int word, float& scale, float& zero) const {
+        const unsigned bits = kGroupPerWord ? groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] >> (8 * word) : 0;
+        const unsigned s = kGroupPerWord ? bits & 15u : groups[0] >> (8 * b) & 255u;
+        const unsigned z = kGroupPerWord ? bits >> 4 & 15u : groups[1] >> (8 * b) & 255u;
+        scale = fmaf(super.scale.y, small_to_float(s), super.scale.x);
+        zero = fmaf(super.zero.y, small_to_float(z), super.zero.x);
+    }
+};
+
+template <>
+struct FourBlocks<WeightType::kInt8> {
+    static constexpr int kBlockBytes = 64;
+    static constexpr bool kGroupPerWord = false;
+    uint2 codes[kBlocksAtOnce][2];
+    uint2 scales;  // bf16
+
+    __device__ void load(const unsigned char* row, const PackedPlaces& places, int first, int quarter) {
+#pragma unroll
+        for (int b = 0; b < kBlocksAtOnce; ++b) {
+            const uint2* const from = reinterpret_cast<const uint2*>(row + (first + b) * kBlockBytes);
+            codes[b][0] = __ldcs(from + quarter);
+            codes[b][1] = __ldcs(from + 4 + quarter);
+        }
+        scales = *reinterpret_cast<const uint2*>(row + places.scales + 2 * first);
+    }
+    __device__ void words(int b, int, unsigned (&words)[4]) const {
+        words[0] = codes[b][0].x;
+        words[1] = codes[b][0].y;
+        words[2] = codes[b][1].x;
+        words[3] = codes[b][1].y;
+    }
+    __device__ void group(int b, int, float& scale, float& zero) const {
+        const unsigned pair = b < 2 ? scales.x : scales.y;
+        scale = __uint_as_float(b % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+        zero = 0.0f;
+    }
+};
+
+template <int kMatrices, int kGroups>
+constexpr int kSplitSums = kSplitWarps* kMatrices* kGroups* kWarp * 4;
+
+// The products of 16 rows of each matrix with rows of split inputs from `split` on, by a
+// block of kSplitThreads; rows: those of the lane, lane / 4 and lane / 4 + 8. kGroups: of
+// eight columns. exchange: kSplitSums of shared memory, for split_sum() behind the next
+// barrier.
+template <WeightType kType, int kMatrices, int kGroups>
+__device__ inline void store_split_sums(const unsigned char* const (&rows)[kMatrices][2], const PackedPlaces& places,
+                                        const unsigned char* split, int n_inputs, std::int64_t n_columns,
+                                        float* exchange) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int row = lane / 4;
+    const int quarter = lane % 4;
+    // Beyond the end the last one is taken again and dropped.
+    const auto row_of = [&](int column) {
+        const int t = column / kSplitParts;
+        return split + (t < n_inputs ? t : n_inputs - 1) * split_bytes(n_columns);
+    };
+    const int n_blocks = places.n_blocks;
+    const unsigned char* x[kGroups];       // the codes of column `row`, from this lane's on
+    const SplitBlock* blocks[kGroups][2];  // columns 2 * quarter and the next
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+        const int column = 8 * g + row;
+        x[g] = row_of(column) + column % kSplitParts * n_columns + kPiece * quarter;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int its = 8 * g + 2 * quarter + i;
+            blocks[g][i] = reinterpret_cast<const SplitBlock*>(row_of(its) + kSplitParts * n_columns) +
+                           its % kSplitParts * n_blocks;
+        }
+    }
+
+    float sums[kMatrices][kGroups][4] = {};
+#pragma unroll 1
+    for (int first = warp * kBlocksAtOnce; first < n_blocks; first += kSplitWarps * kBlocksAtOnce) {
+        FourBlocks<kType> four[kMatrices][2];
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+            for (int h = 0; h < 2; ++h) four[m][h].load(rows[m][h], places, first, quarter);
+        }
+#pragma unroll
+        for (int b = 0; b < kBlocksAtOnce; ++b) {
+            uint4 codes[kGroups];
+            SplitBlock its[kGroups][2];
+#pragma unroll
+            for (int g = 0; g < kGroups; ++g) {
+                codes[g] = *reinterpret_cast<const uint4*>(x[g] + (first + b) * kPackedBlock);
+#pragma unroll
+                for (int i = 0; i < 2; ++i) its[g][i] = blocks[g][i][first + b];
+            }
+#pragma unroll
+            for (int m = 0; m < kMatrices; ++m) {
+                unsigned words[2][4];
+#pragma unroll
+                for (int h = 0; h < 2; ++h) four[m][h].words(b, quarter, words[h]);
+                constexpr int kTurns = FourBlocks<kType>::kGroupPerWord ? 4 : 1;
+#pragma unroll
+                for (int turn = 0; turn < kTurns; ++turn) {
+                    float scale[2], zero[2];
+#pragma unroll
+                    for (int h = 0; h < 2; ++h) four[m][h].group(b, turn, scale[h], zero[h]);
+#pragma unroll
+                    for (int g = 0; g < kGroups; ++g) {
+                        const unsigned in[4] = {codes[g].x, codes[g].y, codes[g].z, codes[g].w};
+                        int dots[4] = {};
+                        [[maybe_unused]] int input_sums[4] = {};  // the turn's 16 codes
+                        if constexpr (kTurns == 4) {
+                            const unsigned a[2] = {words[0][turn], words[1][turn]};
+                            const unsigned one[1] = {in[turn]};
+                            const unsigned ones[2] = {0x01010101u, 0x01010101u};
+                            multiply_bytes<1>(dots, a, one);
+                            multiply_bytes<1>(input_sums, ones, one);
+                        } else {
+#pragma unroll
+                            for (int s = 0; s < 4; s += 2) {
+                                const unsigned a[4] = {words[0][s], words[1][s], words[0][s + 1], words[1][s + 1]};
+                                const unsigned two[2] = {in[s], in[s + 1]};
+                                multiply_bytes<2>(dots, a, two);
+                            }
+                        }
+#pragma unroll
+                        for (int h = 0; h < 2; ++h) {
+#pragma unroll
+                            for (int i = 0; i < 2; ++i) {
+                                float product = static_cast<float>(dots[2 * h + i]);
+                                if constexpr (kTurns == 4) {
+                                    product = fmaf(-zero[h], static_cast<float>(input_sums[2 * h + i]), product);
+                                }
+                                product *= its[g][i].scale;
+                                if constexpr (kType != WeightType::kInt8 && kTurns == 1) {
+                                    product = fmaf(-zero[h], its[g][i].sum, product);
+                                }
+                                sums[m][g][2 * h + i] = fmaf(scale[h], product, sums[m][g][2 * h + i]);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+#pragma unroll
+    for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+            store_four(exchange + (((warp * kMatrices + m) * kGroups + g) * kWarp + lane) * 4, sums[m][g]);
+        }
+    }
+}
+
+// Row r of matrix m with input t.
+template <int kMatrices, int kGroups>
+__device__ inline float split_sum(const float* exchange, int m, int r, int t) {
+    float sum = 0.0f;
+    for (int part = 0; part < kSplitParts; ++part) {
+        const int column = t * kSplitParts + part;
+        const int its_lane = r % 8 * 4 + column % 8 / 2;
+        for (int w = 0; w < kSplitWarps; ++w) {
+            sum += exchange[(((w * kMatrices + m) * kGroups + column / 8) * kWarp + its_lane) * 4 + r / 8 * 2 +
+                            column % 2];
+        }
+    }
+    return sum;
+}
+
+}  // namespace offstage::kernels::cuda
