@@ -30,7 +30,7 @@ inline constexpr const char* kModelHelp =
     "GGUF file, folder with config.json and *.safetensors, or synthetic:NAME?layers=N&seed=S "
     "(mixtral-8x7b, mixtral-mini, fine, qwen3-30b-a3b, deepseek-v2-lite, dbrx)";
 inline constexpr const char* kModelContext =
-    "Tokens of context; 0: the model's own, at most 32768, and from 2048 on where memory is short";
+    "Tokens of context; 0: the model's own, at most 32768, and 16384 where experts lack room";
 inline constexpr const char* kTextContext = "Tokens of the windows that the text is fed in; 0: 2048";
 
 void add_model_option(CLI::App& command, std::string& model);

@@ -49,10 +49,13 @@ class Placer {
         : inputs_(inputs), demand_(inputs.demand), budget_(budget), kind_(kind), choice_(choice) {
         check_demand(inputs, budget);
         wished_context_ = budget.context > 0 ? budget.context : std::min(demand_.max_context, kDefaultContext);
-        least_context_ = budget.context > 0
-                             ? budget.context
-                             : std::min(wished_context_, std::max(kShortestContext, budget.least_context));
-        largest_step_ = std::min(kLargestStep, least_context_);  // a longer one might never be filled
+        const auto no_shorter_than = [&](std::int64_t tokens) {
+            return budget.context > 0 ? budget.context
+                                      : std::min(wished_context_, std::max(tokens, budget.least_context));
+        };
+        least_context_ = no_shorter_than(kUsualContext);
+        shortest_context_ = no_shorter_than(kShortestContext);
+        largest_step_ = std::min(kLargestStep, shortest_context_);  // a longer one might never be filled
         if (budget.largest_step > 0) largest_step_ = std::min(largest_step_, budget.largest_step);
         usual_step_ = std::min(kUsualStep, largest_step_);
         roomy_step_ = std::min(kRoomyStep, largest_step_);
@@ -151,6 +154,14 @@ class Placer {
     // Bytes of the experts from rank `first` to before `last`.
     Wide bytes_between(std::size_t first, std::size_t last) const { return bytes_up_to_[last] - bytes_up_to_[first]; }
     Wide bytes_of_all() const { return bytes_up_to_.back(); }
+    // Where a usual step has no room beside `fixed` and the context: shortens the context to
+    // what fits, if it may be.
+    void shorten_context(Wide bytes, Wide fixed) {
+        const Wide others = fixed + workspace_bytes(usual_step_);
+        if (others + kv_bytes(least_context_) <= bytes) return;
+        comes_first_ = true;
+        least_context_ = std::max(shortest_context_, others < bytes ? longest_context_in(bytes - others) : 0);
+    }
     // The number of experts from rank `first` on that fit.
     std::size_t fitting(std::size_t first, Wide bytes) const {
         const auto begin = bytes_up_to_.begin() + static_cast<std::ptrdiff_t>(first);
@@ -163,6 +174,7 @@ class Placer {
     // `fixed` are taken by parts of fixed size, and on a device staging. Returns how many
     // experts fit beside them.
     std::size_t divide(Wide bytes, Wide fixed, bool on_device, const char* place) {
+        shorten_context(bytes, fixed);
         const Wide base = fixed + kv_bytes(least_context_);
         if (base + workspace_bytes(smallest_step_) > bytes) {
             if (!on_device || !spill_context(bytes, fixed)) fail(bytes, fixed, place);
@@ -178,7 +190,9 @@ class Placer {
             left = bytes - base - workspace_bytes(plan_.max_step);
         } else {
             const Wide rest = bytes - base;
-            if (rest - workspace_bytes(usual_step_) >= bytes_of_all()) {
+            if (comes_first_) {
+                left = rest - workspace_bytes(usual_step_);
+            } else if (rest - workspace_bytes(usual_step_) >= bytes_of_all()) {
                 n = n_all_;
                 left = rest - workspace_bytes(usual_step_) - bytes_of_all();
             } else {
@@ -335,6 +349,7 @@ class Placer {
         const bool all_fit = fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_) + bytes_of_all() <= bytes;
         Wide allowance = 0;
         if (!all_fit) {
+            shorten_context(bytes, fixed + static_cast<Wide>(demand_.n_active) * slot_bytes_);
             const Wide others = kv_bytes(least_context_) + workspace_bytes(smallest_step_);
             set_disk_slots(fixed + others, bytes);
             fixed += disk_slots_bytes();
@@ -401,7 +416,8 @@ class Placer {
     const Budget& budget_;
     const PlacementKind kind_;
     const FormatChoice& choice_;
-    std::int64_t wished_context_ = 0, least_context_ = 0;
+    std::int64_t wished_context_ = 0, least_context_ = 0, shortest_context_ = 0;
+    bool comes_first_ = false;  // the context was shortened, so no expert takes room
     std::int64_t largest_step_ = 0, roomy_step_ = 0, usual_step_ = 0, smallest_step_ = 0;
     std::vector<std::size_t> own_order_;  // if the choice has no order
     std::vector<Wide> bytes_up_to_;       // [k]: of the first k experts in their order

@@ -72,7 +72,8 @@ struct PlanInputs {
 // popularity while the budget lasts (Fiddler, section 3.3); the remaining experts stay in
 // RAM while its budget lasts, the rest on disk. Without counts the experts are spread
 // evenly over the layers. A context that the user did not set is shortened (to no less
-// than 2048) before experts have to leave for it. While experts do not all fit, the
+// than 16384, or, where memory does not hold that without experts, 2048) before experts
+// have to leave for it. While experts do not all fit, the
 // workspace may take a tenth of the VRAM for longer steps (512 .. 4096 tokens): they copy
 // experts less often. More VRAM never lowers the hit rate. RAM: when it is short, experts
 // on the device give up their copy in RAM first (duplicates), then the least popular go

@@ -316,7 +316,26 @@ Plan LoadPlanner::plan(PlanInputs& inputs, const CostSource& source) {
         plan_by_costs();
     }
     if (made.theta) inputs.set_theta(*made.theta);
+    note_context_cost(inputs, made);
     return made;
+}
+
+// A default context takes the room of experts: says how much faster the shortest one would be.
+void LoadPlanner::note_context_cost(const PlanInputs& inputs, Plan& plan) const {
+    const Place best = load_.shares_host_memory() ? Place::kRam : Place::kDevice;
+    const auto n_all = static_cast<std::int64_t>(plan.places.size());
+    if (asked_.context > 0 || plan.context <= kShortestContext || plan.n_in(best) == n_all || !inputs.has_costs() ||
+        asked_.quality.allows_fewer_bits() || lacks_disk_cost(request_, load_.device, inputs.cost, plan)) {
+        return;
+    }
+    Budget shorter = asked_;
+    shorter.context = kShortestContext;
+    const double here = inputs.forecast(plan).decode_tokens_per_s;
+    const double there = inputs.forecast(plan_here(inputs, shorter)).decode_tokens_per_s;
+    constexpr double kWorthSaying = 1.01;
+    if (there < kWorthSaying * here) return;
+    plan.note =
+        joined(std::move(plan.note), messages::context_costs(Decimal{here, 1}, Decimal{there, 1}, kShortestContext));
 }
 
 Plan LoadPlanner::plan_assumed(const PlanInputs& inputs) const {

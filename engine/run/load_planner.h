@@ -138,6 +138,7 @@ class LoadPlanner {
     Plan plan_assumed(const PlanInputs& inputs) const;
     Plan plan_here(const PlanInputs& inputs, const Budget& asked) const;
     Plan plan_within(const PlanInputs& inputs, Budget budget) const;
+    void note_context_cost(const PlanInputs& inputs, Plan& plan) const;
 
     const LoadRequest request_;
     const LoadInputs load_;

@@ -169,7 +169,7 @@ class TestDryRun : public QObject {
         wanted.model = "synthetic:mixtral-8x7b";
         wanted.device = device.toStdString();
         wanted.vram_bytes = static_cast<std::uint64_t>(gib * 1024) << 20;
-        wanted.context = 0;
+        wanted.context = 2048;
         wanted.popularity_file =
             offstage::test::sourcePath(QStringLiteral("resources/profiles/mixtral-8x7b-fiddler.json")).toStdString();
         wanted.learn_placement = false;

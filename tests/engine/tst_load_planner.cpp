@@ -175,6 +175,44 @@ class TestLoadPlan : public QObject {
         QVERIFY(refusalOf([&] { planned(less); }).find("at most 16") != std::string::npos);
     }
 
+    // What the room of a default context costs is said where experts lack it; that of a named
+    // one is not.
+    void costOfADefaultContext_isNoted() {
+        ModelSpec spec = parse_synthetic("synthetic:mixtral-mini").spec;
+        spec.max_context = 32768;
+        constexpr auto kType = kernels::WeightType::kBf16;
+        DeviceInfo device;
+        device.kind = DeviceKind::kCpu;
+        LoadRequest request;
+        request.model = "a file";
+        CostSource source;
+        source.costs = [&](const Plan&) -> std::optional<CostModel> {
+            CostTable table;
+            table.expert_bytes = spec.experts.expert_bytes(kType);
+            table.cpu_expert = {{1, 100}, {2, 200}};
+            return CostModel(table);
+        };
+        source.disk = [&] { return DiskReadCost{5000}; };
+        const auto note = [&](std::uint64_t ram_bytes, Plan& plan) {
+            PlanInputs inputs;
+            inputs.popularity =
+                Popularity::uniform(spec.experts.n_layers, spec.experts.n_experts, spec.experts.n_active);
+            inputs.sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
+            const LoadInputs load{spec, kType, dense_bytes_in(spec, kType), device, {}, MemorySize{}, 0, ram_bytes};
+            plan = LoadPlanner(request, load).plan(inputs, source);
+            return plan.note.english();
+        };
+        Plan plan;
+        QVERIFY(note(0, plan).find("costs speed") == std::string::npos);      // all experts have their place
+        const std::uint64_t less = plan.ram_bytes - plan.kv_bytes / 16 * 15;  // all fit beside 2,048 tokens
+        const std::string said = note(less, plan);
+        QVERIFY(plan.context >= kUsualContext && plan.context < 32768);
+        QVERIFY2(said.find("Its room costs speed: about ") != std::string::npos, said.c_str());
+        QVERIFY2(said.find(" with a context of 2048 (forecast).") != std::string::npos, said.c_str());
+        request.context = kUsualContext;
+        QVERIFY(note(less, plan).find("costs speed") == std::string::npos);
+    }
+
     void aLoadNearTheLimit_isNoted() {
         const auto note = [&](std::int64_t mib, const MemorySize& memory, DeviceKind kind = DeviceKind::kCpu,
                               std::int64_t dense_mib = 1) {

@@ -203,12 +203,30 @@ class TestPlanner : public QObject {
     void context_unnamed_isShortenedBeforeExpertsLeave() {
         const ModelDemand d = mixtral();
         const Plan plan = make_plan(d, {24 * kGiB, 0, 0}, even_popularity(d), PlacementKind::kPopular);
-        const Plan shortest = make_plan(d, {24 * kGiB, 0, 2048}, even_popularity(d), PlacementKind::kPopular);
-        QCOMPARE(plan.n_resident(), shortest.n_resident());
-        QVERIFY(plan.context >= 2048 && plan.context < 32768);
+        Budget named{24 * kGiB, 0, 16384};
+        named.largest_step = 2048;  // as without a named context
+        const Plan usual = make_plan(d, named, even_popularity(d), PlacementKind::kPopular);
+        QCOMPARE(plan.n_resident(), usual.n_resident());
+        QVERIFY(plan.context >= 16384 && plan.context < 32768);
         QVERIFY2(plan.note.english().find("The context is " + std::to_string(plan.context) +
                                           " tokens instead of 32768") != std::string::npos,
                  plan.note.english().c_str());
+    }
+
+    // Where the memory does not hold 16,384 tokens without experts, as many as it holds.
+    void context_unnamed_isAsLongAsMemoryAllows() {
+        const ModelDemand d = mixtral();
+        std::int64_t before = 0;
+        for (const std::uint64_t mib : {4096, 5120, 6144, 7168}) {
+            const Plan plan = make_plan(d, {mib * kMiB, 0, 0}, even_popularity(d), PlacementKind::kPopular);
+            QVERIFY2(plan.context > before && plan.context < 16384, qPrintable(QString::number(plan.context)));
+            QVERIFY(plan.context >= 2048 && plan.max_step >= 512);
+            QCOMPARE(plan.n_resident(), 0);
+            QCOMPARE(plan.kv_host_bytes, std::uint64_t{0});
+            before = plan.context;
+        }
+        const Plan first = make_plan(d, {9 * kGiB, 0, 0}, even_popularity(d), PlacementKind::kPopular);
+        QVERIFY(first.context >= 16384 && first.n_resident() > 0);
     }
 
     void context_named_isKeptThoughExpertsLeave() {
@@ -436,6 +454,9 @@ class TestPlanner : public QObject {
             if (budget.context > 0) QCOMPARE(plan.context, budget.context);
             QVERIFY(plan.max_step >= std::min<std::int64_t>(64, wish) && plan.max_step <= 4096);
             if (disk > 0) QVERIFY(plan.host_staging_slots >= d.n_active);
+            // The memory does not hold the usual context: no expert takes what is left of it.
+            const bool isShort = budget.context == 0 && plan.context < std::min<std::int64_t>(wish, 16384);
+            if (isShort) QVERIFY(device == 0 && (!d.shares_host_memory || ram == 0));
 
             if (d.shares_host_memory) {
                 QCOMPARE(device, 0);
@@ -443,7 +464,7 @@ class TestPlanner : public QObject {
                          d.host_fixed_bytes + plan.vram_bytes() +
                              static_cast<std::uint64_t>(ram + plan.host_staging_slots) * d.expert_bytes);
                 QVERIFY(plan.ram_bytes <= budget.ram_bytes);
-                const bool reduced = plan.max_step < std::min<std::int64_t>(512, wish);
+                const bool reduced = plan.max_step < std::min<std::int64_t>(512, wish) || isShort;
                 if (disk > 0) QVERIFY(reduced || plan.ram_bytes + unused(d, plan, wish) > budget.ram_bytes);
                 continue;
             }
@@ -454,7 +475,7 @@ class TestPlanner : public QObject {
                 const std::uint64_t unit = kind == PlacementKind::kLayers
                                                ? d.expert_bytes * static_cast<std::uint64_t>(d.n_experts)
                                                : std::max(d.expert_bytes, d.workspace_bytes_per_token);
-                const bool reduced = plan.max_step < std::min<std::int64_t>(512, wish);
+                const bool reduced = plan.max_step < std::min<std::int64_t>(512, wish) || isShort;
                 QVERIFY(reduced || plan.vram_bytes() + unit > budget.vram_bytes);
                 if (device > 0) QCOMPARE(plan.staging_slots, 2);
             } else {

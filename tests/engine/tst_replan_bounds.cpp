@@ -296,20 +296,20 @@ class TestReplanBounds : public QObject, ReplanSetup {
     // later.
     void cpuContext_isShortenedAsByALoad() {
         ModelCopy copy;
-        copy.setContext(8192);
+        copy.setContext(32768);
         LoadRequest roomy = on("cpu", copy.path());
         roomy.context = 0;
         Play play(roomy), reference(roomy);
         const Plan whole = play.model.plan();
-        QCOMPARE(whole.context, std::int64_t{8192});
+        QCOMPARE(whole.context, std::int64_t{32768});
         const ModelDemand& demand = play.model.demand();
-        const std::uint64_t least =
-            whole.ram_bytes - (64 - 2) * expert_bytes_ - (demand.kv_bytes(8192) - demand.kv_bytes(kShortestContext)) -
-            static_cast<std::uint64_t>(whole.max_step - kSmallestStep) * demand.workspace_bytes_per_token;
+        const std::uint64_t least = whole.ram_bytes - (64 - 2) * expert_bytes_ -
+                                    (demand.kv_bytes(32768) - demand.kv_bytes(kUsualContext)) -
+                                    static_cast<std::uint64_t>(whole.max_step - 512) * demand.workspace_bytes_per_token;
         LoadRequest tight = roomy;
         tight.ram_bytes = least;
         const Plan loaded = LoadedModel(tight, LoadedModel::Text::kNotNeeded, {}, {}).plan();
-        QCOMPARE(loaded.context, kShortestContext);
+        QCOMPARE(loaded.context, kUsualContext);
         std::vector<TokenId> next = prompt_;
         QVERIFY(agree(play, reference, next));
         ReplanRequest low;
@@ -323,22 +323,22 @@ class TestReplanBounds : public QObject, ReplanSetup {
         QCOMPARE(now.context, loaded.context);
         QCOMPARE(now.max_step, loaded.max_step);
         QCOMPARE(now.places, loaded.places);
-        QVERIFY2(now.note.english().find("2048") != std::string::npos, now.note.english().c_str());
+        QVERIFY2(now.note.english().find("16384") != std::string::npos, now.note.english().c_str());
         QVERIFY(play.model.ram().usage().used_bytes <= least && play.model.ram().usage().budget_bytes == least);
         for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
         // Not shorter than the conversation, and not beyond the place where positions
         // change.
         PlanDraft draft = play.replanner.draft();
-        draft.tokens_in_use = 3000;
-        low.ram_bytes = least + demand.kv_bytes(3000) - demand.kv_bytes(kShortestContext) + 65536;
+        draft.tokens_in_use = 20000;
+        low.ram_bytes = least + demand.kv_bytes(20000) - demand.kv_bytes(kUsualContext) + 65536;
         const std::int64_t longer = draft.plan(low).context;
-        QVERIFY(longer >= 3000 && longer < 8192);
-        draft.inputs.demand.short_context = 4096;
+        QVERIFY(longer >= 20000 && longer < 32768);
+        draft.inputs.demand.short_context = 20480;
         low.ram_bytes = reference.model.plan().budget.ram_bytes;
-        QCOMPARE(draft.plan(low).context, std::int64_t{4096});
-        draft.in_force.context = 8192;
-        low.ram_bytes = least + demand.kv_bytes(4097) - demand.kv_bytes(kShortestContext) + 65536;
-        QVERIFY(draft.plan(low).context > 4096);
+        QCOMPARE(draft.plan(low).context, std::int64_t{20480});
+        draft.in_force.context = 32768;
+        low.ram_bytes = least + demand.kv_bytes(20481) - demand.kv_bytes(kUsualContext) + 65536;
+        QVERIFY(draft.plan(low).context > 20480);
 
         ReplanRequest back;
         back.ram_bytes = reference.model.plan().budget.ram_bytes;
