@@ -119,6 +119,15 @@ void PlanDraft::add_transition(ReplanPreview& preview) const {
     preview.bytes_to_move = change.bytes_to_move;
     preview.seconds = us_of(change.work, migrations, inputs.migration_rates(speeds ? &*speeds : nullptr)) / 1e6;
     preview.quantized = change.quantized;
+    const auto knows = [](const MigrationWork::Counts& counts, const MigrationRates::Us& us) {
+        for (std::size_t f = 0; f < counts.size(); ++f) {
+            if (counts[f] > 0 && !(us[f] > 0)) return false;
+        }
+        return true;
+    };
+    preview.was_timed = knows(change.work.packed, migrations.pack_us) &&
+                        knows(change.work.changed, migrations.change_us) &&
+                        knows(change.work.uploaded, migrations.upload_us);
 }
 
 void apply_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan) {

@@ -95,6 +95,7 @@ struct ReplanPreview {
     std::uint64_t bytes_to_move = 0;
     double seconds = 0;          // duration, from the times of re-plans so far, else from those of the parts alone,
     std::int64_t quantized = 0;  // with so many experts quantized, as if the cache on disk had none of them
+    bool was_timed = false;      // re-plans so far had every part; else `seconds` is rather too short
 };
 
 // A preview, or a sentence with the reason why there is none.

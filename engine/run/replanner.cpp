@@ -224,7 +224,7 @@ void Replanner::start_moving() {
         const QuantizingSpeeds* const speeds = inputs.quantizing_speeds ? &*inputs.quantizing_speeds : nullptr;
         expected_ = merged(migrator_.rates(idle_), inputs.migration_rates(speeds));
         const MigrationWork& work = migrator_.progress().work;
-        pace_.begin(us_of(work, expected_, {}) / static_cast<double>(std::max<std::int64_t>(1, work.copies)));
+        pace_.begin(us_of(work, expected_, {}), work.copies);
         phase_ = model_.runtime().frees_device_of_kv(target_) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
         go_back(going_back_.value_or(ReplanState::kFailed), error.message());

@@ -24,9 +24,12 @@ namespace offstage::engine {
 // re-plan were measured to take alone.
 class ReplanPace {
   public:
-    // piece_us: the expected time of one piece of the work. Two pieces count as done at
-    // that pace at first, so that the first real one does not decide alone.
-    void begin(double piece_us) { *this = ReplanPace{2 * piece_us}; }
+    // work_us: the expected time of all of it, n_pieces of equal size. At first two pieces
+    // and a tenth of the work count as done at that pace, so that the first real ones,
+    // which also wait for memory, do not decide alone.
+    void begin(double work_us, std::int64_t n_pieces) {
+        *this = ReplanPace{2 * work_us / static_cast<double>(std::max<std::int64_t>(1, n_pieces)) + work_us / 10};
+    }
     // done_us: the expected time of the finished pieces; elapsed_us: since begin(). Older
     // progress counts less, and much less if answers began or ended since.
     void advance(double done_us, double elapsed_us, bool idle) {

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/transition.h"
+#include "engine/run/replanner.h"
 #include "tests/engine/plan_values.h"
 
 using namespace offstage::engine;
@@ -48,6 +49,19 @@ class TestTransition : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // The first piece of a thousand waits for memory a thousand times as long as it takes:
+    // the time left does not become minutes.
+    void timeLeft_afterASlowBeginning_staysInProportion() {
+        ReplanPace pace;
+        pace.begin(671e3, 1000);
+        pace.advance(671, 1e6, true);
+        const double left = pace.seconds(671e3 - 671);
+        QVERIFY2(left > 1 && left < 15, qPrintable(QString::number(left)));
+        // Where all pieces are as slow, it says so.
+        for (int i = 2; i <= 100; ++i) pace.advance(671.0 * i, 1e6 * i, true);
+        QVERIFY2(pace.seconds(671e3 * 0.9) > 100, qPrintable(QString::number(pace.seconds(671e3 * 0.9))));
+    }
+
     void transition_toTheSamePlan_isNothing() {
         const Plan p = plan({kDevice, kRam, kDisk, kDevice, kRam}, {kB, kH, kB, kH, kB}, false);
         const Transition t = transition(p, p, demand());

@@ -48,7 +48,8 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_undo(new QPushButton(tr("Undo"))),
       m_reset(new QPushButton(tr("Reset"))),
       m_cancel(new QPushButton(tr("Cancel"))),
-      m_progress(new QProgressBar) {
+      m_progress(new QProgressBar),
+      m_progressText(textLabel(tr("What is being moved"))) {
     setEmptyText(tr("Open a model to see what its memory is spent on, and to change its budgets."));
     m_bars->setOwnScales(true);
     m_bars->setReserve(2, 3);
@@ -67,9 +68,10 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     m_reset->setToolTip(tr("Put the sliders back to what is in force"));
     m_cancel->setToolTip(tr("Stop moving experts and go back to the plan before"));
     m_progress->setAccessibleName(tr("Progress of the re-plan"));
-    m_progress->setTextVisible(true);
+    m_progress->setTextVisible(false);
+    reserveLines(*m_progressText, 2);
     auto* moving = new QWidget;
-    rowOf(moving, {{m_progress, 1}, m_cancel}, flush(8));
+    columnOf(moving, {rowOf({{m_progress, 1}, m_cancel}, apart(8)), m_progressText}, flush(4));
     // The width is enough for both of its texts.
     m_cancel->setText(tr("Cancelling…"));
     m_cancel->setFixedWidth(m_cancel->sizeHint().width());
@@ -326,10 +328,12 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     setFigures(&Figure::then, figureTexts(p.after, m_form->setting().theta,
                                           tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size())));
     QString move = p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
-                   : p.quantized > 0
-                       ? tr("%1 to move, about %2; less where they were quantized before and kept.")
-                             .arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
-                       : tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
+                   : p.was_timed ? tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
+                                 : tr("%1 to move, at least %2: such moves were not timed yet.")
+                                       .arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
+    if (p.quantized > 0) {
+        move += u' ' + tr("Less where experts were quantized before and kept.");
+    }
     if (!p.plan.note.empty()) {
         move += u' ' + engineText(p.plan.note);
     }
@@ -444,7 +448,7 @@ void BudgetPanel::follow() {
     }
     if (found == reports.rend()) {  // not begun: the running step ends first
         m_progress->setRange(0, 0);
-        m_progress->setFormat(tr("Waiting for the end of a step"));
+        m_progressText->setText(tr("Waiting for the end of a step"));
         return;
     }
     using State = engine::ReplanState;
@@ -453,7 +457,10 @@ void BudgetPanel::follow() {
         m_progress->setValue(static_cast<int>(found->visible));
         if (m_cancelling) {  // an expert that is being packed is finished first, which may take seconds
             m_progress->setRange(0, 0);
-            m_progress->setFormat(tr("Going back to the plan before"));
+            m_progressText->setText(
+                found->seconds_left > 0
+                    ? tr("Going back to the plan before; about %1 left").arg(secondsText(found->seconds_left))
+                    : tr("Going back to the plan before"));
             return;
         }
         QString done = tr("%1 of %2 copies, %3 of %4")
@@ -463,7 +470,7 @@ void BudgetPanel::follow() {
         if (found->seconds_left > 0) {
             done = tr("%1; about %2 left").arg(done, secondsText(found->seconds_left));
         }
-        m_progress->setFormat(done);
+        m_progressText->setText(done);
         return;
     }
     finish(*found);

@@ -86,6 +86,7 @@ class BudgetPanel : public Panel {
     QPushButton* m_reset;
     QPushButton* m_cancel;
     QProgressBar* m_progress;
+    QLabel* m_progressText;
     QTimer m_previewTimer;
     QTimer m_progressTimer;
 
