@@ -27,6 +27,7 @@
 #include "engine/report_table.h"
 #include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
+#include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
 #include "engine/text/thinking_format.h"
 #include "engine/text/tokenizer.h"
@@ -99,6 +100,8 @@ Facts look_at(const std::string& model) {
                 facts.thinking_choices.push_back(choice.name);
             }
         }
+    } else {
+        facts.notes.push_back(engine::messages::model_without_tokenizer(facts.name));
     }
     return facts;
 }

@@ -21,22 +21,36 @@ struct FinderOptions {
     bool json = false;
 };
 
-// For a load on the CPU with the default options; nothing if the model cannot be opened.
-// It has a forecast once costs of such experts were measured on this computer.
-std::optional<engine::FitEstimate> fit_of(const engine::FoundModel& model) {
-    if (!model.supported()) return std::nullopt;
+struct ListedModel {
+    engine::FoundModel found;
+    // For a load on the CPU with the default options; nothing if the model cannot be
+    // opened. It has a forecast once costs of such experts were measured on this computer.
+    std::optional<engine::FitEstimate> fit;
+};
+
+// The whole tokenizer is read too: what a load for text would refuse, the list says.
+ListedModel look_at(engine::FoundModel found) {
+    ListedModel listed{std::move(found), std::nullopt};
+    if (!listed.found.supported()) return listed;
     engine::LoadRequest request;
-    request.model = model.path.string();
+    request.model = listed.found.path.string();
+    std::optional<engine::FitEstimator> estimator;
     try {
-        return engine::FitEstimator(request.model, engine::FitEstimator::Text::kNotNeeded).estimate(request);
-    } catch (const engine::Error&) {  // about weights or memory: a load reports it
-        return std::nullopt;
+        estimator.emplace(request.model);
+    } catch (const engine::Error& error) {
+        listed.found.problem = error.message();
+        return listed;
     }
+    try {
+        listed.fit = estimator->estimate(request);
+    } catch (const engine::Error&) {  // about memory: a load reports it
+    }
+    return listed;
 }
 
-std::vector<engine::Cell> row_of(const engine::FoundModel& model) {
+std::vector<engine::Cell> row_of(const ListedModel& listed) {
+    const auto& [model, fit] = listed;
     const auto shown = [](bool known, engine::Cell cell) { return known ? std::move(cell) : engine::Cell(""); };
-    const std::optional<engine::FitEstimate> fit = fit_of(model);
     return {model.name,
             std::string(name_of(model.origin)),
             model.family,
@@ -47,7 +61,8 @@ std::vector<engine::Cell> row_of(const engine::FoundModel& model) {
             fit && fit->forecast ? engine::Cell(fit->forecast->decode_tokens_per_s) : engine::Cell("")};
 }
 
-nlohmann::ordered_json to_json(const engine::FoundModel& model) {
+nlohmann::ordered_json to_json(const ListedModel& listed) {
+    const auto& [model, fit] = listed;
     nlohmann::ordered_json json = {{"name", model.name},
                                    {"path", engine::shown_path(model.path)},
                                    {"from", name_of(model.origin)},
@@ -62,7 +77,7 @@ nlohmann::ordered_json to_json(const engine::FoundModel& model) {
                                    {"problem", nullptr},
                                    {"fits", nullptr},
                                    {"decode_tokens_per_s", nullptr}};
-    if (const std::optional<engine::FitEstimate> fit = fit_of(model)) {
+    if (fit) {
         json["fits"] = fit->fits;
         if (fit->forecast) json["decode_tokens_per_s"] = fit->forecast->decode_tokens_per_s;
     }
@@ -80,10 +95,15 @@ void declare_models(CLI::App& command, FinderOptions& options) {
 int run_models(const FinderOptions& options) {
     std::vector<engine::ModelPlace> places = engine::model_places();
     for (const std::string& folder : options.folders) places.push_back({engine::ModelOrigin::kFolder, folder});
-    const engine::FoundModels found = engine::find_models(places);
+    engine::FoundModels found = engine::find_models(places);
+    std::vector<ListedModel> listed;
+    for (engine::FoundModel& model : found.models) listed.push_back(look_at(std::move(model)));
+    std::stable_sort(listed.begin(), listed.end(), [](const ListedModel& a, const ListedModel& b) {
+        return a.found.supported() > b.found.supported();
+    });
     if (options.json) {
         auto models = nlohmann::ordered_json::array();
-        for (const engine::FoundModel& model : found.models) models.push_back(to_json(model));
+        for (const ListedModel& model : listed) models.push_back(to_json(model));
         auto looked_in = nlohmann::ordered_json::array();
         for (const engine::ModelPlace& place : places) {
             looked_in.push_back({{"from", name_of(place.origin)}, {"folder", engine::shown_path(place.folder)}});
@@ -103,15 +123,15 @@ int run_models(const FinderOptions& options) {
                          {"experts", -1},
                          {"fits", -1},
                          {"tokens/s", -1, 2}});
-    for (const engine::FoundModel& model : found.models) table.add(row_of(model));
-    if (!found.models.empty()) std::cout << table.text() << "\n";
-    for (const engine::FoundModel& model : found.models) {
+    for (const ListedModel& model : listed) table.add(row_of(model));
+    if (!listed.empty()) std::cout << table.text() << "\n";
+    for (const auto& [model, fit] : listed) {
         std::cout << model.name << ": "
                   << (model.supported() ? engine::shown_path(model.path) : model.problem.english())
                   << (model.supported() && !model.has_chat_template ? " (no chat template: --chat-template)" : "")
                   << "\n";
     }
-    if (found.models.empty()) {
+    if (listed.empty()) {
         std::cout << "No Mixture-of-Experts models were found in\n";
         for (const engine::ModelPlace& place : places) {
             std::cout << "  " << name_of(place.origin) << ": " << engine::shown_path(place.folder) << "\n";

@@ -158,6 +158,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
         const Message problem = try_chat_template(request.model, request.chat_template, *tokenizer).problem;
         if (!problem.empty()) report.notes.push_back(problem);
         advised_context = read_model_defaults(request.model).context;
+    } else if (!report.shape.directory.empty()) {
+        report.notes.push_back(messages::model_without_tokenizer(report.shape.name));
     }
     PlanInputs& inputs = report.inputs;
     inputs.popularity = measurements_of(request, report.shape).popularity();

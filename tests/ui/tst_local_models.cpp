@@ -53,6 +53,12 @@ class TestLocalModels : public QObject {
         fs::copy_file(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/qwen3_moe_bf16.gguf", root(path));
         return text(root(path));
     }
+    // One that can be opened for text too: it has a tokenizer.
+    QString addWhole(const char* path) const {
+        fs::create_directories(root(path).parent_path());
+        offstage::tests::write_mixed_gguf(root(path).string());
+        return text(root(path));
+    }
     // The demo model, which has a tokenizer too.
     QString addFolder(const char* path) const {
         fs::create_directories(root(path));
@@ -174,7 +180,7 @@ class TestLocalModels : public QObject {
     }
 
     void verdict_followsTheBudget() {
-        addModel("ann/x/a.gguf");
+        addWhole("ann/x/a.gguf");
         addHeader("ann/x/b.gguf", 64);
         LocalModels models(places());
         searchAndWait(models);
@@ -188,6 +194,35 @@ class TestLocalModels : public QObject {
         models.search();
         models.estimate(request(), {});
         QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+    }
+
+    // "Fits" is not said of what cannot be opened: no tokenizer, or one with a token twice.
+    void verdict_ofARefusedTokenizer_saysWhy() {
+        addModel("ann/x/mute.gguf");
+        const QString twice = addFolder("twice");
+        QFile::remove(twice + QStringLiteral("/tokenizer.model"));
+        QFile json(twice + QStringLiteral("/tokenizer.json"));
+        QVERIFY(json.open(QIODevice::WriteOnly));
+        json.write(R"({"added_tokens": [], "normalizer": null, "post_processor": null,
+                       "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+                       "decoder": {"type": "ByteLevel"},
+                       "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 1}, "merges": []}})");
+        json.close();
+        addWhole("ann/x/whole.gguf");
+        LocalModels models(places());
+        searchAndWait(models);
+        models.estimate(request(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(models.index(0).data().toString(), QStringLiteral("whole"), 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        const auto verdictOf = [&](const QString& path) { return verdict(models, models.rowOf(path)); };
+        const QString mute = text(root("ann/x/mute.gguf"));
+        QTRY_VERIFY2_WITH_TIMEOUT(verdictOf(mute).startsWith(QStringLiteral("Cannot be opened: ")) &&
+                                      verdictOf(mute).contains(QStringLiteral("tokenizer")),
+                                  qPrintable(verdictOf(mute)), 20'000);
+        QTRY_VERIFY2_WITH_TIMEOUT(verdictOf(twice).startsWith(QStringLiteral("Cannot be opened: ")) &&
+                                      verdictOf(twice).contains(QStringLiteral("given twice")),
+                                  qPrintable(verdictOf(twice)), 20'000);
+        QCOMPARE(models.rowOf(mute) > 0 && models.rowOf(twice) > 0, true);
     }
 
     void nothingFound_saysWhereItWasLookedFor() {
@@ -213,7 +248,7 @@ class TestLocalModels : public QObject {
     }
 
     void gone_whileItSearches() {
-        addModel("ann/x/a.gguf");
+        addWhole("ann/x/a.gguf");
         LocalModels models(places());
         models.search();
         models.estimate(request(), {});
@@ -295,7 +330,7 @@ class TestLocalModels : public QObject {
 
     void startPage_offersAndOpens() {
         for (const char* name : {"ann/x/a.gguf", "ann/x/b.gguf", "ann/x/c.gguf", "ann/x/d.gguf"}) {
-            addModel(name);
+            addWhole(name);
         }
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
@@ -318,7 +353,7 @@ class TestLocalModels : public QObject {
     }
 
     void startPage_whatDoesNotFit_isOpenedWithOptions() {
-        const QString model = addModel("ann/x/a.gguf");
+        const QString model = addWhole("ann/x/a.gguf");
         const auto stage = std::make_shared<test::Stage>();
         MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
         window.show();
@@ -449,7 +484,7 @@ class TestLocalModels : public QObject {
         addFolder("unsloth/Qwen3-30B-A3B-Instruct-2507-UD-Q4_K_XL");
         addFolder("lmstudio-community/gpt-oss-120b-MXFP4");
         addFolder("bartowski/Mixtral-8x7B-Instruct-v0.1-Q5_K_M");
-        addModel("unsloth/GLM/GLM-4.7-Flash-UD-Q3_K_XL.gguf");
+        addWhole("unsloth/GLM/GLM-4.7-Flash-UD-Q3_K_XL.gguf");
         addHeader("unsloth/next/Qwen3-Next-80B-A3B-Q4_K_M.gguf", 512);
         addHeader("unsloth/deep/DeepSeek-V3-Q2_K-00001-of-00007.gguf", 256);
         addHeader("unsloth/dense/llama.gguf", 0);

@@ -1,6 +1,7 @@
 #include "ui/load/local_models.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include <QDir>
@@ -242,20 +243,49 @@ void LocalModels::startEstimates() {
                 return;
             }
             request.model = model;
-            engine::FitEstimate estimate;
+            const auto report = [&](auto show) {
+                QMetaObject::invokeMethod(this, std::move(show), Qt::QueuedConnection);
+            };
+            const QString path = QString::fromStdString(model);
+            std::optional<engine::FitEstimator> estimator;
             try {
-                estimate = engine::FitEstimator(model, engine::FitEstimator::Text::kNotNeeded).estimate(request, held);
+                estimator.emplace(model);
+            } catch (const engine::Error& error) {  // what the search did not read, such as a vocabulary
+                report([this, round, path, problem = error.message()] { setProblem(round, path, problem); });
+                continue;
             } catch (const std::exception&) {
-                continue;  // no message here; choosing the model shows the problem
+                continue;
             }
-            QMetaObject::invokeMethod(
-                this,
-                [this, round, model, estimate = std::move(estimate)] {
-                    setFit(round, QString::fromStdString(model), estimate);
-                },
-                Qt::QueuedConnection);
+            try {
+                report([this, round, path, estimate = estimator->estimate(request, held)] {
+                    setFit(round, path, estimate);
+                });
+            } catch (const std::exception&) {
+                continue;  // of the device or the budgets; choosing the model shows the problem
+            }
         }
     });
+}
+
+void LocalModels::setProblem(quint64 round, const QString& path, const engine::Message& problem) {
+    const int row = rowOf(path);
+    if (round != m_round || row < 0) {
+        return;
+    }
+    LocalModel& model = m_models[static_cast<std::size_t>(row)];
+    model.found.problem = problem;
+    model.fit = LocalModel::Fit::NotSupported;
+    // Behind those that can be opened; the others keep their order.
+    const auto at = m_models.begin() + row;
+    const auto behind =
+        std::find_if(at + 1, m_models.end(), [](const LocalModel& other) { return !other.found.supported(); });
+    const int to = static_cast<int>(behind - m_models.begin());
+    if (to > row + 1) {
+        beginMoveRows({}, row, row, {}, to);
+        std::rotate(at, at + 1, behind);
+        endMoveRows();
+    }
+    Q_EMIT dataChanged(index(to - 1), index(to - 1));
 }
 
 void LocalModels::setFit(quint64 round, const QString& path, const engine::FitEstimate& estimate) {

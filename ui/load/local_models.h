@@ -72,6 +72,7 @@ class LocalModels : public QAbstractListModel {
     void take(engine::FoundModels found);
     void startEstimates();
     void setFit(quint64 round, const QString& path, const engine::FitEstimate& estimate);
+    void setProblem(quint64 round, const QString& path, const engine::Message& problem);
     void sort();
 
     std::vector<engine::ModelPlace> m_places;
