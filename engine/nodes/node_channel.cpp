@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/cluster/node_messages.h"
+#include "engine/nodes/call_status.h"
 #include "engine/nodes/grpc_limits.h"
 #include "engine/nodes/node.grpc.pb.h"
 #include "engine/nodes/node_wire.h"
@@ -77,8 +78,7 @@ class GrpcNodeChannel final : public NodeChannel {
             if (!outgoing_.empty() && !read_ended_) StartWrite(&outgoing_.front());
         }
         void OnDone(const grpc::Status& status) override {
-            events_.ended(status.error_message().empty() ? Message(messages::node_link_ended)
-                                                         : from_outside(printable(status.error_message(), 200)));
+            events_.ended(reason_of(status));
             const std::scoped_lock lock(mutex_);
             done_ = true;
             ended_.notify_all();

@@ -12,6 +12,7 @@
 #include "engine/cluster/node_protocol.h"
 #include "engine/cluster/pairing_words.h"
 #include "engine/error.h"
+#include "engine/nodes/call_status.h"
 #include "engine/nodes/grpc_limits.h"
 #include "engine/nodes/node.grpc.pb.h"
 #include "engine/nodes/nodes_messages.h"
@@ -210,7 +211,8 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
     const auto look_again = [&] { return std::min(until, std::chrono::system_clock::now() + kLookForStop); };
     while (!stop.stop_requested() && !channel->WaitForConnected(look_again())) {
         if (std::chrono::system_clock::now() < until) continue;
-        throw Error(ErrorKind::kNotFound, messages::pairing_not_reached(shown_address, "no answer"));
+        throw Error(ErrorKind::kNotFound,
+                    messages::pairing_not_reached(shown_address, Message(messages::call_no_answer)));
     }
     std::string node_certificate;
     {
@@ -233,8 +235,7 @@ PairedPeer pair_with_node(const std::filesystem::path& folder, const std::string
         throw Error(ErrorKind::kInvalidInput, messages::pairing_refused(shown_address));
     }
     if (!status.ok()) {
-        throw Error(ErrorKind::kNotFound,
-                    messages::pairing_not_reached(shown_address, printable(status.error_message(), 200)));
+        throw Error(ErrorKind::kNotFound, messages::pairing_not_reached(shown_address, reason_of(status)));
     }
     const std::string expected = proof(words, kNodeRole, own.fingerprint, node_fingerprint, request.nonce(),
                                        reply.nonce(), of_node(reply.name(), reply.port()));

@@ -10,6 +10,7 @@
 #include <QDirIterator>
 #include <QtTest>
 
+#include "engine/nodes/call_status.h"
 #include "kernels/cpu_kernels.h"
 #include "tests/engine/node_parts.h"
 #include "tests/fuzz/node_messages.h"
@@ -165,6 +166,45 @@ class TestNodeWire : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // People read why a connection failed as a sentence, never gRPC's own words.
+    void endOfACall_isSaidInWords_data() {
+        QTest::addColumn<int>("code");
+        QTest::addColumn<QString>("raw");
+        QTest::addColumn<QString>("said");
+        using Code = grpc::StatusCode;
+        const auto row = [](Code code, const char* raw, const char* said) {
+            QTest::newRow(raw) << static_cast<int>(code) << QString::fromLatin1(raw) << QString::fromLatin1(said);
+        };
+        row(Code::UNAVAILABLE,
+            "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:9: Failed to "
+            "connect to remote host: Connection refused",
+            "nothing listens there");
+        row(Code::UNAVAILABLE,
+            "DNS resolution failed for nowhere.invalid:7700: C-ares status is not ARES_SUCCESS "
+            "qtype=A name=nowhere.invalid is_balancer=0: Domain name not found",
+            "no address is known for that name");
+        row(Code::UNAVAILABLE,
+            "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:9: No route to host",
+            "the network has no way there");
+        row(Code::UNAVAILABLE, "last error: UNKNOWN: Ssl handshake failed: SSL_ERROR_SSL: error:1000007d",
+            "it does not prove to be the paired machine, or does not know this computer");
+        row(Code::UNAUTHENTICATED, "not paired",
+            "it does not prove to be the paired machine, or does not know this computer");
+        row(Code::UNAVAILABLE, "Socket closed", "the connection ended");
+        row(Code::UNAVAILABLE, "something new", "no connection can be made");
+        row(Code::DEADLINE_EXCEEDED, "Deadline Exceeded", "no answer");
+        row(Code::UNIMPLEMENTED, "Method not found", "another program answers there");
+        row(Code::CANCELLED, "CANCELLED", "the connection ended");
+        row(Code::INTERNAL, "RST_STREAM with error code 2", "the connection ended");
+    }
+    void endOfACall_isSaidInWords() {
+        QFETCH(int, code);
+        QFETCH(QString, raw);
+        QFETCH(QString, said);
+        const grpc::Status status(static_cast<grpc::StatusCode>(code), raw.toStdString());
+        QCOMPARE(QString::fromStdString(reason_of(status).english()), said);
+    }
+
     void initTestCase() { silence_protobuf(); }
 
     void messages_comeThroughWhole() {
