@@ -44,6 +44,44 @@ class TestHeatMap : public QObject {
     }
 
   private Q_SLOTS:
+    // A saved picture of eight layers of eight experts has the scale and says what is shown,
+    // and nearly nothing of it is blank.
+    void picture_hasScaleAndChannel_andNoBlankEdges() {
+        HeatMap map;
+        HeatMapLegend legend;
+        std::vector<double> values(64);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) / 64;
+        map.setTitles(QStringLiteral("layer"), QStringLiteral("expert"));
+        map.setValues(8, 8, values, 1);
+        legend.setRange(1, 0.25, QStringLiteral("mean"));
+        const QRgb ground = map.palette().color(QPalette::Window).rgb();
+        const auto content = [ground](const QImage& image) {
+            QRect inside;
+            for (int y = 0; y < image.height(); ++y) {
+                for (int x = 0; x < image.width(); ++x) {
+                    inside |= image.pixel(x, y) == ground ? QRect() : QRect(x, y, 1, 1);
+                }
+            }
+            return inside;
+        };
+        const QSize before = legend.size();
+        const QImage plot = map.pictureOf({1200, 675}, 1);
+        map.setPictureTexts(QStringLiteral("Colour: recency"), &legend);
+        const QImage whole = map.pictureOf({1200, 675}, 1);
+        for (const QImage& image : {plot, whole}) {
+            const QRect inside = content(image);
+            QVERIFY2(inside.width() > image.width() - 40 && inside.height() > image.height() - 40,
+                     qPrintable(QStringLiteral("%1x%2").arg(image.width()).arg(image.height())));
+            QVERIFY(image.width() < 600 && image.height() < 600);
+        }
+        QVERIFY(whole.height() >= plot.height() + legend.heightForWidth(380) + map.fontMetrics().height());
+        QCOMPARE(legend.size(), before);
+        const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+        if (!folder.isEmpty()) {
+            map.pictureOf({1200, 675}).save(folder + QStringLiteral("/heat-map-saved.png"));
+        }
+    }
+
     void scale_lightness_changesEvenlyInOneDirection() {
         for (const auto ground : {ColorScale::Ground::Dark, ColorScale::Ground::Light}) {
             const ColorScale scale(ground);

@@ -162,6 +162,8 @@ void ExpertsPanel::refresh() {
                              ? tr("Shows experts that were not called lately in a faint colour")
                              : tr("Of residency, precision and machines alone: other colours are amounts"));
     m_legend->setVisible(!cells.isEmpty());
+    m_map->setPictureTexts(tr("Colour: %1", "title of a picture").arg(channelName(channel())),
+                           cells.isEmpty() ? nullptr : m_legend);
     m_channel->setToolTip(channelExplanation(channel()));
     // The mean share is the same in all layers, so that the highest is shown.
     m_map->setSummary(isShareOfTokens(channel()) ? HeatMapSummary::Kind::Highest : HeatMapSummary::Kind::Mean);

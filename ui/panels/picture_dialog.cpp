@@ -1,5 +1,7 @@
 #include "ui/panels/picture_dialog.h"
 
+#include <algorithm>
+
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QDockWidget>
@@ -19,6 +21,7 @@ namespace {
 
 constexpr QSize kFullSize{1200, 675};
 constexpr double kRatio = 2;
+constexpr int kNarrowest = 560;  // for the texts
 constexpr int kMargin = 16;
 
 QImage drawn(const OfferedPlot& offered, const QString& about) {
@@ -27,22 +30,22 @@ QImage drawn(const OfferedPlot& offered, const QString& about) {
     titleFont.setBold(true);
     titleFont.setPointSizeF(titleFont.pointSizeF() * 1.3);
     const QFontMetrics title(titleFont), small(offered.plot->font());
-    const int width = kFullSize.width() + 2 * kMargin;
-    const QRect aboutRect = small.boundingRect(QRect(0, 0, kFullSize.width(), 200), Qt::TextWordWrap, about);
+    const QSize size = (QSizeF(plot.size()) / kRatio).toSize();
+    const int texts = std::max(size.width(), kNarrowest);
+    const int width = texts + 2 * kMargin;
+    const QRect aboutRect = small.boundingRect(QRect(0, 0, texts, 400), Qt::TextWordWrap, about);
     const int head = kMargin + title.height() + 4 + aboutRect.height() + kMargin / 2;
-    QImage image((QSizeF(width, head + kFullSize.height() + kMargin) * kRatio).toSize(), QImage::Format_RGB32);
+    QImage image((QSizeF(width, head + size.height() + kMargin) * kRatio).toSize(), QImage::Format_RGB32);
     image.setDevicePixelRatio(kRatio);
     const QPalette palette = offered.plot->palette();
     image.fill(palette.color(QPalette::Window));
     QPainter painter(&image);
     painter.setPen(palette.color(QPalette::WindowText));
     painter.setFont(titleFont);
-    painter.drawText(kMargin, kMargin + title.ascent(),
-                     title.elidedText(offered.title, Qt::ElideRight, kFullSize.width()));
+    painter.drawText(kMargin, kMargin + title.ascent(), title.elidedText(offered.title, Qt::ElideRight, texts));
     painter.setFont(offered.plot->font());
     painter.setPen(palette.color(QPalette::PlaceholderText));
-    painter.drawText(QRect(kMargin, kMargin + title.height() + 4, kFullSize.width(), aboutRect.height()),
-                     Qt::TextWordWrap, about);
+    painter.drawText(QRect(kMargin, kMargin + title.height() + 4, texts, aboutRect.height()), Qt::TextWordWrap, about);
     painter.drawImage(QPoint(kMargin, head), plot);
     return image;
 }

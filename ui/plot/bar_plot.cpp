@@ -215,7 +215,7 @@ void BarPlot::paintFrame(QPainter& painter) {
         painter.setPen(bar == m_emphasised ? colours.text : colours.muted);
         painter.drawText(
             box, Qt::AlignRight | Qt::AlignVCenter,
-            QFontMetrics(named).elidedText(m_bars.names[bar], Qt::ElideRight, static_cast<int>(box.width())));
+            QFontMetrics(named).elidedText(m_bars.names[bar], Qt::ElideMiddle, static_cast<int>(box.width())));
     }
     painter.setFont(font());
 }

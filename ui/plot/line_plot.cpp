@@ -227,9 +227,10 @@ void LinePlot::paintData(QPainter& painter) {
     painter.restore();
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(colours.muted);
-    painter.drawText(
-        QRect(kEdge, m_area.top() - fontMetrics().height() - 4, width() - 2 * kEdge, fontMetrics().height()),
-        Qt::AlignRight | Qt::AlignVCenter, highestText());
+    const QRect captions(kEdge, m_area.top() - fontMetrics().height() - 4, width() - 2 * kEdge, fontMetrics().height());
+    if (fontMetrics().horizontalAdvance(m_y.caption() + QStringLiteral("   ") + highestText()) <= captions.width()) {
+        painter.drawText(captions, Qt::AlignRight | Qt::AlignVCenter, highestText());
+    }
     QPen pen(colours.text, 1);
     pen.setDashPattern({1, 3});
     int freeFrom = m_area.left();

@@ -39,11 +39,14 @@ class PlotWidget : public QWidget {
     // Shown in place of a plot without data.
     void setEmptyText(const QString& text);
 
-    // The plot without crosshair and focus, on the window's background; ratio: pixels per
-    // unit of the layout.
+    // The plot without crosshair, focus and blank edges, on the window's background, with
+    // its title above and its legend below; ratio: pixels per unit of the layout.
     QImage picture(double ratio = 2);
-    // The same at this size, independent of the window's size.
+    // The same laid out at this size, independent of the window's size.
     QImage pictureOf(QSize size, double ratio = 2);
+    // What a picture says besides the plot: what is shown, and a widget that explains the
+    // colours (nullptr: none), which must outlive this one.
+    void setPictureTexts(const QString& title, QWidget* legend);
     bool hasData() const { return !isEmpty(); }
     // The numbers of the picture, with a line of headings: all of them, also outside of
     // the zoomed part.
@@ -160,12 +163,15 @@ class PlotWidget : public QWidget {
     bool captionIsBelow(const QString& caption) const;
     void ensureRendered();
     void afterZoom();
+    QImage painted(double ratio);
     void showAll();
     void askWhereToSave(bool asPicture);
     void say(const QString& notice);
 
     QString m_emptyText;
     QString m_fileName;
+    QString m_pictureTitle;
+    QWidget* m_pictureLegend = nullptr;
     QString m_reading;
     QString m_description;  // the owner's, while the reading stands in its place
     bool m_said = false;    // it does
