@@ -8,6 +8,8 @@
 #include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QTableWidget>
@@ -616,6 +618,12 @@ class TestPanels : public QObject {
         test::find<QSpinBox>(*b.cache, "Experts in the cache").setValue(64);
         b.cache->compareButton().click();
         QTRY_COMPARE(b.cache->table().item(0, 1)->text().chopped(2).toDouble(), 100.0);
+        // In a low panel the result comes into view.
+        b.cache->resize(360, 480);
+        b.cache->findChild<QScrollArea*>()->verticalScrollBar()->setValue(0);
+        QTRY_VERIFY(b.cache->table().visibleRegion().isEmpty());
+        b.cache->compareButton().click();
+        QTRY_VERIFY(b.cache->table().visibleRegion().boundingRect().height() > 40);
     }
 
     void cache_comparisonCancelled_leavesNothing() {

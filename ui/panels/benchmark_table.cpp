@@ -55,10 +55,10 @@ QVariant BenchmarkTable::data(const QModelIndex& index, int role) const {
     }
     if (role == Qt::UserRole) {
         const double values[Columns] = {0,
+                                        run.hasSpeed() ? run.tokensPerSecond : 0,
+                                        run.ttftSeconds,
                                         static_cast<double>(run.tokensIn),
                                         static_cast<double>(run.tokensOut),
-                                        run.ttftSeconds,
-                                        run.hasSpeed() ? run.tokensPerSecond : 0,
                                         run.itl(0.5),
                                         run.itl(0.95),
                                         run.itl(0.99),
@@ -98,17 +98,17 @@ QVariant BenchmarkTable::headerData(int section, Qt::Orientation orientation, in
         return {};
     }
     if (role == Qt::DisplayRole) {
-        const QString names[Columns] = {tr("run"),    tr("in"),     tr("out"),    tr("TTFT ms"),  tr("tokens/s"),
-                                        tr("p50 ms"), tr("p95 ms"), tr("p99 ms"), tr("hit rate"), tr("copied")};
+        const QString names[Columns] = {tr("run"),    tr("tokens/s"), tr("TTFT ms"), tr("in"),       tr("out"),
+                                        tr("p50 ms"), tr("p95 ms"),   tr("p99 ms"),  tr("hit rate"), tr("copied")};
         return names[section];
     }
     if (role == Qt::ToolTipRole) {
         const QString tips[Columns] = {tr("The answer, or the scenario"),
-                                       tr("Tokens of the prompt"),
-                                       tr("Tokens of the answer"),
-                                       tr("Time to the first token"),
                                        tr("Decode, after the first token; – where there is none, or where a scenario's "
                                           "answer ended early"),
+                                       tr("Time to the first token"),
+                                       tr("Tokens of the prompt"),
+                                       tr("Tokens of the answer"),
                                        tr("Time from one token to the next, median of the engine's decode steps"),
                                        tr("95 of 100 steps take no longer"),
                                        tr("99 of 100 steps take no longer"),

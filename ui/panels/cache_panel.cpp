@@ -502,6 +502,7 @@ void CachePanel::showResults(const std::vector<PolicyResult>& results) {
             tr("%1 of %2 experts in the cache, %3 steps replayed; each policy begins with the experts planned for.")
                 .arg(locale.toString(qlonglong{results.front().result.n_slots}), locale.toString(m_slots->maximum()),
                      locale.toString(qlonglong{m_replayedSteps})));
+        bringIntoView(*m_table);
     }
     refreshControls();
 }

@@ -8,6 +8,8 @@
 #include <QFrame>
 #include <QLabel>
 #include <QLocale>
+#include <QPointer>
+#include <QScrollArea>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QTabWidget>
@@ -204,6 +206,18 @@ void Panel::setBusyWidget(QWidget& widget) {
 
 void Panel::showBusy(bool busy) {
     m_noticePlace->setCurrentWidget(busy && m_busy != nullptr ? m_busy : static_cast<QWidget*>(m_noticeArea));
+}
+
+void Panel::bringIntoView(QWidget& part) {
+    QMetaObject::invokeMethod(
+        this,
+        [this, shown = QPointer<QWidget>(&part)] {
+            if (auto* area = qobject_cast<QScrollArea*>(m_stack->widget(0)); area && shown) {
+                area->widget()->layout()->activate();
+                area->ensureWidgetVisible(shown, 0, 0);
+            }
+        },
+        Qt::QueuedConnection);
 }
 
 void Panel::say(const QString& text, Notice kind) {

@@ -131,7 +131,8 @@ QWidget* WhatIfPanel::buildGpus() {
     m_table =
         forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
                       tr("Forecasts by GPU"));
-    new FirstColumn(*m_table, 22 * fontMetrics().averageCharWidth());
+    new FirstColumn(*m_table, 26 * fontMetrics().averageCharWidth());
+    m_table->setTextElideMode(Qt::ElideMiddle);  // GPUs differ in their names' ends
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_table->horizontalHeaderItem(Speed)->setToolTip(tr("Forecast, not measured"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
