@@ -19,6 +19,7 @@
 #include "ui/settings/cache_place.h"
 #include "ui/settings/settings_format.h"
 #include "ui/window/main_window.h"
+#include "ui/window/one_instance.h"
 
 using offstage::ui::MainWindow;
 
@@ -50,6 +51,7 @@ struct CommandLine {
     QString prompt;
     QString screenshot;
     QSize size;
+    bool separate = false;  // beside a window that is open
     MainWindow::Options window;
 };
 
@@ -79,13 +81,16 @@ CommandLine parse(const QApplication& app) {
                                       QStringLiteral("CODE"));
     const QCommandLineOption size(QStringLiteral("size"), Main::tr("Size of the window, for example 1280x800."),
                                   QStringLiteral("WxH"));
-    parser.addOptions({prompt, theme, screenshot, size, device, vram, language});
+    const QCommandLineOption separate(QStringLiteral("separate"),
+                                      Main::tr("Do not use the window that is open: open another one."));
+    parser.addOptions({prompt, theme, screenshot, size, device, vram, language, separate});
     parser.process(app);
 
     CommandLine line;
     line.model = parser.positionalArguments().value(0);
     line.prompt = parser.value(prompt);
     line.screenshot = parser.value(screenshot);
+    line.separate = parser.isSet(separate) || !line.screenshot.isEmpty();
     const QStringList sides = parser.value(size).split(u'x');
     if (sides.size() == 2) {
         line.size = QSize(sides[0].toInt(), sides[1].toInt());
@@ -170,6 +175,13 @@ int main(int argc, char** argv) {
 
     offstage::ui::speak(app, offstage::ui::chosenLanguage(namedLanguage(QApplication::arguments())));
     const CommandLine line = parse(app);
+    offstage::ui::OneInstance instance(line.window.historyFolder);
+    if (!instance.isFirst() && !line.separate) {
+        const QFileInfo model(line.model);
+        if (instance.handOver({model.exists() ? model.absoluteFilePath() : line.model, line.prompt})) {
+            return 0;
+        }
+    }
     MainWindow window([] { return offstage::engine::Session::create(); }, line.window);
     if (line.size.isValid()) {
         window.resize(line.size);
@@ -177,6 +189,24 @@ int main(int argc, char** argv) {
         window.fitToScreen();
     }
     window.show();
+    QObject::connect(&instance, &offstage::ui::OneInstance::asked, &window,
+                     [&window](const QString& model, const QString& prompt) {
+                         window.setWindowState(window.windowState() & ~Qt::WindowMinimized);
+                         window.raise();
+                         window.activateWindow();
+                         if (!model.isEmpty()) {
+                             window.opener().open(model);
+                         }
+                         window.core().chat.send(prompt);
+                     });
+    if (!instance.isFirst() && line.screenshot.isEmpty()) {
+        offstage::ui::Problem notice;
+        notice.title = Main::tr("Another window of Offstage is open");
+        notice.sentence = Main::tr(
+            "Both have the same conversations. What is written in one of them is shown in the "
+            "other after its next start.");
+        window.core().chat.reportProblem(notice);
+    }
 
     // The window first, then the model: prompts typed meanwhile wait.
     QTimer::singleShot(0, &window, [&] {
