@@ -3994,6 +3994,51 @@
         <comment>prediction_layers_uncounted</comment>
         <translation>&quot;%1&quot; fehlt, aber die Zahl der Schichten in der Datei, die weitere Tokens vorhersagen, ist %2. Die %3 Schichten vor ihnen werden benutzt.</translation>
     </message>
+    <message>
+        <source>nothing listens there</source>
+        <comment>call_nothing_listens</comment>
+        <translation>dort antwortet kein Programm</translation>
+    </message>
+    <message>
+        <source>no address is known for that name</source>
+        <comment>call_name_unknown</comment>
+        <translation>zu diesem Namen ist keine Adresse bekannt</translation>
+    </message>
+    <message>
+        <source>the network has no way there</source>
+        <comment>call_no_way_there</comment>
+        <translation>das Netz hat keinen Weg dorthin</translation>
+    </message>
+    <message>
+        <source>it does not prove to be the paired machine, or does not know this computer</source>
+        <comment>call_other_key</comment>
+        <translation>er weist sich nicht als der gekoppelte Rechner aus oder kennt diesen Computer nicht</translation>
+    </message>
+    <message>
+        <source>no answer</source>
+        <comment>call_no_answer</comment>
+        <translation>keine Antwort</translation>
+    </message>
+    <message>
+        <source>another program answers there</source>
+        <comment>call_other_program</comment>
+        <translation>dort antwortet ein anderes Programm</translation>
+    </message>
+    <message>
+        <source>a message was larger than is allowed</source>
+        <comment>call_message_too_large</comment>
+        <translation>eine Nachricht war größer als erlaubt</translation>
+    </message>
+    <message>
+        <source>no connection can be made</source>
+        <comment>call_not_connected</comment>
+        <translation>es kommt keine Verbindung zustande</translation>
+    </message>
+    <message>
+        <source>Its room costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
+        <comment>context_costs</comment>
+        <translation>Sein Platz kostet Tempo: etwa %1 Token/s statt %2 mit einem Kontext von %3 (Prognose).</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4148,6 +4193,17 @@
     <message>
         <source>Reading the prompt: %1 of %2 tokens</source>
         <translation>Prompt wird gelesen: %1 von %2 Tokens</translation>
+    </message>
+</context>
+<context>
+    <name>HelpAnswers</name>
+    <message>
+        <source>Which models can this program open?</source>
+        <translation>Welche Modelle kann dieses Programm öffnen?</translation>
+    </message>
+    <message>
+        <source>Does this program send my data anywhere?</source>
+        <translation>Sendet dieses Programm meine Daten irgendwohin?</translation>
     </message>
 </context>
 <context>
@@ -4454,6 +4510,18 @@
         <source>Language of the window: en, de or vi.</source>
         <translation>Sprache des Fensters: en, de oder vi.</translation>
     </message>
+    <message>
+        <source>Do not use the window that is open: open another one.</source>
+        <translation>Nicht das offene Fenster verwenden: ein weiteres öffnen.</translation>
+    </message>
+    <message>
+        <source>Another window of Offstage is open</source>
+        <translation>Ein anderes Fenster von Offstage ist offen</translation>
+    </message>
+    <message>
+        <source>Both have the same conversations. What is written in one of them is shown in the other after its next start.</source>
+        <translation>Beide haben dieselben Gespräche. Was in einem geschrieben wird, zeigt das andere nach seinem nächsten Start.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>
@@ -4489,6 +4557,10 @@
 <context>
     <name>offstage::ui::AnswerWriter</name>
     <message>
+        <source>Summary of the conversation so far:</source>
+        <translation>Zusammenfassung des bisherigen Gesprächs:</translation>
+    </message>
+    <message>
         <source>Number %1 in the queue</source>
         <translation>Nummer %1 in der Warteschlange</translation>
     </message>
@@ -4517,10 +4589,6 @@
         <translation>Beendet an der Grenze von %1 Tokens (Panel „Sampling“)</translation>
     </message>
     <message>
-        <source>The context is full: begin a new conversation, or ask for something shorter</source>
-        <translation>Der Kontext ist voll: eine neue Unterhaltung beginnen oder um etwas Kürzeres bitten</translation>
-    </message>
-    <message>
         <source>This prompt cannot be answered</source>
         <translation>Dieser Prompt kann nicht beantwortet werden</translation>
     </message>
@@ -4539,6 +4607,22 @@
     <message>
         <source>The answer ended early</source>
         <translation>Die Antwort endete vorzeitig</translation>
+    </message>
+    <message>
+        <source>Summarising the oldest turns…</source>
+        <translation>Die ältesten Beiträge werden zusammengefasst …</translation>
+    </message>
+    <message>
+        <source>Summarise this conversation in a few sentences, so that it can go on from them: names, facts, decisions and open questions.</source>
+        <translation>Fasse dieses Gespräch in wenigen Sätzen zusammen, sodass es damit weitergehen kann: Namen, Tatsachen, Entscheidungen und offene Fragen.</translation>
+    </message>
+    <message>
+        <source>The context is full</source>
+        <translation>Der Kontext ist voll</translation>
+    </message>
+    <message>
+        <source>The answer ended because the conversation fills the model&apos;s context: %1 tokens.</source>
+        <translation>Die Antwort endete, weil das Gespräch den Kontext des Modells füllt: %1 Token.</translation>
     </message>
 </context>
 <context>
@@ -5391,10 +5475,6 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Mit diesem Plan wurde noch nichts gemessen: Auch „jetzt“ ist eine Prognose.</translation>
     </message>
     <message>
-        <source>%1 to move, about %2; less where they were quantized before and kept.</source>
-        <translation>%1 zu bewegen, etwa %2; weniger, wo sie schon quantisiert und aufbewahrt sind.</translation>
-    </message>
-    <message>
         <source>Going back to the plan before</source>
         <translation>Zurück zum Plan davor</translation>
     </message>
@@ -5473,6 +5553,22 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>In force from the next token on: no neurons are left out.</source>
         <translation>In Kraft vom nächsten Token an: Es werden keine Neuronen weggelassen.</translation>
+    </message>
+    <message>
+        <source>What is being moved</source>
+        <translation>Was verschoben wird</translation>
+    </message>
+    <message>
+        <source>%1 to move, at least %2: such moves were not timed yet.</source>
+        <translation>%1 zu verschieben, mindestens %2: Solche Umzüge wurden noch nicht gemessen.</translation>
+    </message>
+    <message>
+        <source>Less where experts were quantized before and kept.</source>
+        <translation>Weniger, wo Experten schon quantisiert und behalten wurden.</translation>
+    </message>
+    <message>
+        <source>Going back to the plan before; about %1 left</source>
+        <translation>Zurück zum Plan davor; noch etwa %1</translation>
     </message>
 </context>
 <context>
@@ -5784,6 +5880,10 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Reading the prompt…</source>
         <translation>Prompt wird gelesen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Making the context larger…</source>
+        <translation>Der Kontext wird vergrößert …</translation>
     </message>
 </context>
 <context>
@@ -6476,6 +6576,10 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>Opens the model again on an emulated GPU whose memory is too small for it</source>
         <translation>Öffnet das Modell neu auf einer emulierten GPU, deren Speicher dafür zu klein ist</translation>
     </message>
+    <message>
+        <source>About this program</source>
+        <translation>Über dieses Programm</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EngineWorker</name>
@@ -7075,6 +7179,11 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>Computed by %1 in every step</source>
         <translation>In jedem Schritt auf %1 berechnet</translation>
     </message>
+    <message>
+        <source>Colour: %1</source>
+        <comment>title of a picture</comment>
+        <translation>Farbe: %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FindBar</name>
@@ -7372,6 +7481,35 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>The model could not be looked at.</source>
         <translation>Das Modell konnte nicht untersucht werden.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::FullContext</name>
+    <message>
+        <source>Question: </source>
+        <comment>in a transcript for the model</comment>
+        <translation>Frage: </translation>
+    </message>
+    <message>
+        <source>Answer: </source>
+        <comment>in a transcript for the model</comment>
+        <translation>Antwort: </translation>
+    </message>
+    <message>
+        <source>A larger context is not possible: %1</source>
+        <translation>Ein größerer Kontext ist nicht möglich: %1</translation>
+    </message>
+    <message>
+        <source>What a context of %1 tokens costs in speed is not known yet.</source>
+        <translation>Was ein Kontext von %1 Token an Tempo kostet, ist noch nicht bekannt.</translation>
+    </message>
+    <message>
+        <source>With a context of %1 tokens the speed stays the same (forecast).</source>
+        <translation>Mit einem Kontext von %1 Token bleibt das Tempo gleich (Prognose).</translation>
+    </message>
+    <message>
+        <source>With a context of %1 tokens: about %2 tokens/s instead of %3 (forecast).</source>
+        <translation>Mit einem Kontext von %1 Token: etwa %2 Token/s statt %3 (Prognose).</translation>
     </message>
 </context>
 <context>
@@ -9180,6 +9318,14 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <source>You have changed this answer. What it was before is another branch.</source>
         <translation>Sie haben diese Antwort geändert. Was vorher dastand, ist ein anderer Zweig.</translation>
     </message>
+    <message>
+        <source>The model no longer sees what stands above.</source>
+        <translation>Das Modell sieht nicht mehr, was darüber steht.</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what stands above, but this summary of it:</source>
+        <translation>Das Modell sieht nicht mehr, was darüber steht, sondern diese Zusammenfassung davon:</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ModelOpener</name>
@@ -9772,6 +9918,22 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>See what would fit…</source>
         <translation>Zeigen, was passen würde&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Use the larger context</source>
+        <translation>Den größeren Kontext verwenden</translation>
+    </message>
+    <message>
+        <source>Go on without the oldest turns</source>
+        <translation>Ohne die ältesten Beiträge weiter</translation>
+    </message>
+    <message>
+        <source>Summarise the oldest turns and go on</source>
+        <translation>Die ältesten Beiträge zusammenfassen und weiter</translation>
+    </message>
+    <message>
+        <source>Read the page in the help</source>
+        <translation>Die Seite in der Hilfe lesen</translation>
     </message>
 </context>
 <context>

@@ -3994,6 +3994,51 @@
         <comment>prediction_layers_uncounted</comment>
         <translation>Thiếu &quot;%1&quot;, nhưng số lớp dự đoán token tiếp theo trong tệp là %2. %3 lớp đứng trước chúng được dùng.</translation>
     </message>
+    <message>
+        <source>nothing listens there</source>
+        <comment>call_nothing_listens</comment>
+        <translation>không có gì lắng nghe ở đó</translation>
+    </message>
+    <message>
+        <source>no address is known for that name</source>
+        <comment>call_name_unknown</comment>
+        <translation>không biết địa chỉ nào cho tên này</translation>
+    </message>
+    <message>
+        <source>the network has no way there</source>
+        <comment>call_no_way_there</comment>
+        <translation>mạng không có đường tới đó</translation>
+    </message>
+    <message>
+        <source>it does not prove to be the paired machine, or does not know this computer</source>
+        <comment>call_other_key</comment>
+        <translation>nó không chứng minh được là máy đã ghép, hoặc không biết máy tính này</translation>
+    </message>
+    <message>
+        <source>no answer</source>
+        <comment>call_no_answer</comment>
+        <translation>không có trả lời</translation>
+    </message>
+    <message>
+        <source>another program answers there</source>
+        <comment>call_other_program</comment>
+        <translation>một chương trình khác trả lời ở đó</translation>
+    </message>
+    <message>
+        <source>a message was larger than is allowed</source>
+        <comment>call_message_too_large</comment>
+        <translation>một thông điệp lớn hơn mức cho phép</translation>
+    </message>
+    <message>
+        <source>no connection can be made</source>
+        <comment>call_not_connected</comment>
+        <translation>không thể kết nối</translation>
+    </message>
+    <message>
+        <source>Its room costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
+        <comment>context_costs</comment>
+        <translation>Chỗ của nó làm giảm tốc độ: khoảng %1 token/giây thay vì %2 với ngữ cảnh %3 (dự báo).</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -4148,6 +4193,17 @@
     <message>
         <source>Reading the prompt: %1 of %2 tokens</source>
         <translation>Đang đọc lời nhắc: %1 trong %2 token</translation>
+    </message>
+</context>
+<context>
+    <name>HelpAnswers</name>
+    <message>
+        <source>Which models can this program open?</source>
+        <translation>Chương trình này mở được những mô hình nào?</translation>
+    </message>
+    <message>
+        <source>Does this program send my data anywhere?</source>
+        <translation>Chương trình này có gửi dữ liệu của tôi đi đâu không?</translation>
     </message>
 </context>
 <context>
@@ -4452,6 +4508,18 @@
         <source>Language of the window: en, de or vi.</source>
         <translation>Ngôn ngữ của cửa sổ: en, de hoặc vi.</translation>
     </message>
+    <message>
+        <source>Do not use the window that is open: open another one.</source>
+        <translation>Không dùng cửa sổ đang mở: mở một cửa sổ khác.</translation>
+    </message>
+    <message>
+        <source>Another window of Offstage is open</source>
+        <translation>Một cửa sổ Offstage khác đang mở</translation>
+    </message>
+    <message>
+        <source>Both have the same conversations. What is written in one of them is shown in the other after its next start.</source>
+        <translation>Cả hai có cùng các cuộc trò chuyện. Những gì viết ở cửa sổ này sẽ hiện ở cửa sổ kia sau lần khởi động tới của nó.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>
@@ -4487,6 +4555,10 @@
 <context>
     <name>offstage::ui::AnswerWriter</name>
     <message>
+        <source>Summary of the conversation so far:</source>
+        <translation>Tóm tắt cuộc trò chuyện cho đến nay:</translation>
+    </message>
+    <message>
         <source>Number %1 in the queue</source>
         <translation>Thứ %1 trong hàng đợi</translation>
     </message>
@@ -4515,10 +4587,6 @@
         <translation>Kết thúc ở giới hạn %1 token (bảng “Lấy mẫu”)</translation>
     </message>
     <message>
-        <source>The context is full: begin a new conversation, or ask for something shorter</source>
-        <translation>Ngữ cảnh đã đầy: hãy bắt đầu một cuộc trò chuyện mới hoặc yêu cầu câu trả lời ngắn hơn</translation>
-    </message>
-    <message>
         <source>This prompt cannot be answered</source>
         <translation>Không thể trả lời lời nhắc này</translation>
     </message>
@@ -4537,6 +4605,22 @@
     <message>
         <source>The answer ended early</source>
         <translation>Câu trả lời kết thúc sớm</translation>
+    </message>
+    <message>
+        <source>Summarising the oldest turns…</source>
+        <translation>Đang tóm tắt các lượt cũ nhất…</translation>
+    </message>
+    <message>
+        <source>Summarise this conversation in a few sentences, so that it can go on from them: names, facts, decisions and open questions.</source>
+        <translation>Hãy tóm tắt cuộc trò chuyện này trong vài câu để có thể tiếp tục từ đó: tên, sự việc, quyết định và câu hỏi còn mở.</translation>
+    </message>
+    <message>
+        <source>The context is full</source>
+        <translation>Ngữ cảnh đã đầy</translation>
+    </message>
+    <message>
+        <source>The answer ended because the conversation fills the model&apos;s context: %1 tokens.</source>
+        <translation>Câu trả lời dừng lại vì cuộc trò chuyện đã lấp đầy ngữ cảnh của mô hình: %1 token.</translation>
     </message>
 </context>
 <context>
@@ -5388,10 +5472,6 @@ Bấm để xem văn bản của tệp</translation>
         <translation>Chưa đo được gì với phương án này: “hiện tại” cũng là dự báo.</translation>
     </message>
     <message>
-        <source>%1 to move, about %2; less where they were quantized before and kept.</source>
-        <translation>Cần chuyển %1, khoảng %2; ít hơn nếu chúng đã được lượng tử hóa và lưu lại từ trước.</translation>
-    </message>
-    <message>
         <source>Going back to the plan before</source>
         <translation>Đang quay lại phương án trước</translation>
     </message>
@@ -5469,6 +5549,22 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>In force from the next token on: no neurons are left out.</source>
         <translation>Có hiệu lực từ token kế tiếp: không bỏ nơ-ron nào.</translation>
+    </message>
+    <message>
+        <source>What is being moved</source>
+        <translation>Những gì đang được chuyển</translation>
+    </message>
+    <message>
+        <source>%1 to move, at least %2: such moves were not timed yet.</source>
+        <translation>%1 cần chuyển, ít nhất %2: những lần chuyển như vậy chưa được đo.</translation>
+    </message>
+    <message>
+        <source>Less where experts were quantized before and kept.</source>
+        <translation>Ít hơn ở những chuyên gia đã được lượng tử hóa trước đó và được giữ lại.</translation>
+    </message>
+    <message>
+        <source>Going back to the plan before; about %1 left</source>
+        <translation>Đang quay lại kế hoạch trước; còn khoảng %1</translation>
     </message>
 </context>
 <context>
@@ -5780,6 +5876,10 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Reading the prompt…</source>
         <translation>Đang đọc lời nhắc…</translation>
+    </message>
+    <message>
+        <source>Making the context larger…</source>
+        <translation>Đang mở rộng ngữ cảnh…</translation>
     </message>
 </context>
 <context>
@@ -6468,6 +6568,10 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>Opens the model again on an emulated GPU whose memory is too small for it</source>
         <translation>Mở lại mô hình trên một GPU giả lập có bộ nhớ quá nhỏ cho nó</translation>
     </message>
+    <message>
+        <source>About this program</source>
+        <translation>Về chương trình này</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EngineWorker</name>
@@ -7067,6 +7171,11 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>Computed by %1 in every step</source>
         <translation>%1 tính trong mọi bước</translation>
     </message>
+    <message>
+        <source>Colour: %1</source>
+        <comment>title of a picture</comment>
+        <translation>Màu: %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FindBar</name>
@@ -7364,6 +7473,35 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>The model could not be looked at.</source>
         <translation>Không xem được mô hình.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::FullContext</name>
+    <message>
+        <source>Question: </source>
+        <comment>in a transcript for the model</comment>
+        <translation>Câu hỏi: </translation>
+    </message>
+    <message>
+        <source>Answer: </source>
+        <comment>in a transcript for the model</comment>
+        <translation>Trả lời: </translation>
+    </message>
+    <message>
+        <source>A larger context is not possible: %1</source>
+        <translation>Không thể có ngữ cảnh lớn hơn: %1</translation>
+    </message>
+    <message>
+        <source>What a context of %1 tokens costs in speed is not known yet.</source>
+        <translation>Chưa biết ngữ cảnh %1 token làm giảm tốc độ bao nhiêu.</translation>
+    </message>
+    <message>
+        <source>With a context of %1 tokens the speed stays the same (forecast).</source>
+        <translation>Với ngữ cảnh %1 token tốc độ không đổi (dự báo).</translation>
+    </message>
+    <message>
+        <source>With a context of %1 tokens: about %2 tokens/s instead of %3 (forecast).</source>
+        <translation>Với ngữ cảnh %1 token: khoảng %2 token/giây thay vì %3 (dự báo).</translation>
     </message>
 </context>
 <context>
@@ -9167,6 +9305,14 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <source>You have changed this answer. What it was before is another branch.</source>
         <translation>Bạn đã thay đổi câu trả lời này. Nội dung trước đó nằm ở một nhánh khác.</translation>
     </message>
+    <message>
+        <source>The model no longer sees what stands above.</source>
+        <translation>Mô hình không còn thấy những gì ở phía trên.</translation>
+    </message>
+    <message>
+        <source>The model no longer sees what stands above, but this summary of it:</source>
+        <translation>Mô hình không còn thấy những gì ở phía trên mà chỉ thấy bản tóm tắt này:</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ModelOpener</name>
@@ -9757,6 +9903,22 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>See what would fit…</source>
         <translation>Xem cấu hình nào vừa…</translation>
+    </message>
+    <message>
+        <source>Use the larger context</source>
+        <translation>Dùng ngữ cảnh lớn hơn</translation>
+    </message>
+    <message>
+        <source>Go on without the oldest turns</source>
+        <translation>Tiếp tục không có các lượt cũ nhất</translation>
+    </message>
+    <message>
+        <source>Summarise the oldest turns and go on</source>
+        <translation>Tóm tắt các lượt cũ nhất rồi tiếp tục</translation>
+    </message>
+    <message>
+        <source>Read the page in the help</source>
+        <translation>Đọc trang này trong trợ giúp</translation>
     </message>
 </context>
 <context>

@@ -1,15 +1,22 @@
 // The window on the real engine and the demo model: from a cold start to an answer, a
 // stop, and errors.
+#include <algorithm>
+
 #include <QElapsedTimer>
 #include <QFile>
+#include <QLabel>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
 
+#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/full_context.h"
 #include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
+#include "ui/chat/problem_card.h"
 #include "ui/panels/experts_panel.h"
 
 using namespace offstage;
@@ -105,6 +112,73 @@ class TestDemoModel : public QObject {
         test::part<ChatPage>(*m_window).input().clear();
         ask(QStringLiteral("What is 47 + 38?"));
         QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().figures, 60'000);
+    }
+
+    // A context of 192 tokens is full after a few turns: each way on is a button in place.
+    void fullContext_goesOnInPlace_data() {
+        QTest::addColumn<ProblemAction>("way");
+        QTest::newRow("larger context") << ProblemAction::LargerContext;
+        QTest::newRow("without the oldest turns") << ProblemAction::LeaveOutOldest;
+        QTest::newRow("a summary of them") << ProblemAction::SummariseOldest;
+    }
+    void fullContext_goesOnInPlace() {
+        QFETCH(ProblemAction, way);
+        begin();
+        auto& engine = m_window->core().engine;
+        engine::LoadRequest request;
+        request.model = m_model.toStdString();
+        request.device = "cpu";
+        request.context = 192;
+        engine.openModel(request);
+        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), State::Ready, 20'000);
+        Sampling sampling;
+        sampling.sampler.temperature = 0;
+        m_window->core().chat.setSampling(sampling);
+        for (int turn = 0; turn < 12 && last().kind != Message::Kind::Problem; ++turn) {
+            ask(turn % 2 == 0 ? QStringLiteral("What is the capital of France?")
+                              : QStringLiteral("Tell me a story about a fox who finds a lantern."));
+            QTRY_VERIFY_WITH_TIMEOUT(engine.state() == State::Ready && m_window->core().chat.queue().isEmpty(), 60'000);
+            QTRY_VERIFY(last().kind == Message::Kind::Problem ||
+                        (last().kind == Message::Kind::Answer && last().note.isEmpty()));
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 2 * FullContext::kPreviewMs);
+        const Problem problem = last().problem;
+        qInfo("%s", qPrintable(problem.sentence));
+        QVERIFY(problem.actions.contains(way));
+        QVERIFY2(problem.sentence.contains(QStringLiteral("With a context of 384 tokens")) ||
+                     problem.sentence.contains(QStringLiteral("a context of 384 tokens costs")),
+                 qPrintable(problem.sentence));
+        const qsizetype before = m_window->core().conversation.rowCount();
+        test::picture(*m_window, QStringLiteral("full-context"), {620, 1280}, 800);
+        for (auto* button : test::part<ChatPage>(*m_window).view().findChildren<QPushButton*>()) {
+            if (button->text() == textOf(way)) {
+                QTest::mouseClick(button, Qt::LeftButton);
+                break;
+            }
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(engine.state() == State::Ready && m_window->core().chat.queue().isEmpty() &&
+                                     last().kind == Message::Kind::Answer && last().figures &&
+                                     last().state == Message::State::Done,
+                                 120'000);
+        QVERIFY(m_window->core().conversation.rowCount() >= before - 1);  // nothing is erased
+        const auto& messages = m_window->core().conversation.messages();
+        const auto cut =
+            std::find_if(messages.begin(), messages.end(), [](const Message& m) { return m.cut.has_value(); });
+        QCOMPARE(cut == messages.end(), way == ProblemAction::LargerContext);
+        QCOMPARE(engine.snapshot()->context_size, std::int64_t{way == ProblemAction::LargerContext ? 384 : 192});
+        if (cut != messages.end()) {
+            QCOMPARE(!cut->cut->isEmpty(), way == ProblemAction::SummariseOldest);
+            auto& view = test::part<ChatPage>(*m_window).view();
+            view.showSource(cut->id, 0);
+            bool isSaid = false;
+            QTRY_VERIFY(view.messageWidget(cut->id) != nullptr);
+            for (const auto* label : view.messageWidget(cut->id)->findChildren<QLabel*>()) {
+                isSaid = isSaid || (label->isVisible() && label->text().contains(QStringLiteral("no longer sees")));
+            }
+            QVERIFY(isSaid);
+            QVERIFY(m_window->core().chat.history().size() < static_cast<std::size_t>(messages.size()));
+        }
+        test::picture(*m_window, QStringLiteral("full-context-%1").arg(static_cast<int>(way)), {620, 1280}, 800);
     }
 
     void load_brokenFolder_namesTheFile() {

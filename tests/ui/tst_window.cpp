@@ -36,6 +36,8 @@
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/chat/suggested_prompts.h"
+#include "ui/help/help_answers.h"
+#include "ui/help/help_dialog.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/settings/sampling_panel.h"
@@ -776,6 +778,46 @@ class TestWindow : public QObject {
         }
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.messages().first().text, QStringLiteral("three"));
+    }
+
+    // A question about the program is answered by the manual, not by the model.
+    void questionAboutTheProgram_isAnsweredFromTheHelp() {
+        QTemporaryDir folder;
+        QFile file(folder.filePath(QStringLiteral("suggested_prompts.json")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(R"([{"domain":"a","prompt":"one"}])");
+        file.close();
+        WindowFixture f;
+        f.openAndWait(folder.path());
+        const HelpAnswer answer = helpAnswers().first();
+        QVERIFY2(answer.text.contains(QStringLiteral("GGUF")), qPrintable(answer.text));
+        for (const HelpAnswer& each : helpAnswers()) {
+            QVERIFY2(each.text.size() > 40 && !each.title.isEmpty(), qPrintable(each.question));
+            QVERIFY2(!each.text.contains(u'*') && !each.text.contains(QStringLiteral("](")), qPrintable(each.text));
+        }
+        for (auto* button : test::part<ChatPage>(*f.window).findChildren<QPushButton*>()) {
+            if (button->accessibleName() == answer.question) {
+                QTest::mouseClick(button, Qt::LeftButton);
+                break;
+            }
+        }
+        QCOMPARE(f.last().problem.title, answer.question);
+        QCOMPARE(f.last().problem.sentence, answer.text);
+        QVERIFY(f.stage->requests().empty());
+        press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::OpenHelp));
+        QTRY_COMPARE(test::part<HelpDialog>(*f.window).page(), answer.page);
+        test::part<HelpDialog>(*f.window).close();
+        f.ask(QStringLiteral("hello"));  // the card goes with the next prompt
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.messages().size(), 2);
+    }
+    // What the demo model suggests is nothing about the program.
+    void suggestedPrompts_ofTheDemoModel_areNotAboutTheProgram() {
+        const auto prompts = readSuggestedPrompts(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+        QVERIFY(prompts.size() >= 4);
+        for (const SuggestedPrompt& prompt : prompts) {
+            QVERIFY2(prompt.domain != QStringLiteral("Offstage"), qPrintable(prompt.prompt));
+        }
     }
 
     void scrolledUp_staysThere() {

@@ -50,13 +50,29 @@ struct Attachment {
 };
 
 // The buttons of an error card.
-enum class ProblemAction { OpenWithOptions, OpenModel, OpenPreviousModel, OpenDemoModel, EditPrompt, TryAgain };
+enum class ProblemAction {
+    OpenWithOptions,
+    OpenModel,
+    OpenPreviousModel,
+    OpenDemoModel,
+    EditPrompt,
+    TryAgain,
+    // The conversation fills the context: a larger one, or it goes on without its oldest
+    // turns, or with a summary of them.
+    LargerContext,
+    LeaveOutOldest,
+    SummariseOldest,
+    OpenHelp,
+};
 
+// Also an answer of the manual, which is no problem: it has a help page.
 struct Problem {
     QString title;
     QString sentence;
     QString detail;  // may be empty
     QList<ProblemAction> actions;
+    qint64 context = 0;  // tokens, of LargerContext
+    QString helpPage;    // HelpPage::id, of OpenHelp
 };
 
 struct Message {
@@ -84,7 +100,10 @@ struct Message {
     Thought thought;                // an answer's
     QString author;                 // the model of an answer
     bool edited = false;            // an answer whose text, or the beginning of it, the user wrote
-    QString note;                   // e.g. why an answer ended early
+    // Of a prompt: the model no longer sees what stands above it, but only this summary of
+    // that, which may be empty.
+    std::optional<QString> cut;
+    QString note;  // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;
     Problem problem;  // for Kind::Problem
 };

@@ -2,12 +2,38 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
+#include <QLocale>
+
+#include "engine/run/run_messages.h"
 #include "ui/base/prompt_text.h"
+#include "ui/chat/full_context.h"
 #include "ui/chat/token_choices.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
+
+namespace {
+
+// The model's input for a prompt: a summary of what it no longer sees comes first.
+QString inputFor(const Message& prompt) {
+    const QString text = promptForModel(prompt.text, prompt.attachments);
+    return prompt.cut && !prompt.cut->isEmpty() ? AnswerWriter::tr("Summary of the conversation so far:") + u'\n' +
+                                                      *prompt.cut + QStringLiteral("\n\n") + text
+                                                : text;
+}
+
+// A number, also where it stands in a sentence: "at least 5000".
+qint64 tokensOf(const engine::MessageArgument& argument) {
+    if (const auto* inner = std::get_if<std::shared_ptr<const engine::Message>>(&argument.value())) {
+        return (*inner)->arguments().empty() ? 0 : tokensOf((*inner)->arguments().front());
+    }
+    const auto* tokens = std::get_if<std::int64_t>(&argument.value());
+    return tokens != nullptr ? qint64{*tokens} : 0;
+}
+
+}  // namespace
 
 AnswerWriter::AnswerWriter(EngineController& engine, History& history) : m_engine(engine), m_history(history) {
     connect(&m_engine, &EngineController::modelLoaded, this, &AnswerWriter::start);
@@ -65,10 +91,11 @@ void AnswerWriter::renumber() {
     const bool elsewhere = m_held || (!m_running && (state == State::Generating || state == State::Stopping));
     qsizetype place = m_running ? 2 : 1;
     for (const Job& job : std::as_const(m_queue)) {
-        const QString note = place > 1   ? tr("Number %1 in the queue").arg(place)
-                             : loading   ? tr("Waiting for the model to load…")
-                             : elsewhere ? tr("Waiting for the benchmark to end…")
-                                         : tr("Reading the prompt…");
+        const QString note = place > 1              ? tr("Number %1 in the queue").arg(place)
+                             : loading              ? tr("Waiting for the model to load…")
+                             : !m_heldFor.isEmpty() ? m_heldFor
+                             : elsewhere            ? tr("Waiting for the benchmark to end…")
+                                                    : tr("Reading the prompt…");
         ++place;
         const Message* answer = answerOf(job);
         if (answer && answer->note != note) {
@@ -84,6 +111,12 @@ void AnswerWriter::setHeld(bool held) {
     startSoon();
 }
 
+void AnswerWriter::setHeldFor(const QString& note) {
+    m_heldFor = note;
+    renumber();
+    startSoon();
+}
+
 void AnswerWriter::startSoon() {
     // Later: other listeners to the engine get the end of this answer before the next one
     // begins.
@@ -91,7 +124,8 @@ void AnswerWriter::startSoon() {
 }
 
 void AnswerWriter::start() {
-    if (m_running || m_held || m_queue.isEmpty() || m_engine.state() != EngineController::State::Ready) {
+    if (m_running || m_held || !m_heldFor.isEmpty() || m_queue.isEmpty() ||
+        m_engine.state() != EngineController::State::Ready) {
         return;
     }
     const Job job = m_queue.takeFirst();
@@ -107,6 +141,14 @@ void AnswerWriter::start() {
         m_engineConversation = job.conversation;
     }
     const Sampling sampling = m_history.info(job.conversation).sampling;
+    if (job.summariseAbove != 0) {
+        edit(job, [](Message& m) { m.note = tr("Summarising the oldest turns…"); });
+        m_running = job;
+        m_request = m_engine.generate(summaryRequest(job));
+        renumber();
+        Q_EMIT changed();
+        return;
+    }
     engine::GenerationRequest request;
     request.continue_last = job.ask == Ask::Continue;
     const bool begun = job.ask == Ask::Continue || job.ask == Ask::Branch;
@@ -205,7 +247,7 @@ std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conver
     std::vector<engine::ChatMessage> out;
     const ConversationTree* all = m_history.open(conversation);
     QList<const Message*> path;
-    for (const Message* m = all ? all->find(end) : nullptr; m; m = all->find(m->parent)) {
+    for (const Message* m = all ? all->find(end) : nullptr; m; m = m->cut ? nullptr : all->find(m->parent)) {
         path.prepend(m);
     }
     const QString system = m_history.info(conversation).systemPrompt.trimmed();
@@ -222,22 +264,56 @@ std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conver
                    !(message->text.trimmed().isEmpty() && (message->id != end || message->thought.text.isEmpty()))) {
             // An answer that ends within its thought counts only if it is being
             // continued.
-            out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
+            out.push_back({engine::Role::kUser, inputFor(*prompt).toStdString()});
             out.push_back({engine::Role::kAssistant, message->text.toStdString(), message->thought.text.toStdString(),
                            message->thought.isOpen});
             prompt = nullptr;
         }
     }
     if (prompt) {
-        out.push_back({engine::Role::kUser, promptForModel(prompt->text, prompt->attachments).toStdString()});
+        out.push_back({engine::Role::kUser, inputFor(*prompt).toStdString()});
     }
     return out;
+}
+
+// ---------------------------------------------------------------- a summary of what no longer fits
+
+engine::GenerationRequest AnswerWriter::summaryRequest(const Job& job) const {
+    constexpr qint64 kSummaryShare = 8;  // of the context
+    const ConversationTree* all = m_history.open(job.conversation);
+    const Message* cut = all ? all->find(job.summariseAbove) : nullptr;
+    const auto snapshot = m_engine.snapshot();
+    const qint64 context = snapshot ? qint64{snapshot->context_size} : 0;
+    const QString transcript = transcriptOf(messagesFor(job.conversation, cut ? cut->parent : 0), context);
+    const QString wish =
+        tr("Summarise this conversation in a few sentences, so that it can go on from them: names, "
+           "facts, decisions and open questions.");
+    engine::GenerationRequest request;
+    request.messages = {{engine::Role::kUser, (transcript + QStringLiteral("\n\n") + wish).toStdString()}};
+    request.max_tokens = static_cast<int>(std::max<qint64>(1, context / kSummaryShare));
+    request.sampler = m_history.info(job.conversation).sampling.sampler;
+    return request;
+}
+
+void AnswerWriter::takeSummary(Job job, const engine::GenerationResult& result) {
+    if (result.finish == engine::FinishReason::kStopped) {
+        edit(job, &AnswerWriter::markStopped);
+        Q_EMIT changed();
+        return;
+    }
+    const QString summary = QString::fromStdString(result.text).trimmed();
+    m_history.edit(job.conversation, job.summariseAbove, [&](Message& m) { m.cut = summary; });
+    Q_EMIT messageChanged(job.conversation, job.summariseAbove);
+    job.summariseAbove = 0;
+    m_queue.prepend(job);
+    renumber();
+    Q_EMIT changed();
 }
 
 // ---------------------------------------------------------------- what comes back
 
 void AnswerWriter::onPromptRead(RequestId id, qint64 read, qint64 tokens) {
-    if (id != m_request || !m_running) {
+    if (id != m_request || !m_running || m_running->summariseAbove != 0) {
         return;
     }
     const Job job = *m_running;
@@ -249,7 +325,7 @@ void AnswerWriter::onPromptRead(RequestId id, qint64 read, qint64 tokens) {
 }
 
 void AnswerWriter::onStreamed(RequestId id, const StreamedText& piece) {
-    if (id != m_request || !m_running) {
+    if (id != m_request || !m_running || m_running->summariseAbove != 0) {
         return;
     }
     const Job job = *m_running;
@@ -324,7 +400,7 @@ QString AnswerWriter::noteFor(const Job& job, const engine::GenerationResult& re
             return tr("Ended at the limit of %1 tokens (Sampling panel)")
                 .arg(m_history.info(job.conversation).sampling.maxTokens);
         case engine::FinishReason::kContextFull:
-            return tr("The context is full: begin a new conversation, or ask for something shorter");
+            return tr("The context is full");
     }
     return {};
 }
@@ -334,6 +410,11 @@ void AnswerWriter::onAnswered(RequestId id, const engine::GenerationResult& resu
     if (!job) {
         return;
     }
+    if (job->summariseAbove != 0) {
+        takeSummary(*job, result);
+        return;
+    }
+    const bool contextIsFull = result.finish == engine::FinishReason::kContextFull;
     const QString text = m_begun + QString::fromStdString(result.text);
     edit(*job, [&](Message& m) {
         if (m.text != text) {
@@ -342,9 +423,9 @@ void AnswerWriter::onAnswered(RequestId id, const engine::GenerationResult& resu
         m.thought.text = m_begunThought.text + QString::fromStdString(result.thought);
         m.thought.isOpen = result.thought_is_open;
         m.thought.tokens = m_begunThought.tokens + result.thought_tokens;
-        // An answer that reached the limit can be continued, like a stopped one.
-        const bool cutShort =
-            result.finish == engine::FinishReason::kStopped || result.finish == engine::FinishReason::kMaxTokens;
+        // An answer that reached a limit can be continued, like a stopped one.
+        const bool cutShort = result.finish == engine::FinishReason::kStopped ||
+                              result.finish == engine::FinishReason::kMaxTokens || contextIsFull;
         m.state = cutShort ? Message::State::Stopped : Message::State::Done;
         m.note = noteFor(*job, result);
         const qint64 before =
@@ -359,6 +440,15 @@ void AnswerWriter::onAnswered(RequestId id, const engine::GenerationResult& resu
                                   m_engine.answerTheta().loss,
                                   m_engine.answerTheta().accepts_guesses()};
     });
+    if (contextIsFull) {
+        const auto snapshot = m_engine.snapshot();
+        const qint64 tokens = snapshot ? qint64{snapshot->context_size} : 0;
+        Problem problem;
+        problem.title = tr("The context is full");
+        problem.sentence = tr("The answer ended because the conversation fills the model's context: %1 tokens.")
+                               .arg(QLocale().toString(tokens));
+        Q_EMIT contextFilled(job->conversation, problem, tokens);
+    }
     Q_EMIT changed();
 }
 
@@ -399,7 +489,12 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
         problem.actions.append(ProblemAction::TryAgain);
         problem.actions.append(ProblemAction::OpenModel);
     }
-    Q_EMIT failed(job->conversation, problem);
+    if (failure.message.is(engine::messages::prompt_longer_than_context)) {
+        problem.title = tr("The context is full");
+        Q_EMIT contextFilled(job->conversation, problem, tokensOf(failure.message.arguments().front()));
+    } else {
+        Q_EMIT failed(job->conversation, problem);
+    }
     Q_EMIT changed();
 }
 

@@ -26,6 +26,9 @@ class AnswerWriter : public QObject {
         MessageId answer = 0;  // in the History, waiting
         Ask ask = Ask::Prompt;
         std::vector<engine::TokenId> begin;  // Branch: the beginning of the answer
+        // The prompt whose cut (Message::cut) first gets a summary of what stands above it;
+        // 0: none.
+        MessageId summariseAbove = 0;
     };
 
     AnswerWriter(EngineController& engine, History& history);
@@ -42,6 +45,8 @@ class AnswerWriter : public QObject {
     void abandon(ConversationId conversation);
     // Meanwhile no answer begins.
     void setHeld(bool held);
+    // The same, with a note for the answers that wait; empty: no longer.
+    void setHeldFor(const QString& note);
     // The engine's cache is free for this conversation; only if Ready and nothing runs.
     void prepareFor(ConversationId conversation);
     // Whether answers include the most probable alternatives of each token
@@ -65,6 +70,8 @@ class AnswerWriter : public QObject {
     // It stays in the History, marked, without an answer.
     void promptFailed(quint64 conversation, quint64 prompt);
     void failed(quint64 conversation, const offstage::ui::Problem& problem);
+    // The conversation fills the model's context. It needs so many tokens and more.
+    void contextFilled(quint64 conversation, const offstage::ui::Problem& problem, qint64 tokens);
 
   private:
     qsizetype find(ConversationId conversation) const;
@@ -84,6 +91,8 @@ class AnswerWriter : public QObject {
     void onAnswerFailed(RequestId id, const EngineFailure& failure);
     void onInterrupted(RequestId id);
     QString noteFor(const Job& job, const engine::GenerationResult& result) const;
+    engine::GenerationRequest summaryRequest(const Job& job) const;
+    void takeSummary(Job job, const engine::GenerationResult& result);
 
     EngineController& m_engine;
     History& m_history;
@@ -92,6 +101,7 @@ class AnswerWriter : public QObject {
     RequestId m_request = 0;
     ConversationId m_engineConversation = 0;  // the conversation in the engine's cache
     bool m_held = false;
+    QString m_heldFor;
     bool m_wantsChoices = false;
     QString m_begun;           // the running answer's text before it was continued,
     Thought m_begunThought;    // and of the thought before it

@@ -8,13 +8,19 @@ ChatController::ChatController(EngineController& engine, ConversationModel& conv
       m_conversation(conversation),
       m_ownHistory(std::make_unique<History>()),
       m_history(*m_ownHistory),
-      m_writer(engine, m_history) {
+      m_writer(engine, m_history),
+      m_fullContext(engine, this) {
     connectAll();
 }
 
 ChatController::ChatController(EngineController& engine, ConversationModel& conversation, History& history,
                                QObject* parent)
-    : QObject(parent), m_engine(engine), m_conversation(conversation), m_history(history), m_writer(engine, m_history) {
+    : QObject(parent),
+      m_engine(engine),
+      m_conversation(conversation),
+      m_history(history),
+      m_writer(engine, m_history),
+      m_fullContext(engine, this) {
     connectAll();
 }
 
@@ -43,6 +49,9 @@ void ChatController::connectAll() {
     connect(&m_writer, &AnswerWriter::promptReturned, this, &ChatController::returnPrompt);
     connect(&m_writer, &AnswerWriter::promptFailed, this, &ChatController::offerPrompt);
     connect(&m_writer, &AnswerWriter::failed, this, &ChatController::addProblem);
+    connect(&m_writer, &AnswerWriter::contextFilled, this, &ChatController::offerRoom);
+    connect(&m_fullContext, &FullContext::offered, this, &ChatController::addProblem);
+    connect(&m_fullContext, &FullContext::ended, this, [this] { m_writer.setHeldFor({}); });
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
     m_current = m_history.create(m_systemPrompt, m_sampling, m_persona);
 }
@@ -284,7 +293,7 @@ bool ChatController::continueAnswer(MessageId answer) {
     clearProblems();
     m_history.edit(m_current, answer, [](Message& m) { m.state = Message::State::Waiting; });
     showMessage(m_current, answer);
-    m_writer.add({m_current, answer, AnswerWriter::Ask::Continue, {}});
+    m_writer.add({m_current, answer, AnswerWriter::Ask::Continue, {}, 0});
     return true;
 }
 
@@ -304,7 +313,7 @@ MessageId ChatController::branchFrom(MessageId answer, const QString& begun,
     branch.thought = before->thought;
     const MessageId id = m_history.add(m_current, branch);
     refreshModel();
-    m_writer.add({m_current, id, AnswerWriter::Ask::Branch, tokens});
+    m_writer.add({m_current, id, AnswerWriter::Ask::Branch, tokens, 0});
     return id;
 }
 
@@ -361,9 +370,69 @@ void ChatController::editFailedPrompt() {
     Q_EMIT promptReturned(text);
 }
 
+// ---------------------------------------------------------------- a full context
+
+namespace {
+
+qint64 contextOf(const EngineController& engine) {
+    const auto snapshot = engine.snapshot();
+    return snapshot ? qint64{snapshot->context_size} : 0;
+}
+
+}  // namespace
+
+void ChatController::offerRoom(ConversationId conversation, const Problem& problem, qint64 tokens) {
+    const ConversationTree* all = m_history.open(conversation);
+    m_fullContext.offer(conversation, problem, tokens, all && cutOfPath(all->path(), contextOf(m_engine)) != 0);
+}
+
+void ChatController::makeRoom(ProblemAction action) {
+    const QList<Message> problems = m_problems.value(m_current);
+    if (problems.isEmpty() || !canSend()) {
+        return;
+    }
+    MessageId cut = 0;
+    if (action == ProblemAction::LargerContext) {
+        if (!m_fullContext.enlarge(problems.last().problem.context)) {
+            return;
+        }
+        m_writer.setHeldFor(tr("Making the context larger…"));
+    } else {
+        cut = cutOfPath(tree()->path(), contextOf(m_engine));
+        if (cut == 0) {
+            return;
+        }
+        m_history.edit(m_current, cut, [](Message& m) { m.cut = QString(); });
+        showMessage(m_current, cut);
+    }
+    goOn(action == ProblemAction::SummariseOldest ? cut : 0);
+}
+
+// The last prompt is asked again, or the last answer goes on.
+void ChatController::goOn(MessageId summariseAbove) {
+    const Message* leaf = tree()->find(tree()->leaf());
+    if (!leaf) {
+        return;
+    }
+    clearProblems();
+    const MessageId id = leaf->id;
+    const bool isAnswer = leaf->kind == Message::Kind::Answer;
+    m_history.edit(m_current, id, [isAnswer](Message& m) {
+        m.state = isAnswer ? Message::State::Waiting : Message::State::Done;
+        m.note.clear();
+    });
+    showMessage(m_current, id);
+    if (isAnswer) {
+        m_writer.add({m_current, id, AnswerWriter::Ask::Continue, {}, summariseAbove});
+    } else {
+        const bool isNew = tree()->children(id).isEmpty();
+        ask(id, isNew ? AnswerWriter::Ask::Prompt : AnswerWriter::Ask::Regenerate, summariseAbove);
+    }
+}
+
 // Adds an empty answer below the prompt, at the end of the path, and queues it for the
 // engine.
-void ChatController::ask(MessageId prompt, AnswerWriter::Ask kind) {
+void ChatController::ask(MessageId prompt, AnswerWriter::Ask kind, MessageId summariseAbove) {
     Message answer;
     answer.kind = Message::Kind::Answer;
     answer.state = Message::State::Waiting;
@@ -376,7 +445,7 @@ void ChatController::ask(MessageId prompt, AnswerWriter::Ask kind) {
     } else {
         m_conversation.append(*tree()->find(id));
     }
-    m_writer.add({m_current, id, kind, {}});
+    m_writer.add({m_current, id, kind, {}, summariseAbove});
 }
 
 std::vector<engine::ChatMessage> ChatController::history() const {
@@ -413,6 +482,11 @@ void ChatController::addProblem(ConversationId conversation, const Problem& prob
     if (conversation == m_current) {
         m_conversation.append(message);
     }
+}
+
+void ChatController::showOnly(const Problem& problem) {
+    clearProblems();
+    addProblem(m_current, problem);
 }
 
 void ChatController::reportProblem(const Problem& problem) {

@@ -7,6 +7,7 @@
 
 #include "ui/chat/answer_writer.h"
 #include "ui/chat/conversation_model.h"
+#include "ui/chat/full_context.h"
 #include "ui/engine/sampling.h"
 #include "ui/history/history.h"
 
@@ -94,6 +95,9 @@ class ChatController : public QObject {
     void tryAgain();
     // Takes a failed prompt out of the conversation and gives it back to the user.
     void editFailedPrompt();
+    // LargerContext, LeaveOutOldest or SummariseOldest of the shown problem: then the
+    // prompt is asked again, or the answer goes on. Ignored where it is not possible.
+    void makeRoom(ProblemAction action);
 
     // ---- the queue
     struct Queued {
@@ -117,6 +121,8 @@ class ChatController : public QObject {
 
     // At the end of the conversation shown; until the next prompt.
     void reportProblem(const Problem& problem);
+    // The same, in the place of others.
+    void showOnly(const Problem& problem);
 
   Q_SIGNALS:
     void draftAttachmentsChanged();
@@ -140,7 +146,9 @@ class ChatController : public QObject {
     void showConversation(ConversationId id);
     void refreshModel();
     void showMessage(ConversationId conversation, MessageId message);
-    void ask(MessageId prompt, AnswerWriter::Ask kind);
+    void ask(MessageId prompt, AnswerWriter::Ask kind, MessageId summariseAbove = 0);
+    void goOn(MessageId summariseAbove);
+    void offerRoom(ConversationId conversation, const Problem& problem, qint64 tokens);
     void clearProblems();
     void removeFailedPrompt();
     void addProblem(ConversationId conversation, const Problem& problem);
@@ -154,6 +162,7 @@ class ChatController : public QObject {
     std::unique_ptr<History> m_ownHistory;
     History& m_history;
     AnswerWriter m_writer;
+    FullContext m_fullContext;
     ConversationId m_current = 0;
     Sampling m_sampling;  // for the next new conversation
     QString m_systemPrompt;

@@ -89,6 +89,12 @@ void ChatPage::connectMessages() {
             m_chat.editFailedPrompt();
         } else if (action == ProblemAction::TryAgain) {
             m_chat.tryAgain();
+        } else if (action == ProblemAction::LargerContext || action == ProblemAction::LeaveOutOldest ||
+                   action == ProblemAction::SummariseOldest) {
+            m_chat.makeRoom(action);
+            m_input->setFocus();
+        } else if (action == ProblemAction::OpenHelp) {
+            Q_EMIT helpRequested(m_conversation.messages().last().problem.helpPage);
         } else {
             Q_EMIT actionChosen(action);
         }

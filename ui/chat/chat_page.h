@@ -42,6 +42,7 @@ class ChatPage : public QWidget {
   Q_SIGNALS:
     void openRequested();
     // A remedy of a problem that is not the chat's.
+    void helpRequested(const QString& page);
     void actionChosen(offstage::ui::ProblemAction action);
 
   private:

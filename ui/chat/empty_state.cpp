@@ -165,6 +165,11 @@ void EmptyState::setPrompts(const QList<SuggestedPrompt>& prompts) {
         connect(chip, &QPushButton::clicked, this, [this, text = prompt.prompt] { Q_EMIT promptChosen(text); });
         m_prompts.append(chip);
     }
+    for (int i = 0; i < m_questions.size() && !prompts.isEmpty(); ++i) {
+        auto* chip = new PromptChip({tr("About this program"), m_questions[i]}, m_chips);
+        connect(chip, &QPushButton::clicked, this, [this, i] { Q_EMIT questionChosen(i); });
+        m_prompts.append(chip);
+    }
     m_chips->setVisible(!m_prompts.isEmpty());
     arrangePrompts();
 }

@@ -22,6 +22,8 @@ class EmptyState : public QScrollArea {
 
     void setHeading(const QString& heading, const QString& explanation);
     void setPrompts(const QList<SuggestedPrompt>& prompts);
+    // About the program, which no model is asked: shown below the prompts, if there is any.
+    void setQuestions(const QStringList& questions) { m_questions = questions; }
     void setOpenOffered(bool offered);  // a button to open a model
     // The models found on this computer, below the rest. Shown if setModelsShown(true)
     // was called.
@@ -34,6 +36,7 @@ class EmptyState : public QScrollArea {
 
   Q_SIGNALS:
     void promptChosen(const QString& prompt);
+    void questionChosen(int question);
     void openRequested();
     void emulatedRequested();
     void modelChosen(const QString& path);
@@ -53,6 +56,7 @@ class EmptyState : public QScrollArea {
     QWidget* m_open;
     QWidget* m_chips;
     QList<QWidget*> m_prompts;  // in m_chips
+    QStringList m_questions;
     QLabel* m_hardware;
     QWidget* m_emulated;
     QVBoxLayout* m_column;

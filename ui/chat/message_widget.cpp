@@ -1,6 +1,7 @@
 #include "ui/chat/message_widget.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QClipboard>
 #include <QEvent>
@@ -20,6 +21,7 @@
 #include "ui/chat/thought_block.h"
 #include "ui/engine/format.h"
 #include "ui/widgets/fields.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -35,6 +37,7 @@ constexpr int kButton = 26;
 constexpr int kAuthorGap = 6;
 constexpr int kThoughtGap = 8;
 constexpr int kAttachmentsGap = 6;
+constexpr int kCutGap = 8;
 constexpr int kThoughtOutdent = 5;
 constexpr qsizetype kShortPrompt = 2000;  // characters; a longer one fills the widest bubble
 
@@ -101,6 +104,7 @@ void MessageWidget::setMessage(const Message& message) {
         }
         m_body->setAccessibleName(tr("Your message"));
         showAttachments();
+        showCut();
     } else {
         if (m_body->source() != message.text) {
             m_body->setMarkdown(message.text, complete);
@@ -165,6 +169,25 @@ void MessageWidget::showAttachments() {
     }
     m_attachments->setAttachments(m_message.attachments);
     m_attachments->setVisible(!m_message.attachments.isEmpty());
+}
+
+void MessageWidget::showCut() {
+    if (!m_message.cut) {
+        delete std::exchange(m_cut, nullptr);
+        return;
+    }
+    if (!m_cut) {
+        m_cut = textLabel();
+        m_cut->setParent(this);
+        m_cut->setAlignment(Qt::AlignHCenter);
+        m_cut->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+        m_cut->show();
+        restyle();
+    }
+    m_cut->setText(m_message.cut->isEmpty()
+                       ? tr("The model no longer sees what stands above.")
+                       : tr("The model no longer sees what stands above, but this summary of it:") + u'\n' +
+                             *m_message.cut);
 }
 
 void MessageWidget::setThought(const Thought& thought) {
@@ -372,10 +395,15 @@ void MessageWidget::stopEditing() {
 int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
     m_arranging = true;
     int y = 0;
+    if (m_cut) {
+        const int height = m_cut->heightForWidth(width);
+        m_cut->setGeometry(0, kCutGap, width, height);
+        y = height + 3 * kCutGap;
+    }
     if (m_attachments && !m_message.attachments.isEmpty()) {
         const int height = m_attachments->layoutFor(width);
-        m_attachments->setGeometry(0, 0, width, height);
-        y = height + kAttachmentsGap;
+        m_attachments->setGeometry(0, y, width, height);
+        y += height + kAttachmentsGap;
     }
     if (!isPrompt()) {
         m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
@@ -519,19 +547,26 @@ int MessageWidget::estimatedHeight(const Message& message, int width, const QFon
     const int files = message.attachments.isEmpty()
                           ? 0
                           : AttachmentChips::estimatedHeight(message.attachments.size(), metrics) + kAttachmentsGap;
-    const int frame = files + (prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap) +
+    const int cut = message.cut ? static_cast<int>(3 * kCutGap + line * (1 + static_cast<double>(message.cut->size()) *
+                                                                                 metrics.averageCharWidth() / width))
+                                : 0;
+    const int frame = files + cut + (prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap) +
                       (message.thought.isEmpty() ? 0 : ThoughtBlock::foldedHeight(metrics) + kThoughtGap);
     // A text's last lines are half empty; a paragraph's end adds a gap.
     return frame + static_cast<int>(line * (1 + wrapped * 0.9 + breaks * 0.75)) + (prompt ? 0 : kCaptionGap + kButton);
 }
 
 void MessageWidget::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    const Colours colours = Colours::of(palette());
+    if (m_cut) {
+        painter.setPen(QPen(colours.line, 1, Qt::DashLine));
+        painter.drawLine(0, 0, width(), 0);
+    }
     if (!isPrompt() || m_editor) {
         return;
     }
-    QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    const Colours colours = Colours::of(palette());
     const bool failed = m_message.state == Message::State::Failed;
     painter.setPen(failed ? QPen(colours.problem, 1, Qt::DashLine) : QPen(Qt::NoPen));
     painter.setBrush(failed ? colours.surface : colours.prompt);
@@ -561,7 +596,7 @@ void MessageWidget::restyle() {
     const Colours colours = Colours::of(palette());
     QFont small = font();
     small.setPointSizeF(small.pointSizeF() * 0.88);
-    for (QLabel* label : {m_caption, m_branch}) {
+    for (QLabel* label : {m_caption, m_branch, m_cut}) {
         if (label) {
             label->setForegroundRole(QPalette::PlaceholderText);
             label->setFont(small);

@@ -75,6 +75,7 @@ class MessageWidget : public QWidget {
 
   private:
     void showAttachments();
+    void showCut();
     QToolButton* makeButton(const QString& icon, const QString& name);
     void makeActions();
     void refreshActions();
@@ -97,6 +98,7 @@ class MessageWidget : public QWidget {
     MessageAttachments* m_attachments = nullptr;
     MessageBody* m_body;
     QLabel* m_caption;
+    QLabel* m_cut = nullptr;  // above a prompt: what the model no longer sees
     // Made when first needed; null until then.
     QToolButton* m_copy = nullptr;
     QToolButton* m_edit = nullptr;

@@ -31,12 +31,25 @@ QString textOf(ProblemAction action) {
             return ProblemCard::tr("Edit the prompt");
         case ProblemAction::TryAgain:
             return ProblemCard::tr("Try again");
+        case ProblemAction::LargerContext:
+            return ProblemCard::tr("Use the larger context");
+        case ProblemAction::LeaveOutOldest:
+            return ProblemCard::tr("Go on without the oldest turns");
+        case ProblemAction::SummariseOldest:
+            return ProblemCard::tr("Summarise the oldest turns and go on");
+        case ProblemAction::OpenHelp:
+            return ProblemCard::tr("Read the page in the help");
     }
     return {};
 }
 
 ProblemCard::ProblemCard(const Message& message, QWidget* parent)
-    : QFrame(parent), m_id(message.id), m_icon(new QLabel(this)), m_title(textLabel()), m_sentence(textLabel()) {
+    : QFrame(parent),
+      m_id(message.id),
+      m_isHelp(!message.problem.helpPage.isEmpty()),
+      m_icon(new QLabel(this)),
+      m_title(textLabel()),
+      m_sentence(textLabel()) {
     const Problem& problem = message.problem;
     m_title->setParent(this);
     m_sentence->setParent(this);  // before the buttons: the keyboard comes to it first
@@ -87,7 +100,9 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
 
     rowOf(this, {{m_icon, 0, Qt::AlignTop}, {texts, 1}}, inset(18, 14, 16, 14, 12));
     onPalette(this, [this] {
-        m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), Colours::of(palette()).problem).pixmap(20, 20));
+        const Colours colours = Colours::of(palette());
+        m_icon->setPixmap(
+            (m_isHelp ? programIcon() : colouredIcon(QStringLiteral("notice"), colours.problem)).pixmap(20, 20));
     });
 }
 
@@ -101,10 +116,10 @@ void ProblemCard::paintEvent(QPaintEvent*) {
     painter.setRenderHint(QPainter::Antialiasing);
     const Colours colours = Colours::of(palette());
     painter.setPen(QPen(colours.line));
-    painter.setBrush(colours.problemSurface);
+    painter.setBrush(m_isHelp ? colours.raised : colours.problemSurface);
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, 10);
     painter.setPen(Qt::NoPen);
-    painter.setBrush(colours.problem);
+    painter.setBrush(m_isHelp ? colours.accent : colours.problem);
     painter.drawRoundedRect(QRectF(0, 10, 3, height() - 20), 1.5, 1.5);
 }
 

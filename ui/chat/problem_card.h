@@ -30,6 +30,7 @@ class ProblemCard : public QFrame {
 
   private:
     MessageId m_id;
+    bool m_isHelp;
     QLabel* m_icon;
     QLabel* m_title;
     QLabel* m_sentence;

@@ -14,11 +14,6 @@ namespace {
 
 constexpr char kPageProperty[] = "helpPage";
 
-QString manualFile(const QString& name) {
-    QFile file(QStringLiteral(":/help/en/%1.md").arg(name));
-    return file.open(QFile::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
-}
-
 // A name as Markdown shows it: signs that would mean something there do not.
 QString literalName(const QString& text) {
     QString out;
@@ -52,13 +47,18 @@ QString withTable(const QString& page, const QString& table) {
 
 }  // namespace
 
+QString helpPageText(const QString& id) {
+    QFile file(QStringLiteral(":/help/en/%1.md").arg(id));
+    return file.open(QFile::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
 QList<HelpPage> helpPages(const QMenuBar& menus) {
     static const QRegularExpression link(QStringLiteral("\\]\\(([\\w-]+)\\.md\\)"));
     QList<HelpPage> pages;
-    const QString list = manualFile(QStringLiteral("README"));
+    const QString list = helpPageText(QStringLiteral("README"));
     for (auto it = link.globalMatch(list); it.hasNext();) {
         const QString id = it.next().captured(1);
-        const QString text = withTable(manualFile(id), keysTable(menus));
+        const QString text = withTable(helpPageText(id), keysTable(menus));
         pages.append({id, text.section(u'\n', 0, 0).mid(2), text});
     }
     return pages;

@@ -19,6 +19,9 @@ struct HelpPage {
 // keys of the menus' commands.
 QList<HelpPage> helpPages(const QMenuBar& menus);
 
+// A page's Markdown without that table; empty: there is no such page.
+QString helpPageText(const QString& id);
+
 // The page of a panel of that name: "whatIf" has "what-if".
 QString helpPageOfPanel(const QString& panel);
 

@@ -141,6 +141,9 @@ Message readMessage(const Reader& in, qsizetype number) {
     m.note = in.string("note");
     m.createdMs = in.time("created_ms");
     m.edited = in.boolean("edited");
+    if (in.has("cut")) {
+        m.cut = in.string("cut");
+    }
     if (in.has("figures")) {
         if (!in["figures"].isObject()) {
             in.fail("figures", FilesText::tr("an object"));
@@ -235,6 +238,9 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
             }
             if (m.edited) {
                 message[QStringLiteral("edited")] = true;
+            }
+            if (m.cut) {
+                message[QStringLiteral("cut")] = *m.cut;
             }
             if (m.figures) {
                 message[QStringLiteral("figures")] = toJson(*m.figures);

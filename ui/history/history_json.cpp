@@ -113,6 +113,9 @@ QJsonObject figuresColumn(const Message& message) {
     if (message.edited) {
         json[QStringLiteral("edited")] = 1;
     }
+    if (message.cut) {
+        json[QStringLiteral("cut")] = *message.cut;
+    }
     return json;
 }
 
@@ -125,10 +128,12 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
     message.attachments = attachmentsFrom(attachments.toArray());
     const QJsonValue edited = json[QLatin1String("edited")];
     message.edited = edited.toInteger() != 0;
+    const QJsonValue cut = json[QLatin1String("cut")];
+    message.cut = cut.isString() ? std::optional(cut.toString()) : std::nullopt;
     // An unfinished answer has a thought and no figures, a prompt has files and no
     // figures, and so has an answer that the user wrote.
-    const qsizetype others =
-        (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1) + (edited.isUndefined() ? 0 : 1);
+    const qsizetype others = (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1) +
+                             (edited.isUndefined() ? 0 : 1) + (cut.isUndefined() ? 0 : 1);
     if (others == 0 || json.size() > others) {
         message.figures = figuresFrom(json);
     }

@@ -33,8 +33,8 @@ QJsonArray toJson(const QList<Attachment>& attachments);
 QList<Attachment> attachmentsFrom(const QJsonArray& json);  // values of another type count as missing
 
 // The figures of a message, with its thought as "thought", its files as "attachments",
-// and 1 as "edited" if the user wrote an answer: a column of the database. Empty: it has
-// none of them.
+// 1 as "edited" if the user wrote an answer, and Message::cut as "cut": a column of the
+// database. Empty: it has none of them.
 QJsonObject figuresColumn(const Message& message);
 void readFiguresColumn(const QJsonObject& json, Message& message);
 

@@ -23,9 +23,11 @@
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/draft_attachments.h"
+#include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
 #include "ui/chat/persona_bar.h"
 #include "ui/engine/speed_meter.h"
+#include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_pages.h"
 #include "ui/load/local_models.h"
@@ -76,6 +78,8 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     m_opener = new ModelOpener(*this, m_core, m_page->emptyState(), *m_help, options.models);
     connect(m_page, &ChatPage::openRequested, m_opener, &ModelOpener::choose);
     connect(m_page, &ChatPage::actionChosen, m_opener, &ModelOpener::handle);
+    connect(m_page, &ChatPage::helpRequested, m_help, &HelpDesk::open);
+    answerQuestions();
     auto* hardware = new HardwareMenu(m_core, *m_opener, m_page->emptyState(), this);
     auto* tokens = new AnswerTokens(*this, m_core, *m_page, *m_panels);
     m_menu = new MainMenu(*this, {m_core, *m_page, *m_panels, *m_opener, *tokens, m_appearance, *m_help, *hardware});
@@ -119,6 +123,25 @@ void MainWindow::createMiddle() {
     auto* middle = new QWidget;
     columnOf(middle, {&m_unsaved->bar(), {m_page, 1}}, flush(0));
     setCentralWidget(middle);
+}
+
+// Questions about the program are answered from the manual, with its page at hand.
+void MainWindow::answerQuestions() {
+    const QList<HelpAnswer> answers = helpAnswers();
+    QStringList questions;
+    for (const HelpAnswer& answer : answers) {
+        questions << answer.question;
+    }
+    m_page->emptyState().setQuestions(questions);
+    connect(&m_page->emptyState(), &EmptyState::questionChosen, this, [this, answers](int question) {
+        Problem card;
+        card.title = answers[question].question;
+        card.sentence = answers[question].text;
+        card.actions = {ProblemAction::OpenHelp};
+        card.helpPage = answers[question].page;
+        m_core.chat.showOnly(card);
+        m_page->input().setFocus();
+    });
 }
 
 // Off, unless the user chose that it starts with the program.

@@ -51,6 +51,7 @@ class MainWindow : public QMainWindow {
 
   private:
     void createMiddle();
+    void answerQuestions();
     void createServer();
     void connectSampling();
     void connectList();

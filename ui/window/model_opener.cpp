@@ -200,6 +200,10 @@ void ModelOpener::handle(ProblemAction action) {
             break;
         case ProblemAction::EditPrompt:
         case ProblemAction::TryAgain:
+        case ProblemAction::LargerContext:
+        case ProblemAction::LeaveOutOldest:
+        case ProblemAction::SummariseOldest:
+        case ProblemAction::OpenHelp:
             break;
     }
 }
