@@ -164,7 +164,7 @@ void FitView::build() {
     m_bars->setReserve(2, kFitLegendLines);
 
     auto* speed = rowOf({{m_speed, 1}, {m_measure, 0, Qt::AlignTop}}, inset(10, 0, 0, 0));
-    columnOf(this, {grid, Gap{6}, m_verdict, speed, m_changes, m_bars, m_detail, Stretch{1}}, flush(10));
+    columnOf(this, {grid, Gap{6}, m_verdict, speed, m_changes, m_detail, m_bars, Stretch{1}}, flush(10));
 }
 
 // The list grows when the hardware has been detected; the choice stays.
