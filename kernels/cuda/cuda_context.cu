@@ -10,6 +10,7 @@
 #include "kernels/cuda/event_ring.cuh"
 #include "kernels/cuda/handles.cuh"
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/quantizing_queue.cuh"
 #include "kernels/cuda/segments.cuh"
 #include "kernels/cuda/staged_keys.cuh"
 #include "kernels/cuda_context.h"
@@ -36,80 +37,6 @@ constexpr std::chrono::microseconds kAwakeWait{500};  // longer ones sleep: see 
 
 constexpr std::int64_t kMostRoutedExperts = 4096;  // as kernels/ops/route.cu serves
 
-// Operations report failures as sentences for the log.
-CudaFailure failure_of(const Failure& failure) {
-    if (failure.none()) return {};
-    return {CudaFault::kOther, failure.text()};
-}
-
-class QuantizingQueue final : public CudaQuantizer {
-  public:
-    explicit QuantizingQueue(int ordinal) : ordinal_(ordinal) {}
-    ~QuantizingQueue() override;
-    bool open(int compute_major);
-
-    bool start(int slot, const WeightView& host_rows, WeightType format, void* device_rows, void* device_out,
-               void* host_out) override;
-    bool finish(int slot) override;
-    CudaFailure failure() const override { return failure_of(worker_.failure); }
-
-  private:
-    bool use_device() {
-        if (cudaSetDevice(ordinal_) == cudaSuccess) return true;
-        (void)cudaGetLastError();
-        worker_.failure.set("The GPU cannot be selected any more.");
-        return false;
-    }
-
-    const int ordinal_;
-    Stream stream_;
-    Event done_[kSlots];
-    Worker worker_;
-};
-
-QuantizingQueue::~QuantizingQueue() {
-    if (stream_.get() == nullptr || cudaSetDevice(ordinal_) != cudaSuccess) return;
-    (void)cudaStreamSynchronize(stream_.get());
-    (void)cudaGetLastError();
-}
-
-bool QuantizingQueue::open(int compute_major) {
-    if (!use_device()) return false;
-    cudaError_t status = create_stream(stream_, false);
-    for (Event& event : done_) {
-        // A waiting host thread sleeps: the CPU's experts run meanwhile.
-        constexpr unsigned kFlags = cudaEventBlockingSync | cudaEventDisableTiming;
-        if (status == cudaSuccess) status = cudaEventCreateWithFlags(event.out(), kFlags);
-    }
-    worker_.stream = stream_.get();
-    worker_.compute_major = compute_major;
-    if (status != cudaSuccess) (void)cudaGetLastError();
-    return status == cudaSuccess;
-}
-
-bool QuantizingQueue::start(int slot, const WeightView& host_rows, WeightType format, void* device_rows,
-                            void* device_out, void* host_out) {
-    if (!worker_.failure.none() || !is_plain(host_rows.type) || !is_packed(format) || !use_device()) return false;
-    const auto plain_bytes =
-        static_cast<std::size_t>(host_rows.n_rows * host_rows.n_cols) * bytes_per_weight(host_rows.type);
-    const auto packed_bytes = static_cast<std::size_t>(host_rows.n_rows) * row_bytes(format, host_rows.n_cols);
-    const WeightView rows{device_rows, host_rows.type, host_rows.n_rows, host_rows.n_cols};
-    const auto check = [&](cudaError_t status) { return worker_.failure.check(status, "Quantizing on the GPU"); };
-    if (!can_quantize(rows, format, device_out)) return false;
-    if (!check(cudaMemcpyAsync(device_rows, host_rows.data, plain_bytes, cudaMemcpyHostToDevice, stream_.get()))) {
-        return false;
-    }
-    cuda::quantize(worker_, rows, format, device_out);
-    return worker_.failure.none() &&
-           check(cudaMemcpyAsync(host_out, device_out, packed_bytes, cudaMemcpyDeviceToHost, stream_.get())) &&
-           check(cudaEventRecord(done_[slot].get(), stream_.get()));
-}
-
-bool QuantizingQueue::finish(int slot) {
-    return worker_.failure.none() && use_device() &&
-           worker_.failure.check(cudaEventSynchronize(done_[slot].get()), "Quantizing on the GPU");
-}
-
 constexpr std::size_t kArrivalBytes = kArrivals * sizeof(unsigned);
 
 class Context final : public CudaContext {
@@ -121,7 +48,7 @@ class Context final : public CudaContext {
     bool open(CudaOpening& opening);
 
     const CudaFacts& facts() const override { return facts_; }
-    CudaFailure failure() const override { return own_failure_.none() ? failure_of(worker_.failure) : own_failure_; }
+    CudaFailure failure() const override { return own_failure_.none() ? worker_.failure.for_host() : own_failure_; }
     void fail(CudaFailure failure) override {
         if (!worker_.failure.none()) return;
         worker_.failure.set(failure.text.empty() ? std::string("A GPU failed.") : failure.text);
@@ -351,9 +278,7 @@ Context::~Context() {
 std::unique_ptr<CudaQuantizer> Context::open_quantizer() {
     // allocate() does not order its stream against this queue.
     if (use_device()) memory_.wait_until_usable();
-    auto queue = std::make_unique<QuantizingQueue>(facts_.ordinal);
-    if (!queue->open(facts_.compute_major)) return nullptr;
-    return queue;
+    return open_quantizing_queue(facts_.ordinal, facts_.compute_major);
 }
 
 bool Context::clear_failure() {

@@ -287,6 +287,94 @@ __device__ inline int first_block_of(int n) {
     return static_cast<int>(blockIdx.x) * kBlocksAtOnce + n * kBlocks;
 }
 
+// Adds up the lanes, parts and warps of a block, and stores the partial sums of its
+// columns.
+template <WeightType kType, int kInputs>
+__device__ inline void store_partials(const FewCall& call, const PackedPlaces& places, std::int64_t hidden_dim,
+                                      const float (&sums)[kBlocks][kTiles][Shapes<kType, kInputs>::kProducts][4],
+                                      float (&zeros)[Shapes<kType, kInputs>::kGroups][kInputs], float* partials) {
+    using Sizes = Shapes<kType, kInputs>;
+    constexpr int kGroups = Sizes::kGroups;
+    constexpr int kProducts = Sizes::kProducts;
+    const std::int64_t stretch = blockIdx.y;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    // Over the 16 neurons' lanes of a block.
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+#pragma unroll
+        for (int t = 0; t < kInputs; ++t) {
+#pragma unroll
+            for (int distance = kNeurons / 2; distance > 0; distance /= 2) {
+                zeros[g][t] += __shfl_xor_sync(kAllLanes, zeros[g][t], distance);
+            }
+        }
+    }
+    // Add up the parts and the warps, some tiles at a time.
+    constexpr int kTilesAtOnce = Sizes::kTilesAtOnce;
+    float* const exchange = shared_memory<float>();               // (kWarps, kTilesAtOnce, kProducts, 16, 8)
+    float* const exchanged_zeros = exchange + Sizes::kExchanged;  // (kWarps, kGroups, kInputs)
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+        for (int first_tile = 0; first_tile < kTiles; first_tile += kTilesAtOnce) {
+            __syncthreads();  // all have read the old contents
+#pragma unroll
+            for (int k = 0; k < kTilesAtOnce; ++k) {
+#pragma unroll
+                for (int m = 0; m < kProducts; ++m) {
+                    const float(&tile)[4] = sums[b][first_tile + k][m];
+#pragma unroll
+                    for (int h = 0; h < 2; ++h) {
+                        float2 two;
+                        two.x = tile[2 * h];
+                        two.y = tile[2 * h + 1];
+                        const int row = m * 16 + lane / 4 + 8 * h;
+                        const int place = (warp * kTilesAtOnce + k) * Sizes::kTileSums + row * 8 + lane % 4 * 2;
+                        *reinterpret_cast<float2*>(exchange + place) = two;
+                    }
+                }
+            }
+            if (lane == b * kNeurons) {
+#pragma unroll
+                for (int g = 0; g < kGroups; ++g) {
+#pragma unroll
+                    for (int t = 0; t < kInputs; ++t) exchanged_zeros[(warp * kGroups + g) * kInputs + t] = zeros[g][t];
+                }
+            }
+            __syncthreads();
+            constexpr int kRows = kTilesAtOnce * 16;
+            for (int place = static_cast<int>(threadIdx.x); place < kWarpsAbreast * kRows * call.n_rows;
+                 place += kThreads) {
+                const int m = place % 16;
+                const int k = place / 16 % kTilesAtOnce;
+                const int abreast = place / kRows % kWarpsAbreast;
+                const int t = place / (kRows * kWarpsAbreast);
+                const int its_block = first_block_of(abreast);
+                const int last_pair = places.n_blocks - kBlocks;
+                const int block = (its_block < last_pair ? its_block : last_pair) + b;
+                if (its_block >= places.n_blocks || block < its_block) continue;  // none, or another warp's
+                const int g = kGroups > 1 ? first_tile + k : 0;
+                float sum = 0.0f;
+#pragma unroll
+                for (int w = abreast; w < kWarps; w += kWarpsAbreast) {
+                    const float* const tile = exchange + (w * kTilesAtOnce + k) * Sizes::kTileSums + m * 8;
+                    float parts[kParts];
+#pragma unroll
+                    for (int p = 0; p < kParts; ++p) {
+                        const int column = p * Sizes::kSlots + t;
+                        parts[p] = tile[column / 8 * (16 * 8) + column % 8];
+                    }
+                    sum += parts[2] + parts[1] + parts[0];
+                    if (BlockGroups<kType>::kHasZeros) sum -= exchanged_zeros[(w * kGroups + g) * kInputs + t];
+                }
+                const std::int64_t column = block * kPackedBlock + column_of<kType>(first_tile + k, m);
+                partials[(call.partial_row + stretch * call.n_rows + t) * hidden_dim + column] = sum;
+            }
+        }
+    }
+}
+
 // places.n_blocks: kBlocks at least.
 template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
@@ -380,80 +468,7 @@ __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
         if (first + kStep < end) multiply(stages[1], first + 3 * kStep);
     }
 
-    // Over the 16 neurons' lanes of a block.
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-#pragma unroll
-        for (int t = 0; t < kInputs; ++t) {
-#pragma unroll
-            for (int distance = kNeurons / 2; distance > 0; distance /= 2) {
-                zeros[g][t] += __shfl_xor_sync(kAllLanes, zeros[g][t], distance);
-            }
-        }
-    }
-    // Add up the parts and the warps, some tiles at a time.
-    constexpr int kTilesAtOnce = Sizes::kTilesAtOnce;
-    float* const exchange = shared_memory<float>();               // (kWarps, kTilesAtOnce, kProducts, 16, 8)
-    float* const exchanged_zeros = exchange + Sizes::kExchanged;  // (kWarps, kGroups, kInputs)
-#pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-        for (int first_tile = 0; first_tile < kTiles; first_tile += kTilesAtOnce) {
-            __syncthreads();  // all have read the old contents
-#pragma unroll
-            for (int k = 0; k < kTilesAtOnce; ++k) {
-#pragma unroll
-                for (int m = 0; m < kProducts; ++m) {
-                    const float(&tile)[4] = sums[b][first_tile + k][m];
-#pragma unroll
-                    for (int h = 0; h < 2; ++h) {
-                        float2 two;
-                        two.x = tile[2 * h];
-                        two.y = tile[2 * h + 1];
-                        const int row = m * 16 + lane / 4 + 8 * h;
-                        const int place = (warp * kTilesAtOnce + k) * Sizes::kTileSums + row * 8 + lane % 4 * 2;
-                        *reinterpret_cast<float2*>(exchange + place) = two;
-                    }
-                }
-            }
-            if (lane == b * kNeurons) {
-#pragma unroll
-                for (int g = 0; g < kGroups; ++g) {
-#pragma unroll
-                    for (int t = 0; t < kInputs; ++t) exchanged_zeros[(warp * kGroups + g) * kInputs + t] = zeros[g][t];
-                }
-            }
-            __syncthreads();
-            constexpr int kRows = kTilesAtOnce * 16;
-            for (int place = static_cast<int>(threadIdx.x); place < kWarpsAbreast * kRows * call.n_rows;
-                 place += kThreads) {
-                const int m = place % 16;
-                const int k = place / 16 % kTilesAtOnce;
-                const int abreast = place / kRows % kWarpsAbreast;
-                const int t = place / (kRows * kWarpsAbreast);
-                const int its_block = first_block_of(abreast);
-                const int last_pair = places.n_blocks - kBlocks;
-                const int block = (its_block < last_pair ? its_block : last_pair) + b;
-                if (its_block >= places.n_blocks || block < its_block) continue;  // none, or another warp's
-                const int g = kGroups > 1 ? first_tile + k : 0;
-                float sum = 0.0f;
-#pragma unroll
-                for (int w = abreast; w < kWarps; w += kWarpsAbreast) {
-                    const float* const tile = exchange + (w * kTilesAtOnce + k) * Sizes::kTileSums + m * 8;
-                    float parts[kParts];
-#pragma unroll
-                    for (int p = 0; p < kParts; ++p) {
-                        const int column = p * Sizes::kSlots + t;
-                        parts[p] = tile[column / 8 * (16 * 8) + column % 8];
-                    }
-                    sum += parts[2] + parts[1] + parts[0];
-                    if (BlockGroups<kType>::kHasZeros) sum -= exchanged_zeros[(w * kGroups + g) * kInputs + t];
-                }
-                const std::int64_t column = block * kPackedBlock + column_of<kType>(first_tile + k, m);
-                partials[(call.partial_row + stretch * call.n_rows + t) * hidden_dim + column] = sum;
-            }
-        }
-    }
+    store_partials<kType, kInputs>(call, places, hidden_dim, sums, zeros, partials);
 }
 
 template <WeightType kType, int kInputs>

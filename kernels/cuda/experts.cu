@@ -1,11 +1,12 @@
 // Experts in any layout. Few rows: three kernels over all calls of a layer, which read
 // each weight once.
-//   up:     a warp per neuron: activations[row][j] = activation(w1_j . x, w3_j . x)
-//   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum
-//           over its j of activation * w2_j
+//   up:     activations[row][j] = activation(w1_j . x, w3_j . x)
+//   down:   for each stretch of neurons: partials[stretch][row] = sum over its j of
+//           activation * w2_j
 //   gather: out[row] = the partials added in order
-// Packed weights have kernels of their own for up (split_products.cu) and down
-// (down_products.cu), and so has bf16 with 3 to 8 rows (few_products.cu). Where w1 and w3
+// Plain weights have their kernels for up and down in plain_experts.cu, packed ones in
+// split_products.cu, packed_experts.cu and down_products.cu, blocks in block_experts.cu,
+// and bf16 with 3 to 8 rows in few_products.cu. Where w1 and w3
 // are of different formats, up is two kernels; where the rows of w2 are outputs, down is
 // a product with a matrix, for each call or (blocks) for all. No sum depends on when a
 // block runs, so results do not vary from run to run; nor do they depend on the other
@@ -28,8 +29,6 @@ namespace offstage::kernels::cuda {
 namespace {
 
 constexpr int kThreads = kFewExpertThreads;
-constexpr int kWarps = kFewExpertWarps;
-constexpr int kColumns = kWarp * kEight;  // a down block's
 constexpr std::int64_t kBatchRows = 512;  // an expert with many rows, at once
 
 // Depends only on the shape and the rows of one expert.
@@ -37,109 +36,6 @@ std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
     const std::int64_t most = n_rows <= 2 ? 32 : 16;
     const std::int64_t wanted = ffn_dim / 64;
     return wanted < 1 ? 1 : wanted > most ? most : wanted;
-}
-
-template <typename T, int kMatrices, int kInputs, bool kVector>
-__global__ void __launch_bounds__(kThreads)
-    expert_up(FewCalls list, Gating gating, UpRows up_rows, std::int64_t hidden_dim, std::int64_t ffn_dim,
-              const float* inputs, const std::int32_t* row_token, float* activations) {
-    const FewCall& call = list.calls[blockIdx.y];
-    const void* const weights = list.weights(blockIdx.y);
-    if (weights == nullptr) return;  // the whole block
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const std::int64_t neuron = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
-    if (neuron >= ffn_dim) return;
-    const T* rows[kMatrices];
-#pragma unroll
-    for (int m = 0; m < kMatrices; ++m) {
-        rows[m] = reinterpret_cast<const T*>(static_cast<const unsigned char*>(weights) + neuron * up_rows.stride +
-                                             up_rows.offsets[m]);
-    }
-    const float* x[kInputs];
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) {
-        const int row = call.first_row + (t < call.n_rows ? t : call.n_rows - 1);
-        x[t] = inputs + static_cast<std::int64_t>(row_token[row]) * hidden_dim;
-    }
-    float sums[kMatrices][kInputs] = {};
-    add_products<T, kMatrices, kInputs, kVector>(rows, x, hidden_dim, lane, sums);
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) {
-        float whole[kMatrices];
-#pragma unroll
-        for (int m = 0; m < kMatrices; ++m) whole[m] = warp_sum(sums[m][t]);
-        if (lane == t && t < call.n_rows) {
-            up_rows.store(gating, weights, neuron, whole, activations + (call.scratch_row + t) * ffn_dim + neuron);
-        }
-    }
-}
-
-template <typename T, int kInputs, bool kVector>
-__global__ void __launch_bounds__(kThreads)
-    expert_down(FewCalls list, std::int64_t offset, std::int64_t stride, std::int64_t hidden_dim, std::int64_t ffn_dim,
-                const float* activations, float* partials) {
-    constexpr int kAhead = kInputs >= 8 ? 2 : 4;
-    float* exchange = shared_memory<float>();  // (kWarps, kColumns)
-    const FewCall& call = list.calls[blockIdx.z];
-    const void* const weights_of_call = list.weights(blockIdx.z);
-    const std::int64_t stretch = blockIdx.y;
-    if (stretch >= call.n_stretches || weights_of_call == nullptr) return;  // the whole block
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kColumns;
-    const std::int64_t column = first_column + lane * kEight;
-    const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
-    const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
-    const unsigned char* w2 = static_cast<const unsigned char*>(weights_of_call) + offset;
-    const float* act[kInputs];
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) {
-        act[t] = activations + (call.scratch_row + (t < call.n_rows ? t : call.n_rows - 1)) * ffn_dim;
-    }
-
-    float sums[kInputs][kEight] = {};
-    for (std::int64_t first = begin + warp; first < end; first += kAhead * kWarps) {
-        Eight<T, kVector> weights[kAhead];
-#pragma unroll
-        for (int a = 0; a < kAhead; ++a) {
-            const std::int64_t neuron = first + a * kWarps;
-            if (neuron < end && column < hidden_dim) {
-                weights[a].load(reinterpret_cast<const T*>(w2 + neuron * stride), column, hidden_dim);
-            } else {
-                weights[a].clear();
-            }
-        }
-#pragma unroll
-        for (int a = 0; a < kAhead; ++a) {
-            const std::int64_t neuron = first + a * kWarps;
-            if (neuron >= end) break;
-#pragma unroll
-            for (int t = 0; t < kInputs; ++t) {
-                const float activation = act[t][neuron];
-#pragma unroll
-                for (int i = 0; i < kEight; ++i) sums[t][i] = fmaf(activation, weights[a][i], sums[t][i]);
-            }
-        }
-    }
-
-    // Add up the warps, one row at a time. Value i of all lanes of a warp is contiguous,
-    // so that two lanes never use one bank of the shared memory.
-    const int thread = static_cast<int>(threadIdx.x);
-    const std::int64_t my_column = first_column + (thread % kWarp) * kEight + thread / kWarp;
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) {
-        if (t >= call.n_rows) break;  // the same for the whole block
-#pragma unroll
-        for (int i = 0; i < kEight; ++i) exchange[warp * kColumns + i * kWarp + lane] = sums[t][i];
-        __syncthreads();
-        float sum = 0.0f;
-#pragma unroll
-        for (int w = 0; w < kWarps; ++w) sum += exchange[w * kColumns + thread];
-        if (my_column < hidden_dim) {
-            partials[(call.partial_row + stretch * call.n_rows + t) * hidden_dim + my_column] = sum;
-        }
-        __syncthreads();
-    }
 }
 
 // A block adds up kGatherColumns columns: a thread takes four of them and every
@@ -231,40 +127,6 @@ bool are_aligned(const FewCalls& list, std::int64_t hidden_dim, std::size_t offs
     bool aligned = hidden_dim % kEight == 0 && offset % 16 == 0 && stride % 16 == 0;
     for (int c = 0; c < list.n; ++c) aligned = aligned && is_aligned(list.calls[c].weights);
     return aligned;
-}
-
-void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType weight_type, int n_inputs,
-              const FewCalls& list, bool vector, const float* inputs, const std::int32_t* row_token,
-              float* activations) {
-    const dim3 grid(blocks_for(layout.ffn_dim, kWarps), static_cast<unsigned>(list.n));
-    with_type(weight_type, [&](auto* type) {
-        using T = ValueOf<decltype(type)>;
-        with_inputs(n_inputs, [&](auto number) {
-            with_matrices(rows, [&](auto matrices) {
-                constexpr int kInputs = decltype(number)::value;
-                constexpr int kMatrices = decltype(matrices)::value;
-                worker.start(vector ? expert_up<T, kMatrices, kInputs, true> : expert_up<T, kMatrices, kInputs, false>,
-                             grid, kThreads, 0, list, Gating(layout), rows, layout.hidden_dim, layout.ffn_dim, inputs,
-                             row_token, activations);
-            });
-        });
-    });
-}
-
-void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list, bool vector,
-                const float* activations, float* partials) {
-    const dim3 grid(blocks_for(layout.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches),
-                    static_cast<unsigned>(list.n));
-    with_type(layout.down, [&](auto* type) {
-        using T = ValueOf<decltype(type)>;
-        with_inputs(n_inputs, [&](auto number) {
-            constexpr int kInputs = decltype(number)::value;
-            worker.start(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>, grid, kThreads,
-                         kWarps * kColumns * sizeof(float), list, static_cast<std::int64_t>(layout.down_offset()),
-                         static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
-                         activations, partials);
-        });
-    });
 }
 
 // The activations of a list's calls, from w1 and w3 or one of them. rounded: the inputs

@@ -1,6 +1,6 @@
 #pragma once
 // Experts with few rows: shared by the kernels for plain weights, packed weights and
-// blocks (experts.cu, packed_experts.cu, block_experts.cu).
+// blocks (plain_experts.cu, packed_experts.cu, block_experts.cu).
 
 #include <cstddef>
 #include <cstdint>
@@ -135,8 +135,16 @@ void with_inputs(int n, const Body& body) {
 // itself.
 CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows);
 
-// packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)
-// rows, as described in experts.cu, for packed matrices.
+// plain_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)
+// rows, as described in experts.cu, for plain matrices. vector: their rows can be read 16
+// bytes at a time.
+void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+              const FewCalls& list, bool vector, const float* inputs, const std::int32_t* row_token,
+              float* activations);
+void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list, bool vector,
+                const float* activations, float* partials);
+
+// packed_experts.cu: the same for packed matrices.
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
                const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,

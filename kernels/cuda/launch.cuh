@@ -9,6 +9,8 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/cuda_failure.h"
+
 namespace offstage::kernels::cuda {
 
 // Keeps the first failure of a context.
@@ -16,6 +18,11 @@ class Failure {
   public:
     const std::string& text() const { return text_; }
     bool none() const { return text_.empty(); }
+    // For the log: no sentence that the floors above know.
+    CudaFailure for_host() const {
+        if (none()) return {};
+        return {CudaFault::kOther, text_};
+    }
     void set(const std::string& sentence) {
         if (text_.empty()) text_ = sentence;
     }

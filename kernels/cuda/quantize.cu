@@ -230,37 +230,12 @@ struct Hqq {
     static constexpr int kGroup = traits_of(kType).group;
 };
 
-template <WeightType kType, typename T>
-__global__ void __launch_bounds__(kThreads)
-    quantize_hqq(const T* rows, std::int64_t stride, Layout layout, unsigned char* out_rows) {
-    constexpr bool kHalves = Hqq<kType>::kHalves;
-    constexpr int kBits = Hqq<kType>::kBits;
-    constexpr int kGroup = Hqq<kType>::kGroup;
-    constexpr float kLargestCode = static_cast<float>((1 << kBits) - 1);
-    constexpr float kTop = kHalves ? 15.0f : 255.0f;
-    float* scales = shared_memory<float>();
-    float* zeros = scales + layout.n_groups;
-    auto* supers = reinterpret_cast<PackedSuper*>(zeros + layout.n_groups);
-    const T* row = rows + static_cast<std::int64_t>(blockIdx.x) * stride;
-    unsigned char* out = out_rows + static_cast<std::int64_t>(blockIdx.x) * layout.bytes;
-    const int thread = static_cast<int>(threadIdx.x);
-    const int lane = thread % kWarp;
-
-    for (int g = thread; g < layout.n_groups; g += kThreads) {
-        Group<kGroup> group;
-        group.load(row + g * kGroup);
-        float scale = 0.0f;
-        float zero = 0.0f;
-        group.divide_by_range(kLargestCode, scale, zero);
-        group.fit_zero(kLargestCode, scale, zero);
-        scales[g] = scale;
-        zeros[g] = zero;
-    }
-    __syncthreads();
-
-    // A warp per super group: offset and step so that the codes reach from the smallest
-    // to the largest value.
-    for (int index = thread / kWarp; index < layout.n_supers; index += kWarps) {
+// A warp per super group: offset and step so that the codes reach from the smallest
+// to the largest value.
+__device__ inline void find_supers(const float* scales, const float* zeros, const Layout& layout, float largest_code,
+                                   PackedSuper* supers, unsigned char* out) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    for (int index = static_cast<int>(threadIdx.x) / kWarp; index < layout.n_supers; index += kWarps) {
         const int begin = index * layout.super_group;
         const int end = begin + layout.super_group < layout.n_groups ? begin + layout.super_group : layout.n_groups;
         float low[2] = {scales[begin], zeros[begin]};
@@ -279,9 +254,9 @@ __global__ void __launch_bounds__(kThreads)
         if (lane == 0) {
             PackedSuper super;
             super.scale_offset = low[0];
-            super.scale_step = (high[0] - low[0]) / kTop;
+            super.scale_step = (high[0] - low[0]) / largest_code;
             super.zero_offset = low[1];
-            super.zero_step = (high[1] - low[1]) / kTop;
+            super.zero_step = (high[1] - low[1]) / largest_code;
             supers[index] = super;
             auto* place = reinterpret_cast<float2*>(out) + 2 * index;
             place[0].x = super.scale_offset;
@@ -290,6 +265,35 @@ __global__ void __launch_bounds__(kThreads)
             place[1].y = super.zero_step;
         }
     }
+}
+
+template <WeightType kType, typename T>
+__global__ void __launch_bounds__(kThreads)
+    quantize_hqq(const T* rows, std::int64_t stride, Layout layout, unsigned char* out_rows) {
+    constexpr bool kHalves = Hqq<kType>::kHalves;
+    constexpr int kBits = Hqq<kType>::kBits;
+    constexpr int kGroup = Hqq<kType>::kGroup;
+    constexpr float kLargestCode = static_cast<float>((1 << kBits) - 1);
+    float* scales = shared_memory<float>();
+    float* zeros = scales + layout.n_groups;
+    auto* supers = reinterpret_cast<PackedSuper*>(zeros + layout.n_groups);
+    const T* row = rows + static_cast<std::int64_t>(blockIdx.x) * stride;
+    unsigned char* out = out_rows + static_cast<std::int64_t>(blockIdx.x) * layout.bytes;
+    const int thread = static_cast<int>(threadIdx.x);
+
+    for (int g = thread; g < layout.n_groups; g += kThreads) {
+        Group<kGroup> group;
+        group.load(row + g * kGroup);
+        float scale = 0.0f;
+        float zero = 0.0f;
+        group.divide_by_range(kLargestCode, scale, zero);
+        group.fit_zero(kLargestCode, scale, zero);
+        scales[g] = scale;
+        zeros[g] = zero;
+    }
+    __syncthreads();
+
+    find_supers(scales, zeros, layout, Hqq<kType>::kHalves ? 15.0f : 255.0f, supers, out);
     __syncthreads();
 
     for (int g = thread; g < layout.n_groups; g += kThreads) {
