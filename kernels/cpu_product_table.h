@@ -37,7 +37,7 @@ inline constexpr KernelName kCpuKernels[] = {
     {"all experts matrix by matrix, in two jobs", "engine/device/cpu_experts_by_outputs.cpp"},
     {"expert_ffn_bf16, pairs of bf16", "kernels/cpu/expert_ffn_avx512_bf16.cpp"},
     {"expert_ffn_bytes, tiles of 64 neurons", "kernels/cpu/quantized_experts_simd.cpp"},
-    {"sparse_expert_ffn_bytes", "kernels/cpu/quantized_experts_simd.cpp"},
+    {"sparse_expert_ffn_bytes", "kernels/cpu/quantized_sparse_experts_simd.cpp"},
     {"expert_ffn_bytes, 16 neurons at a time", "kernels/cpu/quantized_experts_simd.cpp"},
     {"sparse_expert_ffn", "kernels/cpu/sparse_experts_simd.cpp"},
     {"expert_ffn", "kernels/cpu/expert_ffn_simd.cpp"},

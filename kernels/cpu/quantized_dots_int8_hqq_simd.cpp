@@ -5,8 +5,7 @@
 namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 const QuantizedDots* dots_of_int8_hqq(WeightType type) {
-    using enum WeightType;
-    return dots_among<kInt8, kHqq4, kHqq3, kHqq2>(type);
+    return dots_of_file<DotsFile::kInt8Hqq>(type);
 }
 
 }  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

@@ -6,8 +6,7 @@
 namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 const QuantizedDots* dots_of_iq1_iq2_iq3(WeightType type) {
-    using enum WeightType;
-    return dots_among<kIq1S, kIq1M, kIq2Xxs, kIq2Xs, kIq2S, kIq3Xxs, kIq3S>(type);
+    return dots_of_file<DotsFile::kIq1Iq2Iq3>(type);
 }
 
 }  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

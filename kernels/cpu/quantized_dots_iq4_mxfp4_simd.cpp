@@ -5,8 +5,7 @@
 namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 const QuantizedDots* dots_of_iq4_mxfp4(WeightType type) {
-    using enum WeightType;
-    return dots_among<kIq4Nl, kIq4Xs, kMxfp4>(type);
+    return dots_of_file<DotsFile::kIq4Mxfp4>(type);
 }
 
 }  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

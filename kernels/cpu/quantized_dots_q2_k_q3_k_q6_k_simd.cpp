@@ -5,8 +5,7 @@
 namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 const QuantizedDots* dots_of_q2_k_q3_k_q6_k(WeightType type) {
-    using enum WeightType;
-    return dots_among<kQ2K, kQ3K, kQ6K>(type);
+    return dots_of_file<DotsFile::kQ2KQ3KQ6K>(type);
 }
 
 }  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

@@ -6,8 +6,7 @@
 namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 const QuantizedDots* dots_of_q4_0_q5_0_q8_0(WeightType type) {
-    using enum WeightType;
-    return dots_among<kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0>(type);
+    return dots_of_file<DotsFile::kQ4_0Q5_0Q8_0>(type);
 }
 
 }  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

@@ -5,8 +5,7 @@
 namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 const QuantizedDots* dots_of_q4_k_q5_k(WeightType type) {
-    using enum WeightType;
-    return dots_among<kQ4K, kQ5K>(type);
+    return dots_of_file<DotsFile::kQ4KQ5K>(type);
 }
 
 }  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

@@ -73,12 +73,29 @@ constexpr QuantizedDots dots_of_type() {
     return dots;
 }
 
-template <WeightType... kTypes>
-const QuantizedDots* dots_among(WeightType type) {
-    static constexpr QuantizedDots kDots[] = {dots_of_type<kTypes>()...};
+// The formats whose functions one file has.
+enum class DotsFile : std::uint8_t { kInt8Hqq, kQ4_0Q5_0Q8_0, kQ4KQ5K, kQ2KQ3KQ6K, kIq4Mxfp4, kIq1Iq2Iq3 };
+
+constexpr DotsFile file_of_dots(WeightType type) {
+    if (is_packed(type)) return DotsFile::kInt8Hqq;
+    if (has_codebook(type)) return DotsFile::kIq1Iq2Iq3;
+    if (has_half_scales(type)) return DotsFile::kQ2KQ3KQ6K;
+    if (type == WeightType::kIq4Nl || type == WeightType::kIq4Xs || type == WeightType::kMxfp4) {
+        return DotsFile::kIq4Mxfp4;
+    }
+    return traits_of(type).group == 32 ? DotsFile::kQ4_0Q5_0Q8_0 : DotsFile::kQ4KQ5K;
+}
+
+template <DotsFile kFile>
+const QuantizedDots* dots_of_file(WeightType type) {
     const QuantizedDots* found = nullptr;
-    const QuantizedDots* next = kDots;
-    ((found = type == kTypes ? next : found, ++next), ...);
+    with_coded_type(type, [&](auto constant) {
+        constexpr WeightType kType = decltype(constant)::value;
+        if constexpr (file_of_dots(kType) == kFile) {
+            static constexpr QuantizedDots kDots = dots_of_type<kType>();
+            found = &kDots;
+        }
+    });
     return found;
 }
 
