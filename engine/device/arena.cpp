@@ -12,19 +12,8 @@
 namespace offstage::engine {
 
 std::string_view name_of(MemoryUse use) {
-    switch (use) {
-        case MemoryUse::kDense:
-            return "dense weights";
-        case MemoryUse::kKvCache:
-            return "KV cache";
-        case MemoryUse::kExperts:
-            return "experts";
-        case MemoryUse::kStaging:
-            return "staging";
-        case MemoryUse::kWorkspace:
-            return "workspace";
-    }
-    return "?";
+    constexpr std::string_view kNames[] = {"dense weights", "KV cache", "experts", "staging", "workspace"};
+    return kNames[static_cast<std::size_t>(use)];
 }
 
 DeviceBlock::~DeviceBlock() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "engine/as_size.h"
 #include "engine/error.h"
@@ -49,6 +50,32 @@ class ActiveNeurons {
     std::uint64_t next_;
     std::vector<std::uint64_t> neurons_, active_;
 };
+
+// A row of a report before it is measured.
+struct Asked {
+    ExpertThetas thetas;
+    double theta = 0, loss = 0;
+    bool accepts_guesses = false;
+};
+
+// 0, the given thetas, rising, and the chosen thresholds; after them, where guesses may
+// be `accepted`, all but 0 once more with them.
+std::vector<Asked> rows_of(const ThetaSettings& settings, bool accepted) {
+    std::set<double> thetas = {0};
+    for (const double theta : settings.thetas) {
+        check_theta(theta);
+        thetas.insert(theta);
+    }
+    std::vector<Asked> rows;
+    for (const double theta : thetas) rows.push_back({theta, theta, 0, false});
+    for (const ChosenThresholds& each : settings.chosen) {
+        rows.push_back({each.of_experts(), static_cast<double>(each.of_experts().mean()), each.loss, false});
+    }
+    for (std::size_t i = 0, n = rows.size(); accepted && i < n; ++i) {
+        if (rows[i].theta > 0) rows.push_back({rows[i].thetas, rows[i].theta, rows[i].loss, true});
+    }
+    return rows;
+}
 
 constexpr std::int64_t kDecodePrompt = 32;  // tokens that are read before the decoded ones
 
@@ -121,12 +148,10 @@ ThetaRow ThetaScorer::score(const ExpertThetas& thetas, const std::stop_token& s
 ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, const ThetaSettings& settings,
                            const std::function<void(const std::string& line)>& progress,
                            const EvaluationProgressFn& of_tasks, const std::stop_token& stop) {
-    std::vector<double> thetas = settings.thetas;
+    const bool accepts =
+        model.request().neuron_guesses == NeuronGuesses::kAccept && !model.device().shares_host_memory();
+    const std::vector<Asked> of_rows = rows_of(settings, accepts);
     const std::int64_t decode_tokens = settings.decode_tokens;
-    for (const double theta : thetas) check_theta(theta);
-    thetas.push_back(0);
-    std::sort(thetas.begin(), thetas.end());
-    thetas.erase(std::unique(thetas.begin(), thetas.end()), thetas.end());
     const std::int64_t n_decoded = kDecodePrompt + decode_tokens;
     const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
     if (decode_tokens > 0 && (static_cast<std::int64_t>(tokens.size()) < n_decoded || n_decoded > context)) {
@@ -147,21 +172,6 @@ ThetaReport measure_thetas(LoadedModel& model, std::span<const TokenId> tokens, 
         model.use_theta({});
         moe.mover().sparse().set_guesses(model.request().neuron_guesses);
     };
-    const bool accepts =
-        model.request().neuron_guesses == NeuronGuesses::kAccept && !model.device().shares_host_memory();
-    struct Asked {
-        ExpertThetas thetas;
-        double theta = 0, loss = 0;
-        bool accepts_guesses = false;
-    };
-    std::vector<Asked> of_rows;
-    for (const double theta : thetas) of_rows.push_back({theta, theta, 0, false});
-    for (const ChosenThresholds& each : settings.chosen) {
-        of_rows.push_back({each.of_experts(), static_cast<double>(each.of_experts().mean()), each.loss, false});
-    }
-    for (std::size_t i = 0, n = of_rows.size(); accepts && i < n; ++i) {
-        if (of_rows[i].theta > 0) of_rows.push_back({of_rows[i].thetas, of_rows[i].theta, of_rows[i].loss, true});
-    }
     SparseCopies& sparse = moe.mover().sparse();
     const auto set = [&](const Asked& asked) {
         moe.set_theta(asked.thetas);
