@@ -21,8 +21,8 @@ std::string decimal_text(Decimal number) {
 }
 
 std::string size_text(ByteSize size) {
-    const std::string exact = std::to_string(size.bytes) + " bytes";
-    const std::string rounded = format_bytes(size.bytes);
+    std::string exact = std::to_string(size.bytes) + " bytes";
+    std::string rounded = format_bytes(size.bytes);
     switch (size.style) {
         case ByteSize::Style::kRounded:
             return rounded;

@@ -503,7 +503,7 @@ std::vector<ModelPlace> model_places() {
     fs::path cache = environment("XDG_CACHE_HOME");
     if (cache.empty()) cache = at_home(".cache");
     const auto in_cache = [&](const char* path) { return cache.empty() ? fs::path() : cache / path; };
-    const auto either = [](fs::path first, fs::path second) { return first.empty() ? std::move(second) : first; };
+    const auto either = [](const fs::path& first, const fs::path& second) { return first.empty() ? second : first; };
 
     const fs::path hugging_face = environment("HF_HOME");
     std::vector<ModelPlace> places = {

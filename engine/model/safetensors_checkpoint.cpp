@@ -32,6 +32,7 @@ void add_file(const std::filesystem::path& path, const std::vector<std::string>*
         }
     }
     std::vector<TensorView> tensors;
+    tensors.reserve(entries.size());
     for (SafetensorsEntry& entry : entries) {
         tensors.push_back({std::move(entry.name), entry.type, std::move(entry.shape),
                            map.bytes().subspan(entry.begin, entry.end - entry.begin), entry.supported_type,

@@ -224,8 +224,8 @@ double StepCosts::without_reads_ahead(const Plan& plan) {
     const double us = std::max(std::min(schedule_.makespan_us, schedule_.cpu_us), schedule_.makespan_us - read_us);
     const double idle_us = dense_us_ + std::max(0.0, us - (schedule_.disk_us - read_us));
     const bool guesses = calls_all_ && demand_.disk_guess_slots > 0 && cost_.table().disk_beside;
-    const auto n_slots = static_cast<double>(plan.host_staging_slots / 2);
-    read_us_ = guesses ? std::min(idle_us, n_slots * cost_.disk_read(master_).us) : 0;
+    const std::int64_t n_slots = plan.host_staging_slots / 2;
+    read_us_ = guesses ? std::min(idle_us, static_cast<double>(n_slots) * cost_.disk_read(master_).us) : 0;
     return us;
 }
 

@@ -448,7 +448,7 @@ DeviceProducts known_device_products(Backend& device, ComputeMode asked, WeightT
 
 DeviceProducts choose_device_products(Backend& device, ComputeMode asked, WeightType weights,
                                       const MeasurementStore& cache, const DeviceProductTimer& timer) {
-    const DeviceProducts known = known_device_products(device, asked, weights, cache);
+    DeviceProducts known = known_device_products(device, asked, weights, cache);
     if (known.origin != DeviceOrigin::kNotYet) return known;
     const std::optional<DeviceProductTimes> times = timer ? measure(timer, {}) : measure_device_products(device);
     if (!times) return {{}, DeviceOrigin::kNoRoom, {}};

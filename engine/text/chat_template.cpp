@@ -183,7 +183,7 @@ class JinjaTemplate final : public ChatTemplate {
     }
 
     static Value content_of(const ChatMessage& message, bool in_parts) {
-        const Value text = Value::string(PromptText::of_data(message.content));
+        Value text = Value::string(PromptText::of_data(message.content));
         if (!in_parts) return text;
         return Value::list(
             {Value::dict({{Value::string("type"), Value::string("text")}, {Value::string("text"), text}})});

@@ -26,8 +26,7 @@ constexpr std::string_view kEndTexts[] = {"<|eot_id|>", "<|im_end|>", "<|end|>",
                                           "<|calls|>", "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>",
                                           "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>",
                                           "<turn|>", "<|tool_response>",
-                                          "<\xEF\xBD\x9C"
-                                          "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
+                                          "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
                                           "[e~[",
                                           // between the files of a prompt that is filled
                                           // in

@@ -353,7 +353,7 @@ class GoTranslator {
         return value;
     }
     GoValue whole_pipeline() {
-        const GoValue value = pipeline();
+        GoValue value = pipeline();
         skip_blanks();
         if (peek().kind != 0) unexpected_word();
         return value;

@@ -96,7 +96,7 @@ class PatternTranslator {
     std::string property() {
         const std::size_t close = in_.find('}', at_);
         if (at_ + 2 >= in_.size() || in_[at_ + 2] != '{' || close == std::string_view::npos) {
-            const std::string two(in_.substr(at_, 2));
+            std::string two(in_.substr(at_, 2));
             at_ += 2;
             return two;
         }

@@ -65,7 +65,9 @@ Evaluator::~Evaluator() {
 }
 
 PromptText Evaluator::run(const Block& block, std::vector<std::pair<std::string, Value>> variables) {
-    for (auto& [name, value] : variables) scopes_.front().values.insert_or_assign(name, std::move(value));
+    for (auto& variable : variables) {
+        scopes_.front().values.insert_or_assign(variable.first, std::move(variable.second));
+    }
     try {
         PromptText out;
         execute(block, out);

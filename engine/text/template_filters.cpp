@@ -438,7 +438,8 @@ Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
         if (attribute == nullptr) fail(messages::map_without_filter);
         for (const Value& item : items_of(v, budget)) {
             Value found = attribute_path(item, *attribute, budget);
-            mapped.push_back(found.is(Kind::kUndefined) && otherwise != nullptr ? *otherwise : std::move(found));
+            if (found.is(Kind::kUndefined) && otherwise != nullptr) found = *otherwise;
+            mapped.push_back(std::move(found));
         }
         return Value::generator(std::move(mapped));
     }

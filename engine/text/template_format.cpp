@@ -133,7 +133,7 @@ std::string real_digits(double size, const FormatSpec& spec) {
     return spec.type == 'E' || spec.type == 'F' || spec.type == 'G' ? to_upper(digits) : digits;
 }
 
-PromptText formatted_number(const Value& value, FormatSpec spec, const std::string& format, Budget& budget) {
+PromptText formatted_number(const Value& value, const FormatSpec& spec, const std::string& format, Budget& budget) {
     const bool is_real = std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos && spec.type != 0;
     std::string digits, prefix;
     bool negative = false;
@@ -251,7 +251,7 @@ FieldEnds ends_of_field(std::string_view text) {
     return {name, end};
 }
 
-Value converted(Value value, std::string_view conversion, Budget& budget) {
+Value converted(const Value& value, std::string_view conversion, Budget& budget) {
     if (conversion != "s" && conversion != "r") refuse_format("!" + std::string(conversion));
     budget.spend_bytes(value.weight() * 4);
     if (conversion == "s") return Value::string(to_text(value));
@@ -280,7 +280,7 @@ PromptText filled(const PromptText& format, const Arguments& arguments, std::siz
         Value value = field_of(text.substr(begin, name), arguments, next, budget);
         if (text[begin + name] == '!') {
             const std::size_t n = std::min(text.find(':', begin + name), begin + end) - begin - name;
-            value = converted(std::move(value), text.substr(begin + name + 1, n - 1), budget);
+            value = converted(value, text.substr(begin + name + 1, n - 1), budget);
             name += n;
         }
         const PromptText spec = name == end ? PromptText() : format.part(begin + name + 1, end - name - 1);

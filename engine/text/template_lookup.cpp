@@ -100,6 +100,7 @@ Value lines_of(const PromptText& text, const Arguments& arguments, Budget& budge
     const auto lines = split_lines(text.bytes, keep_ends != nullptr && keep_ends->truthy());
     budget.spend_steps(lines.size());
     std::vector<Value> items;
+    items.reserve(lines.size());
     for (const std::string_view line : lines) items.push_back(new_string(text.part(line), budget));
     return Value::list(std::move(items));
 }
@@ -128,6 +129,7 @@ Value partition(const PromptText& text, const std::string& name, const Arguments
     if (at != std::string::npos)
         parts = {text.part(0, at), text.part(at, separator.size()), text.part(at + separator.size())};
     std::vector<Value> items;
+    items.reserve(parts.size());
     for (PromptText& part : parts) items.push_back(new_string(std::move(part), budget));
     return Value::list(std::move(items), true);
 }
