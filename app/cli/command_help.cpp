@@ -1,4 +1,5 @@
-// The manual in a terminal: the pages of resources/help/en, which are the window's help as well.
+// The manual in a terminal: the pages of resources/help/en, which are the window's help
+// as well.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -73,7 +74,8 @@ std::string with_plain_links(std::string page) {
     return page;
 }
 
-// Markdown is readable as it is, but for links, comments, escapes, and marks of bold text.
+// Markdown is readable as it is, but for links, comments, escapes, and marks of bold
+// text.
 std::string plain(const std::string& page) {
     std::string text;
     std::istringstream lines(with_plain_links(page));

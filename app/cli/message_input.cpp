@@ -143,7 +143,8 @@ class TerminalLines final : public MessageInput {
         el_resize(line_);
         int n = 0;
         const wchar_t* const typed = el_wgets(line_, &n);
-        // Ctrl+C may have ended one of libedit's writes; a failure that lasts shows again.
+        // Ctrl+C may have ended one of libedit's writes; a failure that lasts shows
+        // again.
         if (is_interrupted()) std::clearerr(stdout);
         take_keys();
         if (typed == nullptr || n <= 0) return std::nullopt;

@@ -100,7 +100,7 @@ bool NodeClient::wait_for(Lock& lock, const std::stop_token& stop, double second
            now_.open && !stop.stop_requested();
 }
 
-// ---------------------------------------------------------------- the thread in the background
+// ---------------------------------------------------------- the thread in the background
 void NodeClient::run(const std::stop_token& stop) {
     double retry_s = terms_.patience.first_retry_s;
     while (!stop.stop_requested()) {
@@ -393,7 +393,7 @@ void NodeClient::note_locked(Message note) {
     if (notes_.size() < kMostNotes) notes_.push_back(std::move(note));
 }
 
-// ---------------------------------------------------------------- for the engine's thread
+// --------------------------------------------------------------- for the engine's thread
 std::shared_ptr<NodeChannel> NodeClient::channel_locked(Needs needs) const {
     const bool is_ready = needs == Needs::kConnected || (needs == Needs::kUp ? is_up() : follows());
     return now_.open && is_ready ? now_.channel : nullptr;

@@ -182,7 +182,7 @@ Message NodeExperts::take_from_peer(Desktop desktop, NodeOutputs outputs) {
     return follower_ == nullptr || desktop != following_ ? Message() : follower_->take(std::move(outputs));
 }
 
-// ---------------------------------------------------------------- making a desktop's steps
+// -------------------------------------------------------------- making a desktop's steps
 Message NodeExperts::follow(Desktop desktop, ToNode message) {
     if (const auto* follow = std::get_if<NodeFollow>(&message)) return begin_following(desktop, *follow);
     if (const auto* peer = std::get_if<NodePeer>(&message)) return meet(desktop, *peer);

@@ -169,7 +169,7 @@ void NodePeers::end() {
     for (const std::string& name : gone) note(messages::node_peer_is_gone(name));
 }
 
-// ---------------------------------------------------------------- a link that is made here
+// -------------------------------------------------------------- a link that is made here
 void NodePeers::run(const NodePeer& peer, const std::stop_token& stop) {
     const auto talk = std::make_shared<Talk>();
     const auto received = [this, talk, peer](FromNode message) {
@@ -261,7 +261,7 @@ double NodePeers::longer_between_layers_us(const std::function<bool()>& there_an
     }
 }
 
-// ---------------------------------------------------------------- a link that is made there
+// ------------------------------------------------------------- a link that is made there
 Message NodePeers::open(const std::string& fingerprint, const NodePeerHello& hello, Port port) {
     if (Message wrong = check(hello); !wrong.empty()) return wrong;
     std::string name;
@@ -309,8 +309,7 @@ void NodePeers::close(std::uint64_t link) {
     report(*ended, NodePeerReport::State::kEnded, messages::node_link_ended);
 }
 
-// ---------------------------------------------------------------- shares of layers
-// A machine sends only its own share, and only the desktop reports losses. With the lock:
+//  shares of layers A machine sends only its own share, and only the desktop reports losses. With the lock:
 // none after end().
 Message NodePeers::deliver(std::uint32_t machine, std::uint64_t link, NodeOutputs outputs) {
     const std::scoped_lock lock(mutex_);

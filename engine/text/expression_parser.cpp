@@ -101,7 +101,7 @@ ExprPtr ExpressionParser::binary(ExprKind kind, std::string name, int line, Expr
     return node;
 }
 
-// ---------------------------------------------------------------- precedence, loosest first
+// ------------------------------------------------------------- precedence, loosest first
 
 ExprPtr ExpressionParser::expression() {
     const Level level(*this);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMaxRanks = 1 << 22;
 constexpr std::size_t kMaxRankedBytes = 1024;
 
-// ---------------------------------------------------------------- patterns of known encodings
+// ----------------------------------------------------------- patterns of known encodings
 
 std::string known_pattern(const JsonPart& root) {
     const std::string encoding = root.text("encoding_name", "");

@@ -31,7 +31,8 @@ namespace offstage::kernels::cuda {
 // (DecodeItem::device_past).
 //
 // A point between two kernels is a node, and costs the device some microseconds. Points
-// before the first kernel and behind the last one are recorded before and after the graph.
+// before the first kernel and behind the last one are recorded before and after the
+// graph.
 //
 // One thread, the context's, except is_of_this_thread(); the device must be the calling
 // thread's.

@@ -1,7 +1,7 @@
 // The CUDA backend's operations on this machine's GPU, through the engine's interface.
 // Times are the device's, between two events. Beside every figure it prints the limit
-// measured in the same run: the device's bandwidth (see device_gbps()) or the bus (a plain
-// copy of pinned memory).
+// measured in the same run: the device's bandwidth (see device_gbps()) or the bus (a
+// plain copy of pinned memory).
 //
 //   bench_cuda --benchmark_filter=expert
 

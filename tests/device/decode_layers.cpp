@@ -1,13 +1,13 @@
 // One token through layers of real widths on a GPU, by the operations of
-// kernels/cuda_context.h alone: no engine, no Qt, no model. Prints what a layer takes as a
-// CUDA graph, with and without points between its kernels, with inputs in 8 bits and in
+// kernels/cuda_context.h alone: no engine, no Qt, no model. Prints what a layer takes as
+// a CUDA graph, with and without points between its kernels, with inputs in 8 bits and in
 // float32, and how much less it takes when each operation is left out. One JSON object a
 // line.
 //
 //   decode_layers [--layers 8] [--past 544] [--rounds 30] [--widths real|narrow]
 //
-// narrow: widths that a CUDA made of threads (tests/cuda_host) computes in little time, to
-// test this program without a GPU.
+// narrow: widths that a CUDA made of threads (tests/cuda_host) computes in little time,
+// to test this program without a GPU.
 
 #include <algorithm>
 #include <cstdio>
@@ -336,7 +336,8 @@ struct Options {
     bool narrow = false;
 };
 
-// {"us_a_layer": 98.10, "with_points": 109.70, "less_without": {"norm": 3.2, ...}, "logits_us": 61.0}
+// {"us_a_layer": 98.10, "with_points": 109.70, "less_without": {"norm": 3.2, ...},
+// "logits_us": 61.0}
 void print_times(Token& token, const Shape& shape, const Options& options, std::int64_t first_place) {
     std::int64_t place = first_place;
     const auto layer_us = [&](int left_out, bool points) {

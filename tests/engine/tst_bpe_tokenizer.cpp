@@ -105,7 +105,7 @@ class BpeTokenizerTest : public QObject {
     Q_OBJECT
 
   private slots:
-    // ---------------------------------------------------------------- against Python's tokenizers and tiktoken
+    // ------------------------------------------ against Python's tokenizers and tiktoken
     void ten_thousand_lines_equal_python_data() {
         QTest::addColumn<QString>("layout");
         const json golden = json::parse(bytes_of(kLayouts / "golden.json"));

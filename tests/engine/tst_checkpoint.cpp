@@ -683,7 +683,7 @@ class TestCheckpoint : public QObject {
         QCOMPARE(n_maps(), 0);
     }
 
-    // ------------------------------------------------------------ stored inputs of the fuzz targets
+    // ------------------------------------------------- stored inputs of the fuzz targets
 
     void stored_input_gives_tensors_or_an_error_data() {
         QTest::addColumn<QString>("file");

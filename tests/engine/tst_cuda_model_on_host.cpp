@@ -315,8 +315,8 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY(left.events == awaited.events);
         QVERIFY(left.uses == awaited.uses);
         QVERIFY(left.habits == awaited.habits);
-        // For the step as a whole, for the choices of all but its last layers, and for the
-        // layers whose choice is needed at once; the CPU waits for its inputs.
+        // For the step as a whole, for the choices of all but its last layers, and for
+        // the layers whose choice is needed at once; the CPU waits for its inputs.
         QCOMPARE(left.waits[0], 2);
         QCOMPARE(left.waits[1], 2);
         QCOMPARE(left.waits[2], 2);

@@ -815,7 +815,7 @@ class TestModelConfig : public QObject {
         QCOMPARE(mismatch(read_error(""), ErrorKind::kNotFound, "config.json: cannot be opened"), "");
     }
 
-    // ------------------------------------------------------------ stored inputs of the fuzz target
+    // -------------------------------------------------- stored inputs of the fuzz target
 
     void stored_input_gives_a_config_or_an_error_data() {
         QTest::addColumn<QString>("file");

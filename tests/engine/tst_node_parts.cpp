@@ -164,7 +164,7 @@ class TestNodeParts : public QObject {
         }
     }
 
-    // ---------------------------------------------------------------- costs and placement
+    // --------------------------------------------------------------- costs and placement
     void costs_followWhatWasMeasured_andLearn() {
         LinkCosts costs;
         costs.set({100, 0.001, 4000, {{1, 50}, {16, 200}}, 1e6});

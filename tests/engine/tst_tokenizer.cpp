@@ -116,7 +116,7 @@ class TokenizerTest : public QObject {
     Q_OBJECT
 
   private slots:
-    // ---------------------------------------------------------------- against Python's sentencepiece
+    // ---------------------------------------------------- against Python's sentencepiece
     void encode_equals_python_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<int>("index");
@@ -401,7 +401,7 @@ class TokenizerTest : public QObject {
         QVERIFY(!tokenizer->is_control(-1));
     }
 
-    // ---------------------------------------------------------------- against Python's LlamaTokenizer
+    // --------------------------------------------------- against Python's LlamaTokenizer
     void special_tokens_anywhere_equal_llama_tokenizer_data() {
         QTest::addColumn<int>("index");
         const json golden = ids_of_llama();
@@ -527,7 +527,7 @@ class TokenizerTest : public QObject {
         QCOMPARE(of("{\"legacy\": false, \"add_prefix_space\": null}"), of("{\"legacy\": false}"));
     }
 
-    // ---------------------------------------------------------------- files that are missing or wrong
+    // --------------------------------------------------- files that are missing or wrong
     void open_without_a_model_says_what_is_expected() {
         const Folder folder(std::nullopt);
         QCOMPARE(folder.error().kind(), ErrorKind::kNotFound);

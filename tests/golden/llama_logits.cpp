@@ -1,7 +1,7 @@
 // Logits of llama.cpp, for compare_llama.py: float32, one row for each token.
 //
-//   g++ -O2 -std=c++17 -I LLAMA_CPP/include -I LLAMA_CPP/ggml/include llama_logits.cpp -L BUILD/bin
-//       -lllama -lggml -lggml-base -lggml-cpu -Wl,-rpath,BUILD/bin -o llama_logits
+//   g++ -O2 -std=c++17 -I LLAMA_CPP/include -I LLAMA_CPP/ggml/include llama_logits.cpp
+//       -L BUILD/bin -lllama -lggml -lggml-base -lggml-cpu -Wl,-rpath,BUILD/bin -o llama_logits
 //   llama_logits MODEL.gguf OUT.bin ID ID ...
 //
 // Made with llama.cpp 3f545becc of August 2026. Not part of the build.

@@ -1,5 +1,6 @@
 // Names private to a file must be unique within each floor: the release build compiles
-// several files as one, and their grouping changes with every added file. Names of settings are in one file.
+// several files as one, and their grouping changes with every added file. Names of
+// settings are in one file.
 #include <algorithm>
 #include <filesystem>
 

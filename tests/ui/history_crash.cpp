@@ -51,7 +51,7 @@ int piecesIn(const QString& text) {
     return static_cast<int>(pieces.size());
 }
 
-// ---------------------------------------------------------------- streaming until it is ended
+// ----------------------------------------------------------- streaming until it is ended
 
 // Prints on stdout, with times: "p 3 1234.5": the third prompt was sent. "t 3 17 1234.5":
 // piece 17 of its answer was streamed. "s 3 17": all up to there is saved.
@@ -193,7 +193,7 @@ CrashResult lookAt(Child& child) {
     return out;
 }
 
-// ---------------------------------------------------------------- ended by its own report
+// --------------------------------------------------------------- ended by its own report
 
 constexpr ConversationId kConversation = 1;
 constexpr MessageId kPrompt = 2;

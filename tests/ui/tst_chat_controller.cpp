@@ -316,7 +316,7 @@ class TestChatController : public QObject {
         QVERIFY(figuresText(figures).contains(QStringLiteral("12.5 tokens/s (simulated)")));
     }
 
-    // ---------------------------------------------------------------- several conversations, one engine
+    // ------------------------------------------------- several conversations, one engine
 
     void secondConversation_waitsInTheQueue() {
         Fixture f({}, slow());

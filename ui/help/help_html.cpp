@@ -34,7 +34,8 @@ QString helpHtml(const QString& markdown) {
     const std::unique_ptr<cmark_node, CmarkDeleter> page(cmark_parser_finish(parser.get()));
     const std::unique_ptr<char, CmarkDeleter> rendered(
         cmark_render_html(page.get(), CMARK_OPT_DEFAULT, cmark_parser_get_syntax_extensions(parser.get())));
-    // Qt would show the end of code as an empty line, and heads of columns in their middle.
+    // Qt would show the end of code as an empty line, and heads of columns in their
+    // middle.
     const QString html = QString::fromUtf8(rendered.get())
                              .replace(QStringLiteral("\n</code></pre>"), QStringLiteral("</code></pre>"))
                              .replace(QStringLiteral("<th>"), QStringLiteral("<th align=\"left\">"));
