@@ -123,6 +123,46 @@ struct FourBlocks<WeightType::kInt8> {
 template <int kMatrices, int kGroups>
 constexpr int kSplitSums = kSplitWarps* kMatrices* kGroups* kWarp * 4;
 
+// Adds the products of a turn to a lane's sums: rows lane / 4 and lane / 4 + 8, columns
+// 2 * (lane % 4) and the next.
+template <WeightType kType>
+__device__ inline void add_turn(const unsigned (&words)[2][4], const uint4& codes, int turn, const float (&scale)[2],
+                                const float (&zero)[2], const SplitBlock (&its)[2], float (&sums)[4]) {
+    constexpr int kTurns = FourBlocks<kType>::kGroupPerWord ? 4 : 1;
+    const unsigned in[4] = {codes.x, codes.y, codes.z, codes.w};
+    int dots[4] = {};
+    [[maybe_unused]] int input_sums[4] = {};  // the turn's 16 codes
+    if constexpr (kTurns == 4) {
+        const unsigned a[2] = {words[0][turn], words[1][turn]};
+        const unsigned one[1] = {in[turn]};
+        const unsigned ones[2] = {0x01010101u, 0x01010101u};
+        multiply_bytes<1>(dots, a, one);
+        multiply_bytes<1>(input_sums, ones, one);
+    } else {
+#pragma unroll
+        for (int s = 0; s < 4; s += 2) {
+            const unsigned a[4] = {words[0][s], words[1][s], words[0][s + 1], words[1][s + 1]};
+            const unsigned two[2] = {in[s], in[s + 1]};
+            multiply_bytes<2>(dots, a, two);
+        }
+    }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            float product = static_cast<float>(dots[2 * h + i]);
+            if constexpr (kTurns == 4) {
+                product = fmaf(-zero[h], static_cast<float>(input_sums[2 * h + i]), product);
+            }
+            product *= its[i].scale;
+            if constexpr (kType != WeightType::kInt8 && kTurns == 1) {
+                product = fmaf(-zero[h], its[i].sum, product);
+            }
+            sums[2 * h + i] = fmaf(scale[h], product, sums[2 * h + i]);
+        }
+    }
+}
+
 // The products of 16 rows of each matrix with rows of split inputs from `split` on, by a
 // block of kSplitThreads; rows: those of the lane, lane / 4 and lane / 4 + 8. kGroups: of
 // eight columns. exchange: kSplitSums of shared memory, for split_sum() behind the next
@@ -187,38 +227,7 @@ __device__ inline void store_split_sums(const unsigned char* const (&rows)[kMatr
                     for (int h = 0; h < 2; ++h) four[m][h].group(b, turn, scale[h], zero[h]);
 #pragma unroll
                     for (int g = 0; g < kGroups; ++g) {
-                        const unsigned in[4] = {codes[g].x, codes[g].y, codes[g].z, codes[g].w};
-                        int dots[4] = {};
-                        [[maybe_unused]] int input_sums[4] = {};  // the turn's 16 codes
-                        if constexpr (kTurns == 4) {
-                            const unsigned a[2] = {words[0][turn], words[1][turn]};
-                            const unsigned one[1] = {in[turn]};
-                            const unsigned ones[2] = {0x01010101u, 0x01010101u};
-                            multiply_bytes<1>(dots, a, one);
-                            multiply_bytes<1>(input_sums, ones, one);
-                        } else {
-#pragma unroll
-                            for (int s = 0; s < 4; s += 2) {
-                                const unsigned a[4] = {words[0][s], words[1][s], words[0][s + 1], words[1][s + 1]};
-                                const unsigned two[2] = {in[s], in[s + 1]};
-                                multiply_bytes<2>(dots, a, two);
-                            }
-                        }
-#pragma unroll
-                        for (int h = 0; h < 2; ++h) {
-#pragma unroll
-                            for (int i = 0; i < 2; ++i) {
-                                float product = static_cast<float>(dots[2 * h + i]);
-                                if constexpr (kTurns == 4) {
-                                    product = fmaf(-zero[h], static_cast<float>(input_sums[2 * h + i]), product);
-                                }
-                                product *= its[g][i].scale;
-                                if constexpr (kType != WeightType::kInt8 && kTurns == 1) {
-                                    product = fmaf(-zero[h], its[g][i].sum, product);
-                                }
-                                sums[m][g][2 * h + i] = fmaf(scale[h], product, sums[m][g][2 * h + i]);
-                            }
-                        }
+                        add_turn<kType>(words, codes[g], turn, scale, zero, its[g], sums[m][g]);
                     }
                 }
             }
