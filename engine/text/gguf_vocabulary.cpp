@@ -22,16 +22,14 @@ constexpr std::int64_t kMaxGgufTokens = 1 << 22;
 constexpr std::string_view kWideBar = "\xEF\xBD\x9C";  // U+FF5C
 
 // Texts that end a turn, or a text, in some family; llama.cpp's list.
-constexpr std::string_view kEndTexts[] = {"<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>",
-                                          "<|calls|>", "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>",
-                                          "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>",
-                                          "<turn|>", "<|tool_response>",
-                                          "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
-                                          "[e~[",
-                                          // between the files of a prompt that is filled
-                                          // in
-                                          "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]", "<|fim_repo|>",
-                                          "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>", "<|file_sep|>"};
+constexpr std::string_view kEndTexts[] = {
+    "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>",
+    "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>",
+    "<eos>", "<turn|>", "<|tool_response>", "<\uFF5Cend\u2581of\u2581sentence\uFF5C>", "[e~[",
+    // between the files of a prompt that is filled
+    // in
+    "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]", "<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>",
+    "<reponame>", "<|file_sep|>"};
 constexpr std::string_view kEndKeys[] = {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
 constexpr std::string_view kEndsKey = "tokenizer.ggml.eos_token_ids";  // Ollama's: all that generation_config.json has
 
