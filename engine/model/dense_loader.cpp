@@ -4,9 +4,13 @@
 #include <array>
 #include <cmath>
 
+#include "engine/error.h"
+#include "engine/json.h"
 #include "engine/model/expert_strips.h"
+#include "engine/model/model_messages.h"
 #include "engine/model/pack_neurons.h"
 #include "kernels/cpu_kernels.h"
+#include "kernels/scaled_weights.h"
 
 namespace offstage::engine {
 
@@ -58,6 +62,24 @@ float changed(float x, const TensorPart& part) {
 
 }  // namespace
 
+std::vector<float> DenseLoader::factors(const std::string& scale, std::int64_t n, WeightType weights) const {
+    if (scale.empty() || checkpoint_.find(scale) == nullptr) return {};
+    const TensorView& tensor = checkpoint_.require(scale, std::array{n});
+    if (weights == WeightType::kMxfp4) {
+        throw Error(ErrorKind::kUnsupported,
+                    messages::tensor_unread(checkpoint_.source(), in_quotes(scale), in_quotes(spec_.architecture)));
+    }
+    checkpoint_.require_readable(tensor.bytes);
+    std::vector<float> values(static_cast<std::size_t>(n));
+    kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, n, values.data());
+    return values;
+}
+
+float DenseLoader::factor(const TensorPart& part) const {
+    const std::vector<float> number = factors(part.scale, 1, checkpoint_.find(part.name)->type);
+    return number.empty() ? 1.0f : number.front();
+}
+
 // Computes the memory for the dense weights, and which of them stay in blocks.
 std::uint64_t DenseLoader::check(WeightType expert_type) {
     std::uint64_t dense_bytes = 0;
@@ -65,9 +87,11 @@ std::uint64_t DenseLoader::check(WeightType expert_type) {
     std::vector<std::uint8_t> split(spec_.layers.size());
     for (const DenseTensor& tensor : dense_tensors(spec_)) {
         const std::vector<TensorPart> parts = parts_in_checkpoint(spec_, tensor);
-        const bool blocks = std::any_of(parts.begin(), parts.end(), [&](const TensorPart& part) {
-            return kernels::is_blocks(checkpoint_.require(part.name, part.shape).type);
-        });
+        bool blocks = false;
+        for (const TensorPart& part : parts) {
+            blocks |= kernels::is_blocks(checkpoint_.require(part.name, part.shape).type);
+            static_cast<void>(factor(part));
+        }
         has_blocks |= blocks && tensor.kind != DenseTensor::Kind::kVector;
         if (!blocks || tensor.role != TensorRole::kQkv || parts.size() != 3) continue;
         for (const TensorPart& part : parts) {
@@ -191,7 +215,7 @@ Matrix DenseLoader::matrix(Arena& host, const DenseTensor& what, const std::vect
             copy_transposed(tensor, rows, type, result, first_row);
             first_row += rows.n_blocks() * tensor.shape.back();
         } else {
-            copy_rows(tensor, rows, type, result, first_row);
+            copy_rows(tensor, rows, type, result, first_row, factor(part));
             first_row += rows.size();
         }
         done(tensor.bytes);
@@ -200,13 +224,14 @@ Matrix DenseLoader::matrix(Arena& host, const DenseTensor& what, const std::vect
 }
 
 void DenseLoader::copy_rows(const TensorView& tensor, const PartRows& rows, WeightType type, Matrix& result,
-                            std::int64_t first_row) const {
+                            std::int64_t first_row, float factor) const {
     const std::int64_t n_cols = tensor.shape.back();
     const std::size_t row_bytes = kernels::row_bytes(tensor.type, n_cols);
     pool_.parallel_for(rows.size(), 16, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t row = begin; row < end; ++row) {
             convert_weights(tensor.bytes.data() + static_cast<std::size_t>(rows.source_row(row)) * row_bytes,
                             tensor.type, result.row(first_row + row), type, n_cols);
+            if (factor != 1.0f) kernels::multiply_weights(type, result.row(first_row + row), n_cols, factor);
         }
     });
 }
@@ -260,12 +285,12 @@ Matrix DenseLoader::network(Arena& host, const DenseTensor& what, const std::vec
     const TensorView& up = readable(parts[1]);
     const TensorView& down = readable(parts[2]);
     const std::int64_t hidden = what.n_cols;
-    const auto rows = [hidden](const TensorView& tensor, const TensorPart& part) {
+    const auto rows = [&](const TensorView& tensor, const TensorPart& part) {
         const std::size_t skipped = kernels::row_bytes(tensor.type, part.first * hidden);
-        return NeuronMatrix{tensor.bytes.data() + skipped, tensor.type, hidden, 1};
+        return NeuronMatrix{tensor.bytes.data() + skipped, tensor.type, hidden, 1, nullptr, factor(part)};
     };
-    pack_matrices({rows(gate, parts[0]), rows(up, parts[1]), {down.bytes.data(), down.type, 1, layout.ffn_dim}}, layout,
-                  result.memory.data(), pool_);
+    const NeuronMatrix of_down{down.bytes.data(), down.type, 1, layout.ffn_dim, nullptr, factor(parts[2])};
+    pack_matrices({rows(gate, parts[0]), rows(up, parts[1]), of_down}, layout, result.memory.data(), pool_);
     for (const TensorView* tensor : {&gate, &up, &down}) done(tensor->bytes);
     return result;
 }

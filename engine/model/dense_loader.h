@@ -25,6 +25,10 @@ class DenseLoader {
     kernels::WeightType stored_type(kernels::WeightType type) const {
         return round_to_bf16_ && kernels::is_plain(type) ? kernels::WeightType::kBf16 : type;
     }
+    // The n numbers that weights of a type are multiplied by: the tensor of that name;
+    // none where the file does not have it. Throws Error as Checkpoint::require() does, and
+    // kUnsupported for MXFP4.
+    std::vector<float> factors(const std::string& scale, std::int64_t n, kernels::WeightType weights) const;
     // Completes the spec: which tensors stay in blocks. Returns the bytes of load()'s
     // result. Throws Error for a tensor that is missing, of a wrong shape or dtype.
     std::uint64_t check(kernels::WeightType expert_type);
@@ -38,11 +42,12 @@ class DenseLoader {
     std::vector<TensorPart> parts_of(const DenseTensor& tensor) const;
     kernels::WeightType type_of(const DenseTensor& tensor) const;
     const TensorView& readable(const TensorPart& part) const;
+    float factor(const TensorPart& part) const;
     std::vector<float> vector(const std::vector<TensorPart>& parts, const Done& done) const;
     Matrix matrix(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts, const Done& done) const;
     Matrix network(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts, const Done& done) const;
     void copy_rows(const TensorView& tensor, const PartRows& rows, kernels::WeightType type, Matrix& result,
-                   std::int64_t first_row) const;
+                   std::int64_t first_row, float factor) const;
     void copy_transposed(const TensorView& tensor, const PartRows& rows, kernels::WeightType type, Matrix& result,
                          std::int64_t first_row) const;
     void copy_transposed_blocks(const TensorView& tensor, const PartRows& rows, Matrix& result,

@@ -127,6 +127,7 @@ void pack_strip(const ExpertStrip& strip, const std::byte* weights, const std::b
             continue;
         }
         NeuronMatrix rows{from, part.type, part.neuron_stride, part.hidden_stride};
+        rows.factor = part.factor;
         if (strip.exponents.bytes > 0) rows.exponents = exponents + part.skipped_exponents;
         pack_rows_of(rows, {part.piece, part.by_neurons, part.begin, part.end}, layout, block);
     }

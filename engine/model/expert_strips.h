@@ -23,6 +23,7 @@ struct StripPart {
     std::int64_t neuron_stride = 0, hidden_stride = 0;  // as in NeuronMatrix
     bool by_neurons = true;
     std::int64_t begin = 0, end = 0;
+    float factor = 1;                                        // as in NeuronMatrix
     std::uint64_t skipped_bytes = 0, skipped_exponents = 0;  // of the ranges, before row `begin`
 };
 

@@ -46,21 +46,26 @@ Blocks blocks_of(const GgufConfig& c) {
     return blocks;
 }
 
-// Ends where they are more than `most`.
-std::set<std::string, std::less<>> read_tensors(const ModelSpec& spec, std::size_t most) {
+// Ends where they are more than the file has.
+std::set<std::string, std::less<>> read_tensors(const GgufConfig& c, const ModelSpec& spec) {
+    const std::size_t most = c.shapes().size();
     std::set<std::string, std::less<>> read;
+    const auto add = [&](const auto& part) {
+        read.insert(part.name);
+        if (c.has_tensor(part.scale)) read.insert(part.scale);
+    };
     for (const DenseTensor& tensor : dense_tensors(spec)) {
         if (read.size() > most) return read;
-        for (const TensorPart& part : spec.family->parts(spec, tensor)) read.insert(part.name);
+        std::ranges::for_each(spec.family->parts(spec, tensor), add);
     }
     const std::int64_t n_apart = spec.gguf.separate_experts ? spec.experts.n_experts : 1;
     for (std::int64_t l = 0; l < spec.experts.n_layers; ++l) {
         for (std::int64_t e = 0; e < n_apart; ++e) {
             if (read.size() > most) return read;
             const ExpertParts parts = spec.family->expert(spec, spec.layer_of(l), e);
-            for (const ExpertPart& part : parts.matrices) read.insert(part.name);
+            std::ranges::for_each(parts.matrices, add);
             if (!spec.experts.expert.biases) continue;
-            for (const ExpertPart& part : parts.biases) read.insert(part.name);
+            std::ranges::for_each(parts.biases, add);
         }
     }
     // For gpt-oss, whose experts have biases: for some weeks Ollama wrote gate and up
@@ -69,11 +74,11 @@ std::set<std::string, std::less<>> read_tensors(const ModelSpec& spec, std::size
     return read;
 }
 
-// Tensors that change no result: the program computes their values itself, or has them in
-// another form.
+// Tensors that change no result: the program computes their values itself, has them in
+// another form, or does not round inputs to NVFP4.
 bool is_redundant(std::string_view name, const ModelSpec& spec) {
     const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
-    if (has("attn_rot_embd") || has("rotary_emb.inv_freq")) return true;
+    if (has("attn_rot_embd") || has("rotary_emb.inv_freq") || name.ends_with(".input_scale")) return true;
     return spec.gguf.joined_kv_b && (name.ends_with(".attn_k_b.weight") || name.ends_with(".attn_v_b.weight"));
 }
 
@@ -111,15 +116,13 @@ void take_optional_tensors(const GgufConfig& c, ModelSpec& spec) {
             latent->bias = has_any({"attn_q_a.bias", "attn_kv_a_mqa.bias", "attn_output.bias"});
         }
         auto* const moe = std::get_if<MoeSpec>(&layer.ffn);
-        // The factor would also apply to a bias of the output.
         if (moe != nullptr && !spec.experts.expert.biases) moe->expert_scale |= has_any({"ffn_down_exps.scale"});
     }
 }
 
 void refuse_unread_tensors(const GgufConfig& c, const ModelSpec& spec) {
-    const std::size_t n_there = c.shapes().size();
-    const auto read = read_tensors(spec, n_there);
-    if (read.size() > n_there) return;  // some are missing: open_weights() names the first
+    const auto read = read_tensors(c, spec);
+    if (read.size() > c.shapes().size()) return;  // some are missing: open_weights() names the first
     const Blocks blocks = blocks_of(c);
     for (const auto& [name, shape] : c.shapes()) {
         const bool of_model = name.starts_with("blk.") || name.starts_with("output") || name.starts_with("token_embd");

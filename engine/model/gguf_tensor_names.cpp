@@ -4,6 +4,7 @@
 
 #include "engine/model/gguf_tensor_names.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -132,6 +133,23 @@ constexpr PlainName kDeltaNetNames[] = {{TensorRole::kQkv, "attn_qkv.weight", tr
                                         {TensorRole::kStateNorm, "ssm_norm.weight"},
                                         {TensorRole::kAttentionOutput, "ssm_out.weight", true}};
 
+// The matrices whose products llama.cpp multiplies by a tensor NAME.scale: by its one
+// number, those of experts by one for each. Files in NVFP4 have them, and what is quantized
+// from those. Downs of experts: TensorRole::kExpertScale.
+constexpr std::string_view kScaled[] = {
+    "attn_q",         "attn_k",       "attn_v",         "attn_qkv",      "attn_gate",   "attn_output",
+    "ffn_gate",       "ffn_up",       "ffn_down",       "ssm_out",       "ssm_alpha",   "ssm_beta",
+    "ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp", "ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"};
+
+// The scale's name for a matrix of a block, "blk.N.NAME.weight"; empty: there is none.
+std::string scale_of(std::string_view matrix) {
+    const std::size_t begin = matrix.find('.', matrix.find('.') + 1) + 1;
+    const std::size_t end = matrix.rfind('.');
+    if (begin == 0 || begin > end || std::ranges::find(kScaled, matrix.substr(begin, end - begin)) == std::end(kScaled))
+        return {};
+    return std::string(matrix.substr(0, end)) + ".scale";
+}
+
 std::vector<TensorPart> one_part(const std::string& name, const DenseTensor& tensor, bool is_matrix) {
     if (is_matrix) return {{name, {tensor.n_rows, tensor.n_cols}}};
     return {{name, {tensor.n_cols}}};
@@ -161,7 +179,9 @@ std::string gguf_tensor_name(const GgufNamedFamily* family, std::string_view in_
     return std::string(in_file);
 }
 
-std::vector<TensorPart> gguf_dense_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+namespace {
+
+std::vector<TensorPart> unscaled_parts(const ModelSpec& spec, const DenseTensor& tensor) {
     const std::string p = block(tensor.layer);
     const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];
     if (layer != nullptr && layer->delta_net() != nullptr) {
@@ -204,6 +224,15 @@ std::vector<TensorPart> gguf_dense_parts(const ModelSpec& spec, const DenseTenso
     }
 }
 
+}  // namespace
+
+std::vector<TensorPart> gguf_dense_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    std::vector<TensorPart> parts = unscaled_parts(spec, tensor);
+    if (tensor.kind == DenseTensor::Kind::kVector) return parts;
+    for (TensorPart& part : parts) part.scale = scale_of(part.name);
+    return parts;
+}
+
 ExpertParts gguf_expert_parts(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
     const ExpertGrid& g = spec.experts;
     const std::string p = block(layer);
@@ -225,6 +254,8 @@ ExpertParts gguf_expert_parts(const ModelSpec& spec, std::int64_t layer, std::in
             part.shape[1] = 2 * rows;
             part.first = (2 * expert + static_cast<std::int64_t>(i)) * rows * columns;
         }
+        // A factor of the output would also apply to its bias.
+        if (i < 2 || g.expert.biases) part.scale = scale_of(part.name);
         parts.biases[i] = {
             p + names[i] + "_exps.bias", {g.n_experts, rows}, expert * rows, i < 2 ? 1 : 0, i < 2 ? 0 : 1};
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu_kernels.h"
+#include "kernels/scaled_weights.h"
 
 namespace offstage::engine {
 
@@ -78,8 +79,8 @@ void join_mxfp4(const NeuronMatrix& from, std::int64_t first, std::int64_t n, st
 
 // Rows [begin, end) of n_cols weights, each `stride` bytes behind the one before: row j
 // of the target is neuron j of the source.
-void copy_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, std::int64_t end, std::int64_t n_cols,
-               std::byte* target, std::size_t stride) {
+void copy_unscaled_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, std::int64_t end,
+                        std::int64_t n_cols, std::byte* target, std::size_t stride) {
     if (kernels::is_plain(type)) {
         pack_rows(from, n_cols, begin, end, type, target + static_cast<std::size_t>(begin) * stride, stride);
         return;
@@ -91,6 +92,14 @@ void copy_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, st
         }
         std::memcpy(target + static_cast<std::size_t>(j) * stride,
                     from.data + kernels::row_bytes(type, j * from.neuron_stride), kernels::row_bytes(type, n_cols));
+    }
+}
+
+void copy_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, std::int64_t end, std::int64_t n_cols,
+               std::byte* target, std::size_t stride) {
+    copy_unscaled_rows(from, type, begin, end, n_cols, target, stride);
+    for (std::int64_t j = begin; j < end && from.factor != 1.0f; ++j) {
+        kernels::multiply_weights(type, target + static_cast<std::size_t>(j) * stride, n_cols, from.factor);
     }
 }
 

@@ -28,6 +28,7 @@ struct NeuronMatrix {
     // kMxfp4 in two tensors: data has the codes, two in a byte, this one exponent for
     // every 32 of them. nullptr: they are together, in blocks.
     const std::byte* exponents = nullptr;
+    float factor = 1;  // every weight is multiplied by this
 };
 
 // A gated network (gate, up and down) as one block, without its biases. layout:

@@ -46,7 +46,10 @@ void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, cons
     spec.stored.clear();
     if (spec.family->look != nullptr) spec.family->look(checkpoint, spec);
     for (const DenseTensor& tensor : dense_tensors(spec)) {
-        for (const TensorPart& part : parts_in_checkpoint(spec, tensor)) use(role_name(spec, tensor), part.name);
+        for (const TensorPart& part : parts_in_checkpoint(spec, tensor)) {
+            use(role_name(spec, tensor), part.name);
+            use("scales", part.scale);
+        }
     }
     constexpr std::array kMatrices = {"experts, gate", "experts, up", "experts, down"};
     for (std::int64_t l = 0; l < spec.experts.n_layers; ++l) {
@@ -56,6 +59,7 @@ void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, cons
             for (std::size_t i = 0; i < kMatrices.size(); ++i) {
                 use(kMatrices[i], parts.matrices[i].name);
                 use(kMatrices[i], parts.matrices[i].exponents);
+                use("scales", parts.matrices[i].scale);
             }
             if (!spec.experts.expert.biases) continue;
             for (const ExpertPart& bias : parts.biases) use("experts, biases", bias.name);
@@ -161,6 +165,7 @@ std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const Mo
     std::vector<UnusedTensors> unused;
     for (const TensorView& tensor : checkpoint.tensors()) {
         if (read.contains(tensor.name) || tensor.name.ends_with("rotary_emb.inv_freq")) continue;
+        if (tensor.name.ends_with(".input_scale")) continue;
         const UnusedTensors::Part part = part_of(tensor.name, spec.n_layers());
         auto found = std::find_if(unused.begin(), unused.end(),
                                   [part](const UnusedTensors& known) { return known.part == part; });

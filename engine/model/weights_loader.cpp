@@ -112,6 +112,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             StripSource& source = sources.emplace_back();
             source.part = {static_cast<int>(sources.size() - 1), m.type, m.neuron_stride, m.hidden_stride,
                            m.neuron_stride >= m.hidden_stride};
+            source.part.factor = m.factor;
             source.part.end = source.part.by_neurons ? piece.n_neurons : piece.n_hidden;
             source.weights = files->range_of(piece.bytes);
             if (!piece.exponents.empty()) source.exponents = files->range_of(piece.exponents);
@@ -144,7 +145,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             }
             const std::int64_t rows =
                 piece.matrix.hidden_stride == 1 ? spec_.experts.ffn_dim : spec_.experts.hidden_dim;
-            parts[2 * i + 1] = {static_cast<std::uint64_t>(piece.matrix.type), static_cast<std::uint64_t>(rows)};
+            parts[2 * i + 1] = {type_and_factor(piece.matrix), static_cast<std::uint64_t>(rows)};
             release(piece);
         }
         const Fingerprint fingerprint = combine(parts, static_cast<std::uint64_t>(expert_type_));
@@ -165,7 +166,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
                 for (const Piece& piece : expert_pieces(l, e)) {
                     looks.push_back(piece.bytes.first(std::min(kLook, piece.bytes.size())));
                     checkpoint_.prefetch(looks.back());
-                    shapes.push_back({static_cast<std::uint64_t>(piece.matrix.type), piece.bytes.size()});
+                    shapes.push_back({type_and_factor(piece.matrix), piece.bytes.size()});
                 }
             }
         }
@@ -229,12 +230,23 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         return {{bytes.data(), tensor.type, part.neuron_stride, part.hidden_stride}, n_neurons, n_hidden, bytes};
     }
 
-    // Gate, up, down; their biases. Checked by check_everything().
+    // For fingerprints: the type alone where the factor is 1.
+    static std::uint64_t type_and_factor(const NeuronMatrix& matrix) {
+        return static_cast<std::uint64_t>(matrix.type) |
+               std::uint64_t{kernels::bits_of(matrix.factor) ^ kernels::bits_of(1.0f)} << 32u;
+    }
+
+    // Gate, up, down; their biases. Checked by check_experts().
     std::vector<Piece> expert_pieces(std::int64_t layer, std::int64_t expert) const {
         const ExpertGrid& grid = spec_.experts;
         const ExpertParts parts = family_.expert(spec_, spec_.layer_of(layer), expert);
         std::vector<Piece> pieces;
-        for (const ExpertPart& part : parts.matrices) pieces.push_back(piece_of(part, grid.ffn_dim, grid.hidden_dim));
+        for (const ExpertPart& part : parts.matrices) {
+            const std::size_t i = pieces.size();
+            pieces.push_back(piece_of(part, grid.ffn_dim, grid.hidden_dim));
+            const std::vector<float>& factors = factors_[static_cast<std::size_t>(layer)][i];
+            if (!factors.empty()) pieces.back().matrix.factor = factors[static_cast<std::size_t>(expert)];
+        }
         if (!grid.expert.biases) return pieces;
         for (const std::size_t i : {0, 1}) pieces.push_back(piece_of(parts.biases[i], grid.ffn_dim, 1));
         pieces.push_back(piece_of(parts.biases[2], 1, grid.hidden_dim));
@@ -266,6 +278,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
             const ExpertPart& part = parts.matrices[i];
             const WeightType in_file = type_of(part);
             types[i] = dense_.stored_type(in_file);
+            if (expert == 0) factors_.back()[i] = dense_.factors(part.scale, grid.n_experts, in_file);
             file_bytes += kernels::row_bytes(in_file, grid.ffn_dim * grid.hidden_dim);
             // Blocks run along a product's inputs.
             const std::int64_t inputs = i < 2 ? part.hidden_stride : part.neuron_stride;
@@ -299,6 +312,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
         bool alike = true;
         for (std::int64_t l = 0; l < grid.n_layers; ++l) {
             const std::int64_t n_apart = experts_apart(spec_, spec_.layer_of(l));
+            factors_.emplace_back();
             for (std::int64_t e = 0; e < n_apart; ++e) {
                 const Types types = check_expert(l, e);
                 if (e == 0) layers.push_back(types);
@@ -399,6 +413,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts, public 
     std::vector<Message> notes_;
     WeightType expert_type_ = WeightType::kBf16;
     std::uint64_t expert_file_bytes_ = 0;  // the first one's matrices
+    // (n_layers): for gate, up and down a factor of each expert's weights; empty: all 1.
+    std::vector<std::array<std::vector<float>, 3>> factors_;
     std::uint64_t dense_bytes_ = 0;
     std::uint64_t bytes_done_ = 0;
     std::uint64_t bytes_total_ = 0;

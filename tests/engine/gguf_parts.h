@@ -20,13 +20,12 @@ inline std::string ggufModel(const QString& name) {
     return test::sourcePath(QStringLiteral("tests/engine/data/gguf/%1.gguf").arg(name)).toStdString();
 }
 
-// One of the tiny models.
 struct GgufParts {
     engine::MappedFile map;
     engine::GgufHeader header;
 
-    explicit GgufParts(const QString& name)
-        : map(ggufModel(name)), header(engine::parse_gguf(map.bytes(), name.toStdString())) {}
+    explicit GgufParts(const std::string& path) : map(path), header(engine::parse_gguf(map.bytes(), path)) {}
+    explicit GgufParts(const QString& name) : GgufParts(ggufModel(name)) {}  // one of the tiny models
 
     // Without lists of texts.
     GgufWriter pairs() const {

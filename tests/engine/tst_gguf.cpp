@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -19,8 +20,10 @@
 #include "engine/model/model_files.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/model_shape.h"
+#include "kernels/cpu_kernels.h"
 #include "tests/engine/changed_model.h"
 #include "tests/engine/gguf_parts.h"
+#include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -119,6 +122,48 @@ class TestGguf : public QObject {
             }
             return name;
         };
+    }
+    // A file's tensors, plain ones in float32: with numbers for the matrices that
+    // llama.cpp has numbers for, or multiplied by them, without blocks then.
+    enum class Scales : std::uint8_t { kNone, kBeside, kMultiplied };
+    static GgufWriter withScales(const GgufParts& parts, Scales scales) {
+        const QRegularExpression scalable(
+            QStringLiteral("^blk\\.\\d+\\.(attn_(q|k|v|qkv|gate|output)|ssm_(out|alpha|beta)|"
+                           "ffn_(gate|up|down)(_shexp|_exps)?)\\.weight$"));
+        const bool has_own = std::ranges::any_of(
+            parts.header.tensors, [](const GgufTensor& tensor) { return tensor.name.ends_with("down_exps.scale"); });
+        GgufWriter writer = parts.pairs();
+        float next = 0;
+        for (const GgufTensor& tensor : parts.header.tensors) {
+            const std::string name(tensor.name);
+            const GgufType type = gguf_type(tensor.type);
+            const bool has_scale = scalable.match(QString::fromStdString(name)).hasMatch() &&
+                                   !(has_own && name.ends_with("ffn_down_exps.weight"));
+            if (offstage::kernels::is_blocks(type.type) && !(has_scale && scales == Scales::kMultiplied)) {
+                writer.add_tensor(name, GgufParts::shapeOf(tensor), tensor.type, parts.bytesOf(tensor));
+            }
+            std::vector<float> factors(has_scale && tensor.shape.size() == 3 ? tensor.shape[0] : 1);
+            for (float& factor : factors) {
+                next += 0.37f;
+                factor = has_scale ? 0.6f + next - std::floor(next) : 1.0f;
+            }
+            if (!offstage::kernels::is_blocks(type.type) || (has_scale && scales == Scales::kMultiplied)) {
+                const std::string_view bytes = parts.bytesOf(tensor);
+                std::vector<float> values(bytes.size() / type.bytes * type.weights);
+                offstage::kernels::cpu_kernels().widen(reinterpret_cast<const std::byte*>(bytes.data()), type.type,
+                                                       std::ssize(values), values.data());
+                const std::size_t of_each = values.size() / factors.size();
+                for (std::size_t i = 0; i < values.size() && scales == Scales::kMultiplied; ++i) {
+                    values[i] *= factors[i / of_each];
+                }
+                writer.add_floats(name, GgufParts::shapeOf(tensor), values);
+            }
+            if (!has_scale || scales != Scales::kBeside) continue;
+            const std::string beside = name.substr(0, name.size() - std::string_view("weight").size());
+            writer.add_floats(beside + "scale", {factors.size()}, factors);
+            writer.add_floats(beside + "input_scale", {factors.size()}, std::vector<float>(factors.size(), 3));
+        }
+        return writer;
     }
     fs::path file(const char* name) const { return fs::path(folder_.path().toStdString()) / name; }
 
@@ -622,9 +667,12 @@ class TestGguf : public QObject {
         const auto row = [](const char* model, const char* tensor) {
             QTest::newRow(tensor) << QString::fromLatin1(model) << QByteArray(tensor);
         };
-        row("qwen3_moe_bf16", "blk.1.ffn_gate_exps.scale");
-        row("qwen3_moe_bf16", "blk.1.ffn_up_exps.scale");
-        row("qwen3_moe_bf16", "blk.1.attn_q.scale");
+        row("qwen3_moe_bf16", "blk.1.ffn_gate_up_exps.scale");
+        row("qwen3_moe_bf16", "blk.1.ffn_gate_shexp.scale");
+        row("qwen3_moe_bf16", "blk.1.attn_qkv.scale");
+        row("qwen3_moe_bf16", "blk.7.attn_q.scale");
+        row("qwen3_moe_bf16", "output.scale");
+        row("qwen3_moe_bf16", "token_embd.scale");
         row("qwen3_moe_bf16", "blk.1.ffn_gate_inp.bias");
         row("qwen3_moe_bf16", "blk.1.ffn_down_exps.bias");
         row("qwen3_moe_bf16", "blk.1.exp_probs_b.bias");
@@ -637,7 +685,7 @@ class TestGguf : public QObject {
         row("grouped_bf16", "blk.0.attn_q_norm.weight");
         row("granite_moe_shared_f32", "blk.0.ffn_up_shexp.bias");
         row("deepseek_v3_bf16", "blk.0.attn_q_b.bias");
-        row("gpt_oss_mxfp4", "blk.0.ffn_down_exps.scale");
+        row("deepseek_v3_bf16", "blk.0.attn_q_b.scale");
         row("gemma4_bf16", "blk.1.attn_v.weight");
     }
     void tensorThatNothingReads_isRefused() {
@@ -652,6 +700,83 @@ class TestGguf : public QObject {
                                     .arg(QString::fromLatin1(tensor))),
                  qPrintable(error));
     }
+    // Weights with a number of their own, one for a matrix or one for each expert, compute
+    // as weights that were multiplied by it before.
+    void scaledMatrices_computeAsMultipliedWeights_data() {
+        QTest::addColumn<QString>("model");
+        for (const char* model :
+             {"qwen3_moe_bf16", "qwen3_5_moe_bf16", "gemma4_bf16", "granite_moe_shared_f32", "deepseek_v3_bf16"}) {
+            QTest::newRow(model) << QString::fromLatin1(model);
+        }
+        QTest::newRow("blocks") << QString();
+    }
+    void scaledMatrices_computeAsMultipliedWeights() {
+        QFETCH(QString, model);
+        const std::string mixed = file("mixed.gguf").string();
+        if (model.isEmpty()) offstage::tests::write_mixed_gguf(mixed);
+        const GgufParts parts(model.isEmpty() ? mixed : ggufModel(model));
+        const std::string plain = file("plain.gguf").string();
+        const std::string scaled = file("scaled.gguf").string();
+        const std::string multiplied = file("multiplied.gguf").string();
+        withScales(parts, Scales::kNone).write(plain);
+        withScales(parts, Scales::kBeside).write(scaled);
+        withScales(parts, Scales::kMultiplied).write(multiplied);
+        const auto compare = [&](const LoadRequest& request, double most) {
+            const auto logits = [&](const std::string& path) {
+                LoadRequest one = request;
+                one.model = path;
+                return compute_logits(*open(one), std::vector<TokenId>{3, 17, 40, 5, 22, 9, 31}, true);
+            };
+            const auto expected = logits(multiplied), got = logits(scaled), without = logits(plain);
+            for (std::size_t row = 0; row < expected.size(); ++row) {
+                const double error = relativeError(got[row], expected[row]);
+                QVERIFY2(error <= most, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
+                QVERIFY(relativeError(without[row], expected[row]) > 0.02);
+            }
+        };
+        // Scales of blocks are rounded to 16 bits.
+        const double most = model.isEmpty() ? 1e-3 : 1e-5;
+        LoadRequest request = on(scaled);
+        request.context = 64;
+        compare(request, most);
+        compare(on(scaled, "emulated:rtx-3060"), most);
+        // Copies in other formats, kept under the fingerprints of the file's experts.
+        LoadRequest quantized = request;
+        using offstage::kernels::WeightType;
+        quantized.quant.experts = model.isEmpty() ? WeightType::kInt8 : WeightType::kBf16;
+        quantized.quant_cache_directory = cache_.path().toStdString();
+        compare(quantized, 0.02);
+        // Experts that are read in strips.
+        LoadRequest from_disk = request;
+        const auto in_ram = open(request);
+        from_disk.ram_bytes = in_ram->plan().ram_bytes - in_ram->plan().kept_bytes - 3 * in_ram->plan().slot_bytes;
+        from_disk.disk_reads = DiskReads::kDirect;
+        QVERIFY(open(from_disk)->experts().reads_ahead());
+        compare(from_disk, most);
+    }
+    // Scales of MXFP4 are powers of two: no other number can be part of them.
+    void scaleOfMxfp4_isRefused() {
+        const GgufParts parts(QStringLiteral("gpt_oss_mxfp4"));
+        const auto n = static_cast<std::size_t>(specOf(parts, parts.pairs()).experts.n_experts);
+        for (const char* name : {"blk.0.ffn_gate_exps.scale", "blk.0.ffn_down_exps.scale"}) {
+            GgufWriter writer = parts.pairs();
+            writer.add_floats(name, {n}, std::vector<float>(n, 0.7f));
+            parts.copy(writer, 0, parts.n());
+            const QString error = errorOf([&] { logitsOf(writer); });
+            QVERIFY2(error.contains(QStringLiteral("tensor \"%1\" is not supported").arg(QLatin1String(name))),
+                     qPrintable(error));
+        }
+    }
+    void scaleOfAnotherShape_isRefused() {
+        const GgufParts parts(QStringLiteral("qwen3_moe_bf16"));
+        for (const char* name : {"blk.0.ffn_gate_exps.scale", "blk.0.attn_q.scale"}) {
+            GgufWriter writer = parts.pairs();
+            writer.add_floats(name, {3}, {1, 2, 3});
+            parts.copy(writer, 0, parts.n());
+            const QString error = errorOf([&] { logitsOf(writer); });
+            QVERIFY2(error.contains(QLatin1String(name)) && error.contains(QStringLiteral("(3)")), qPrintable(error));
+        }
+    }
     // Tensors that the program computes itself, has in another form, or leaves out with a
     // note.
     void tensorThatChangesNothing_isNotRefused_data() {
@@ -661,6 +786,7 @@ class TestGguf : public QObject {
             QTest::newRow(tensor) << QString::fromLatin1(model) << QByteArray(tensor);
         };
         row("grouped_bf16", "blk.0.attn_rot_embd.inv_freq");
+        row("qwen3_moe_bf16", "blk.1.ffn_up_exps.input_scale");
         row("deepseek_v2_lite_bf16", "rope_freqs_unused.weight");
         row("qwen3_moe_bf16", "blk.2.nextn.shared_head_norm.weight");
         row("qwen3_moe_bf16", "v.blk.0.attn_norm.weight");

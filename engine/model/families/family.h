@@ -31,6 +31,8 @@ struct TensorPart {
     // reordered.
     std::int64_t interleaved = 0;
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
+    // A matrix's weights are multiplied by this tensor's one number, where the file has it.
+    std::string scale = {};
     // For a vector: the change of its values.
     enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
     Change change = Change::kNone;
@@ -51,6 +53,9 @@ struct ExpertPart {
     // this tensor the exponents of 32 weights each. Elements are counted in weights.
     std::string exponents = {};
     std::vector<std::int64_t> exponents_shape = {};
+    // A matrix's weights are multiplied by this tensor's number for the expert, of
+    // n_experts, where the file has it.
+    std::string scale = {};
 };
 
 // Gate, up and down. Biases if ExpertSpec::biases is set: for gate and up one for each
