@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/model/model_files.h"
+#include "engine/run/model_defaults.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
@@ -94,8 +95,9 @@ int run_tokenize(const TokenizeOptions& options) {
                                                                          engine::family_template_names()));
         }
         const auto piece = [&](engine::TokenId id) { return id >= 0 ? tokenizer->piece_name(id) : std::string(); };
-        const engine::PromptText prompt = chat_template->render(
-            read_turns(options.chat), {piece(tokenizer->bos()), piece(tokenizer->eos())}, !options.no_answer);
+        const engine::PromptText prompt =
+            chat_template->render(engine::read_model_defaults(options.model).with_system(read_turns(options.chat)),
+                                  {piece(tokenizer->bos()), piece(tokenizer->eos())}, !options.no_answer);
         tokens = tokenizer->encode_prompt(prompt, chat_template.get());
         text = prompt.bytes;
     } else {

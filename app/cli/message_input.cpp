@@ -86,6 +86,7 @@ class TerminalSignals {
 constexpr wchar_t kLineBreak =
     0x1c;  // a line's end among lines that come together; no key gives it, as it is a signal's
 constexpr std::wstring_view kPasteEnd = L"\x1b[201~";
+constexpr wchar_t kEndOfText = 0x04;  // Ctrl+D
 constexpr int kLookMs = 200;
 constexpr int kTogetherMs = 30;  // between the pieces of pasted text on a terminal without bracketed paste
 
@@ -210,7 +211,8 @@ class TerminalLines final : public MessageInput {
         std::wstring raw;
         wchar_t c = 0;
         while (!raw.ends_with(kPasteEnd)) {
-            if (self.read_character(c) <= 0) return CC_EOF;
+            // Ctrl+D alone, not a part of what is pasted: its end never came.
+            if (self.read_character(c) <= 0 || (c == kEndOfText && !self.has_more())) return CC_EOF;
             raw += c;
         }
         raw.resize(raw.size() - kPasteEnd.size());

@@ -68,6 +68,13 @@ std::span<const FormatRow> format_rows_of(const ExpertGrid& grid) {
     return kept.rows;
 }
 
+std::string format_name(WeightType format, const kernels::ExpertLayout& layout) {
+    if (!kernels::traits_of(format).is_of_file()) return kernels::name_of(format);
+    std::vector<std::string> types;
+    add_types(layout, false, types);
+    return joined(types, ", ");
+}
+
 std::string stored_formats_of(const ExpertGrid& grid, WeightType master) {
     return grid.file_layouts.empty() ? kernels::name_of(master) : joined(types_of(grid, false), ", ");
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <system_error>
 #include <unordered_set>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/files/gguf_file.h"
@@ -91,15 +92,16 @@ bool is_gguf_companion(const fs::path& file) {
 }
 
 std::vector<fs::path> gguf_models_in(const fs::path& folder) {
-    std::vector<fs::path> models, folders;
-    const auto look_in = [&models](const fs::path& place, std::vector<fs::path>* below) {
+    constexpr int kFoldersDown = 2;
+    std::vector<fs::path> models, below;
+    const auto look_in = [&](const fs::path& place) {
         std::error_code code;
         fs::directory_iterator entry(place, code);
         for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
             const fs::path& path = entry->path();
             std::error_code ignored;
             if (fs::is_directory(path, ignored)) {
-                if (below != nullptr && !path.filename().string().starts_with('.')) below->push_back(path);
+                if (!path.filename().string().starts_with('.')) below.push_back(path);
                 continue;
             }
             if (!may_have_gguf_ending(path) || is_gguf_companion(path) || !is_gguf_path(path)) continue;
@@ -107,9 +109,9 @@ std::vector<fs::path> gguf_models_in(const fs::path& folder) {
             if (!split || split->number == 1) models.push_back(path);
         }
     };
-    look_in(folder, &folders);
-    if (models.empty()) {
-        for (const fs::path& below : folders) look_in(below, nullptr);
+    look_in(folder);
+    for (int down = 0; down < kFoldersDown && models.empty(); ++down) {
+        std::ranges::for_each(std::exchange(below, {}), look_in);
     }
     std::sort(models.begin(), models.end());
     return models;

@@ -25,8 +25,8 @@ std::string gguf_name(const std::filesystem::path& file);
 // Whether a file accompanies a model, by its name: a vision tower (mmproj).
 bool is_gguf_companion(const std::filesystem::path& file);
 // The models in a folder, or where it has none in the folders in it, as repositories are
-// laid out; split ones by their first part, companions left out. Sorted; empty where the
-// folder cannot be listed.
+// laid out, or in those in these; split ones by their first part, companions left out.
+// Sorted; empty where the folder cannot be listed.
 std::vector<std::filesystem::path> gguf_models_in(const std::filesystem::path& folder);
 
 // A file and, if it is one part of several, the other parts beside it. Tensors have the

@@ -538,7 +538,9 @@ std::string name_in_cache(const fs::path& model) {
 std::unique_ptr<ChatTemplate> read_chat_template(const OllamaManifest& manifest, std::string_view bos) {
     if (manifest.chat_template.empty()) return nullptr;
     const auto text = read_small_file(manifest.chat_template, kMaxLayerBytes);
-    return text ? parse_either_template(*text, shown_path(manifest.chat_template), bos) : nullptr;
+    if (!text) return nullptr;
+    const std::string source = shown_path(manifest.chat_template);
+    return ChatTemplate::parse(jinja_of_go_template(*text, source, bos), source);  // Ollama knows no other language
 }
 
 std::optional<OllamaManifest> ollama_manifest_of(const fs::path& model) {

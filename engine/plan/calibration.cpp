@@ -8,6 +8,7 @@
 
 #include "engine/device/mirror.h"
 #include "engine/error.h"
+#include "engine/model/file_formats.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/statistics.h"
@@ -39,8 +40,10 @@ constexpr double kLeastSparseS = 0.03;
 constexpr std::int64_t kSomeNeurons = 64;  // on which a theta for such a share is looked for
 constexpr std::int64_t kVariedRows = 128;  // of inputs, beside those of the largest count
 
+// With two digits at least: a tiny model's times are below a microsecond.
 Decimal in_ms(double us) {
-    return {us / 1000, us < 10'000 ? 3 : 1};
+    const int below = us > 0 && us < 10 ? static_cast<int>(std::floor(std::log10(us))) : 1;
+    return {us / 1000, us < 10'000 ? 4 - below : 1};
 }
 
 // Compares the real time spent with the time that a part of the calibration may take.
@@ -71,7 +74,7 @@ class Calibrator {
         expert_flops_ = 2 * n_weights;
         table_.expert_bytes = layout_.bytes();
         table_.device = device.info().name;
-        table_.weight_type = kernels::name_of(request.format);
+        table_.weight_type = format_name(request.format, layout_);
         table_.hidden_dim = layout_.hidden_dim;
         table_.ffn_dim = layout_.ffn_dim;
         table_.pinned = request.pinned;

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/experts/disk_speed.h"
 #include "engine/files/cache_folders.h"
+#include "engine/model/file_formats.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/plan/sensitivity.h"
@@ -84,7 +85,7 @@ std::function<void(double)> measuring(const LoadProgressFn& progress) {
 CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid) {
     CostTable table;
     table.device = profile.name;
-    table.weight_type = kernels::name_of(format);
+    table.weight_type = format_name(format, grid.layout(format));
     table.hidden_dim = grid.hidden_dim;
     table.ffn_dim = grid.ffn_dim;
     table.expert_bytes = grid.expert_bytes(format);

@@ -129,6 +129,14 @@ int ModelDefaults::max_tokens() const {
     return 0;
 }
 
+std::vector<ChatMessage> ModelDefaults::with_system(std::vector<ChatMessage> messages) const {
+    const auto is_system = [](const ChatMessage& message) { return message.role == Role::kSystem; };
+    if (!system.empty() && std::ranges::none_of(messages, is_system)) {
+        messages.insert(messages.begin(), {Role::kSystem, system});
+    }
+    return messages;
+}
+
 std::vector<Message> ModelDefaults::notes() const {
     std::vector<Message> list;
     if (!name_note.empty()) list.push_back(name_note);

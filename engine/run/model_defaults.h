@@ -10,6 +10,7 @@
 
 #include "engine/message.h"
 #include "engine/run/sampler_settings.h"
+#include "engine/text/chat_template.h"
 
 namespace offstage::engine {
 
@@ -30,6 +31,8 @@ struct ModelDefaults {
 
     // Sets the fields that are advised and, by their names, not chosen.
     void apply(SamplerSettings& sampler, const std::function<bool(std::string_view)>& is_chosen = {}) const;
+    // The messages, with the system message at their beginning unless they have one.
+    std::vector<ChatMessage> with_system(std::vector<ChatMessage> messages) const;
     // Tokens of an answer at most; 0: none is advised.
     int max_tokens() const;
     // The recommended values and their source, a sentence each.

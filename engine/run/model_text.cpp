@@ -31,18 +31,9 @@ std::vector<TokenId> ModelText::render(const std::vector<ChatMessage>& messages,
         throw Error(ErrorKind::kUnsupported, messages::model_without_template(text_.name, family_template_names()));
     }
     const auto piece = [&](TokenId token) { return token >= 0 ? tokenizer.piece_name(token) : std::string(); };
-    const std::string& system = text_.defaults.system;
-    const bool has_system = system.empty() || std::any_of(messages.begin(), messages.end(), [](const ChatMessage& one) {
-                                return one.role == Role::kSystem;
-                            });
-    std::vector<ChatMessage> with_system;
-    if (!has_system) {
-        with_system = messages;
-        with_system.insert(with_system.begin(), {Role::kSystem, system});
-    }
     const ChatTemplate& chat = *text_.chat_template;
     return tokenizer.encode_prompt(
-        chat.render(has_system ? messages : with_system, {piece(tokenizer.bos()), piece(tokenizer.eos())}, true,
+        chat.render(text_.defaults.with_system(messages), {piece(tokenizer.bos()), piece(tokenizer.eos())}, true,
                     variables_of(thinking)),
         &chat);
 }

@@ -26,12 +26,12 @@ constexpr std::pair<std::string_view, std::string_view> kPreOfFamily[] = {
 std::string_view pre_tokenizer_name(const GgufMetadata& metadata) {
     if (gguf_tokenizer_model(metadata) == kGemma) return kGemma;
     const std::string_view name = metadata.text(kPreKey, kUnnamed);
-    if (name != kUnnamed) return name;
+    if (name != kUnnamed && !name.empty()) return name;
     const std::string_view architecture = metadata.text("general.architecture", "");
     for (const auto& [family, pre] : kPreOfFamily) {
         if (family == architecture) return pre;
     }
-    return name;
+    return kUnnamed;
 }
 
 struct NamedPreTokenizer {
@@ -152,6 +152,7 @@ GgufPreTokenizer read_gguf_pre_tokenizer(const GgufMetadata& metadata) {
                     .whole_words = row.whole_words,
                     .adds_bos = row.adds_bos,
                     .may_lack_merges = name == "kimi-k2",
+                    .is_assumed = name == kUnnamed && metadata.text(kPreKey, "").empty(),
                     .before = row.before};
         }
         for (const std::string_view other : row.names) known += ", " + std::string(other);

@@ -17,6 +17,7 @@ struct GgufPreTokenizer {
     bool whole_words = false;      // as BpeModel::Options has it
     bool adds_bos = false;         // if the file has no key for it
     bool may_lack_merges = false;  // its files need no list of them
+    bool is_assumed = false;       // the file names none, and its architecture has no other than "default"
     // Special tokens before a text, regardless of the file, if its vocabulary has them
     // all.
     std::vector<std::string_view> before;

@@ -104,6 +104,8 @@ GgufBpe read_bpe(const GgufMetadata& metadata, std::int64_t vocab_size) {
     GgufBpe file;
     file.pre = read_gguf_pre_tokenizer(metadata);
     file.vocabulary = read_gguf_vocabulary(metadata, vocab_size, {.adds_bos = file.pre.adds_bos});
+    auto& notes = file.vocabulary.notes;
+    if (file.pre.is_assumed) notes.insert(notes.begin(), messages::gguf_pre_missing);
     check_blank(metadata, file.vocabulary, !file.pre.pre_tokenizer.is_null());
     // A list may be empty; only some files may be without one.
     if (!metadata.has(kMergesKey) && !file.pre.may_lack_merges) metadata.reject(kMergesKey, messages::a_list_of_texts);

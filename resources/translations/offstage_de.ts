@@ -2165,6 +2165,11 @@
         <translation>%1 der Datei ist %2, sie hat aber %3 Token: Die ID wird nicht benutzt.</translation>
     </message>
     <message>
+        <source>The file does not say how a text is cut into words (&quot;tokenizer.ggml.pre&quot;): &quot;default&quot; is used. Where the model was trained with other words, its answers are worse: a file by a newer converter has the name.</source>
+        <comment>gguf_pre_missing</comment>
+        <translation>Die Datei sagt nicht, wie ein Text in Wörter zerlegt wird (&quot;tokenizer.ggml.pre&quot;): &quot;default&quot; wird verwendet. Wurde das Modell mit anderen Wörtern trainiert, so sind seine Antworten schlechter: Die Datei eines neueren Konverters hat den Namen.</translation>
+    </message>
+    <message>
         <source>Merges of the file have a text that is no token (merges: %1; the first is number %2, %3): a word that ends with such a text becomes the tokens of its bytes.</source>
         <comment>gguf_merges_no_token</comment>
         <translation>Verschmelzungen der Datei haben einen Text, der kein Token ist (Verschmelzungen: %1; die erste ist Nummer %2, %3): Ein Wort, das mit so einem Text endet, wird zu den Token seiner Bytes.</translation>

@@ -2165,6 +2165,11 @@
         <translation>%1 trong tệp là %2, nhưng tệp có %3 token: mã này không được dùng.</translation>
     </message>
     <message>
+        <source>The file does not say how a text is cut into words (&quot;tokenizer.ggml.pre&quot;): &quot;default&quot; is used. Where the model was trained with other words, its answers are worse: a file by a newer converter has the name.</source>
+        <comment>gguf_pre_missing</comment>
+        <translation>Tệp không cho biết văn bản được cắt thành từ như thế nào (&quot;tokenizer.ggml.pre&quot;): &quot;default&quot; được dùng. Nếu mô hình được huấn luyện với cách cắt khác thì câu trả lời kém hơn: tệp của bộ chuyển đổi mới hơn có tên này.</translation>
+    </message>
+    <message>
         <source>Merges of the file have a text that is no token (merges: %1; the first is number %2, %3): a word that ends with such a text becomes the tokens of its bytes.</source>
         <comment>gguf_merges_no_token</comment>
         <translation>Có phép gộp trong tệp chứa văn bản không phải là token (số phép gộp: %1; đầu tiên là số %2, %3): từ kết thúc bằng văn bản như vậy thành các token của từng byte.</translation>

@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include "tests/app/cli_runner.h"
+#include "tests/engine/mixed_gguf.h"
 
 namespace {
 
@@ -321,6 +322,32 @@ class TestCli : public QObject {
         QCOMPARE(unknown.status, 1);
         QVERIFY2(unknown.err.contains("There is no chat template chattml") && unknown.err.contains("chatml, "),
                  unknown.err.constData());
+    }
+
+    // As a load of the same model renders the conversation.
+    void tokenizeChat_hasTheSystemMessageOfOllama() {
+        const QTemporaryDir home;
+        const auto put = [&](const QString& name, const QByteArray& text) {
+            QFile file(home.filePath(name));
+            QVERIFY(QDir().mkpath(QFileInfo(file).path()) && file.open(QIODevice::WriteOnly));
+            QCOMPARE(file.write(text), text.size());
+        };
+        const QString manifest = QStringLiteral("models/manifests/registry.ollama.ai/library/pirate/latest");
+        QVERIFY(QDir().mkpath(home.filePath(QStringLiteral("models/blobs"))));
+        offstage::tests::write_mixed_gguf(home.filePath(QStringLiteral("models/blobs/sha256-aa")).toStdString());
+        put(QStringLiteral("models/blobs/sha256-bb"), "[{{ .System }}|{{ .Prompt }}]{{ .Response }}");
+        put(QStringLiteral("models/blobs/sha256-cc"), "ABC");
+        put(manifest, R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:aa"},
+                                     {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:bb"},
+                                     {"mediaType": "application/vnd.ollama.image.system", "digest": "sha256:cc"}]})");
+        const auto text = [&](const QStringList& turns) {
+            return run(words("tokenize --json --model %1 --chat", {home.filePath(manifest)}) + turns)
+                .json()[QLatin1String("text")]
+                .toString();
+        };
+        QVERIFY2(text({QStringLiteral("user:X")}).endsWith(QStringLiteral("[ABC|X]")),
+                 qPrintable(text({QStringLiteral("user:X")})));
+        QVERIFY(text({QStringLiteral("system:Y"), QStringLiteral("user:X")}).endsWith(QStringLiteral("[Y|X]")));
     }
 
     void prompt_comesFromAFile_orStandardInput() {

@@ -129,6 +129,11 @@ class TestCliChat : public QObject {
         row("the same without bracketed paste", "one\r\ntwo\r\nthree\r", "13:one/two/three:ree", "dumb");
         row("Enter", "Hello\r", "5:Hello:llo");
         row("a paste within a line", "ab" + paste("1\n2") + "c\n", "6:ab1/2c:/2c");
+        row("a paste with Ctrl+D in it",
+            paste("a\x04"
+                  "b") +
+                "\n",
+            "2:ab:ab");
         row("a paste with control characters", paste("a\x01\x1b[31mbc") + "\n", "7:a[31mbc:mbc");
         row("three lines at once, without bracketed paste", "one\ntwo\nthree\n", "13:one/two/three:ree");
         row("the same of a dumb terminal", "one\ntwo\nthree\n", "13:one/two/three:ree", "dumb");
@@ -185,23 +190,29 @@ class TestCliChat : public QObject {
 
     void ctrlD_andCtrlC_endIt_andLeaveTheTerminalAsItWas_data() {
         QTest::addColumn<char>("key");
-        QTest::newRow("Ctrl+D") << '\x04';
-        QTest::newRow("Ctrl+C") << '\x03';
+        QTest::addColumn<QByteArray>("before");
+        QTest::newRow("Ctrl+D") << '\x04' << QByteArray();
+        QTest::newRow("Ctrl+C") << '\x03' << QByteArray("begun");
+        // The end of a paste never came: a terminal that was cut off.
+        QTest::newRow("Ctrl+D in a paste") << '\x04' << kPasteBegin + QByteArray("begun\rtwo");
+        QTest::newRow("Ctrl+C in a paste") << '\x03' << kPasteBegin + QByteArray("begun\rtwo");
     }
     void ctrlD_andCtrlC_endIt_andLeaveTheTerminalAsItWas() {
         QFETCH(char, key);
+        QFETCH(QByteArray, before);
         Terminal terminal;
-        termios before{}, within{}, after{};
-        tcgetattr(terminal.terminal(), &before);
+        termios outside{}, within{}, after{};
+        tcgetattr(terminal.terminal(), &outside);
         terminal.until("\n> ");
         tcgetattr(terminal.terminal(), &within);
         QCOMPARE(within.c_lflag & static_cast<tcflag_t>(ICANON), tcflag_t{0});
-        if (key == '\x03') terminal.send("begun");
+        terminal.send(before);
+        if (!before.isEmpty()) QTest::qWait(300);  // typed after it, not with it
         terminal.send(QByteArray(1, key));
         const int status = terminal.endStatus();
         QCOMPARE(status, 0);
         QVERIFY(terminal.all().endsWith("\x1b[?2004l") || terminal.all().contains("\x1b[?2004l"));
-        if (tcgetattr(terminal.terminal(), &after) == 0) QCOMPARE(after.c_lflag, before.c_lflag);
+        if (tcgetattr(terminal.terminal(), &after) == 0) QCOMPARE(after.c_lflag, outside.c_lflag);
     }
 
     void aTerminalOfAnotherSize_losesNothing() {

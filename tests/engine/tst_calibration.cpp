@@ -19,6 +19,7 @@
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/dispatch_policy.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "kernels/thread_pool.h"
 #include "tests/engine/errors.h"
@@ -300,6 +301,18 @@ class TestCalibration : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // An expert of a tiny model takes less than a microsecond.
+    void timesInMessages_haveTwoDigits() {
+        const auto said = [](double now_us, double kept_us) {
+            return QString::fromStdString(
+                cost_measured_again({messages::an_expert_on_the_cpu, kept_us, now_us}).english());
+        };
+        QVERIFY2(said(0.31, 4.2).endsWith(QStringLiteral("took 0.00031 ms, and 0.0042 ms were kept.")),
+                 qPrintable(said(0.31, 4.2)));
+        QVERIFY2(said(123.4, 45678).endsWith(QStringLiteral("took 0.123 ms, and 45.7 ms were kept.")),
+                 qPrintable(said(123.4, 45678)));
+        QVERIFY(said(0, 10).endsWith(QStringLiteral("took 0.000 ms, and 0.010 ms were kept.")));
+    }
     // Otherwise one expert's weights would stay in the device's cache and be measured at
     // the cache's speed.
     void calibration_usesTheDevicesSlotsInTurn() {

@@ -139,15 +139,19 @@ class TestGguf : public QObject {
             const GgufType type = gguf_type(tensor.type);
             const bool has_scale = scalable.match(QString::fromStdString(name)).hasMatch() &&
                                    !(has_own && name.ends_with("ffn_down_exps.weight"));
-            if (offstage::kernels::is_blocks(type.type) && !(has_scale && scales == Scales::kMultiplied)) {
+            const bool is_blocks = offstage::kernels::is_blocks(type.type);
+            if (is_blocks && !(has_scale && scales == Scales::kMultiplied)) {
                 writer.add_tensor(name, GgufParts::shapeOf(tensor), tensor.type, parts.bytesOf(tensor));
             }
             std::vector<float> factors(has_scale && tensor.shape.size() == 3 ? tensor.shape[0] : 1);
             for (float& factor : factors) {
                 next += 0.37f;
-                factor = has_scale ? 0.6f + next - std::floor(next) : 1.0f;
+                const float part = next - std::floor(next);
+                // Scales of blocks would be rounded to 16 bits, but for these numbers.
+                const float own = is_blocks ? std::exp2(std::floor(3 * part)) : 0.6f + part;
+                factor = has_scale ? own : 1.0f;
             }
-            if (!offstage::kernels::is_blocks(type.type) || (has_scale && scales == Scales::kMultiplied)) {
+            if (!is_blocks || (has_scale && scales == Scales::kMultiplied)) {
                 const std::string_view bytes = parts.bytesOf(tensor);
                 std::vector<float> values(bytes.size() / type.bytes * type.weights);
                 offstage::kernels::cpu_kernels().widen(reinterpret_cast<const std::byte*>(bytes.data()), type.type,
@@ -712,12 +716,14 @@ class TestGguf : public QObject {
     }
     void scaledMatrices_computeAsMultipliedWeights() {
         QFETCH(QString, model);
-        const std::string mixed = file("mixed.gguf").string();
+        const QTemporaryDir folder;
+        const auto path_of = [&](const char* name) { return folder.filePath(QLatin1String(name)).toStdString(); };
+        const std::string mixed = path_of("mixed.gguf");
         if (model.isEmpty()) offstage::tests::write_mixed_gguf(mixed);
         const GgufParts parts(model.isEmpty() ? mixed : ggufModel(model));
-        const std::string plain = file("plain.gguf").string();
-        const std::string scaled = file("scaled.gguf").string();
-        const std::string multiplied = file("multiplied.gguf").string();
+        const std::string plain = path_of("plain.gguf");
+        const std::string scaled = path_of("scaled.gguf");
+        const std::string multiplied = path_of("multiplied.gguf");
         withScales(parts, Scales::kNone).write(plain);
         withScales(parts, Scales::kBeside).write(scaled);
         withScales(parts, Scales::kMultiplied).write(multiplied);
@@ -734,8 +740,7 @@ class TestGguf : public QObject {
                 QVERIFY(relativeError(without[row], expected[row]) > 0.02);
             }
         };
-        // Scales of blocks are rounded to 16 bits.
-        const double most = model.isEmpty() ? 1e-3 : 1e-5;
+        const double most = model.isEmpty() ? 1e-4 : 1e-5;
         LoadRequest request = on(scaled);
         request.context = 64;
         compare(request, most);
@@ -743,9 +748,10 @@ class TestGguf : public QObject {
         // Copies in other formats, kept under the fingerprints of the file's experts.
         LoadRequest quantized = request;
         using offstage::kernels::WeightType;
-        quantized.quant.experts = model.isEmpty() ? WeightType::kInt8 : WeightType::kBf16;
+        quantized.quant.experts = model.isEmpty() ? WeightType::kHqq4 : WeightType::kBf16;
         quantized.quant_cache_directory = cache_.path().toStdString();
-        compare(quantized, 0.02);
+        compare(quantized, model.isEmpty() ? 0.05 : 0.02);
+        if (model.isEmpty()) return;  // too few experts for any to be on the disk
         // Experts that are read in strips.
         LoadRequest from_disk = request;
         const auto in_ram = open(request);
@@ -1019,6 +1025,20 @@ class TestGguf : public QObject {
         const QString error = errorOf([&] { static_cast<void>(open(on(path.string()))); });
         QVERIFY2(error.contains(words), qPrintable(error));
         QVERIFY2(error.startsWith(QString::fromStdString(path.string()) + QStringLiteral(": ")), qPrintable(error));
+    }
+
+    void folder_withItsModelTwoDown_isThatModel() {
+        const QTemporaryDir folder;
+        const fs::path path = folder.path().toStdString();
+        fs::create_directories(path / "models" / "BF16");
+        fs::create_directories(path / "models" / ".cache");
+        fs::copy_file(ggufModel(QStringLiteral("qwen3_moe_bf16")), path / "models" / "BF16" / "a.gguf");
+        std::ofstream(path / "models" / ".cache" / "b.gguf") << "GGUF";
+        QCOMPARE(model_path(path.string()), path / "models" / "BF16" / "a.gguf");
+        // Nearer ones come before those further down.
+        fs::create_directories(path / "other");
+        fs::copy_file(ggufModel(QStringLiteral("grouped_bf16")), path / "other" / "c.gguf");
+        QCOMPARE(model_path(path.string()), path / "other" / "c.gguf");
     }
 
     void folder_withTwoModels_asksForOne() {

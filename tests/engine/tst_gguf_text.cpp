@@ -780,6 +780,22 @@ class GgufTextTest : public QObject {
 
     // CVE-2024-34359, CVE-2026-5760: a template that tries to reach the interpreter finds
     // nothing.
+    // As llama.cpp warns: "default" is a guess then.
+    void pre_missing_isNoted() {
+        const auto notes = [](const GgufWriter& writer) { return open(writer)->notes(); };
+        QVERIFY(notes(small_bpe()).empty());
+        QVERIFY(notes(small_bpe().add("tokenizer.ggml.pre", "default")).empty());
+        QVERIFY(notes(small_bpe().remove("tokenizer.ggml.pre").add("general.architecture", "glm4moe")).empty());
+        QVERIFY(notes(small_pieces().writer("llama")).empty());
+        for (const GgufWriter& writer :
+             {small_bpe().remove("tokenizer.ggml.pre"), small_bpe().add("tokenizer.ggml.pre", "")}) {
+            const auto said = notes(writer);
+            QCOMPARE(said.size(), std::size_t{1});
+            QVERIFY(QString::fromStdString(said.front().english())
+                        .startsWith(QStringLiteral("The file does not say how a text is cut into words")));
+        }
+    }
+
     void a_template_that_wants_to_be_code_is_refused() {
         const std::string file = bytes_of(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/gguf_text/template-as-code");
         const GgufHeader header = parse_gguf(std::as_bytes(std::span(file)), "model.gguf");

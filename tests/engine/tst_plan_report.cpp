@@ -65,6 +65,20 @@ class TestPlanReport : public QObject {
         QVERIFY(std::count(less.plan.places.begin(), less.plan.places.end(), Place::kDisk) > 0);
         QVERIFY(less.inputs.cost.table().disk.us > 0);
     }
+    // Not the file's first layout by the number of its row.
+    void costsOfAFilesBlocks_nameTheirTypes() {
+        const QTemporaryDir folder;
+        LoadRequest load = request();
+        load.vram_bytes = 0;
+        load.model = folder.filePath(QStringLiteral("mixed.gguf")).toStdString();
+        write_mixed_gguf(load.model);
+        for (const char* device : {"cpu", "emulated:fiddler-env1"}) {
+            load.device = device;
+            load.context = 64;
+            const auto json = to_json(plan_model(load, 64, {}, {}));
+            QCOMPARE(json["costs"]["weight_type"].get<std::string>(), "Q4_K, Q6_K");
+        }
+    }
     // A plan that a load could not carry out: the dense weights do not pass through the
     // RAM budget.
     void ramBelowTheDenseWeights_isRefusedAsByTheLoad() {
