@@ -2,10 +2,12 @@
 #include <QDir>
 #include <QFile>
 #include <QJsonArray>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "tests/app/cli_runner.h"
+#include "tests/engine/mixed_gguf.h"
 
 using namespace offstage::test;
 
@@ -26,38 +28,56 @@ class TestCliModels : public QObject {
                    : QString();
     }
 
+    // One that can be opened for text: it has a tokenizer.
+    QString putWhole(const QString& inHome) const {
+        const QString path = m_home->filePath(inHome);
+        QDir().mkpath(QFileInfo(path).path());
+        offstage::tests::write_mixed_gguf(path.toStdString());
+        return path;
+    }
+
     std::unique_ptr<QTemporaryDir> m_home;
 
   private Q_SLOTS:
     void init() { m_home = std::make_unique<QTemporaryDir>(); }
 
     void models_areListed_withWhatIsMissing() {
-        const QString whole = put("qwen3_moe_bf16.gguf", QStringLiteral(".lmstudio/models/ann/tiny/Tiny-BF16.gguf"));
+        const QString whole = putWhole(QStringLiteral(".lmstudio/models/ann/tiny/Tiny.gguf"));
+        QVERIFY(!put("qwen3_moe_bf16.gguf", QStringLiteral(".lmstudio/models/ann/tiny/Mute-BF16.gguf")).isEmpty());
         QVERIFY(!put("gpt_oss_mxfp4.gguf", QStringLiteral(".cache/llama.cpp/big-00001-of-00002.gguf")).isEmpty());
         const CliOutcome table = run({});
         QCOMPARE(table.status, 0);
-        QVERIFY2(table.out.contains("Tiny-BF16  LM Studio  Qwen3Moe  196.4 KiB  16.31  16 x 3   yes\n"),
+        const QString text = QString::fromUtf8(table.out);
+        QVERIFY2(text.contains(QRegularExpression(QStringLiteral("Tiny +LM Studio .* yes *\n"))),
                  table.out.constData());
-        QVERIFY2(table.out.contains("Tiny-BF16: " + whole.toUtf8() + " (no chat template: --chat-template)\n"),
+        QVERIFY2(table.out.contains("Tiny: " + whole.toUtf8() + " (no chat template: --chat-template)\n"),
+                 table.out.constData());
+        // What generate would refuse does not fit.
+        QVERIFY2(text.contains(QRegularExpression(QStringLiteral("Mute-BF16 +LM Studio +Qwen3Moe +196.4 KiB +16.31 "
+                                                                 "+16 x 3 *\n"))),
+                 table.out.constData());
+        QVERIFY2(text.contains(QRegularExpression(QStringLiteral("Mute-BF16: .* has no tokenizer"))),
                  table.out.constData());
         QVERIFY2(table.out.contains("/big-00002-of-00002.gguf: is missing"), table.out.constData());
 
         const CliOutcome json = run({QStringLiteral("--json")});
         QCOMPARE(json.status, 0);
         const QJsonArray models = json.json()[QLatin1String("models")].toArray();
-        QCOMPARE(models.size(), 2);
+        QCOMPARE(models.size(), 3);
         QCOMPARE(models[0][QLatin1String("path")].toString(), whole);
         QCOMPARE(models[0][QLatin1String("supported")].toBool(), true);
-        QCOMPARE(models[0][QLatin1String("bytes")].toInt(), 201152);
+        QCOMPARE(models[0][QLatin1String("bytes")].toInteger(), QFileInfo(whole).size());
         QCOMPARE(models[0][QLatin1String("fits")].toBool(), true);
+        QCOMPARE(models[1][QLatin1String("name")].toString(), QStringLiteral("Mute-BF16"));
+        QCOMPARE(models[1][QLatin1String("supported")].toBool(), false);
         QVERIFY(models[1][QLatin1String("fits")].isNull());
-        QCOMPARE(models[1][QLatin1String("name")].toString(), QStringLiteral("big"));
-        QVERIFY(models[1][QLatin1String("bytes")].isNull());
-        QVERIFY(!models[1][QLatin1String("problem")].isNull());
+        QCOMPARE(models[2][QLatin1String("name")].toString(), QStringLiteral("big"));
+        QVERIFY(models[2][QLatin1String("bytes")].isNull());
+        QVERIFY(!models[2][QLatin1String("problem")].isNull());
     }
 
     void severalNamesOfAFile_areRows() {
-        put("qwen3_moe_bf16.gguf", QStringLiteral(".ollama/models/blobs/sha256-aa"));
+        putWhole(QStringLiteral(".ollama/models/blobs/sha256-aa"));
         for (const char* name : {"pirate", "qwen3"}) {
             QFile manifest(m_home->filePath(QStringLiteral(".ollama/models/manifests/registry.ollama.ai/library/") +
                                             QLatin1String(name) + QStringLiteral("/latest")));
@@ -85,7 +105,7 @@ class TestCliModels : public QObject {
             QVERIFY2(none.out.contains("Hugging Face: " + m_home->path().toUtf8() + "/.cache/huggingface/hub\n"),
                      none.out.constData());
         }
-        put("qwen3_moe_bf16.gguf", QStringLiteral("own/a.gguf"));
+        putWhole(QStringLiteral("own/a.gguf"));
         const CliOutcome own = run({QStringLiteral("--folder"), m_home->filePath(QStringLiteral("own"))});
         QCOMPARE(own.status, 0);
         QVERIFY2(own.out.contains("own/a.gguf (no chat template: --chat-template)\n"), own.out.constData());
