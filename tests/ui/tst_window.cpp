@@ -189,6 +189,30 @@ class TestWindow : public QObject {
         QTRY_COMPARE(f.state(), State::Ready);
     }
 
+    // The engine is further than the text that the window has; at the end the template
+    // closes the answer and begins the next.
+    void context_isNeverCountedBeyondItsSize() {
+        Script script;
+        script.answer = std::string(2000, 'x');
+        script.context = 4 + 500;  // the question, and the answer in pieces of four
+        WindowFixture f(script);
+        f.openAndWait();
+        QStringList beyond;
+        QObject::connect(&f.window->core().engine, &EngineController::streamed, f.window.get(), [&] {
+            const QStringList parts = test::part<StatusLine>(*f.window).contextText().split(QStringLiteral(" / "));
+            if (QLocale().toInt(parts[0]) > QLocale().toInt(parts[1])) {
+                beyond << parts.join(u'/');
+            }
+        });
+        f.ask(QStringLiteral("hello"));
+        QTRY_VERIFY(f.state() == State::Ready && f.last().kind == Message::Kind::Answer);
+        QVERIFY2(beyond.isEmpty(), qPrintable(beyond.join(u' ')));
+        QTRY_COMPARE(test::part<StatusLine>(*f.window).contextText(), QStringLiteral("504 / 504"));
+        // What a draft needs is shown.
+        f.type(QString(400, u'y'));
+        QTRY_VERIFY(QLocale().toInt(test::part<StatusLine>(*f.window).contextText().section(u' ', 0, 0)) > 600);
+    }
+
     void stop_endsTheAnswer() {
         WindowFixture f(slow());
         f.openAndWait();

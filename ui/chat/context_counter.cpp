@@ -34,8 +34,9 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
         }
         m_asked = 0;
         m_last = tokens >= 0 ? std::optional(tokens) : std::nullopt;
-        if (tokens >= 0) {
-            Q_EMIT counted(tokens);
+        if (tokens >= 0 && m_engine.model()) {
+            // The template closes a full context's last answer and begins the next one.
+            Q_EMIT counted(m_withDraft ? tokens : std::min<qint64>(tokens, m_engine.model()->context));
         }
         if (m_again) {
             m_again = false;
@@ -65,6 +66,7 @@ void ContextCounter::ask() {
         return message.role == engine::Role::kUser;
     });
     if (asks) {
+        m_withDraft = !draft.empty();
         m_asked = m_engine.countTokens(messages);
     } else {
         m_last = 0;

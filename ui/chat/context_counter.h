@@ -31,8 +31,8 @@ class ContextCounter : public QObject {
     std::optional<qint64> lastCount() const { return m_last; }
 
   Q_SIGNALS:
-    void counted(qint64 tokens);
-    void settled();  // isUpToDate()
+    void counted(qint64 tokens);  // more than the context only where the draft needs more
+    void settled();               // isUpToDate()
 
   private:
     void ask();
@@ -41,8 +41,9 @@ class ContextCounter : public QObject {
     ChatController& m_chat;
     QPlainTextEdit& m_draft;
     QTimer m_pause;
-    RequestId m_asked = 0;  // 0: none
-    bool m_again = false;   // something has changed since
+    RequestId m_asked = 0;     // 0: none
+    bool m_again = false;      // something has changed since
+    bool m_withDraft = false;  // of m_asked
     std::optional<qint64> m_last;
 };
 

@@ -60,8 +60,7 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
         setContextUsed(0);
         refreshState();
     });
-    connect(&m_engine, &EngineController::streamed, this,
-            [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
+    connect(&m_engine, &EngineController::streamed, this, [this] { onStreamed(); });
     connect(&m_engine, &EngineController::promptRead, this,
             [this](RequestId, qint64 read, qint64 tokens) { m_state->setText(readingText(read, tokens)); });
     refreshState();
@@ -155,18 +154,17 @@ void StatusLine::setContextUsed(qint64 tokens) {
     }
 }
 
-void StatusLine::onStreamed(const StreamedText& piece) {
+void StatusLine::onStreamed() {
     if (!m_engine.model()) {
         return;
     }
     if (m_first) {
         m_first = false;
         m_state->setText(tr("Writing"));
-        const auto snapshot = m_engine.snapshot();
-        m_contextAtFirstToken = snapshot ? snapshot->context_used - piece.tokens : 0;
     }
-    if (m_followsAnswer) {
-        setContextUsed(m_contextAtFirstToken + piece.tokens);
+    const auto snapshot = m_engine.snapshot();
+    if (m_followsAnswer && snapshot) {
+        setContextUsed(snapshot->context_used);
     }
 }
 

@@ -43,7 +43,7 @@ class StatusLine : public QObject {
     void refreshSpeed();
     void refreshState();
     void refreshTheta();
-    void onStreamed(const StreamedText& piece);
+    void onStreamed();
 
     EngineController& m_engine;
     QLabel* m_state;
@@ -52,7 +52,6 @@ class StatusLine : public QObject {
     QLabel* m_theta;
     QLabel* m_model;
     ContextMeter* m_context;
-    qint64 m_contextAtFirstToken = 0;
     bool m_first = true;
     std::optional<bool> m_showsSimulated;  // by the speed's tool tip
     bool m_followsAnswer = false;
