@@ -392,31 +392,22 @@ class Bench {
         // copies.
         model_.device().host_wait(model_.device().record(DeviceEvent::Queue::kCopy));
         const double copying_us = steps_.now_us() - start;
-        const DispatchTotals end = steps_.totals();
+        DispatchTotals decoded = steps_.totals();
+        decoded -= begin;
         const ExpertReader::Counts reads_end = read_counts();
         const double after = probe_ ? probe_->measure_gbps() : 0;
         const double disk_after = disk_gbps();
         const auto dense = static_cast<double>(model_.reads().dense) * static_cast<double>(request_.decode_tokens);
         ReadBytes read;
-        read.device = static_cast<double>(end.device_read_bytes - begin.device_read_bytes) + (is_cpu() ? 0 : dense);
-        read.host = static_cast<double>(end.host_read_bytes - begin.host_read_bytes) + (is_cpu() ? dense : 0);
-        read.copied = static_cast<double>(end.bytes_copied - begin.bytes_copied);
+        read.device = static_cast<double>(decoded.device_read_bytes) + (is_cpu() ? 0 : dense);
+        read.host = static_cast<double>(decoded.host_read_bytes) + (is_cpu() ? dense : 0);
+        read.copied = static_cast<double>(decoded.bytes_copied);
         read.disk = static_cast<double>(reads_end.needed_bytes - reads_begin.needed_bytes);
         read.in_vain = static_cast<double>(reads_end.bytes - reads_begin.bytes) - read.disk;
         read_.device += read.device;
         read_.host += read.host;
         n_decoded_ += request_.decode_tokens;
-        decoded_.routed_tokens += end.routed_tokens - begin.routed_tokens;
-        decoded_.resident_tokens += end.resident_tokens - begin.resident_tokens;
-        decoded_.neurons += end.neurons - begin.neurons;
-        decoded_.active_neurons += end.active_neurons - begin.active_neurons;
-        decoded_.sparse_copies += end.sparse_copies - begin.sparse_copies;
-        decoded_.bytes_copied += end.bytes_copied - begin.bytes_copied;
-        decoded_.copy_bytes_saved += end.copy_bytes_saved - begin.copy_bytes_saved;
-        decoded_.needed_neurons += end.needed_neurons - begin.needed_neurons;
-        decoded_.held_neurons += end.held_neurons - begin.held_neurons;
-        decoded_.loading += end.loading;
-        decoded_.loading -= begin.loading;
+        decoded_ += decoded;
         const double per_ns = 1e-3 / taken_us;
         return {1e6 * static_cast<double>(request_.decode_tokens) / taken_us,
                 {read.device * per_ns, read.host * per_ns, read.copied * 1e-3 / copying_us, read.disk * per_ns,
@@ -442,11 +433,12 @@ class Bench {
         const BeamSearch::Branch next{0, token};
         steps_.advance({&next, 1}, {});
         decoded.token_us.push_back(steps_.now_us() - start);
-        const DispatchTotals end = steps_.totals();
-        decoded.bytes += static_cast<double>(end.device_read_bytes - begin.device_read_bytes + end.host_read_bytes -
-                                             begin.host_read_bytes + model_.reads().dense);
-        decoded.neurons += end.neurons - begin.neurons;
-        decoded.active_neurons += end.active_neurons - begin.active_neurons;
+        DispatchTotals of_token = steps_.totals();
+        of_token -= begin;
+        decoded.bytes +=
+            static_cast<double>(of_token.device_read_bytes + of_token.host_read_bytes + model_.reads().dense);
+        decoded.neurons += of_token.neurons;
+        decoded.active_neurons += of_token.active_neurons;
     }
 
     // Each token with a theta is paired with one without, alternately before it and after

@@ -110,6 +110,7 @@ struct DispatchTotals {
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     LoadingTimes loading;  // of decode steps
     DispatchTotals& operator+=(const DispatchTotals& other);
+    DispatchTotals& operator-=(const DispatchTotals& other);
     // Share of the needed neurons that the device had already; 0 if none were needed.
     double neuron_hit_rate() const {
         return needed_neurons > 0 ? static_cast<double>(held_neurons) / static_cast<double>(needed_neurons) : 0;

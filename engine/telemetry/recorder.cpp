@@ -4,34 +4,49 @@
 
 namespace offstage::engine {
 
+namespace {
+
+// Calls body(to's, from's) for each of the sums.
+template <typename Body>
+void for_each_sum(DispatchTotals& to, const DispatchTotals& from, const Body& body) {
+    body(to.steps, from.steps);
+    body(to.decode_steps, from.decode_steps);
+    body(to.expert_calls, from.expert_calls);
+    body(to.resident_calls, from.resident_calls);
+    body(to.copied_calls, from.copied_calls);
+    body(to.cpu_calls, from.cpu_calls);
+    body(to.routed_tokens, from.routed_tokens);
+    body(to.resident_tokens, from.resident_tokens);
+    body(to.bytes_copied, from.bytes_copied);
+    body(to.device_read_bytes, from.device_read_bytes);
+    body(to.host_read_bytes, from.host_read_bytes);
+    body(to.guessed_copies, from.guessed_copies);
+    body(to.used_guesses, from.used_guesses);
+    body(to.admissions, from.admissions);
+    body(to.neurons, from.neurons);
+    body(to.active_neurons, from.active_neurons);
+    body(to.sparse_copies, from.sparse_copies);
+    body(to.copy_bytes_saved, from.copy_bytes_saved);
+    body(to.needed_neurons, from.needed_neurons);
+    body(to.held_neurons, from.held_neurons);
+    body(to.gpu_us, from.gpu_us);
+    body(to.copy_us, from.copy_us);
+    body(to.cpu_us, from.cpu_us);
+    body(to.layers_us, from.layers_us);
+    body(to.attention_us, from.attention_us);
+    body(to.loading, from.loading);
+    body(to.steps_us, from.steps_us);
+}
+
+}  // namespace
+
 DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
-    steps += other.steps;
-    decode_steps += other.decode_steps;
-    expert_calls += other.expert_calls;
-    resident_calls += other.resident_calls;
-    copied_calls += other.copied_calls;
-    cpu_calls += other.cpu_calls;
-    routed_tokens += other.routed_tokens;
-    resident_tokens += other.resident_tokens;
-    bytes_copied += other.bytes_copied;
-    device_read_bytes += other.device_read_bytes;
-    host_read_bytes += other.host_read_bytes;
-    guessed_copies += other.guessed_copies;
-    used_guesses += other.used_guesses;
-    admissions += other.admissions;
-    neurons += other.neurons;
-    active_neurons += other.active_neurons;
-    sparse_copies += other.sparse_copies;
-    copy_bytes_saved += other.copy_bytes_saved;
-    needed_neurons += other.needed_neurons;
-    held_neurons += other.held_neurons;
-    gpu_us += other.gpu_us;
-    copy_us += other.copy_us;
-    cpu_us += other.cpu_us;
-    layers_us += other.layers_us;
-    attention_us += other.attention_us;
-    loading += other.loading;
-    steps_us += other.steps_us;
+    for_each_sum(*this, other, [](auto& sum, const auto& value) { sum += value; });
+    return *this;
+}
+
+DispatchTotals& DispatchTotals::operator-=(const DispatchTotals& other) {
+    for_each_sum(*this, other, [](auto& sum, const auto& value) { sum -= value; });
     return *this;
 }
 
