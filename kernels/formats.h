@@ -87,6 +87,11 @@ struct FormatTraits {
     WeightType gate_and_up = type;  // kMixed: the format of its w1 and w3
     WeightType down = type;
     int block_bytes = 0;  // kBlocks
+    int ggml_type = -1;   // its number in GGUF files (ggml's enum ggml_type); -1: it has none
+    // Blocks: where the scale is, a binary16 number (MXFP4: an exponent in one byte), and
+    // what is subtracted; -1: none. (kernels/block_parts.h)
+    int scale_at = -1;
+    int minimum_at = -1;
 
     constexpr bool is_plain() const { return coding == WeightCoding::kPlain; }
     constexpr bool is_mixed() const { return coding == WeightCoding::kMixed; }
@@ -101,10 +106,31 @@ struct FormatTraits {
     constexpr bool has_half_scales() const { return group == 16; }
 };
 
+constexpr FormatTraits plain_numbers(WeightType type, int ggml_type, const char* name, const char* option, int bits,
+                                     bool for_weights) {
+    return {type, name, option, name,     WeightCoding::kPlain, bits, 0, 0, for_weights, for_weights, 0,
+            type, type, 0,      ggml_type};
+}
 // A row of blocks: `bits` rounded down from those of a weight with its scales.
-constexpr FormatTraits blocks_of_file(WeightType type, const char* name, const char* option, int weights, int bytes) {
-    return {type, name, option, "GGUF", WeightCoding::kBlocks, bytes * 8 / weights, weights, 0, false, false,
-            0,    type, type,   bytes};
+constexpr FormatTraits blocks_of_file(WeightType type, int ggml_type, const char* name, const char* option, int weights,
+                                      int bytes, int scale_at, int minimum_at = -1) {
+    return {type,
+            name,
+            option,
+            "GGUF",
+            WeightCoding::kBlocks,
+            bytes * 8 / weights,
+            weights,
+            0,
+            false,
+            false,
+            0,
+            type,
+            type,
+            bytes,
+            ggml_type,
+            scale_at,
+            minimum_at};
 }
 constexpr FormatTraits experts_of_file(WeightType type, const char* name, const char* option) {
     return {type, name, option, "as in the file", WeightCoding::kFile, 0, 0, 0, false, false, 0};
@@ -112,9 +138,9 @@ constexpr FormatTraits experts_of_file(WeightType type, const char* name, const 
 
 // (bits, groups and super groups of HQQ: Mixtral-Offloading, section 4.2)
 inline constexpr FormatTraits kFormats[] = {
-    {WeightType::kF32, "F32", "f32", "F32", WeightCoding::kPlain, 32, 0, 0, false, false, 0},
-    {WeightType::kF16, "F16", "f16", "F16", WeightCoding::kPlain, 16, 0, 0, false, false, 0},
-    {WeightType::kBf16, "BF16", "bf16", "BF16", WeightCoding::kPlain, 16, 0, 0, true, true, 0},
+    plain_numbers(WeightType::kF32, 0, "F32", "f32", 32, false),
+    plain_numbers(WeightType::kF16, 1, "F16", "f16", 16, false),
+    plain_numbers(WeightType::kBf16, 30, "BF16", "bf16", 16, true),
     {WeightType::kInt8, "INT8", "int8", "INT8", WeightCoding::kSigned, 8, 64, 0, true, true, 0.0060},
     {WeightType::kHqq4, "HQQ4", "hqq4", "HQQ", WeightCoding::kHqq, 4, 64, 256, true, true, 0.0863},
     {WeightType::kHqq3, "HQQ3", "hqq3", "HQQ", WeightCoding::kHqq, 3, 64, 128, true, false, 0.1850},
@@ -123,26 +149,26 @@ inline constexpr FormatTraits kFormats[] = {
     // bytes.
     {WeightType::kHqq4Down8, "HQQ4D8", "hqq4d8", "HQQ, w2 INT8", WeightCoding::kMixed, 5, 0, 0, true, false, 0.0705,
      WeightType::kHqq4, WeightType::kInt8},
-    blocks_of_file(WeightType::kQ8_0, "Q8_0", "q8_0", 32, 34),
-    blocks_of_file(WeightType::kQ5_1, "Q5_1", "q5_1", 32, 24),
-    blocks_of_file(WeightType::kQ5_0, "Q5_0", "q5_0", 32, 22),
-    blocks_of_file(WeightType::kQ4_1, "Q4_1", "q4_1", 32, 20),
-    blocks_of_file(WeightType::kQ4_0, "Q4_0", "q4_0", 32, 18),
-    blocks_of_file(WeightType::kQ6K, "Q6_K", "q6_k", 256, 210),
-    blocks_of_file(WeightType::kQ5K, "Q5_K", "q5_k", 256, 176),
-    blocks_of_file(WeightType::kQ4K, "Q4_K", "q4_k", 256, 144),
-    blocks_of_file(WeightType::kQ3K, "Q3_K", "q3_k", 256, 110),
-    blocks_of_file(WeightType::kQ2K, "Q2_K", "q2_k", 256, 84),
-    blocks_of_file(WeightType::kIq4Nl, "IQ4_NL", "iq4_nl", 32, 18),
-    blocks_of_file(WeightType::kIq4Xs, "IQ4_XS", "iq4_xs", 256, 136),
-    blocks_of_file(WeightType::kIq3S, "IQ3_S", "iq3_s", 256, 110),
-    blocks_of_file(WeightType::kIq3Xxs, "IQ3_XXS", "iq3_xxs", 256, 98),
-    blocks_of_file(WeightType::kIq2S, "IQ2_S", "iq2_s", 256, 82),
-    blocks_of_file(WeightType::kIq2Xs, "IQ2_XS", "iq2_xs", 256, 74),
-    blocks_of_file(WeightType::kIq2Xxs, "IQ2_XXS", "iq2_xxs", 256, 66),
-    blocks_of_file(WeightType::kIq1M, "IQ1_M", "iq1_m", 256, 56),
-    blocks_of_file(WeightType::kIq1S, "IQ1_S", "iq1_s", 256, 50),
-    blocks_of_file(WeightType::kMxfp4, "MXFP4", "mxfp4", 32, 17),
+    blocks_of_file(WeightType::kQ8_0, 8, "Q8_0", "q8_0", 32, 34, 0),
+    blocks_of_file(WeightType::kQ5_1, 7, "Q5_1", "q5_1", 32, 24, 0, 2),
+    blocks_of_file(WeightType::kQ5_0, 6, "Q5_0", "q5_0", 32, 22, 0),
+    blocks_of_file(WeightType::kQ4_1, 3, "Q4_1", "q4_1", 32, 20, 0, 2),
+    blocks_of_file(WeightType::kQ4_0, 2, "Q4_0", "q4_0", 32, 18, 0),
+    blocks_of_file(WeightType::kQ6K, 14, "Q6_K", "q6_k", 256, 210, 208),
+    blocks_of_file(WeightType::kQ5K, 13, "Q5_K", "q5_k", 256, 176, 0, 2),
+    blocks_of_file(WeightType::kQ4K, 12, "Q4_K", "q4_k", 256, 144, 0, 2),
+    blocks_of_file(WeightType::kQ3K, 11, "Q3_K", "q3_k", 256, 110, 108),
+    blocks_of_file(WeightType::kQ2K, 10, "Q2_K", "q2_k", 256, 84, 80, 82),
+    blocks_of_file(WeightType::kIq4Nl, 20, "IQ4_NL", "iq4_nl", 32, 18, 0),
+    blocks_of_file(WeightType::kIq4Xs, 23, "IQ4_XS", "iq4_xs", 256, 136, 0),
+    blocks_of_file(WeightType::kIq3S, 21, "IQ3_S", "iq3_s", 256, 110, 0),
+    blocks_of_file(WeightType::kIq3Xxs, 18, "IQ3_XXS", "iq3_xxs", 256, 98, 0),
+    blocks_of_file(WeightType::kIq2S, 22, "IQ2_S", "iq2_s", 256, 82, 0),
+    blocks_of_file(WeightType::kIq2Xs, 17, "IQ2_XS", "iq2_xs", 256, 74, 0),
+    blocks_of_file(WeightType::kIq2Xxs, 16, "IQ2_XXS", "iq2_xxs", 256, 66, 0),
+    blocks_of_file(WeightType::kIq1M, 29, "IQ1_M", "iq1_m", 256, 56, -1),
+    blocks_of_file(WeightType::kIq1S, 19, "IQ1_S", "iq1_s", 256, 50, 0),
+    blocks_of_file(WeightType::kMxfp4, 39, "MXFP4", "mxfp4", 32, 17, 0),
     experts_of_file(WeightType::kFile1, "FILE1", "file1"),
     experts_of_file(WeightType::kFile2, "FILE2", "file2"),
     experts_of_file(WeightType::kFile3, "FILE3", "file3"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 #include "engine/files/files_messages.h"
@@ -17,12 +18,10 @@ struct NumberedType {
     GgufType type;
 };
 
-constexpr NumberedType ours(std::uint32_t number, WeightType type) {
-    const kernels::FormatTraits& format = kernels::traits_of(type);
+GgufType ours(const kernels::FormatTraits& format) {
     const bool blocks = format.is_blocks();
-    return {number,
-            {format.name, blocks ? static_cast<std::uint64_t>(format.group) : 1,
-             static_cast<std::uint64_t>(blocks ? format.block_bytes : format.bits / 8), true, type}};
+    return {format.name, blocks ? static_cast<std::uint64_t>(format.group) : 1,
+            static_cast<std::uint64_t>(blocks ? format.block_bytes : format.bits / 8), true, format.type};
 }
 constexpr NumberedType foreign(std::uint32_t number, const char* name, std::uint64_t weights, std::uint64_t bytes) {
     return {number, {name, weights, bytes, false, WeightType::kF32}};
@@ -32,31 +31,8 @@ constexpr NumberedType named(std::uint32_t number, const char* name) {
     return foreign(number, name, 0, 0);
 }
 
-// (ggml's enum ggml_type)
-constexpr std::array kGgmlTypes = {
-    ours(0, WeightType::kF32),
-    ours(1, WeightType::kF16),
-    ours(2, WeightType::kQ4_0),
-    ours(3, WeightType::kQ4_1),
-    ours(6, WeightType::kQ5_0),
-    ours(7, WeightType::kQ5_1),
-    ours(8, WeightType::kQ8_0),
-    ours(10, WeightType::kQ2K),
-    ours(11, WeightType::kQ3K),
-    ours(12, WeightType::kQ4K),
-    ours(13, WeightType::kQ5K),
-    ours(14, WeightType::kQ6K),
-    ours(16, WeightType::kIq2Xxs),
-    ours(17, WeightType::kIq2Xs),
-    ours(18, WeightType::kIq3Xxs),
-    ours(19, WeightType::kIq1S),
-    ours(20, WeightType::kIq4Nl),
-    ours(21, WeightType::kIq3S),
-    ours(22, WeightType::kIq2S),
-    ours(23, WeightType::kIq4Xs),
-    ours(29, WeightType::kIq1M),
-    ours(30, WeightType::kBf16),
-    ours(39, WeightType::kMxfp4),
+// Those that kFormats does not have (ggml's enum ggml_type).
+constexpr std::array kOtherTypes = {
     foreign(9, "Q8_1", 32, 36),
     foreign(15, "Q8_K", 256, 292),
     foreign(24, "I8", 1, 1),
@@ -102,7 +78,10 @@ const NumberedType* find_type(std::span<const NumberedType> rows, std::uint32_t 
 }  // namespace
 
 GgufType gguf_type(std::uint32_t number) {
-    const NumberedType* const row = find_type(kGgmlTypes, number);
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        if (format.ggml_type >= 0 && static_cast<std::uint32_t>(format.ggml_type) == number) return ours(format);
+    }
+    const NumberedType* const row = find_type(kOtherTypes, number);
     return row == nullptr ? GgufType{"", 0, 0, false, WeightType::kF32} : row->type;
 }
 
@@ -117,10 +96,12 @@ std::string gguf_type_name(std::uint32_t number) {
 }
 
 Message readable_gguf_types() {
-    std::string names;
-    for (const NumberedType& row : kGgmlTypes) {
-        if (row.type.supported) names += (names.empty() ? "" : ", ") + std::string(row.type.name);
+    std::map<int, std::string> by_number;
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        if (format.ggml_type >= 0) by_number[format.ggml_type] = format.name;
     }
+    std::string names;
+    for (const auto& [number, name] : by_number) names += (names.empty() ? "" : ", ") + name;
     return messages::a_readable_type(names);
 }
 

@@ -67,29 +67,6 @@ void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_
     }
 }
 
-// Where a block has its scale, a binary16 number, and what it subtracts, if it does.
-// (kernels/block_parts.h)
-struct ScalePlaces {
-    kernels::WeightType type;
-    int scale;
-    int minimum = -1;  // -1: none
-};
-constexpr ScalePlaces kScalePlaces[] = {
-    {kernels::WeightType::kQ8_0, 0},     {kernels::WeightType::kQ5_1, 0, 2}, {kernels::WeightType::kQ5_0, 0},
-    {kernels::WeightType::kQ4_1, 0, 2},  {kernels::WeightType::kQ4_0, 0},    {kernels::WeightType::kQ6K, 208},
-    {kernels::WeightType::kQ5K, 0, 2},   {kernels::WeightType::kQ4K, 0, 2},  {kernels::WeightType::kQ3K, 108},
-    {kernels::WeightType::kQ2K, 80, 82}, {kernels::WeightType::kIq4Nl, 0},   {kernels::WeightType::kIq4Xs, 0},
-    {kernels::WeightType::kIq3S, 0},     {kernels::WeightType::kIq3Xxs, 0},  {kernels::WeightType::kIq2S, 0},
-    {kernels::WeightType::kIq2Xs, 0},    {kernels::WeightType::kIq2Xxs, 0},  {kernels::WeightType::kIq1S, 0},
-    {kernels::WeightType::kMxfp4, 0},  // an exponent in one byte
-};
-
-const ScalePlaces* places_of(kernels::WeightType type) {
-    const auto* const found = std::find_if(std::begin(kScalePlaces), std::end(kScalePlaces),
-                                           [type](const ScalePlaces& places) { return places.type == type; });
-    return found == std::end(kScalePlaces) ? nullptr : found;
-}
-
 // value: of at most 65504.
 void write_half(float value, std::byte* out) {
     int exponent = 0;
@@ -105,14 +82,13 @@ void write_half(float value, std::byte* out) {
 // nearly in others) and a given variance. Scales within a block are drawn like codes.
 class BlockDrawing {
   public:
-    BlockDrawing(kernels::WeightType type, float variance)
-        : places_(places_of(type)), traits_(&kernels::traits_of(type)) {
+    BlockDrawing(kernels::WeightType type, float variance) : traits_(&kernels::traits_of(type)) {
         // Scale 1 shows what the codes are worth, and minimum 1 what it takes from them.
         const int n_blocks = 65536 / traits_->group;
         double scaled = 0, lowered = 0;
         const std::vector<float> plain = sample(n_blocks, 1, 0);
         for (const float value : plain) scaled += static_cast<double>(value);
-        if (places_->minimum >= 0) {
+        if (traits_->minimum_at >= 0) {
             for (const float value : sample(n_blocks, 0, 1)) lowered -= static_cast<double>(value);
             minimum_ = static_cast<float>(scaled / lowered);
         }
@@ -142,8 +118,8 @@ class BlockDrawing {
             block[0] = static_cast<std::byte>(127 + std::lrint(std::log2(scale)));
             return;
         }
-        write_half(scale, block + places_->scale);
-        if (places_->minimum >= 0) write_half(minimum, block + places_->minimum);
+        write_half(scale, block + traits_->scale_at);
+        if (traits_->minimum_at >= 0) write_half(minimum, block + traits_->minimum_at);
     }
 
     std::vector<float> sample(int n_blocks, float scale, float minimum) {
@@ -158,7 +134,6 @@ class BlockDrawing {
         return values;
     }
 
-    const ScalePlaces* places_;
     const kernels::FormatTraits* traits_;
     float scale_ = 1;
     float minimum_ = 0;
@@ -421,14 +396,14 @@ SyntheticModel parse_synthetic(std::string_view text) {
         } else if (key == "seed") {
             model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
         } else if (key == "type") {
-            const auto* const found =
-                std::find_if(std::begin(kScalePlaces), std::end(kScalePlaces),
-                             [&](const auto& t) { return kernels::traits_of(t.type).option == value; });
-            if (found == std::end(kScalePlaces)) {
-                std::string names;
-                for (const ScalePlaces& t : kScalePlaces) {
-                    names += (names.empty() ? "" : ", ") + std::string(kernels::traits_of(t.type).option);
-                }
+            const kernels::FormatTraits* found = nullptr;
+            std::string names;
+            for (const kernels::FormatTraits& format : kernels::kFormats) {
+                if (format.scale_at < 0) continue;
+                if (format.option == value) found = &format;
+                names += (names.empty() ? "" : ", ") + std::string(format.option);
+            }
+            if (found == nullptr) {
                 throw Error(ErrorKind::kInvalidInput, messages::no_such_synthetic_type(value, names));
             }
             blocks = found->type;

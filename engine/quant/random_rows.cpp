@@ -10,33 +10,10 @@ namespace offstage::engine {
 
 namespace {
 
-// The places of a block's factors, float16 each (kernels/blocks.h); -1: none.
-struct BlockFactors {
-    int first = 0, second = -1;
-};
-
-BlockFactors factors_of(kernels::WeightType type) {
-    using enum kernels::WeightType;
-    switch (type) {
-        case kQ4_1:
-        case kQ5_1:
-        case kQ4K:
-        case kQ5K:
-            return {0, 2};
-        case kQ2K:
-            return {80, 82};
-        case kQ3K:
-            return {108};
-        case kQ6K:
-            return {208};
-        default:
-            return {};
-    }
-}
-
 // Codes at random, factors that make weights of about a hundredth.
 void draw_block(kernels::WeightType type, std::mt19937& random, std::byte* block) {
-    const auto n = static_cast<std::size_t>(kernels::traits_of(type).block_bytes);
+    const kernels::FormatTraits& format = kernels::traits_of(type);
+    const auto n = static_cast<std::size_t>(format.block_bytes);
     for (std::size_t i = 0; i < n; ++i) block[i] = static_cast<std::byte>(random() >> 24);
     constexpr std::uint16_t kSmall = 0x1400;  // 2^-10
     if (type == kernels::WeightType::kMxfp4) {
@@ -48,8 +25,7 @@ void draw_block(kernels::WeightType type, std::mt19937& random, std::byte* block
             high = (high & std::byte{15}) | static_cast<std::byte>((kSmall >> (4 * i) & 15) << 4);
         }
     } else {
-        const BlockFactors factors = factors_of(type);
-        for (const int at : {factors.first, factors.second}) {
+        for (const int at : {format.scale_at, format.minimum_at}) {
             if (at >= 0) std::memcpy(block + at, &kSmall, sizeof kSmall);
         }
     }
