@@ -154,6 +154,7 @@ Message from_outside(std::string text);
 }  // namespace offstage::engine
 
 // A line of a catalogue.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared has none
 #define OFFSTAGE_MESSAGE(code, english) inline constexpr MessageCode<count_places(english)> code{{#code, (english)}};
 // The same for texts that only the command line and files of results show: they have no
 // translation.

@@ -45,17 +45,8 @@ std::unique_ptr<Session> Session::create() {
 }
 
 std::string_view name_of(FinishReason reason) {
-    switch (reason) {
-        case FinishReason::kEndOfTurn:
-            return "end_of_turn";
-        case FinishReason::kMaxTokens:
-            return "max_tokens";
-        case FinishReason::kStopped:
-            return "stopped";
-        case FinishReason::kContextFull:
-            return "context_full";
-    }
-    return "?";
+    constexpr std::string_view kNames[] = {"end_of_turn", "max_tokens", "stopped", "context_full"};
+    return kNames[static_cast<std::size_t>(reason)];
 }
 
 ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) {
@@ -83,7 +74,7 @@ void LocalSession::unload() {
     publish(When::kNow);
 }
 
-void LocalSession::join(const JoinMachinesFn& join, std::stop_token stop) {
+void LocalSession::join(const JoinMachinesFn& join, const std::stop_token& stop) {
     machines_.join(join, require_model(), stop);
 }
 
@@ -176,7 +167,7 @@ ReplanPreview LocalSession::preview(const ReplanRequest& request) {
     return replans_.preview(request);
 }
 
-void LocalSession::advance(std::stop_token stop) {
+void LocalSession::advance(const std::stop_token& stop) {
     static_cast<void>(require_model());
     const bool any = replans_.advance(stop, [this] {
         follow_context();

@@ -35,7 +35,7 @@ class LocalSession final : public Session {
     PromptProgress prompt_progress() const override { return reading_.progress(); }
     std::vector<float> planned_popularity() const override { return publisher_.planned_popularity(); }
     void set_theta(const ThetaChoice& choice) override { thetas_.select(choice); }
-    void join(const JoinMachinesFn& join, std::stop_token stop) override;
+    void join(const JoinMachinesFn& join, const std::stop_token& stop) override;
     std::vector<Message> take_machine_notes() override { return machines_.take_notes(); }
     ReplanPreview preview(const ReplanRequest& request) override;
     void request_preview(const ReplanRequest& request, PreviewFn done) override {
@@ -45,7 +45,7 @@ class LocalSession final : public Session {
     void cancel_replan() override { replans_.cancel(); }
     std::uint64_t change_experts(const ExpertChange& change) override { return replans_.change_experts(change); }
     std::vector<ReplanReport> replans() const override { return replans_.reports(); }
-    void advance(std::stop_token stop) override;
+    void advance(const std::stop_token& stop) override;
 
     LoadedModel* model() { return model_.get(); }  // nullptr: none; for tests and benches
 

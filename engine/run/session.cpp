@@ -15,7 +15,7 @@ namespace {
 std::string Session::text_of(std::span<const TokenId>) const {
     throw Error(ErrorKind::kUnsupported, messages::session_without_tokenizer);
 }
-void Session::join(const JoinMachinesFn& join, std::stop_token) {
+void Session::join(const JoinMachinesFn& join, const std::stop_token&) {
     if (join) throw Error(ErrorKind::kUnsupported, messages::session_without_machines);
 }
 std::vector<Message> Session::take_machine_notes() {
@@ -27,6 +27,7 @@ void Session::set_theta(const ThetaChoice& choice) {
 ReplanPreview Session::preview(const ReplanRequest&) {
     no_budgets();
 }
+// NOLINTNEXTLINE(performance-unnecessary-value-param): overriders keep `done`
 void Session::request_preview(const ReplanRequest& request, PreviewFn done) {
     try {
         done(preview(request), {});
@@ -50,6 +51,6 @@ std::uint64_t Session::change_experts(const ExpertChange&) {
 std::vector<ReplanReport> Session::replans() const {
     return {};
 }
-void Session::advance(std::stop_token) {}
+void Session::advance(const std::stop_token&) {}
 
 }  // namespace offstage::engine

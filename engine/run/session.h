@@ -78,7 +78,7 @@ class Session {
     // also compute experts of the loaded model, replacing the machines before; an empty
     // function: none does. unload() and load() end this. Throws Error: kUnsupported where
     // the session cannot.
-    virtual void join(const JoinMachinesFn& join, std::stop_token stop);
+    virtual void join(const JoinMachinesFn& join, const std::stop_token& stop);
     // Any thread: notes about them since the last call.
     virtual std::vector<Message> take_machine_notes();
 
@@ -103,7 +103,7 @@ class Session {
     // For the thread that calls generate(), between two answers: continues moving experts
     // until all is done or a stop is requested. Returns at once if there is nothing to
     // do.
-    virtual void advance(std::stop_token stop);
+    virtual void advance(const std::stop_token& stop);
 };
 
 }  // namespace offstage::engine

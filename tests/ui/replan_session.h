@@ -171,7 +171,7 @@ class ReplanSession : public engine::Session {
         }
         return m_reports;
     }
-    void advance(std::stop_token) override {
+    void advance(const std::stop_token&) override {
         answerPreview();
         const std::lock_guard lock(m_stage->mutex);
         if (m_reports.empty() || m_reports.back().state != engine::ReplanState::kMoving || !m_stage->finishes) {

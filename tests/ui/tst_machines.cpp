@@ -121,7 +121,7 @@ class MachineSession : public ReplanSession {
     MachineSession(std::shared_ptr<Stage> stage, std::shared_ptr<Network> network)
         : ReplanSession(std::move(stage), std::make_shared<ReplanStage>()), m_network(std::move(network)) {}
 
-    void join(const engine::JoinMachinesFn& join, std::stop_token) override {
+    void join(const engine::JoinMachinesFn& join, const std::stop_token&) override {
         const std::lock_guard lock(m_network->mutex);
         ++(join ? m_network->joins : m_network->partings);
         m_joined = static_cast<bool>(join);
