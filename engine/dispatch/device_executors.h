@@ -22,8 +22,8 @@ class ResidentExecutor final : public ExpertExecutor {
     std::vector<ExpertCall> calls_;
 };
 
-// ExecutionTarget::kCopy: experts that are copied to the device, each computed when its copy is
-// whole.
+// ExecutionTarget::kCopy: experts that are copied to the device, each computed when its
+// copy is whole.
 class CopiedExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.

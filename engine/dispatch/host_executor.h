@@ -8,8 +8,8 @@
 
 namespace offstage::engine {
 
-// ExecutionTarget::kCpu: this machine's CPU, with experts in RAM, and with those from disk as they
-// come. It computes in complete(), while the others work.
+// ExecutionTarget::kCpu: this machine's CPU, with experts in RAM, and with those from
+// disk as they come. It computes in complete(), while the others work.
 class HostExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.

@@ -58,9 +58,9 @@ class ExpertMover {
     bool came_early(std::int64_t expert) const;
     // Computed with, by that time on the compute queue.
     void computed_early(std::int64_t expert, DeviceEvent end);
-    // The weights of the next expert with ExecutionTarget::kCopy, in their order, and the event of
-    // their arrival; nullopt: the device refused the copy. Call computed() before the
-    // next one. neurons: see ExpertCall.
+    // The weights of the next expert with ExecutionTarget::kCopy, in their order, and the
+    // event of their arrival; nullopt: the device refused the copy. Call computed()
+    // before the next one. neurons: see ExpertCall.
     struct Arrival {
         kernels::ExpertView weights;
         std::span<const std::int32_t> neurons;

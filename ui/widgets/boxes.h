@@ -1,6 +1,7 @@
 #pragma once
 // Rows and columns of widgets, written as they are seen:
-//   columnOf(this, {m_title, rowOf({m_search, {m_kind, 1}, Stretch{}}, apart(8))}, flush());
+//   columnOf(this, {m_title, rowOf({m_search, {m_kind, 1}, Stretch{}}, apart(8))},
+//   flush());
 
 #include <initializer_list>
 #include <optional>
