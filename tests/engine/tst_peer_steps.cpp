@@ -1,126 +1,17 @@
 // Machines that all make every step and each compute a share of the experts, without a
-// network: every bit equals one machine's, after any fault of one of them, and one that
-// returns catches up.
-
-#include <set>
+// network: every bit equals one machine's. Faults: tst_peer_faults.cpp.
 
 #include <QtTest>
 
-#include "engine/cluster/expert_shares.h"
 #include "engine/cluster/node_peers.h"
-#include "engine/cluster/peer_inbox.h"
-#include "engine/cluster/peer_timeline.h"
 #include "engine/run/local_session.h"
 #include "kernels/cpu_kernels.h"
-#include "tests/engine/node_parts.h"
+#include "tests/engine/peer_nodes.h"
 #include "tests/engine/replan_play.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
 namespace kernels = offstage::kernels;
-
-namespace {
-
-// Shares follow the costs of experts. They are the same on all machines, so that each has
-// some, however busy the computer is.
-constexpr double kExpertUs = 100;
-
-struct PeerNode : OneNode {
-    explicit PeerNode(const LoadRequest& request, NodeExpertsSettings settings = {"cupboard", 2, 0})
-        : OneNode(request, std::move(settings)) {
-        node.faults.computes_us = kExpertUs;
-    }
-};
-
-std::unique_ptr<LoadedModel> openCosted(const LoadRequest& request) {
-    auto model = openModel(request);
-    setCosts(*model, kExpertUs);
-    return model;
-}
-
-JoinSettings decentralised(double answer_s = 10) {
-    JoinSettings settings = quickToReturn(answer_s);
-    settings.shape = NodeShape::kDecentralised;
-    return settings;
-}
-
-NodeOutputs outputsOf(std::uint64_t step, std::int32_t layer, std::uint32_t machine, std::size_t bytes) {
-    NodeOutputs outputs;
-    outputs.step = step;
-    outputs.layer = layer;
-    outputs.machine = machine;
-    outputs.outputs.assign(bytes, 'x');
-    return outputs;
-}
-
-// The steps that a node gets and makes. Without the last answer to one it has reported
-// nothing.
-struct StepWatch {
-    // Its reports on steps are passed on if `passes` returns true.
-    void put_on(NodeInProcess& node, const std::function<bool()>& passes = {}) {
-        node.faults.sees = [this](const ToNode& message) {
-            const std::scoped_lock lock(mutex);
-            if (const auto* step = std::get_if<NodeStep>(&message)) sent.push_back(*step);
-            if (const auto* abandon = std::get_if<NodeAbandon>(&message)) abandoned = {abandon->step, sent.size()};
-        };
-        node.faults.passes_back = [passes](FromNode& message) {
-            return !passes || !std::holds_alternative<NodeStepped>(message) || passes();
-        };
-        node.faults.has_stepped = [this](const NodeStepped& stepped) {
-            const std::scoped_lock lock(mutex);
-            const auto step = std::find_if(sent.begin(), sent.end(),
-                                           [&](const NodeStep& one) { return one.number == stepped.number; });
-            if (stepped.done && step != sent.end()) n_made += step->tokens.size();
-        };
-    }
-    // It has made steps of these numbers of tokens, one after the other.
-    bool makes(std::size_t n_tokens) {
-        return becomesTrue([&] {
-            const std::scoped_lock lock(mutex);
-            return n_made >= n_tokens;
-        });
-    }
-    void clear() {
-        const std::scoped_lock lock(mutex);
-        sent.clear();
-        n_made = 0;
-    }
-    std::mutex mutex;
-    std::vector<NodeStep> sent;
-    std::size_t n_made = 0;                                    // tokens
-    std::pair<std::uint64_t, std::size_t> abandoned = {0, 0};  // up to which number, before which of those sent
-};
-
-// Nodes with links between them. The desktop is each one's own.
-struct LinkedNodes {
-    LinkedNodes(const LoadRequest& request, int n, const std::vector<int>& without_links = {}) {
-        for (int i = 0; i < n; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            NodeExpertsSettings settings{"cupboard", 2, 0};
-            const bool none = std::count(without_links.begin(), without_links.end(), i) > 0;
-            if (!none) settings.connect_peer = network.connecting(at);
-            machines.push_back(std::make_unique<PeerNode>(request, std::move(settings)));
-            network.place(at, machines.back()->node);
-            // The others' outputs, received from the desktop.
-            machines.back()->node.faults.sees = [this](const ToNode& message) {
-                const auto* outputs = std::get_if<NodeOutputs>(&message);
-                if (outputs != nullptr && outputs->machine > 0 && !outputs->lost) ++n_by_desktop;
-            };
-        }
-    }
-    std::vector<NodeAddress> addresses() {
-        std::vector<NodeAddress> all;
-        for (std::size_t i = 0; i < machines.size(); ++i) {
-            all.push_back(network.address(i, machines[i]->node, "node " + std::to_string(i)));
-        }
-        return all;
-    }
-    NodeNetwork network;
-    std::atomic<int> n_by_desktop = 0;
-    std::vector<std::unique_ptr<PeerNode>> machines;  // last: they use the network
-};
-
-}  // namespace
 
 class TestPeerSteps : public QObject {
     Q_OBJECT
@@ -134,279 +25,6 @@ class TestPeerSteps : public QObject {
     void initTestCase() {
         m_expected = nodeLogits(*openModel(request()));
         QVERIFY(!m_expected.empty());
-    }
-
-    // ---------------------------------------------------------------- parts
-    void owners_areDealtByWhatTheyCost_amongThoseWhoHave() {
-        ExpertGrid grid;
-        grid.n_layers = 2;
-        grid.n_experts = 6;
-        grid.n_active = 2;
-        const Popularity even = Popularity::uniform(2, 6, 2);
-        const auto count = [](const std::string& owners, char machine) {
-            return std::count(owners.begin(), owners.end(), machine);
-        };
-        std::string owners = deal_owners(grid, even, 3, [](std::uint32_t, std::size_t) { return 1.0; });
-        QCOMPARE(owners.size(), std::size_t{12});
-        for (char machine = 0; machine < 3; ++machine) {
-            QCOMPARE(count(owners.substr(0, 6), machine), 2);
-            QCOMPARE(count(owners.substr(6), machine), 2);
-        }
-        // Twice as slow: half as many.
-        owners =
-            deal_owners(grid, even, 2, [](std::uint32_t machine, std::size_t) { return machine == 0 ? 2.0 : 1.0; });
-        QCOMPARE(count(owners, 0), 4);
-        // The first one owns the experts that the second does not have.
-        owners = deal_owners(grid, even, 2, [](std::uint32_t machine, std::size_t i) {
-            return machine == 0 ? 100.0 : i == 3 ? -1.0 : 1.0;
-        });
-        QCOMPARE(owners, std::string("\1\1\1\0\1\1\1\1\1\1\1\1", 12));
-    }
-
-    void inbox_givesWhatIsOfTheStep_andIsBounded() {
-        PeerInbox inbox(4096);
-        inbox.begin_step(5);
-        const auto soon = [] { return PeerInbox::Clock::now() + std::chrono::milliseconds(1); };
-        QVERIFY(inbox.put(outputsOf(4, 0, 1, 100)));
-        QCOMPARE(inbox.n_bytes(), std::size_t{0});
-        QVERIFY(inbox.put(outputsOf(5, 1, 1, 100)));
-        NodeOutputs second = outputsOf(5, 1, 1, 200);
-        second.part = 1;
-        QVERIFY(inbox.put(second));
-        // The same again, on another way.
-        const std::size_t held = inbox.n_bytes();
-        QVERIFY(inbox.put(outputsOf(5, 1, 1, 100)) && inbox.put(second));
-        QCOMPARE(inbox.n_bytes(), held);
-        QVERIFY(inbox.put(outputsOf(6, 0, 1, 300)));
-        QVERIFY(!inbox.put(outputsOf(6, 1, 1, 4096)));
-        QVERIFY(!inbox.take(0, 1, soon()));
-        QVERIFY(!inbox.take(1, 2, soon()));
-        QCOMPARE(inbox.take(1, 1, soon())->outputs.outputs.size(), std::size_t{100});
-        QCOMPARE(inbox.take(1, 1, soon())->outputs.outputs.size(), std::size_t{200});
-        QVERIFY(inbox.put(second));
-        QVERIFY(!inbox.take(1, 1, soon()));
-        // Lost machines and steps are not waited for; earlier messages count.
-        QVERIFY(inbox.put(outputsOf(5, 2, 1, 100)));
-        inbox.lose(1);
-        QVERIFY(inbox.take(2, 1, {}));
-        QVERIFY(!inbox.take(3, 1, {}));
-        inbox.begin_step(6);
-        QCOMPARE(inbox.take(0, 1, {})->outputs.outputs.size(), std::size_t{300});
-        QCOMPARE(inbox.n_bytes(), std::size_t{0});
-        // For a step that has not begun yet; earlier messages count here as well.
-        QVERIFY(inbox.put(outputsOf(7, 0, 2, 100)));
-        NodeOutputs lost = outputsOf(7, 1, 2, 0);
-        lost.lost = true;
-        QVERIFY(inbox.put(lost));
-        inbox.begin_step(7);
-        QVERIFY(inbox.take(0, 2, {}) && !inbox.take(1, 2, {}) && !inbox.take(2, 2, {}));
-        QVERIFY(!inbox.take(0, 1, soon()));
-        inbox.abandon(7);
-        QVERIFY(!inbox.take(3, 1, {}));
-    }
-
-    // Computed by hand: two layers with two of four experts each, 100 us for an expert
-    // here and 60 us per step besides.
-    void forecasts_addUpWhatWasMeasured() {
-        ExpertGrid grid;
-        grid.n_layers = 2;
-        grid.n_experts = 4;
-        grid.n_active = 2;
-        grid.hidden_dim = 8;
-        grid.ffn_dim = 16;
-        const kernels::WeightType format = kernels::WeightType::kBf16;
-        CostTable table;
-        table.cpu_expert = {{1, 100.0}};
-        table.dense.step = {{1, 60.0}};
-        CostModel cost(table);
-        cost.set_master(format);
-        const Popularity even = Popularity::uniform(2, 4, 2);
-        ForecastDesktop here{grid, even, cost, std::vector<Place>(8, Place::kRam), {8, format}};
-        here.formats.assign(8, format);
-        LinkCosts link, other;
-        const auto measured = [&](double expert_us) {
-            LinkCosts::Measured costs;
-            costs.latency_us = 20;
-            costs.expert = {{1, expert_us}};
-            costs.expert_bytes = static_cast<double>(grid.expert_bytes(format));
-            return costs;
-        };
-        const std::vector<std::uint8_t> all(8, 1);
-        const auto compare = [](const ShapeForecast& is, double computing_us, double network_us, double waiting_us) {
-            QCOMPARE(is.times.computing_us, computing_us);
-            QCOMPARE(is.times.network_us, network_us);
-            QCOMPARE(is.times.waiting_us, waiting_us);
-        };
-        const std::vector<ForecastNode> nodes = {{&link, all}};
-        QCOMPARE(forecast_as_helpers(here, nodes).times.us(), 0.0);  // not measured yet
-        link.set(measured(10));
-        // A layer: 20 us there and back, 2 x 10 us there.
-        here.insists = true;
-        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
-        QVERIFY((forecast_as_helpers(here, nodes).calls == std::vector<double>{0, 4}));
-        // 10 us a message: this machine's 30 us of a layer and the node's 20 overlap, and
-        // it waits for one message.
-        compare(forecast_as_peers(here, nodes), 60, 10, 0);
-        QCOMPARE(forecast_as_peers(here, nodes).owners, std::string(8, '\1'));
-        // Measured with one in each direction they take as long as that.
-        LinkCosts::Measured both_ways = measured(10);
-        both_ways.exchange_us = 25;
-        link.set(both_ways);
-        compare(forecast_as_peers(here, nodes), 60, 2 * 25 + 20 - 30, 0);
-        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
-        link.set(measured(20));
-        compare(forecast_as_peers(here, nodes), 60, 20, 2 * (40 - 30));
-        // A layer takes longer after a wait; both ends are woken, while a ping wakes one;
-        // the step is sent first.
-        link.set(measured(10));
-        here.pause_us = 5;
-        compare(forecast_as_peers(here, nodes), 70, 5, 0);
-        compare(forecast_as_helpers(here, nodes), 60 + 2 * 5, 40, 40);
-        here.insists = false;  // if it is sooner here, there is nothing to wait for
-        link.set(measured(1e5));
-        compare(forecast_as_helpers(here, nodes), 60 + 4 * 100, 0, 0);
-        here.insists = true;
-        link.set(measured(10));
-        here.pause_us = 0;
-        here.wake_us = 10;
-        compare(forecast_as_peers(here, nodes), 60, 20, 0);
-        here.wake_us = 0;
-        LinkCosts::Measured sending = measured(10);
-        sending.send_us = 4;
-        link.set(sending);
-        compare(forecast_as_peers(here, nodes), 60, 10 + 4, 0);
-        compare(forecast_as_helpers(here, nodes), 60, 40, 40);
-        // A row for each of two: the second request leaves when the first is sent.
-        const std::vector<ForecastNode> both = {{&link, all}, {&link, all}};
-        compare(forecast_as_helpers(here, both), 60, 2 * (20 + 4), 2 * 10);
-        // A slow one computes nothing, and experts that it does not have it cannot
-        // compute.
-        here.insists = false;
-        link.set(measured(1e5));
-        compare(forecast_as_helpers(here, nodes), 60 + 4 * 100, 0, 0);
-        compare(forecast_as_peers(here, nodes), 60 + 4 * 100, 0, 0);
-        link.set(measured(10));
-        const std::vector<ForecastNode> empty = {{&link, std::vector<std::uint8_t>(8, 0)}};
-        compare(forecast_as_helpers(here, empty), 60 + 4 * 100, 0, 0);
-        // One that was not measured does not count.
-        compare(forecast_as_peers(here, std::vector<ForecastNode>{{&other, all}, {&link, all}}), 60, 10, 0);
-        // Two thirds of this machine's 30 us per layer are the head's, which the node
-        // does not compute. The rest runs on the node faster by the same factor as an
-        // expert.
-        here.head_share = 2.0 / 3;
-        here.on_processor = true;
-        compare(forecast_as_peers(here, nodes), 60, 2 * 10, 2 * (1 + 20 - 10));
-        // Except for the time added by a wait.
-        here.pause_us = 5;
-        compare(forecast_as_peers(here, nodes), 60 + 2 * 5, 2 * 10, 2 * (1 + 5 + 20 - 15));
-        here.pause_us = 0;
-        here.head_share = 0;
-        here.on_processor = false;
-        // Messages between two nodes are two messages of 10 us, or one over their own
-        // link.
-        link.set(measured(40));
-        const std::vector<ForecastNode> two = {{&link, all}, {&link, all}};
-        const ShapeForecast star = forecast_as_peers(here, two);
-        const auto network_us = [&](double latency_us) {
-            here.node_links = {{0, 1, latency_us / 2, 0}};
-            const ShapeForecast direct = forecast_as_peers(here, two);
-            here.node_links.clear();
-            return direct.owners == star.owners && direct.times.computing_us == star.times.computing_us
-                       ? direct.times.network_us
-                       : -1.0;
-        };
-        QVERIFY(network_us(20) > 0 && network_us(20) < star.times.network_us);
-        QCOMPARE(network_us(40), star.times.network_us);
-        QVERIFY(network_us(400) > star.times.network_us);
-        // A layer sends two messages; the second leaves later.
-        LinkCosts::Measured sends = measured(1);
-        link.set(sends);
-        const double at_once_us = forecast_as_peers(here, two).times.us();
-        sends.send_us = 4;
-        link.set(sends);
-        QCOMPARE(forecast_as_peers(here, two).times.us(), at_once_us + 2 * 4 + 2 * 4);
-        cost = CostModel();
-        QCOMPARE(forecast_as_peers(here, nodes).times.us(), 0.0);
-
-        std::vector<NodeExpert> wanted;
-        for (std::int32_t e = 0; e < 4; ++e) wanted.push_back({1, e, format});
-        const std::uint64_t bytes = grid.expert_bytes(format);
-        QCOMPARE(n_within(wanted, grid, 0), std::size_t{4});
-        QCOMPARE(n_within(wanted, grid, 3 * bytes - 1), std::size_t{2});
-        QVERIFY((held_within(wanted, grid, 2 * bytes) == std::vector<std::uint8_t>{0, 0, 0, 0, 1, 1, 0, 0}));
-        QCOMPARE(room_beside_steps(100, 30, 20), std::uint64_t{50});
-        QCOMPARE(n_within(wanted, grid, room_beside_steps(100, 90, 20)), std::size_t{0});
-        QCOMPARE(room_beside_steps(0, 90, 20), std::uint64_t{0});
-    }
-
-    // Layers of 10 us on two machines whose messages take 3: every second layer the
-    // desktop waits for a message. If one takes twice as long as the other, the messages
-    // pass while it computes; longer ones delay by the rest.
-    void timeline_countsMessagesThatAreWaitedFor() {
-        const auto afterLayers = [](PeerTimeline timeline, int n_layers, const std::vector<double>& work,
-                                    const std::vector<double>& bytes) {
-            timeline.begin_step();
-            for (int layer = 0; layer < n_layers; ++layer) timeline.add_layer(work, bytes);
-            return timeline.desktop_us();
-        };
-        const PeerTimeline two({{}, {3, 0.5}});
-        QCOMPARE(afterLayers(two, 1, {10, 10}, {0, 0}), 16.0);
-        QCOMPARE(afterLayers(two, 4, {10, 10}, {0, 0}), 52.0);
-        QCOMPARE(afterLayers(two, 4, {10, 10}, {0, 4}), 56.0);
-        QCOMPARE(afterLayers(two, 4, {20, 10}, {0, 0}), 80.0);
-        QCOMPARE(afterLayers(PeerTimeline({{}, {8, 0}}), 4, {20, 10}, {0, 0}), 92.0);
-        // Between two nodes it is two messages, or one over their own link.
-        QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}), 4, {10, 10, 10}, {0, 0, 0}), 64.0);
-        QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{1, 2, {3, 0}}}), 4, {10, 10, 10}, {0, 0, 0}), 55.0);
-        QCOMPARE(afterLayers(PeerTimeline({{}, {3, 0}, {3, 0}}, {{2, 1, {3, 0.5}}}), 4, {10, 10, 10}, {0, 0, 4}), 59.0);
-    }
-
-    // Answers stay the same. In the middle of one, only a machine that has become much
-    // slower loses experts. This machine's experts always take 8 times their cost, the
-    // most that is learnt, because they cost next to nothing.
-    void experts_areDealtAnew_byWhatTheyTakeInUse() {
-        constexpr double kNothing = 1e-3;
-        PeerNode machine(request());
-        machine.node.faults.computes_us = kNothing;
-        std::atomic<double> in_use_us = kNothing;
-        std::atomic<int> n_shares = 0;
-        machine.node.faults.passes_back = [&](FromNode& message) {
-            if (auto* outputs = std::get_if<NodeOutputs>(&message))
-                outputs->compute_us = in_use_us * static_cast<double>(outputs->experts.size());
-            return true;
-        };
-        machine.node.faults.sees = [&](const ToNode& message) {
-            n_shares += std::holds_alternative<NodeShares>(message);
-        };
-        const auto model = openModel(request());
-        setCosts(*model, kNothing);
-        JoinSettings settings = decentralised();
-        settings.patience.deal_anew_factor = 1.5;
-        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
-        const auto nOwned = [&] {
-            Snapshot now;
-            joined.fill(now);
-            return now.machines[0].n_owned;
-        };
-        in_use_us = kNothing / 1000;
-        QVERIFY(nodeLogits(*model) == m_expected);
-        QCOMPARE(n_shares.load(), 1);
-        const std::int64_t first = nOwned();
-        QVERIFY(first > 0 && first < 64);
-        QVERIFY(nodeLogits(*model) == m_expected);
-        const std::int64_t fast = nOwned();
-        QVERIFY2(fast > first, qPrintable(QString::number(fast)));
-        QCOMPARE(n_shares.load(), 2);
-        const QString notes = textOf(joined.take_notes());
-        const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: %2).");
-        QVERIFY2(notes.contains(deal.arg(fast).arg(first)), qPrintable(notes));
-        in_use_us = kNothing * 1000;
-        n_shares = 0;
-        QVERIFY(nodeLogits(*model) == m_expected);
-        QVERIFY(n_shares.load() > 0);
-        const std::int64_t slow = nOwned();
-        QVERIFY2(slow < first, qPrintable(QString::number(slow)));
-        QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("cupboard now computes %1 of 64").arg(slow)));
     }
 
     // ---------------------------------------------------------------- links between
@@ -491,6 +109,54 @@ class TestPeerSteps : public QObject {
     }
 
     // ---------------------------------------------------------------- answers
+    // Answers stay the same. In the middle of one, only a machine that has become much
+    // slower loses experts. This machine's experts always take 8 times their cost, the
+    // most that is learnt, because they cost next to nothing.
+    void experts_areDealtAnew_byWhatTheyTakeInUse() {
+        constexpr double kNothing = 1e-3;
+        PeerNode machine(request());
+        machine.node.faults.computes_us = kNothing;
+        std::atomic<double> in_use_us = kNothing;
+        std::atomic<int> n_shares = 0;
+        machine.node.faults.passes_back = [&](FromNode& message) {
+            if (auto* outputs = std::get_if<NodeOutputs>(&message))
+                outputs->compute_us = in_use_us * static_cast<double>(outputs->experts.size());
+            return true;
+        };
+        machine.node.faults.sees = [&](const ToNode& message) {
+            n_shares += std::holds_alternative<NodeShares>(message);
+        };
+        const auto model = openModel(request());
+        setCosts(*model, kNothing);
+        JoinSettings settings = decentralised();
+        settings.patience.deal_anew_factor = 1.5;
+        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
+        const auto nOwned = [&] {
+            Snapshot now;
+            joined.fill(now);
+            return now.machines[0].n_owned;
+        };
+        in_use_us = kNothing / 1000;
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QCOMPARE(n_shares.load(), 1);
+        const std::int64_t first = nOwned();
+        QVERIFY(first > 0 && first < 64);
+        QVERIFY(nodeLogits(*model) == m_expected);
+        const std::int64_t fast = nOwned();
+        QVERIFY2(fast > first, qPrintable(QString::number(fast)));
+        QCOMPARE(n_shares.load(), 2);
+        const QString notes = textOf(joined.take_notes());
+        const QString deal = QStringLiteral("cupboard now computes %1 of 64 experts in each step (before: %2).");
+        QVERIFY2(notes.contains(deal.arg(fast).arg(first)), qPrintable(notes));
+        in_use_us = kNothing * 1000;
+        n_shares = 0;
+        QVERIFY(nodeLogits(*model) == m_expected);
+        QVERIFY(n_shares.load() > 0);
+        const std::int64_t slow = nOwned();
+        QVERIFY2(slow < first, qPrintable(QString::number(slow)));
+        QVERIFY(textOf(joined.take_notes()).contains(QStringLiteral("cupboard now computes %1 of 64").arg(slow)));
+    }
+
     void peers_changeNoBit_data() {
         QTest::addColumn<int>("nodes");
         QTest::addColumn<int>("room");  // experts that each has room for, beside the rest; of 64. -1: all
@@ -622,7 +288,7 @@ class TestPeerSteps : public QObject {
         LoadRequest node_request = request();
         node_request.ram_bytes = (decentralised ? beside + 2 * bytes : 0) + 28 * bytes;
         PeerNode first(node_request), second(node_request);
-        JoinSettings settings = ::decentralised();
+        JoinSettings settings = offstage::test::decentralised();
         settings.use = NodeUse::kAlways;
         if (!decentralised) settings.shape = NodeShape::kHelpers;
         JoinedNodes joined(play.model, {first.node.address("first"), second.node.address("second")}, settings, {}, {});
@@ -996,249 +662,6 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.figures()[0].totals.failed_rows, std::uint64_t{0});
     }
 
-    // ---------------------------------------------------------------- faults
-    void faultyPeer_isReplacedAtOnce_andCatchesUp_data() {
-        using Fault = std::function<bool(FromNode&)>;
-        QTest::addColumn<Fault>("fault");  // in a share of a layer in the third step
-        QTest::addColumn<QString>("note");
-        const auto row = [](const char* name, const char* note, const Fault& fault) {
-            QTest::newRow(name) << fault << QString::fromLatin1(note);
-        };
-        row("silent", "no answer for 2.0 s", [](FromNode&) { return false; });
-        row("fewer bytes", "the size of the activations is", [](FromNode& message) {
-            std::get<NodeOutputs>(message).outputs.resize(12);
-            return true;
-        });
-        row("another type", "the activations' type is", [](FromNode& message) {
-            NodeOutputs& outputs = std::get<NodeOutputs>(message);
-            outputs.activations = ActivationType::kBf16;
-            outputs.outputs.resize(outputs.outputs.size() / 2);
-            return true;
-        });
-        row("says farewell", "it is being shut down", [](FromNode& message) {
-            message = NodeDrain{};
-            return true;
-        });
-        // It is there, and has nothing: no machine is lost, and this machine computes it.
-        row("nothing of its share", "", [](FromNode& message) {
-            NodeOutputs& outputs = std::get<NodeOutputs>(message);
-            outputs.experts.clear();
-            outputs.row_token.clear();
-            outputs.outputs.clear();
-            return true;
-        });
-        row("rows of other tokens", "", [](FromNode& message) {
-            for (std::uint32_t& token : std::get<NodeOutputs>(message).row_token) token += 1;
-            return true;
-        });
-        row("runs far ahead", "it sent more of the layers to come", [](FromNode&) { return true; });
-        row("says that it gave up", "", [](FromNode& message) {
-            message = NodeStepped{std::get<NodeOutputs>(message).step, false};
-            return true;
-        });
-    }
-    void faultyPeer_isReplacedAtOnce_andCatchesUp() {
-        QFETCH(std::function<bool(FromNode&)>, fault);
-        QFETCH(QString, note);
-        PeerNode machine(request()), other(request());
-        std::atomic<int> n_shares = 0;
-        std::atomic<bool> had_rows = false;
-        machine.node.faults.passes_back = [&](FromNode& message) {
-            const auto* outputs = std::get_if<NodeOutputs>(&message);
-            // The first from the third step on that has any rows.
-            if (outputs == nullptr || n_shares++ < 2 * 8 || outputs->row_token.empty() || had_rows.exchange(true)) {
-                return true;
-            }
-            return fault(message);
-        };
-        // The most that a message may hold, for a layer that no machine waits for.
-        std::atomic<bool> flooded = QByteArray(QTest::currentDataTag()) != "runs far ahead";
-        machine.node.faults.sends_before = [&](const FromNode& message) {
-            std::vector<FromNode> flood;
-            const auto* outputs = std::get_if<NodeOutputs>(&message);
-            if (outputs == nullptr || n_shares < 2 * 8 || outputs->row_token.empty() || flooded.exchange(true)) {
-                return flood;
-            }
-            NodeOutputs far = *outputs;
-            far.layer = outputs->layer == 7 ? 6 : 7;
-            far.last = false;
-            const std::size_t row_bytes = outputs->outputs.size() / outputs->row_token.size();
-            far.row_token.assign(kMostActivationBytes / row_bytes, 0);
-            far.outputs.assign(far.row_token.size() * row_bytes, '\0');
-            far.experts = {{0, static_cast<std::uint32_t>(far.row_token.size()), outputs->experts[0].format}};
-            for (far.part = 0; far.part < 3; ++far.part) flood.push_back(far);
-            return flood;
-        };
-        const bool fault_is_silence = QByteArray(QTest::currentDataTag()) == "silent";
-        const auto model = openCosted(request());
-        JoinedNodes joined(*model, {machine.node.address("cupboard"), other.node.address("attic")},
-                           decentralised(fault_is_silence ? 2 : 10), {}, {});
-        QVERIFY(nodeLogits(*model) == m_expected);
-        QVERIFY(had_rows);
-        const JoinedNodes::Figures figures = joined.figures()[0];
-        QVERIFY(figures.totals.failed_rows > 0);
-        const QString notes = textOf(joined.take_notes());
-        QCOMPARE(joined.node(0).n_losses() >= 1, !note.isEmpty());
-        QVERIFY2(note.isEmpty() || (notes.contains(QStringLiteral("cupboard is gone (")) && notes.contains(note)),
-                 qPrintable(notes));
-        QCOMPARE(joined.node(1).n_losses(), std::uint64_t{0});
-        // The other one's steps went on, up to the last.
-        QCOMPARE(joined.figures()[1].totals.failed_rows, std::uint64_t{0});
-        QCOMPARE(joined.figures()[1].totals.requests, std::uint64_t{12 * 8});
-        // It is there again for the next prompt.
-        QVERIFY(becomesTrue([&] { return joined.node(0).follows() && joined.node(0).n_held() == 64; }));
-        const std::uint64_t before = joined.figures()[0].totals.rows;
-        QVERIFY(nodeLogits(*model) == m_expected);
-        QVERIFY(joined.figures()[0].totals.rows > before);
-        QCOMPARE(joined.figures()[0].totals.failed_rows, figures.totals.failed_rows);
-    }
-
-    // In mid-answer the machine makes the missed steps in their original form, and takes
-    // part again in the same answer.
-    void peerThatComesBack_catchesUpInMidAnswer() {
-        PeerNode machine(request());
-        StepWatch watch;
-        watch.put_on(machine.node);
-        const auto model = openCosted(request());
-        JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
-        const auto rows = [&] { return joined.figures()[0].totals.rows; };
-        std::uint64_t then = 0;
-        QVERIFY(nodeLogits(*model, 12, [&](int step) {
-                    if (step == 3) machine.node.cut();
-                    if (step == 5) {
-                        // Ready, and still without the sequence's tokens.
-                        QVERIFY(becomesTrue([&] {
-                            return joined.node(0).n_losses() > 0 && joined.node(0).follows() &&
-                                   joined.node(0).n_held() == 64;
-                        }));
-                        watch.clear();
-                        then = rows();
-                        QVERIFY(then < nodeRows(*model, 5));
-                    }
-                    // At the fifth it gets the missing tokens; this machine continues
-                    // without it.
-                    if (step == 6) QVERIFY(watch.makes(kNodePrompt + 4) && rows() == then);
-                    // For the sixth step it gets the fifth's token too, and it makes this
-                    // step together with this machine.
-                    if (step == 7) QVERIFY(rows() > then);
-                }) == m_expected);
-        QCOMPARE(watch.sent.back().machines, 3u);
-        QCOMPARE(joined.figures()[0].n_held, std::int64_t{64});
-        QCOMPARE(joined.node(0).n_losses(), std::uint64_t{1});
-    }
-
-    // It joins after steps whose ends are cut: it makes these whole.
-    void peerThatComes_catchesUpWithCutSteps() {
-        const auto model = openCosted(request());
-        PeerNode machine(request());
-        StepWatch watch;
-        watch.put_on(machine.node);
-        std::unique_ptr<JoinedNodes> joined;
-        const auto play = [&](bool with_node) {
-            KvSequence sequence = model->new_sequence();
-            std::vector<float> all;
-            TokenId token = 3;
-            const auto step = [&](int n_tokens) {
-                std::vector<TokenId> tokens;
-                for (int i = 0; i < n_tokens; ++i)
-                    tokens.push_back(token = static_cast<TokenId>((token * 37 + 11) % 900));
-                const Segment segment{&sequence, tokens};
-                if (model->forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return;
-                const auto logits = model->forward().logits();
-                all.insert(all.end(), logits.begin(), logits.end());
-            };
-            step(20);
-            step(10);
-            sequence.truncate(25);
-            step(3);
-            sequence.truncate(27);
-            sequence.truncate(26);
-            if (with_node) {
-                joined = std::make_unique<JoinedNodes>(*model, std::vector{machine.node.address("cupboard")},
-                                                       decentralised(), LoadProgressFn{}, std::stop_token{});
-            }
-            step(1);
-            if (with_node && !watch.makes(20 + 10 + 3)) return std::vector<float>();
-            for (int i = 0; i < 4; ++i) step(1);
-            return all;
-        };
-        const std::vector<float> expected = play(false);
-        QCOMPARE(expected.size(), std::size_t{8} * static_cast<std::size_t>(model->spec().vocab_size));
-        QVERIFY(play(true) == expected);
-        QVERIFY(joined->figures()[0].totals.rows > 0);
-        QCOMPARE(joined->figures()[0].totals.requests, std::uint64_t{4 * 8});
-        QCOMPARE(joined->figures()[0].totals.failed_rows, std::uint64_t{0});
-        QCOMPARE(joined->node(0).n_losses(), std::uint64_t{0});
-    }
-
-    // Another prompt begins while it still catches up with the one before: that work is
-    // not needed any more.
-    void newPrompt_needsNothingOfWhatWasMissed() {
-        PeerNode machine(request());
-        std::atomic<bool> is_silent = false;  // so that it is never done
-        StepWatch watch;
-        watch.put_on(machine.node, [&] { return !is_silent; });
-        const auto model = openCosted(request());
-        JoinedNodes joined(*model, {machine.node.address("cupboard")}, decentralised(), {}, {});
-        QVERIFY(nodeLogits(*model, 12, [&](int step) {
-                    if (step == 3) {
-                        is_silent = true;
-                        machine.node.cut();
-                    }
-                    if (step != 5) return;
-                    QVERIFY(becomesTrue([&] {
-                        return joined.node(0).n_losses() == 1 && joined.node(0).follows() &&
-                               joined.node(0).n_held() == 64;
-                    }));
-                    watch.clear();
-                }) == m_expected);
-        const JoinedNodes::Figures before = joined.figures()[0];
-        QVERIFY(watch.makes(kNodePrompt + 4));
-        const std::size_t n_missed = watch.sent.size();
-        QVERIFY(nodeLogits(*model) == m_expected);
-        const JoinedNodes::Figures after = joined.figures()[0];
-        QVERIFY(after.totals.rows > before.totals.rows);
-        QCOMPARE(after.totals.requests, before.totals.requests + 12 * 8);
-        QCOMPARE(after.totals.failed_rows, before.totals.failed_rows);
-        QCOMPARE(joined.node(0).n_losses(), std::uint64_t{1});
-        // The cancellation came before the first step of the new one.
-        QVERIFY(watch.abandoned == std::pair(watch.sent[n_missed - 1].number, n_missed));
-        QCOMPARE(watch.sent[n_missed].n_kept, std::int64_t{0});
-    }
-
-    // It never reports that it has caught up: it is given up and connected anew.
-    void peerThatIsSilentOfWhatItMissed_isGivenUp() {
-        PeerNode machine(request());
-        std::atomic<bool> is_silent = false;
-        StepWatch watch;
-        watch.put_on(machine.node, [&] { return !is_silent; });
-        const auto model = openCosted(request());
-        JoinSettings settings = ::decentralised();
-        settings.patience.most_answer_s = 1;
-        JoinedNodes joined(*model, {machine.node.address("cupboard")}, settings, {}, {});
-        const auto ready = [&] { return joined.node(0).follows() && joined.node(0).n_held() == 64; };
-        std::optional<std::chrono::steady_clock::time_point> sent_at;
-        QVERIFY(nodeLogits(*model, 12, [&](int step) {
-                    if (step == 3) {
-                        is_silent = true;
-                        machine.node.cut();
-                    }
-                    if (step == 5) QVERIFY(becomesTrue([&] { return joined.node(0).n_losses() == 1 && ready(); }));
-                    if (step == 6) sent_at = std::chrono::steady_clock::now();
-                    if (step == 7) {
-                        QVERIFY(becomesTrue([&] {
-                            return std::chrono::steady_clock::now() - *sent_at > std::chrono::milliseconds(1300);
-                        }));
-                    }
-                    if (step == 8) QVERIFY(joined.node(0).n_losses() >= 2);
-                }) == m_expected);
-        is_silent = false;
-        QVERIFY(becomesTrue(ready));
-        const std::uint64_t before = joined.figures()[0].totals.rows;
-        QVERIFY(nodeLogits(*model) == m_expected);
-        QVERIFY(joined.figures()[0].totals.rows > before);
-    }
-
     // ---------------------------------------------------------------- whole answers
     static GenerationResult answer(Session& session, const std::string& text, const TextDeltaFn& on_delta = {},
                                    const std::stop_token& stop = {}) {
@@ -1416,7 +839,7 @@ class TestPeerSteps : public QObject {
             measured.latency_us = 9000;
             measured.exchange_us = 4500;
         };
-        JoinSettings settings = ::decentralised();
+        JoinSettings settings = offstage::test::decentralised();
         settings.forecasts = true;
         settings.pauses.wake_us = 1;
         settings.shape = NodeShape::kAuto;
