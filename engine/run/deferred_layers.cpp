@@ -38,7 +38,9 @@ void DeferredLayers::submit(const MoeCall& call, std::span<const std::int32_t> e
     layer.events.timed = recorder_.is_timed();
     layer.events.begin = recorder_.last_end();
     layer.events.shared_end = {};
-    if (call.is_plain()) {
+    // Shared experts, too, would count as the chosen ones: where times are measured they
+    // are computed by themselves.
+    if (call.is_plain() && !(call.shared && recorder_.is_timed())) {
         compute_at_once(call, layer);
     } else {
         compute_one_by_one(call, layer);
@@ -60,6 +62,7 @@ void DeferredLayers::compute_at_once(const MoeCall& call, Layer& layer) {
     op.arrays = call.router.arrays;
     op.weights = rows_.weights();
     op.rows = rows_.outputs().device();
+    if (call.shared) call.shared.set_shared(call.step, op);
     residents_.compute_layer(call.layer, op);
     layer.experts.end = recorder_.point();
 }

@@ -46,6 +46,7 @@ struct Gating {
     std::int64_t bias_offset = 0;  // bytes
     std::int64_t ffn_dim = 0;
 
+    Gating() = default;
     explicit Gating(const ExpertLayout& layout)
         : spec(layout.spec), bias_offset(static_cast<std::int64_t>(layout.bias_offset())), ffn_dim(layout.ffn_dim) {}
     __host__ __device__ const float* biases(const void* weights) const {

@@ -1,11 +1,12 @@
-// ops::DecodeExperts in three or four kernels. Files' blocks with rounded inputs: router,
+// ops::DecodeExperts in three to five kernels. Files' blocks with rounded inputs: router,
 // up (a block forms 32 neurons, which are rounded together) and down (a warp forms a row
-// of all chosen experts). Layouts by neurons: router, up, down, and the sum of its
-// stretches.
+// of all chosen experts), up and down of shared experts before them. Layouts by neurons:
+// router, up, down, and the sum of its stretches.
 
 #include "kernels/cuda/byte_dots.cuh"
 #include "kernels/cuda/decode_kernels.cuh"
 #include "kernels/cuda/input_rounding.cuh"
+#include "kernels/cuda/row_norm.cuh"
 #include "kernels/cuda_product_table.h"
 #include "kernels/router.h"
 
@@ -16,10 +17,11 @@ constexpr int kUpThreads = 256;
 constexpr int kUpWarps = kUpThreads / kWarp;
 constexpr int kUpNeurons = 32;  // with one scale
 
-// The chosen experts, by blockIdx.y in up.
+// The chosen experts, by blockIdx.y in up, or the shared ones.
 struct DecodeBytes {
     const std::byte* const* blocks;
     const std::int32_t* chosen;
+    const unsigned char* shared;  // a block, instead of the two
     std::int32_t n_active;
     std::int64_t hidden_dim;
     UpRows up_rows;
@@ -30,16 +32,31 @@ struct DecodeBytes {
     unsigned char* activations;  // (n_active) rows, rounded
     const float* weights;
     float* x;
+    // Of the shared experts: their weight, which the last block of up writes.
+    float* shared_weight;
+    float shared_factor;
+    const float* gate;  // (hidden_dim); nullptr: shared_factor
+    const float* normalised;
 
     __device__ const unsigned char* block(unsigned a) const {
+        if (shared != nullptr) return shared;
         return reinterpret_cast<const unsigned char*>(blocks[chosen[a]]);
     }
 };
 
-// grid: (32 neurons, chosen experts).
+// grid: (32 neurons, chosen experts), or (32 neurons and one block more, 1).
 template <WeightType kType>
 __global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
     float* const values = shared_memory<float>();  // (kUpNeurons)
+    if (job.shared != nullptr && blockIdx.x + 1 == gridDim.x) {
+        static_assert(kRowWarps <= kUpNeurons, "the sums lie there");
+        float weight = job.shared_factor;
+        if (job.gate != nullptr) {
+            weight = 1.0f / (1.0f + expf(-row_sum(job.gate, job.normalised, job.hidden_dim, values)));
+        }
+        if (threadIdx.x == 0) *job.shared_weight = weight;
+        return;
+    }
     const unsigned char* const weights = job.block(blockIdx.y);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -119,30 +136,52 @@ DecodeInputs inputs_of(DecodeForm form) {
                                               : DecodeInputs::kFloat;
 }
 
-void add_chosen_in_bytes(Worker& worker, const ops::DecodeExperts& op, const unsigned char* input,
-                         unsigned char* activations) {
-    const ExpertLayout& layout = op.layout;
-    DecodeBytes job{op.blocks,
-                    op.chosen,
-                    op.router.n_active,
-                    layout.hidden_dim,
-                    {},
-                    Gating(layout),
-                    static_cast<std::int64_t>(layout.down_offset()),
-                    static_cast<std::int64_t>(layout.down_stride()),
-                    input,
-                    activations,
-                    op.weights,
-                    op.x};
+// What both kinds of experts have.
+DecodeBytes bytes_job(const ops::DecodeExperts& op, const ExpertLayout& layout, const unsigned char* input,
+                      unsigned char* activations) {
+    DecodeBytes job{};
+    job.n_active = 1;
+    job.hidden_dim = layout.hidden_dim;
     for_each_up(layout, [&](const UpRows& rows, WeightType) { job.up_rows = rows; });
+    job.gating = Gating(layout);
+    job.down_offset = static_cast<std::int64_t>(layout.down_offset());
+    job.down_stride = static_cast<std::int64_t>(layout.down_stride());
+    job.input = input;
+    job.activations = activations;
+    job.x = op.x;
+    return job;
+}
+
+void add_in_bytes(Worker& worker, const ExpertLayout& layout, unsigned n_up_blocks, const DecodeBytes& job) {
     with_block_type(layout.gate, [&](auto type) {
-        worker.start(decode_up<decltype(type)::value>,
-                     dim3(blocks_for(layout.ffn_dim, kUpNeurons), static_cast<unsigned>(op.router.n_active)),
+        worker.start(decode_up<decltype(type)::value>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)),
                      kUpThreads, kUpNeurons * sizeof(float), job);
     });
     with_block_type(layout.down, [&](auto type) {
         worker.start(decode_down<decltype(type)::value>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads, 0, job);
     });
+}
+
+void add_chosen_in_bytes(Worker& worker, const ops::DecodeExperts& op, const unsigned char* input,
+                         unsigned char* activations) {
+    DecodeBytes job = bytes_job(op, op.layout, input, activations);
+    job.blocks = op.blocks;
+    job.chosen = op.chosen;
+    job.n_active = op.router.n_active;
+    job.weights = op.weights;
+    add_in_bytes(worker, op.layout, blocks_for(op.layout.ffn_dim, kUpNeurons), job);
+}
+
+void add_shared_in_bytes(Worker& worker, const ops::DecodeExperts& op, const unsigned char* input,
+                         unsigned char* activations, float* weight) {
+    const ExpertLayout& layout = op.shared.layout;
+    DecodeBytes job = bytes_job(op, layout, input, activations);
+    job.shared = static_cast<const unsigned char*>(op.shared.data);
+    job.weights = job.shared_weight = weight;
+    job.shared_factor = op.shared_factor;
+    job.gate = op.shared_gate;
+    job.normalised = op.normalised;
+    add_in_bytes(worker, layout, blocks_for(layout.ffn_dim, kUpNeurons) + 1, job);
 }
 
 // False: nothing was done.
@@ -155,18 +194,28 @@ bool compute_in_few_kernels(Worker& worker, const ops::DecodeExperts& op) {
         return false;
     }
     const bool bytes = form == DecodeForm::kBytes;
+    const bool shares = op.shared.data != nullptr;
+    if (shares && (!bytes || form_of(worker, op.shared.layout) != form)) return false;
     const std::int64_t input_bytes = split_bytes(layout.hidden_dim);  // more than rounded_bytes()
     const std::size_t needed =
         Scratch::rounded(static_cast<std::size_t>(op.router.n_experts) * sizeof(float)) +
         Scratch::rounded(static_cast<std::size_t>(input_bytes)) +
         (bytes ? Scratch::rounded(static_cast<std::size_t>(n_active * rounded_bytes(layout.ffn_dim)))
-               : chosen_by_neurons_bytes(layout, n_active));
+               : chosen_by_neurons_bytes(layout, n_active)) +
+        (shares ? Scratch::rounded(sizeof(float)) +
+                      Scratch::rounded(static_cast<std::size_t>(rounded_bytes(op.shared.layout.ffn_dim)))
+                : 0);
     worker.scratch.restart();
     if (worker.scratch.left() < needed) return false;
     auto* const logits = worker.scratch.take<float>(op.router.n_experts);
     auto* const input = worker.scratch.take<unsigned char>(input_bytes);
     route_in_one_kernel(worker, op, inputs_of(form), logits, input);
     if (!worker.failure.none()) return true;  // the choice is garbage: no address may follow from it
+    if (shares) {
+        auto* const weight = worker.scratch.take<float>(1);
+        add_shared_in_bytes(worker, op, input,
+                            worker.scratch.take<unsigned char>(rounded_bytes(op.shared.layout.ffn_dim)), weight);
+    }
     if (bytes) {
         add_chosen_in_bytes(worker, op, input,
                             worker.scratch.take<unsigned char>(n_active * rounded_bytes(layout.ffn_dim)));

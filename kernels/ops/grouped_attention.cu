@@ -50,7 +50,7 @@ __device__ inline void prepare_head(const TokenAttention& job, const float* from
 // grid: (splits, kv heads * groups of kHeads query heads). The block with the newest key
 // makes it, stores it and uses what it stored; the last block of a group joins the splits.
 template <int kDims, int kHeads>
-__global__ void __launch_bounds__(kDecodeThreads) attend_token(TokenAttention job) {
+__global__ void __launch_bounds__(kDecodeThreads, 4) attend_token(TokenAttention job) {
     const AttentionShape& shape = job.shape;
     DecodeItem item = job.item;
     if (item.device_past != nullptr) set_keys(item, *item.device_past + 1, shape.window, kMostSplits);

@@ -76,6 +76,12 @@ class Experts {
         if (biased) selection_bias_ = bias_.data();
     }
 
+    // From now on the layer has shared experts, with a gate or a factor.
+    void set_shared(const kernels::ExpertLayout& layout, bool gated) {
+        shared_ = std::make_unique<parity::TestExperts>(backend_, std::vector<kernels::ExpertLayout>{layout});
+        gated_ = gated;
+    }
+
     struct Result {
         std::vector<float> x, normalised, weights;
         std::vector<std::int32_t> chosen;
@@ -87,18 +93,26 @@ class Experts {
         const OnDevice<float> weights(backend_, parity::filled(n_active_, NAN));
         const OnDevice<float> rows(backend_, parity::filled(n_active_ * layout_.hidden_dim, NAN));
         const OnDevice<std::int32_t> chosen(backend_, std::vector<std::int32_t>(as_size(n_active_), -1));
-        const ops::DecodeExperts op{.norm = {kernels::NormKind::kRms, norm_.data(), nullptr, layout_.hidden_dim, 1e-5f},
-                                    .x = x.data(),
-                                    .normalised = normalised.data(),
-                                    .router = router_,
-                                    .arrays = {gate_.data(), selection_bias_, nullptr},
-                                    .layout = layout_,
-                                    .blocks = blocks_.data(),
-                                    .row_token = tokens_.data(),
-                                    .row_of = row_of_.data(),
-                                    .chosen = chosen.data(),
-                                    .weights = weights.data(),
-                                    .rows = rows.data()};
+        const OnDevice<float> shared_output(backend_, parity::filled(layout_.hidden_dim, NAN));
+        ops::DecodeExperts op{.norm = {kernels::NormKind::kRms, norm_.data(), nullptr, layout_.hidden_dim, 1e-5f},
+                              .x = x.data(),
+                              .normalised = normalised.data(),
+                              .router = router_,
+                              .arrays = {gate_.data(), selection_bias_, nullptr},
+                              .layout = layout_,
+                              .blocks = blocks_.data(),
+                              .row_token = tokens_.data(),
+                              .row_of = row_of_.data(),
+                              .chosen = chosen.data(),
+                              .weights = weights.data(),
+                              .rows = rows.data(),
+                              .shared = {}};
+        if (shared_ != nullptr) {
+            op.shared = shared_->view(0);
+            op.shared_gate = gated_ ? gate_.data() : nullptr;
+            op.shared_factor = 0.7f;
+            op.shared_output = shared_output.data();
+        }
         const int before = cuda_host::calls_of("cudaLaunchKernel");
         if (one_by_one) {
             op.for_each([&](const auto& part) { backend_.submit(part); });
@@ -133,6 +147,8 @@ class Experts {
     const OnDevice<float> gate_, bias_, norm_;
     const OnDevice<std::int32_t> tokens_, row_of_;
     const float* selection_bias_ = nullptr;
+    std::unique_ptr<parity::TestExperts> shared_;
+    bool gated_ = false;
 };
 
 bool same_result(const Experts::Result& a, const Experts::Result& b) {
@@ -500,6 +516,44 @@ class TestCudaDecodeOnHost : public QObject {
             backend->reserve(step_of(layout, router));
             const Experts layer(*backend, layout, router, false);
             QCOMPARE(attention + layer.run(false, 70).n_kernels, 6);
+        }
+    }
+
+    // With them a layer has eight kernels; formats by neurons are computed by operations.
+    void sharedExperts_haveTheBitsOfTheOperations() {
+        struct Case {
+            WeightType up, down, shared_up, shared_down;
+            std::int64_t hidden, shared_ffn;
+            int n_kernels;
+        };
+        using Type = WeightType;
+        const Case cases[] = {
+            {Type::kQ4_0, Type::kQ4_0, Type::kQ4_0, Type::kQ4_0, 64, 32, 5},
+            {Type::kQ4K, Type::kQ6K, Type::kQ8_0, Type::kQ8_0, 512, 96, 5},
+            {Type::kQ8_0, Type::kQ8_0, Type::kQ8_0, Type::kQ4_0, 2304, 512, 5},
+            {Type::kQ4_0, Type::kQ4_0, Type::kBf16, Type::kBf16, 64, 48, 0},
+            {Type::kBf16, Type::kBf16, Type::kBf16, Type::kBf16, 64, 48, 0},
+        };
+        std::uint32_t seed = 0;
+        for (const Case& each : cases) {
+            for (const bool gated : {false, true}) {
+                set_device(++seed);
+                auto backend = open_on_host();
+                QVERIFY(backend->set_byte_inputs(kernels::ByteInputTypes::all()));
+                const auto layout = layout_of(each.up, each.down, each.hidden, each.down == Type::kQ4_0 ? 32 : 256);
+                const kernels::RouterSpec router = softmax_router(6, 2);
+                Backend::StepShape step = step_of(layout, router);
+                step.dense_ffn_dim = each.shared_ffn;
+                backend->reserve(step);
+                Experts layer(*backend, layout, router, false);
+                const Experts::Result without = layer.run(false, seed);
+                layer.set_shared(layout_of(each.shared_up, each.shared_down, each.hidden, each.shared_ffn), gated);
+                const Experts::Result expected = layer.run(true, seed);
+                const Experts::Result result = layer.run(false, seed);
+                QVERIFY2(backend->ok(), backend->failure().english().c_str());
+                QVERIFY(same_result(result, expected) && !same_result(result, without));
+                if (each.n_kernels > 0) QCOMPARE(result.n_kernels, each.n_kernels);
+            }
         }
     }
 

@@ -33,7 +33,9 @@ struct MoeCall {
     }
     // Whether one token's operations, if the device has all its experts, are those of
     // ops::DecodeExperts.
-    bool is_plain() const { return !shared && sum == step.x && router.norm.weight == nullptr && norm.dim > 0; }
+    bool is_plain() const {
+        return (!shared || shared.is_plain()) && sum == step.x && router.norm.weight == nullptr && norm.dim > 0;
+    }
     void compute_shared() const {
         if (!shared) return;
         for (const TokenRange& tokens : step.wanted) {

@@ -45,4 +45,11 @@ void NetworkModule::add(const StepContext& step, float* to) const {
     }
 }
 
+void NetworkModule::set_shared(const StepContext& step, ops::DecodeExperts& op) const {
+    op.shared = weights_;
+    op.shared_gate = gate_;
+    op.shared_factor = output_.factor;
+    op.shared_output = network_output(step, weights_.layout.hidden_dim);
+}
+
 }  // namespace offstage::engine

@@ -21,6 +21,10 @@ class NetworkModule {
     // to (n_tokens, hidden_dim) += residual_scale times what compute() made of the step,
     // or with a gate sigmoid(gate . normalised) times that.
     void add(const StepContext& step, float* to) const;
+    // Whether both together, of one token, are what ops::DecodeExperts does with shared
+    // experts; then set_shared() says which.
+    bool is_plain() const { return input_norm_.weight == nullptr && output_.norm.weight == nullptr; }
+    void set_shared(const StepContext& step, ops::DecodeExperts& op) const;
 
   private:
     kernels::ExpertView weights_;
