@@ -52,13 +52,17 @@ class TestDeviceKit : public QObject {
             const bool blocks = !line.contains("HQQ4");
             QCOMPARE(shape.contains(QLatin1String("int8_inputs")), blocks);
             const QJsonObject times = shape[QLatin1String("float32_inputs")].toObject();
-            const qsizetype n_operations = line.contains("Q4_K") ? 11 : 10;  // with head norms
-            QCOMPARE(times[QLatin1String("less_without")].toObject().size(), n_operations);
-            QVERIFY(times[QLatin1String("us_a_layer")].toDouble() > 0 &&
-                    times[QLatin1String("logits_us")].toDouble() > 0);
-            // Whole, with points, without each operation, and the logits: a graph each,
-            // replayed from the second of five times on.
-            graphs += (n_operations + 3) * (blocks ? 2 : 1);
+            const QJsonObject oneByOne = times[QLatin1String("one_by_one")].toObject();
+            const qsizetype n_operations = line.contains("Q4_K") ? 14 : 10;  // with head norms and three projections
+            QCOMPARE(oneByOne[QLatin1String("less_without")].toObject().size(), n_operations);
+            for (const QJsonValue& us : {times[QLatin1String("us_a_layer")], oneByOne[QLatin1String("us_a_layer")],
+                                         times[QLatin1String("logits_us")]}) {
+                QVERIFY(us.toDouble() > 0);
+            }
+            // In few kernels, operation by operation, with points, without each
+            // operation, and the logits: a graph each, replayed from the second of five
+            // times on.
+            graphs += (n_operations + 4) * (blocks ? 2 : 1);
             QCOMPARE(shape[QLatin1String("graphs")].toInt(), graphs);
             QCOMPARE(shape[QLatin1String("replayed")].toInt(), 4 * graphs);
         }

@@ -1,8 +1,8 @@
 // One token through layers of real widths on a GPU, by the operations of
 // kernels/cuda_context.h alone: no engine, no Qt, no model. Prints what a layer takes as
-// a CUDA graph, with and without points between its kernels, with inputs in 8 bits and in
-// float32, and how much less it takes when each operation is left out. One JSON object a
-// line.
+// a CUDA graph, with inputs in 8 bits and in float32: in few kernels, as the engine has
+// it computed, and operation by operation, with and without points between them and with
+// each left out in turn. One JSON object a line.
 //
 //   decode_layers [--layers 8] [--past 544] [--rounds 30] [--widths real|narrow]
 //
@@ -61,11 +61,6 @@ const Shape kNarrow[] = {
     {"narrow Q4_K, v and down Q6_K", 256, 4, 2, 64, 256, 20, 4, W::kQ4K, W::kQ6K, W::kQ4K, W::kQ4K, W::kQ6K, true,
      W::kQ6K, 512},
 };
-
-// What a layer does, to be left out one by one.
-enum Op { kNorm, kQkv, kHeadNorms, kRotate, kAttend, kOutput, kAdd, kSecondNorm, kRoute, kExperts, kCombine, kOps };
-const char* const kOpNames[kOps] = {"norm", "qkv",         "head_norms", "rotate_and_store", "attend", "output",
-                                    "add",  "second_norm", "route",      "experts",          "combine"};
 
 // Random codes with scales of some thousandths.
 void fill(W type, std::int64_t n_cols, std::vector<std::byte>& data, std::minstd_rand& random) {
@@ -207,51 +202,37 @@ class Token {
 
     std::int64_t n_layers() const { return static_cast<std::int64_t>(layers_.size()); }
 
-    // All layers, but without `left_out` (kOps: nothing is left out). points: those that
-    // a timed step has, four in each layer.
-    void run(int left_out, bool points) {
-        const auto submit = [&](int op, const ops::Operation& operation) {
-            if (op != left_out) context_.submit(operation);
-        };
-        const auto record = [&] {
-            if (points) context_.record(CudaQueue::kCompute);
-        };
-        const NormWeights norm{NormKind::kRms, norm_, nullptr, shape_.hidden_dim, 1e-5f};
-        const NormWeights head_norm{NormKind::kRms, norm_, nullptr, shape_.head_dim, 1e-6f};
-        const std::int64_t width = attention_.qkv_width();
-        const Span<AttentionSegment> segments(&segment_, 1);
+    // The operations of a layer, in their order, by name.
+    std::vector<std::string> op_names() const {
+        std::vector<std::string> names = {"norm"};
+        for (std::size_t part = 0; part < layers_[0].qkv.size(); ++part) names.push_back("qkv_" + std::to_string(part));
+        if (shape_.head_norms) names.insert(names.end(), {"query_norms", "key_norms"});
+        names.insert(names.end(),
+                     {"rotate_and_store", "attend", "output", "add", "second_norm", "route", "experts", "combine"});
+        return names;
+    }
+    // All layers, as the engine has them computed.
+    void run() {
         for (std::int64_t l = 0; l < n_layers(); ++l) {
-            const Layer& layer = layers_[static_cast<std::size_t>(l)];
-            submit(kNorm, ops::Norm{norm, x_, 1, h_});
-            float* part = qkv_;
-            for (const WeightView& matrix : layer.qkv) {
-                if (layer.qkv.size() == 1) {
-                    submit(kQkv, ops::Multiply{matrix, h_, 1, part});
-                } else {
-                    submit(kQkv, ops::MultiplyHeads{matrix, 1, h_, shape_.hidden_dim, 0, 1, part, width, 0});
-                }
-                part += matrix.n_rows;
-            }
-            if (shape_.head_norms) {
-                submit(kHeadNorms, ops::NormPieces{head_norm, 1, width, shape_.n_heads, qkv_});
-                submit(kHeadNorms,
-                       ops::NormPieces{head_norm, 1, width, shape_.n_kv_heads, qkv_ + attention_.query_width()});
-            }
-            submit(kRotate, ops::RotateAndStore{l, attention_, segments, angles_, angles_, qkv_, kv_});
-            submit(kAttend, ops::Attend{l, attention_, segments, qkv_, width, kv_, attended_});
-            submit(kOutput, ops::Multiply{layer.output, attended_, 1, projected_});
-            submit(kAdd, ops::Add{projected_, shape_.hidden_dim, x_, 1.0f});
-            submit(kSecondNorm, ops::Norm{norm, x_, 1, h_});
-            RouterSpec router;
-            router.n_experts = shape_.n_experts;
-            router.n_active = shape_.n_active;
-            submit(kRoute, ops::Route{router, {layer.gate}, h_, 1, shape_.hidden_dim, chosen_, weights_});
-            record(), record();
-            submit(kExperts, ops::ChosenExperts{layout_, blocks_ + l * shape_.n_experts, chosen_, shape_.n_active, h_,
-                                                row_token_, outputs_});
-            record();
-            submit(kCombine, ops::Combine{outputs_, row_of_, weights_, 1, shape_.n_active, shape_.hidden_dim, x_});
-            record();
+            context_.submit(attention_op(l));
+            context_.submit(experts_op(l));
+        }
+    }
+    // The same, operation by operation, but without the `left_out`-th of a layer (-1:
+    // with all). points: those that a timed step has, four in each layer.
+    void run_one_by_one(int left_out, bool points) {
+        const auto n_ops = static_cast<int>(op_names().size());
+        for (std::int64_t l = 0; l < n_layers(); ++l) {
+            int op = 0;
+            const auto submit = [&](const auto& part) {
+                const int experts = n_ops - 2;
+                const int n_points = !points ? 0 : op == experts ? 2 : op == experts + 1 ? 1 : 0;
+                for (int p = 0; p < n_points; ++p) context_.record(CudaQueue::kCompute);
+                if (op++ != left_out) context_.submit(part);
+            };
+            attention_op(l).for_each(submit);
+            experts_op(l).for_each(submit);
+            if (points) context_.record(CudaQueue::kCompute);
         }
     }
     void compute_logits() { context_.submit(ops::Multiply{head_, h_, 1, logits_}); }
@@ -275,6 +256,39 @@ class Token {
     }
 
   private:
+    NormWeights norm_of(std::int64_t dim) const { return {NormKind::kRms, norm_, nullptr, dim, 1e-5f}; }
+    ops::GroupedAttention attention_op(std::int64_t l) const {
+        const Layer& layer = layers_[static_cast<std::size_t>(l)];
+        ops::GroupedAttention op;
+        op.n = 1;
+        op.norm = norm_of(shape_.hidden_dim);
+        op.x = x_;
+        std::copy(layer.qkv.begin(), layer.qkv.end(), op.projections);
+        if (shape_.head_norms) op.query_norm = op.key_norm = norm_of(shape_.head_dim);
+        op.layer = l;
+        op.shape = attention_;
+        op.segments = Span<AttentionSegment>(&segment_, 1);
+        op.cos = op.sin = angles_;
+        op.kv = kv_;
+        op.output = layer.output;
+        op.normalised = h_, op.qkv = qkv_, op.attended = attended_, op.projected = projected_;
+        return op;
+    }
+    ops::DecodeExperts experts_op(std::int64_t l) const {
+        ops::DecodeExperts op;
+        op.norm = norm_of(shape_.hidden_dim);
+        op.x = x_;
+        op.normalised = h_;
+        op.router.n_experts = shape_.n_experts;
+        op.router.n_active = shape_.n_active;
+        op.arrays.gate = layers_[static_cast<std::size_t>(l)].gate;
+        op.layout = layout_;
+        op.blocks = blocks_ + l * shape_.n_experts;
+        op.row_token = row_token_, op.row_of = row_of_;
+        op.chosen = chosen_, op.weights = weights_, op.rows = outputs_;
+        return op;
+    }
+
     struct Layer {
         std::vector<WeightView> qkv;
         WeightView output;
@@ -336,23 +350,26 @@ struct Options {
     bool narrow = false;
 };
 
-// {"us_a_layer": 98.10, "with_points": 109.70, "less_without": {"norm": 3.2, ...},
-// "logits_us": 61.0}
-void print_times(Token& token, const Shape& shape, const Options& options, std::int64_t first_place) {
+// {"us_a_layer": 68.10, "one_by_one": {"us_a_layer": 98.10, "with_points": 109.70,
+// "less_without": {"norm": 3.2, ...}}, "logits_us": 61.0}
+void print_times(Token& token, const Options& options, std::int64_t first_place) {
     std::int64_t place = first_place;
-    const auto layer_us = [&](int left_out, bool points) {
-        const double us = token.time_us(place++, options.rounds, [&] { token.run(left_out, points); });
-        return us / static_cast<double>(token.n_layers());
+    const auto layer_us = [&](const std::function<void()>& work) {
+        return token.time_us(place++, options.rounds, work) / static_cast<double>(token.n_layers());
     };
-    const double whole = layer_us(kOps, false);
-    std::printf("{\"us_a_layer\": %.2f, \"with_points\": %.2f, \"less_without\": {", whole, layer_us(kOps, true));
-    const char* before = "";
-    for (int op = 0; op < kOps; ++op) {
-        if (op == kHeadNorms && !shape.head_norms) continue;
-        std::printf("%s\"%s\": %.2f", before, kOpNames[op], whole - layer_us(op, false));
-        before = ", ";
+    const auto one_by_one_us = [&](int left_out, bool points) {
+        return layer_us([&] { token.run_one_by_one(left_out, points); });
+    };
+    std::printf("{\"us_a_layer\": %.2f, ", layer_us([&] { token.run(); }));
+    const double whole = one_by_one_us(-1, false);
+    std::printf("\"one_by_one\": {\"us_a_layer\": %.2f, \"with_points\": %.2f, \"less_without\": {", whole,
+                one_by_one_us(-1, true));
+    const std::vector<std::string> names = token.op_names();
+    for (std::size_t op = 0; op < names.size(); ++op) {
+        std::printf("%s\"%s\": %.2f", op == 0 ? "" : ", ", names[op].c_str(),
+                    whole - one_by_one_us(static_cast<int>(op), false));
     }
-    std::printf("}, \"logits_us\": %.2f}", token.time_us(place++, options.rounds, [&] { token.compute_logits(); }));
+    std::printf("}}, \"logits_us\": %.2f}", token.time_us(place++, options.rounds, [&] { token.compute_logits(); }));
 }
 
 // Returns whether the GPU did all of it.
@@ -366,7 +383,7 @@ bool print_shape(CudaContext& context, const Shape& shape, const Options& option
         if (bytes && !rounds) continue;
         context.set_byte_inputs(bytes ? ByteInputTypes::all() : ByteInputTypes());
         std::printf(", \"%s_inputs\": ", bytes ? "int8" : "float32");
-        print_times(token, shape, options, bytes ? kPlaces : 0);
+        print_times(token, options, bytes ? kPlaces : 0);
     }
     const CudaReplays replays = context.replays();
     const CudaFailure failure = context.failure();
