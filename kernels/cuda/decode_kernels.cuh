@@ -1,7 +1,7 @@
 #pragma once
 // One layer of one token in few kernels (ops::GroupedAttention, ops::DecodeExperts): the
-// parts of operations that are computed in the kernel before or behind them. Sums are formed in the order of
-// the operations' own kernels, so that the bits are the same.
+// parts of operations that are computed in the kernel before or behind them. Sums are
+// formed in the order of the operations' own kernels, so that the bits are the same.
 
 #include <cstdint>
 

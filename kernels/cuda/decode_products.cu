@@ -1,5 +1,5 @@
-// Products of one token's row in one kernel: each block norms the row and rounds or splits
-// it for itself, in shared memory, and forms some of the outputs, to which it adds the
+// Products of one token's row in one kernel: each block norms the row and rounds or
+// splits it for itself, in shared memory, and forms some of the outputs, to which it adds the
 // bias, and which it adds to the residual stream. The bits are those of ops::Norm,
 // ops::Multiply, ops::AddBias and ops::Add.
 
@@ -64,7 +64,8 @@ struct TokenInputs {
     __device__ float operator[](std::int64_t i) const { return norms ? normed(x[i], factor, weight, i) : x[i]; }
 };
 
-// For the whole block. sums: (kRowWarps) of shared memory, free again at the next barrier.
+// For the whole block. sums: (kRowWarps) of shared memory, free again at the next
+// barrier.
 __device__ inline TokenInputs inputs_of(const TokenJob& job, float* sums) {
     return {job.x, job.norm_weight, job.norms ? rms_factor(job.x, job.n_columns, job.eps, sums) : 1.0f, job.norms};
 }
@@ -145,8 +146,8 @@ __global__ void __launch_bounds__(kSplitThreads, 3) multiply_split_row(TokenJob 
 
 enum class TokenForm : std::uint8_t { kNone, kRounded, kSplit, kPlain };
 
-// Which kernel multiplies a token's row: the first row that fits, as the table of products
-// has them for one row (cuda_product_table.h).
+// Which kernel multiplies a token's row: the first row that fits, as the table of
+// products has them for one row (cuda_product_table.h).
 struct TokenFormRow {
     std::uint8_t weights;
     bool rounds;

@@ -79,8 +79,8 @@ struct KeySplit {
 template <int kDims, int kHeads>
 constexpr std::size_t kSplitFloats = std::size_t{kHeads} * kDecodeWarps*(2 + kWarp * kDims);
 
-// By a block of kDecodeThreads: a lane holds kDims dimensions; a warp takes kAhead keys at
-// a time, every fourth such piece. query_of(h): the block's h-th query; key_of(key),
+// By a block of kDecodeThreads: a lane holds kDims dimensions; a warp takes kAhead keys
+// at a time, every fourth such piece. query_of(h): the block's h-th query; key_of(key),
 // value_of(key): cached rows. Where the item has one split, the result goes to row
 // item.row of out (rows, n_heads, dim), otherwise to the partial sums.
 template <int kDims, int kHeads, typename QueryOf, typename KeyOf, typename ValueOfKey>

@@ -1,7 +1,7 @@
 // ops::GroupedAttention of one token in three kernels: the product of queries, keys and
 // values with the norm before it (decode_products.cu), attention with head norms,
-// rotation and the cache's new row, and the output's product with what is added to x. Each
-// of the three that there is no kernel for is computed by its operations.
+// rotation and the cache's new row, and the output's product with what is added to x.
+// Each of the three that there is no kernel for is computed by its operations.
 
 #include "kernels/cuda/cached_rows.cuh"
 #include "kernels/cuda/decode_kernels.cuh"
@@ -48,7 +48,8 @@ __device__ inline void prepare_head(const TokenAttention& job, const float* from
 }
 
 // grid: (splits, kv heads * groups of kHeads query heads). The block with the newest key
-// makes it, stores it and uses what it stored; the last block of a group joins the splits.
+// makes it, stores it and uses what it stored; the last block of a group joins the
+// splits.
 template <int kDims, int kHeads>
 __global__ void __launch_bounds__(kDecodeThreads, 4) attend_token(TokenAttention job) {
     const AttentionShape& shape = job.shape;

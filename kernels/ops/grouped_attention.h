@@ -16,8 +16,8 @@ namespace offstage::kernels::ops {
 
 // The first half of a layer with grouped-query attention: norm, projections, attention,
 // and the output's product, which is added to x. The results in x and in the cache are
-// those of the operations of for_each(), bit by bit; of a single token a GPU computes them
-// in fewer kernels where it can (kernels/ops/grouped_attention.cu). Norms without a
+// those of the operations of for_each(), bit by bit; of a single token a GPU computes
+// them in fewer kernels where it can (kernels/ops/grouped_attention.cu). Norms without a
 // dimension, matrices and vectors without data are left out.
 struct GroupedAttention {
     std::int64_t n = 0;  // tokens: the rows of the segments
