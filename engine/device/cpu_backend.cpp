@@ -6,6 +6,7 @@
 
 #include "engine/device/hardware.h"
 #include "engine/device/host_memory.h"
+#include "engine/device/thread_time.h"
 
 namespace offstage::engine {
 namespace {
@@ -41,6 +42,7 @@ struct CpuBackend::State {
     Message failure;
     int fail_in = 0;
     Clock::time_point opened = Clock::now();
+    bool thread_time = false;
     // All work is done when a call returns: an event is a number and the time at which it
     // was recorded.
     std::uint64_t last_ticket = 0;
@@ -117,7 +119,11 @@ bool CpuBackend::has_happened(DeviceEvent) {
 }
 
 double CpuBackend::now_us() {
-    return us_since(state_->opened);
+    return state_->thread_time ? thread_time_us() : us_since(state_->opened);
+}
+
+void CpuBackend::use_thread_time(bool on) {
+    state_->thread_time = on;
 }
 
 double CpuBackend::elapsed_us(DeviceEvent begin, DeviceEvent end) {
@@ -127,9 +133,9 @@ double CpuBackend::elapsed_us(DeviceEvent begin, DeviceEvent end) {
 }
 
 double CpuBackend::run_on_host(std::span<const HostWork>, const std::function<void()>& body) {
-    const auto start = Clock::now();
+    const double start = now_us();
     body();
-    return us_since(start);
+    return now_us() - start;
 }
 
 void CpuBackend::set_sum_order(SumOrder order) {

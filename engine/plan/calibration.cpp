@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "engine/device/mirror.h"
+#include "engine/device/thread_time.h"
 #include "engine/error.h"
 #include "engine/model/file_formats.h"
+#include "engine/plan/measuring_time.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/statistics.h"
@@ -46,15 +48,15 @@ Decimal in_ms(double us) {
     return {us / 1000, us < 10'000 ? 4 - below : 1};
 }
 
-// Compares the real time spent with the time that a part of the calibration may take.
+// Compares the time spent with the time that a part of the calibration may take.
 class Allowance {
   public:
-    explicit Allowance(double seconds) : seconds_(seconds) {}
+    Allowance(double seconds, bool alone) : time_(alone), seconds_(seconds) {}
     bool covers(double seconds) const { return spent() + seconds <= seconds_; }
-    double spent() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+    double spent() const { return time_.seconds(); }
 
   private:
-    Clock::time_point begin_ = Clock::now();
+    MeasuringTime time_;
     double seconds_;
 };
 
@@ -69,7 +71,9 @@ class Calibrator {
           stop_(std::move(stop)),
           layout_(request.experts.front().layout),
           n_active_(std::clamp<std::int64_t>(request.n_active, 1, static_cast<std::int64_t>(request.experts.size()))),
-          has_device_(!request.device_slots.empty() && !device.shares_host_memory()) {
+          has_device_(!request.device_slots.empty() && !device.shares_host_memory()),
+          is_timed_(!request.timer && !device.info().emulated_host),
+          alone_(is_timed_ && !has_device_ && host.pool().n_threads() == 1) {
         const double n_weights = 3.0 * static_cast<double>(layout_.hidden_dim) * static_cast<double>(layout_.ffn_dim);
         expert_flops_ = 2 * n_weights;
         table_.expert_bytes = layout_.bytes();
@@ -286,7 +290,7 @@ class Calibrator {
         const HostWork work = {static_cast<double>(repeats * n) * static_cast<double>(table_.expert_bytes),
                                static_cast<double>(repeats * n * n_tokens) * expert_flops_};
         const float* const inputs = inputs_.host() + first_row * layout_.hidden_dim;
-        const double us = device_.run_on_host(work, [&] {
+        const auto compute = [&] {
             for (int repeat = 0; repeat < repeats; ++repeat) {
                 calls_.clear();
                 for (std::int64_t i = 0; i < n; ++i) {
@@ -295,7 +299,10 @@ class Calibrator {
                 }
                 host_.run(ops::Experts{calls_, inputs, row_token_.data(), outputs_.host()});
             }
-        });
+        };
+        const double before = alone_ ? thread_time_us() : 0;
+        double us = device_.run_on_host(work, compute);
+        if (alone_) us = thread_time_us() - before;
         return us / static_cast<double>(n * repeats);
     }
 
@@ -319,7 +326,7 @@ class Calibrator {
     // it.
     template <typename Measure>
     double repeated_us(const Measure& measure, bool& disturbed) {
-        const Allowance allowance(kLongestCheckS);
+        const Allowance allowance(kLongestCheckS, alone_);
         const double waited_before = waited();
         RepeatedTime time;
         while (time.size() < kMostChecks &&
@@ -333,8 +340,8 @@ class Calibrator {
         return time.us();
     }
 
-    // The wait of threads for a core; accounted times contain none.
-    double waited() const { return request_.timer || device_.info().emulated_host ? 0 : waited_us(); }
+    // The wait of the computing threads for a core so far; accounted times contain none.
+    double waited() const { return alone_ ? own_wait_us() : is_timed_ ? waited_us() : 0; }
 
     // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then
     // all again, until repeats agree. Counts that take longer than larger ones do are
@@ -346,7 +353,7 @@ class Calibrator {
             double wall_s = 0;
             RepeatedTime time{};
         };
-        const Allowance allowance(seconds);
+        const Allowance allowance(seconds, alone_);
         std::vector<Count> counts;
         const auto sample = [&](Count& count) {
             check();
@@ -357,7 +364,7 @@ class Calibrator {
             // With many short calls the disturbed ones are outliers that are left out
             // anyway.
             const bool is_long = us > kLongCallUs;
-            count.time.add(us, is_long ? waited() - waited_before : 0);
+            count.time.add(us, is_long && !alone_ ? waited() - waited_before : 0);
         };
         for (std::int64_t n = 1; n <= largest_; n *= factor) {
             if (counts.size() >= 2 && !allowance.covers(counts.back().wall_s * static_cast<double>(factor))) break;
@@ -380,7 +387,7 @@ class Calibrator {
             for (const Count& count : counts) list.push_back({count.n_tokens, count.time.us()});
             return list;
         };
-        const Allowance mending(kLongestMendS);
+        const Allowance mending(kLongestMendS, alone_);
         for (int mend = 0; mend < kMostMends; ++mend) {
             const std::optional<FallingCost> falls = falling_cost(points());
             if (!falls) break;
@@ -424,7 +431,7 @@ class Calibrator {
             table_.sparse_cpu = accounted_sparse_factors();
             return;
         }
-        const Allowance allowance(seconds);
+        const Allowance allowance(seconds, alone_);
         for (const double wanted : kSparseShares) {
             double low = 1e-9, high = 1e3;
             for (int i = 0; i < 24; ++i) {
@@ -458,7 +465,7 @@ class Calibrator {
     }
 
     void time_weight_copy(double seconds) {
-        const Allowance allowance(seconds);
+        const Allowance allowance(seconds, alone_);
         RepeatedTime time;
         for (double wall_s = 0; time.size() == 0 || (time.size() < kFewestSamples && allowance.covers(wall_s));) {
             check();
@@ -495,7 +502,7 @@ class Calibrator {
         const int copies = 2 + static_cast<int>(std::min<double>(kMostCopies - 2, std::ceil(3 * cpu_us / copy_us)));
         const int repeats = 1 + static_cast<int>(std::min<double>(kMostRepeats - 1, std::ceil(5 * copy_us / cpu_us)));
 
-        const Allowance allowance(seconds);
+        const Allowance allowance(seconds, alone_);
         std::vector<double> cpu_slowdowns;
         std::vector<double> copy_slowdowns;
         for (double wall_s = 0; cpu_slowdowns.empty() || (cpu_slowdowns.size() < 3 && allowance.covers(wall_s));) {
@@ -524,6 +531,8 @@ class Calibrator {
     const kernels::ExpertLayout layout_;
     const std::int64_t n_active_;
     const bool has_device_;
+    const bool is_timed_;      // otherwise accounted, or a test's
+    const bool alone_;         // one thread computes all: its own time counts
     double expert_flops_ = 0;  // one token
     CostTable table_;
     std::int64_t largest_ = 1, n_rows_ = 0;

@@ -8,27 +8,38 @@
 #include <sys/resource.h>
 #include <system_error>
 
+#include "engine/device/thread_time.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kAgreeing = 4;
+constexpr double kAlike = 1.15;
 constexpr double kFallsBy = 1.03;
 constexpr double kShownWait = 0.05;  // of the time
+constexpr double kUsualTurnUs = 3000;
 
 }  // namespace
 
 double waited_us() {
     double ns = 0;
+    bool reported = false;
     std::error_code error;
     for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
         // Nanoseconds on a core, nanoseconds waiting for one, turns.
         std::ifstream file(thread.path() / "schedstat");
         double running = 0, waiting = 0;
-        if (file >> running >> waiting) ns += waiting;
+        if (!(file >> running >> waiting)) continue;
+        reported = true;
+        ns += waiting;
     }
-    return ns / 1000;
+    return reported ? ns / 1000 : kUsualTurnUs * static_cast<double>(n_preempted());
+}
+
+double own_wait_us() {
+    const std::chrono::duration<double, std::micro> all = std::chrono::steady_clock::now().time_since_epoch();
+    return all.count() - thread_time_us();
 }
 
 bool is_disturbed(double us, double waited_us) {
@@ -55,7 +66,7 @@ std::vector<double> RepeatedTime::counting() const {
     std::sort(us.begin(), us.end());
     if (us.empty()) return us;
     const double shortest = us[us.size() > 3 ? 1 : 0];
-    us.erase(std::upper_bound(us.begin(), us.end(), shortest * kCostNoise), us.end());
+    us.erase(std::upper_bound(us.begin(), us.end(), shortest * kAlike), us.end());
     us.erase(us.begin(), std::lower_bound(us.begin(), us.end(), shortest / kCostNoise));
     return us;
 }

@@ -13,17 +13,23 @@ namespace offstage::engine {
 inline constexpr double kCostNoise = 1.3;
 
 // The time that threads of this process were ready but had no core, summed over all
-// threads so far; microseconds. Takes some tens of microseconds. 0 where the system does
-// not report it.
+// threads so far; microseconds. Takes some tens of microseconds. Systems that do not
+// report it tell how often threads lost a core: each time counts as a usual turn of
+// another thread.
 double waited_us();
+// The time that the calling thread did not run so far: if it computes all the time, its
+// wait for a core.
+double own_wait_us();
 // Whether so long a wait has a visible effect on a measurement of `us`.
 bool is_disturbed(double us, double waited_us);
 
 // Times of the same work, repeated on a computer that may do other work as well. Other
-// work only adds to a time, often by a multiple. So times count that waited for no core,
-// and of these - of all, where each did - those within kCostNoise of the second-shortest
-// one, by their median: on a quiet computer that is the median of all. The first time
-// touches memory that the others find in caches: it counts only while it is the only one.
+// work only adds to a time: often a multiple, and somewhat where it has emptied caches. So
+// times count that waited for no core, and of these - of all, where each did - those that
+// are a little longer than the second-shortest one, by their median: on a quiet computer
+// that is the median of all. The first time touches memory that the others find in caches:
+// it counts only while it is the only one. Caches stay cold for a while: times one after
+// the other may all be too long, so that those of one measurement should lie apart.
 class RepeatedTime {
   public:
     // Microseconds; nothing was measured where that is not above 0.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "engine/model/kv_layout.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/measuring_time.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/statistics.h"
@@ -32,6 +34,8 @@ constexpr std::int64_t kMeasuredVocab = 16384;
 constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
 constexpr double kProbedUs = 10000, kLongestCheckUs = 50000;
+constexpr double kLongStepUs = 1000;  // other work interrupts it nearly always, where there is some
+constexpr int kFewestRounds = 4, kMostRounds = 12;
 constexpr std::size_t kMostStepChecks = 200;
 constexpr int kMostStepMends = 4;
 constexpr std::int64_t kPairTokens = 256;
@@ -167,12 +171,17 @@ class DenseTimes {
                CpuOperations& operations, const std::stop_token& stop)
         : timer_(model.timer),
           stop_(stop),
-          probe_(model, cut(model.spec, n_layers, extent.small), device, operations, false),
+          make_probe_([=, &model, &device, &operations] {
+              return std::make_unique<DenseProbe>(model, cut(model.spec, n_layers, extent.small), device, operations,
+                                                  false);
+          }),
+          alone_(operations.pool().n_threads() == 1 ? dynamic_cast<CpuBackend*>(&device) : nullptr),
+          probe_(make_probe_()),
           others_(extent.other_bytes / sizeof(std::uint64_t)) {
         if (timer_ || extent.more_vocab == 0) return;
         RepeatedTime head;
         while (head.size() < 5 || (head.size() < DenseProbe::kMostTimes && !head.is_settled()))
-            head.add(std::max(probe_.head_us(), DenseProbe::kLeastUs));
+            head.add(std::max(probe_->head_us(), DenseProbe::kLeastUs));
         more_head_us_ = head.us() * extent.more_vocab;
     }
 
@@ -185,25 +194,45 @@ class DenseTimes {
         do {
             if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, messages::calibration_cancelled);
             std::fill(others_.begin(), others_.end(), time.size() + 1);
+            const bool own_time = alone_ != nullptr && time.us() > kLongStepUs;
+            if (alone_ != nullptr) alone_->use_thread_time(own_time);
             const double waited_before = waited();
-            const double us = timer_ ? timer_(n_tokens, past) : probe_.step_us(n_tokens, past);
-            time.add(std::max(us, DenseProbe::kLeastUs), waited() - waited_before);
+            const double us = timer_ ? timer_(n_tokens, past) : probe_->step_us(n_tokens, past);
+            if (alone_ != nullptr) alone_->use_thread_time(false);
+            time.add(std::max(us, DenseProbe::kLeastUs), own_time ? 0 : waited() - waited_before);
             spent_us += us;
         } while (time.size() < before + 2 || goes_on(time, spent_us));
         return time.us() + more_head_us_;
     }
-    double guess_us() { return probe_.guess_us(); }
+    double guess_us() { return probe_->guess_us(); }
+    // The next steps find all weights at other places of memory, which caches serve better
+    // or worse: by a third in one of ten cases.
+    void renew() {
+        if (timer_) return;
+        probe_.reset();
+        probe_ = make_probe_();
+    }
+    void forget() { times_.clear(); }
     // Whether other work disturbed every measurement of such a step.
     bool is_disturbed(std::int64_t n_tokens, std::int64_t past) const {
         const auto found = times_.find({n_tokens, past});
         return found != times_.end() && found->second.all_disturbed();
     }
-    double waited() const { return timer_ ? 0 : waited_us(); }
+    bool is_settled(std::int64_t n_tokens, std::int64_t past) const { return times_.at({n_tokens, past}).is_settled(); }
+    // Of what was timed so far.
+    std::optional<double> known_us(std::int64_t n_tokens, std::int64_t past) const {
+        const auto found = times_.find({n_tokens, past});
+        return found != times_.end() ? std::optional(found->second.us() + more_head_us_) : std::nullopt;
+    }
+    // The wait of the computing threads for a core so far.
+    double waited() const { return timer_ ? 0 : alone_ != nullptr ? own_wait_us() : waited_us(); }
 
   private:
     const StepTimer& timer_;
     const std::stop_token& stop_;
-    DenseProbe probe_;
+    const std::function<std::unique_ptr<DenseProbe>()> make_probe_;
+    CpuBackend* const alone_;  // the device, if one thread computes all: its own time counts
+    std::unique_ptr<DenseProbe> probe_;
     std::vector<std::uint64_t> others_;
     double more_head_us_ = 0;
     std::map<std::pair<std::int64_t, std::int64_t>, RepeatedTime> times_;
@@ -216,18 +245,23 @@ bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Back
     const DenseExtent extent = extent_of(model);
     try {
         DenseTimes times(model, extent, extent.n_layers, device, operations, stop);
-        const double waited_before = times.waited();
-        double all_us = 0;
-        const double now_us = times.step_us(1, 0, [&](const RepeatedTime& time, double spent_us) {
-            all_us = spent_us;
-            return spent_us < kLongestCheckUs && time.size() < kMostStepChecks &&
-                   (!time.is_settled() || spent_us < kProbedUs);
-        });
-        const bool disturbed = is_disturbed(all_us, times.waited() - waited_before);
         const double kept_us = extent.cuts_layers() ? kept.check_us : kept.step.front().us;
-        if (!has_drifted(kept_us, now_us, disturbed)) return disturbed || !kept.disturbed;
-        cache.add_note(cost_measured_again({messages::a_token_beside_its_experts, kept_us, now_us}));
-        return false;
+        const MeasuringTime checking(false);
+        for (;; times.renew()) {
+            times.forget();
+            const double waited_before = times.waited();
+            double all_us = 0;
+            const double now_us = times.step_us(1, 0, [&](const RepeatedTime& time, double spent_us) {
+                all_us = spent_us;
+                return spent_us < kLongestCheckUs && time.size() < kMostStepChecks &&
+                       (!time.is_settled() || spent_us < kProbedUs);
+            });
+            const bool disturbed = is_disturbed(all_us, times.waited() - waited_before);
+            if (!has_drifted(kept_us, now_us, disturbed)) return disturbed || !kept.disturbed;
+            if (now_us > kept_us && checking.seconds() < kSlowerForS) continue;
+            cache.add_note(cost_measured_again({messages::a_token_beside_its_experts, kept_us, now_us}));
+            return false;
+        }
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return true;
@@ -260,20 +294,32 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         }
     }
     const DenseExtent extent = extent_of(model);
-    const auto begin = ProbeClock::now();
-    const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
+    const MeasuringTime time_taken(operations.pool().n_threads() == 1 && device.shares_host_memory());
+    const auto elapsed = [&] { return time_taken.seconds(); };
     const auto measure = [&](std::int64_t n, double seconds) {
         DenseTimes times(model, extent, n, device, operations, stop);
-        // Short steps go on for a while, and others until they agree.
+        // All steps in turn, several times: other work disturbs the machine for a while.
+        // Short steps go on each time, as a thread that lost its core finds cold caches.
+        bool settled = true;
+        double last = 2 * seconds;  // until then steps of many tokens are timed
         const auto goes_on = [&](const RepeatedTime& time, double spent_us) {
             if (elapsed() >= seconds) return time.size() < 3 && elapsed() < 2 * seconds;
-            return time.size() < 7 || (time.size() < 50 && (spent_us < kProbedUs || !time.is_settled()));
+            return spent_us < kProbedUs;
         };
         const auto step_us = [&](std::int64_t n_tokens, std::int64_t past) -> std::optional<double> {
-            if (n_tokens > 1 && elapsed() > 2 * seconds) return std::nullopt;
-            return times.step_us(n_tokens, past, goes_on);
+            if (n_tokens > 1 && elapsed() > last) return times.known_us(n_tokens, past);
+            const double us = times.step_us(n_tokens, past, goes_on);
+            settled = settled && times.is_settled(n_tokens, past);
+            return us;
         };
         DenseCosts measured = costs_by(step_us, whole, {512, 2048});
+        last = seconds;
+        for (int round = 1; elapsed() < seconds && round < (settled ? kFewestRounds : kMostRounds); ++round) {
+            settled = true;
+            if (extent.small) times.renew();
+            measured = costs_by(step_us, whole, {512, 2048});
+        }
+        last = 2 * seconds;
         const bool pairs_disturbed =
             times.is_disturbed(kPairTokens, 0) ||
             std::any_of(measured.pairs.begin(), measured.pairs.end(),

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include <QDirIterator>
 #include <QTemporaryDir>
@@ -456,6 +458,16 @@ class TestCalibration : public QObject {
         QCOMPARE(quiet.us(), 11.0);  // the median
     }
 
+    // Other work has emptied the caches most of the time.
+    void repeatedTime_withColdCaches_countsTheOthers() {
+        RepeatedTime time;
+        for (const double us : {126.0, 125.0, 124.0, 102.0, 123.0, 125.0, 100.0, 122.0, 101.0}) time.add(us);
+        QVERIFY(!time.is_settled());
+        time.add(103);
+        QVERIFY(time.is_settled());
+        QCOMPARE(time.us(), 101.5);
+    }
+
     // Times that agree may all be those of a thread that waited for its core.
     void repeatedTime_ofWorkThatWaited_countsOnlyWhereNothingElseDoes() {
         RepeatedTime time;
@@ -468,6 +480,22 @@ class TestCalibration : public QObject {
         time.add(1030, 0);
         QVERIFY(time.is_settled());
         QVERIFY(waited_us() >= 0);
+    }
+
+    // What the thread waits is not the work's, on systems that report no waits either.
+    void workOfOneThread_takesTheTimeThatItRan() {
+        constexpr auto kWait = std::chrono::milliseconds(50);
+        const double kWaitUs = 50'000;
+        kernels::ThreadPool pool(1);
+        CpuBackend cpu(pool, kernels::GemmMode::kF32, std::uint64_t{1} << 20);
+        const auto timed_us = [&](bool thread_time) {
+            cpu.use_thread_time(thread_time);
+            return cpu.run_on_host(HostWork{}, [&] { std::this_thread::sleep_for(kWait); });
+        };
+        const double before = own_wait_us();
+        QVERIFY(timed_us(false) >= kWaitUs);
+        QVERIFY(own_wait_us() - before > 0.9 * kWaitUs);
+        QVERIFY(timed_us(true) < 0.5 * kWaitUs);
     }
 
     void costs_ofFewerTokens_areNeverMore() {

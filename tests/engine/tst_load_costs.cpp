@@ -309,6 +309,32 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QCOMPARE(std::count_if(notes.begin(), notes.end(), says), factor > 1 ? 1 : 0);
     }
 
+    // Other work makes the first 120 steps take a quarter longer: less than what counts as
+    // other work's, but there are later ones of each kind. A check that finds such steps is
+    // made again.
+    void dense_besideOtherWorkForAWhile_isTheSame() {
+        const ModelShape shape = read_model_shape(demoModel());
+        offstage::kernels::ThreadPool pool(1);
+        CpuOperations operations(pool, offstage::kernels::GemmMode::kF32);
+        CpuBackend cpu(pool, offstage::kernels::GemmMode::kF32, std::uint64_t{1} << 40);
+        DenseProbeModel model{shape.spec};
+        int n_calls = 0;
+        const auto true_us = [](std::int64_t n) { return 100 + 10 * static_cast<double>(n); };
+        double slower = 1.25;
+        model.timer = [&](std::int64_t n, std::int64_t) { return true_us(n) * (n_calls++ < 120 ? slower : 1); };
+        const QTemporaryDir folder;
+        const MeasurementStore cache(folder.path().toStdString());
+        const DenseCosts costs = dense_costs(model, cpu, operations, cache, {});
+        for (const CostPoint& point : costs.step) {
+            QVERIFY2(std::abs(point.us / true_us(point.n_tokens) - 1) < 0.01,
+                     qPrintable(QStringLiteral("%1 tokens: %2").arg(point.n_tokens).arg(point.us)));
+        }
+        n_calls = 0;
+        slower = 1.5;
+        dense_costs(model, cpu, operations, cache, {});
+        QVERIFY(n_calls > 120 && cache.notes().empty());
+    }
+
     // A step of n tokens takes 100 + 10 n, and past / 100 more; other work adds much two
     // of three times, and to one token alone at first always.
     void dense_besideOtherWork_isTheSame_andChecked() {
