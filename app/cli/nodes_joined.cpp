@@ -231,7 +231,7 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
     here.policy = report.inputs.decode;
     here.dense_bytes = static_cast<double>(report.inputs.demand.dense_read_bytes);
     here.head_share = engine::head_share_of(report.shape.spec);
-    here.on_processor = report.device.kind == engine::DeviceKind::kCpu;
+    here.on_processor = report.inputs.device.kind == engine::DeviceKind::kCpu;
     here.activations = settings.activations;
     here.insists = settings.use == engine::NodeUse::kAlways;
     here.n_past = report.forecast.prompt_tokens;

@@ -110,9 +110,8 @@ void measure_here(LoadedModel& model, bool dense, const std::stop_token& stop) {
         }
         cost = std::move(measured);
     }
-    if (lacks_disk_cost(model.request(), model.device().info(), cost, model.plan())) {
-        cost.set_disk(measurements.disk(model.source().master(), model.host(), stop),
-                      disk_reads_beside(measurements.reads(), model.device().info()));
+    if (model.plan_inputs().lacks_disk_cost(model.plan())) {
+        model.plan_inputs().set_disk(measurements.disk(model.source().master(), model.host(), stop));
     }
 }
 

@@ -31,13 +31,8 @@ LoadRequest request_of(const ExpertHost& host, const NodeFollow& follow) {
 std::unique_ptr<ModelRuntime> open_runtime(ExpertHost& host, const NodeFollow& follow) {
     const LoadRequest request = request_of(host, follow);
     WeightSource& master = host.source().master();
-    LoadPlanner planner(
-        request,
-        LoadInputs{host.spec(), host.plan_inputs().master, master.dense_bytes(), host.device().info(),
-                   [&](const Backend::StepShape& shape) { return host.device().scratch_bytes(shape); }, host.memory(),
-                   host.device().memory().usage().budget_bytes, host.ram().usage().budget_bytes});
-    host.plan_inputs().demand = planner.demand();
-    Plan plan = planner.plan(host.plan_inputs());
+    host.describe_load(request);
+    Plan plan = plan_load(host.plan_inputs());
     plan.max_step = follow.max_step;
     DenseWeights dense = master.load_dense(host.ram());
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, host.ram(), host.pool());

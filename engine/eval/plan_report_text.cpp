@@ -7,6 +7,7 @@
 #include "engine/model/file_formats.h"
 #include "engine/print.h"
 #include "engine/report_table.h"
+#include "engine/run/load_planner.h"
 #include "engine/run/plan_report.h"
 
 namespace offstage::engine {
@@ -122,8 +123,9 @@ bool copies_sparse(const PlanReport& report) {
 }
 
 std::string device_line(const PlanReport& report) {
-    if (!report.device.emulated) return report.device.name;
-    return report.device.name + ": accounted time, not a measurement";
+    const DeviceInfo& device = report.inputs.device;
+    if (!device.emulated) return device.name;
+    return device.name + ": accounted time, not a measurement";
 }
 
 }  // namespace
@@ -134,9 +136,9 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
     nlohmann::ordered_json json = {
         {"model", r.shape.name},
         {"weight_type", stored_formats_of(r.shape.spec.experts, r.shape.type)},
-        {"device", r.device.id},
-        {"device_name", r.device.name},
-        {"emulated", r.device.emulated},
+        {"device", r.inputs.device.id},
+        {"device_name", r.inputs.device.name},
+        {"emulated", r.inputs.device.emulated},
         {"policy", {{"prefill", name_of(r.inputs.prefill)}, {"decode", name_of(r.inputs.decode)}}},
         {"context", plan.context},
         {"vram_budget_bytes", demand.shares_host_memory ? 0 : plan.budget.vram_bytes},
@@ -144,9 +146,9 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
     ADD_FIELDS(json, plan, dense_bytes, kv_bytes, expert_bytes, staging_bytes, workspace_bytes);
     json["ram_budget_bytes"] = plan.budget.ram_bytes;
     json["ram_bytes"] = plan.ram_bytes;
-    json["ram_available_bytes"] = r.memory.available_bytes;
-    json["ram_limit"] = r.memory.limit;
-    json["ram_limit_bytes"] = r.memory.limit_bytes;
+    json["ram_available_bytes"] = r.inputs.memory.available_bytes;
+    json["ram_limit"] = r.inputs.memory.limit;
+    json["ram_limit_bytes"] = r.inputs.memory.limit_bytes;
     ADD_FIELDS(json, plan, max_step, staging_slots, host_staging_slots);
     json["bytes_per_expert"] = demand.expert_bytes;
     json["resident_experts"] = plan.n_resident();
@@ -164,19 +166,16 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
     json.update({{"format_kl", nullptr}, {"neuron_kl", nullptr}});
     if (plan.theta) ADD_FIELDS(json, plan, format_kl, neuron_kl);
     json["kv_host_bytes"] = plan.kv_host_bytes;
-    json["active_weight_bytes_per_token"] = r.reads.total();
-    json["theta"] = r.theta.theta;
-    json["theta_loss"] = r.theta.loss;
+    json["active_weight_bytes_per_token"] = r.reads().total();
+    json["theta"] = r.theta().theta;
+    json["theta_loss"] = r.theta().loss;
     json["active_share"] = r.inputs.cost.active_share(-1, 1);
-    json["active_share_is"] = !r.theta.leaves_out() ? "of all neurons"
-                              : r.share_is_given    ? "given"
-                              : r.share_is_measured ? "measured"
-                                                    : "assumed";
+    json["active_share_is"] = r.active_share_is();
     json["copies_sparse"] = copies_sparse(r);
     json["forecast"] = forecast_json(r.forecast);
     json["compared"] = compared_json(r);
     json["note"] = plan.note.english();
-    json["memory_note"] = r.memory_note.english();
+    json["memory_note"] = memory_note(r.inputs, r.plan).english();
     json["notes"] = english(r.notes);
     return json;
 }
@@ -195,7 +194,7 @@ std::string to_text(const PlanReport& r) {
                 format_bytes(plan.expert_bytes) + "\n";
     }
     text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(plan.budget.ram_bytes) + "\n";
-    if (!r.memory.limit.empty()) text += "  free RAM   " + free_memory_text(r.memory).english() + "\n";
+    if (!r.inputs.memory.limit.empty()) text += "  free RAM   " + free_memory_text(r.inputs.memory).english() + "\n";
     text += print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each at most\n",
                   static_cast<long long>(plan.n_resident()), static_cast<long long>(r.plan.places.size()),
                   static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
@@ -217,23 +216,24 @@ std::string to_text(const PlanReport& r) {
         r.inputs.popularity.n_tokens > 0 ? r.inputs.popularity.source.c_str() : "no profile: all experts count alike");
     text += print("  forecast   decode %.2f tokens/s (%s), %s read and %s copied per token\n",
                   r.forecast.decode_tokens_per_s, std::string(name_of(r.inputs.decode)).c_str(),
-                  format_bytes(r.reads.total()).c_str(),
+                  format_bytes(r.reads().total()).c_str(),
                   format_bytes(static_cast<std::uint64_t>(r.forecast.bytes_per_token)).c_str());
     text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
                   r.forecast.prefill_tokens_per_s, std::string(name_of(r.inputs.prefill)).c_str(),
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
-    if (r.theta.leaves_out()) {
-        const std::string theta = r.theta.loss > 0 ? print("auto:%g", r.theta.loss) : print("%g", r.theta.theta);
+    if (r.theta().leaves_out()) {
+        const std::string is = r.active_share_is();
+        const std::string theta = r.theta().loss > 0 ? print("auto:%g", r.theta().loss) : print("%g", r.theta().theta);
         text += print("  theta      %s leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
                       theta.c_str(), 100 * r.inputs.cost.active_share(-1, 1),
-                      r.share_is_given      ? "as given"
-                      : r.share_is_measured ? "as measured of this model"
-                                            : "assumed, nobody has counted them: --active-share says how many are",
+                      is == "given"      ? "as given"
+                      : is == "measured" ? "as measured of this model"
+                                         : "assumed, nobody has counted them: --active-share says how many are",
                       copies_sparse(r) ? "go without the others" : "go whole");
     }
     text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";
-    std::vector<std::string> notes = {plan.note.english(), r.memory_note.english()};
+    std::vector<std::string> notes = {plan.note.english(), memory_note(r.inputs, r.plan).english()};
     for (const std::string& note : english(r.notes)) notes.push_back(note);
     for (const std::string& note : notes) {
         if (!note.empty()) text += "  note       " + note + "\n";

@@ -123,6 +123,8 @@ struct ModelDemand {
     std::string file_blocks;
     std::uint64_t dense_bytes = 0;         // on the device
     std::uint64_t dense_read_bytes = 0;    // of these, the bytes that one decoded token reads
+    std::uint64_t dense_file_bytes = 0;    // the dense weights as a load reads them
+    std::uint64_t dense_peak_bytes = 0;    // RAM that they take at once, before the device has its copy
     std::vector<KvGroupDemand> kv_groups;  // of the KV cache, in the order of KvLayout
     kernels::KvType kv = kernels::KvType::kBf16;
     std::uint64_t host_fixed_bytes = 0;  // RAM that is not experts: dense weights kept there, buffers

@@ -3,7 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "engine/device/backend.h"
+#include "engine/device/memory_size.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_settings.h"
@@ -13,6 +16,7 @@
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
 #include "engine/plan/transition.h"
+#include "engine/telemetry/decode_meter.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -27,26 +31,59 @@ inline PlacementKind placement_for(PolicyKind decode) {
     return decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
 }
 
-// All inputs of a model's plans and of their forecasts, without the budgets. A load, its
-// estimate, its report and re-plans use the same one (LoadPlanner). A value, so that any
-// thread may plan with a copy while tokens are generated (tens of kilobytes to some
-// megabytes). A plan takes milliseconds to tenths of a second.
+// All inputs of a model's plans and of their forecasts. A load, its estimate, its report
+// (engine/run/load_planner.h), What if and re-plans (engine/run/replan_plan.h) use the
+// same one. A value, so that any thread may plan with a copy while tokens are generated
+// (tens of kilobytes to some megabytes). A plan takes milliseconds to tenths of a second.
 struct PlanInputs {
+    // ---- the model, as it was measured
     ModelDemand demand;
     Popularity popularity;
     Sensitivity sensitivity;
     CostModel cost;                                     // without a table: not measured
     std::optional<QuantizingSpeeds> quantizing_speeds;  // measured at load
     kernels::WeightType master = kernels::WeightType::kBf16;
+    NeuronThresholds thresholds;  // measured of the model
+    // ---- the request
     PolicyKind prefill = PolicyKind::kBalanced;
     PolicyKind decode = PolicyKind::kBalanced;
     bool dry = false;
-    NeuronThresholds thresholds;  // measured of the model
     SparseLoading sparse_loading = SparseLoading::kOff;
-    double active_share = 0;   // LoadRequest::active_share
-    std::string calibrations;  // folder where measured speeds are kept; empty: nowhere
+    double active_share = 0;    // LoadRequest::active_share
+    std::string calibrations;   // folder where measured speeds are kept; empty: nowhere
+    Budget asked;               // at load, with the budgets that the arenas got
+    bool ram_is_asked = false;  // its RAM is the user's limit, not what was free
+    bool drawn = false;         // a synthetic model: no weights are read
+    // ---- the machine
+    DeviceInfo device;
+    MemorySize memory{};  // before the load took any
+    // For an emulated device: whether a plan may be for a machine that has the device's
+    // memory beside the RAM that the request names, and whether plans are.
+    bool may_be_elsewhere = false, is_elsewhere = false;
+    // ---- a loaded model at one moment, between two steps; nothing: it is not loaded
+    struct Present {
+        Plan base;                         // that a request changes: on its way, or in force
+        Plan in_force;                     // the last to be so as a whole
+        Plan now;                          // with the places and formats of this moment
+        std::vector<std::uint8_t> pinned;  // by a user, (n_layers, n_experts)
+        ThetaChoice theta;                 // the thresholds of neurons that are left out
+        std::int64_t tokens_in_use = 0;    // no context may be shorter
+        std::uint64_t ram_used_bytes = 0, ram_budget_bytes = 0;
+        MeasuredDecode measured;    // with the plan in force
+        MigrationRates migrations;  // measured, while tokens are made or not, as now
+    };
+    std::optional<Present> present;
 
     bool has_costs() const { return cost.table().expert_bytes > 0; }
+    // Whether the plan leaves experts on disk, and the time of reading one is unknown. A
+    // synthetic model on an emulated device has no file: the time to draw its weights is
+    // not that of a disk.
+    bool lacks_disk_cost(const Plan& plan) const {
+        if (device.emulated && (device.emulated_host || drawn)) return false;
+        return cost.table().disk.us == 0 && plan.n_in(Place::kDisk) > 0;
+    }
+    // Reads run beside the CPU's work (ExpertStore::reads_ahead()).
+    void set_disk(const DiskReadCost& read) { cost.set_disk(read, !device.emulated && demand.reads_directly); }
     // Of a prompt of prompt_tokens and the decode after it.
     // Draws routings from the popularity (experts of a token without repetition, by
     // share), lets the policy decide each layer with the cost model, and averages.

@@ -178,6 +178,16 @@ Measurements ExpertHost::measurements() const {
             name_,    directory_, expert_reads(request_, spec_.experts, plan_inputs_.master, memory_)};
 }
 
+void ExpertHost::describe_load(const LoadRequest& request, std::int64_t advised_context) {
+    plan_inputs_.device = device_->info();
+    plan_inputs_.memory = memory_;
+    plan_inputs_.asked.vram_bytes = device_->memory().usage().budget_bytes;
+    plan_inputs_.asked.ram_bytes = ram_->usage().budget_bytes;
+    engine::describe_load(
+        plan_inputs_, request, spec_, source_->dense_bytes(),
+        [this](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); }, advised_context);
+}
+
 void ExpertHost::grow_for(const Plan& plan) {
     const auto grow = [](Arena& arena, std::uint64_t bytes) {
         if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);

@@ -71,14 +71,16 @@ class ExpertHost {
     const MemorySize& memory() const { return memory_; }  // of the machine, before the load took any
 
     ExpertSource& source() { return *expert_source_; }
-    // Popularity and sensitivity are there; costs, and the demand where plans are made,
-    // are for the owner to fill in.
+    // Popularity, sensitivity and the machine are there; costs, and what describe_load()
+    // sets where plans are made, are for the owner to fill in.
     PlanInputs& plan_inputs() { return plan_inputs_; }
     const PlanInputs& plan_inputs() const { return plan_inputs_; }
     const ModelDemand& demand() const { return plan_inputs_.demand; }
     const Popularity& popularity() const { return plan_inputs_.popularity; }
     CostModel& cost() { return plan_inputs_.cost; }
     Measurements measurements() const;  // of this model
+    // The same function's: this model's, on its device.
+    void describe_load(const LoadRequest& request, std::int64_t advised_context = 0);
 
     // ---- after fill()
     ExpertStore& experts() { return *experts_; }

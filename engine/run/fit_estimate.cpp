@@ -41,8 +41,7 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
 }
 
 // Which memory is short for a plan without a floor of quality, and by how much.
-void find_shortage(const LoadPlanner& planner, const LoadInputs& load, const PlanInputs& inputs,
-                   FitEstimate& estimate) {
+void find_shortage(const PlanInputs& inputs, FitEstimate& estimate) {
     const auto fits_in = [&](const Budget& budget) {
         try {
             static_cast<void>(make_plan(inputs, budget, placement_for(inputs.decode)));
@@ -52,15 +51,15 @@ void find_shortage(const LoadPlanner& planner, const LoadInputs& load, const Pla
             return false;
         }
     };
-    Budget budget = planner.budget();
+    Budget budget = inputs.asked;
     budget.quality = {};
-    const std::uint64_t peak = planner.dense_peak_bytes();
-    if (peak > load.ram_bytes && fits_in(budget)) {
-        estimate.short_by = peak - load.ram_bytes;
+    const std::uint64_t peak = inputs.demand.dense_peak_bytes;
+    if (peak > budget.ram_bytes && fits_in(budget)) {
+        estimate.short_by = peak - budget.ram_bytes;
         return;
     }
     constexpr std::uint64_t kPlenty = std::uint64_t{1} << 50;
-    const bool shared = load.shares_host_memory();
+    const bool shared = inputs.demand.shares_host_memory;
     Budget roomy = budget;
     roomy.vram_bytes = kPlenty;
     estimate.vram_is_short = !shared && fits_in(roomy);
@@ -190,19 +189,24 @@ const FitEstimator::KnownDevice& FitEstimator::device_of(const LoadRequest& requ
     return devices_.insert_or_assign(key_of_device(request), std::move(found)).first->second;
 }
 
-LoadInputs FitEstimator::inputs_for(const LoadRequest& request, const FitHeld& held) {
+PlanInputs FitEstimator::inputs_for(const LoadRequest& request, const FitHeld& held) {
     const WeightSource& source = source_for(request);
     const KnownDevice& known = device_of(request);
-    LoadInputs inputs{spec_, source.expert_type(), source.dense_bytes(), known.info, known.scratch_bytes};
-    inputs.advised_context = advised_context_;
+    PlanInputs inputs;
+    inputs.master = source.expert_type();
     inputs.memory = memory_size();
     inputs.memory.available_bytes += static_cast<std::int64_t>(held.ram_bytes);
     if (!request.dry) check_ram_budget(request.ram_bytes, inputs.memory);
-    inputs.ram_bytes = ram_budget(request, inputs.memory);
+    inputs.asked.ram_bytes = ram_budget(request, inputs.memory);
+    inputs.device = known.info;
     DeviceInfo& device = inputs.device;
-    if (inputs.shares_host_memory()) {
+    const auto described = [&] {
+        describe_load(inputs, request, spec_, source.dense_bytes(), known.scratch_bytes, advised_context_);
+        return std::move(inputs);
+    };
+    if (device.kind == DeviceKind::kCpu) {
         device.available_bytes = 0;
-        return inputs;
+        return described();
     }
     if (!device.emulated && held.device == device.id) {
         device.available_bytes = std::min(device.memory_bytes, device.available_bytes + held.vram_bytes);
@@ -221,8 +225,8 @@ LoadInputs FitEstimator::inputs_for(const LoadRequest& request, const FitHeld& h
     } else {
         check_emulated_vram_budget(known.profile, wanted, free);
     }
-    inputs.vram_bytes = wanted > 0 ? wanted : free - std::min(known.reserve, free / 8);
-    return inputs;
+    inputs.asked.vram_bytes = wanted > 0 ? wanted : free - std::min(known.reserve, free / 8);
+    return described();
 }
 
 // The key contains everything that a request's costs depend on. Unknown costs are looked
@@ -248,39 +252,38 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     if (counted == popularity_.end()) {
         counted = popularity_.emplace(request.popularity_file, measurements_of(request).popularity()).first;
     }
-    PlanInputs inputs;
+    PlanInputs inputs = inputs_for(request, held);
     inputs.popularity = counted->second;
     inputs.thresholds = kept_thresholds(directory_);
     inputs.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
-    const LoadInputs load = inputs_for(request, held);
-    const DeviceInfo& device = load.device;
-    LoadPlanner planner(request, load);
+    const DeviceInfo& device = inputs.device;
 
     FitEstimate estimate;
     estimate.device = device;
     estimate.vram_available = device.available_bytes;
-    estimate.ram_available = static_cast<std::uint64_t>(load.memory.available_bytes);
+    estimate.ram_available = static_cast<std::uint64_t>(inputs.memory.available_bytes);
     estimate.n_layers = spec_.experts.n_layers;
     estimate.n_experts = spec_.experts.n_experts;
     estimate.n_active = spec_.experts.n_active;
     estimate.max_context = spec_.max_context;
-    estimate.expert_formats = planner.expert_formats();
+    estimate.expert_formats = expert_formats_of(inputs, spec_);
     estimate.dense_types = dense_types_;
     estimate.formats = format_rows_of(spec_.experts);
     MemoryLedger& vram = estimate.vram;
     MemoryLedger& ram = estimate.ram;
-    if (!load.shares_host_memory()) {
+    if (!inputs.demand.shares_host_memory) {
         vram.total = device.memory_bytes;
-        vram.budget = load.vram_bytes;
+        vram.budget = inputs.asked.vram_bytes;
         vram.others = device.memory_bytes - std::min(device.memory_bytes, device.available_bytes);
     }
-    ram.total = static_cast<std::uint64_t>(load.memory.total_bytes);
-    ram.budget = load.ram_bytes;
+    ram.total = static_cast<std::uint64_t>(inputs.memory.total_bytes);
+    ram.budget = inputs.asked.ram_bytes;
     ram.others = ram.total - std::min(ram.total, estimate.ram_available);
 
-    estimate.peak_ram_bytes = planner.dense_peak_bytes();
-    Measurements measurements = measurements_of(request, planner.reads());
-    const std::vector<kernels::WeightType> formats = formats_of(request, planner.demand());
+    estimate.peak_ram_bytes = inputs.demand.dense_peak_bytes;
+    Measurements measurements =
+        measurements_of(request, expert_reads(request, spec_.experts, inputs.master, inputs.memory));
+    const std::vector<kernels::WeightType> formats = formats_of(request, inputs.demand);
     bool measuring = false;  // a lack of memory is not the plan's then
     std::optional<DiskReadCost> read;
     const auto measured_disk = [&] {
@@ -289,8 +292,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         measuring = false;
         return *read;
     };
-    CostSource from;
-    from.costs = [&](const Plan&) -> std::optional<CostModel> {
+    const auto cost_of_steps = [&](const Plan&) -> std::optional<CostModel> {
         if (costs.machine == nullptr) {
             return costs.kept ? kept_costs(measurements, request, device, formats) : std::nullopt;
         }
@@ -301,25 +303,24 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         measuring = false;
         return found;
     };
-    from.disk = [&] {
+    const auto cost_of_disk = [&] {
         if (costs.machine != nullptr && !directory_.empty()) return measured_disk();
         return measurements.kept_disk().value_or(DiskReadCost{});
     };
     Plan& plan = estimate.plan;
     try {
-        plan = planner.plan(inputs, from);
+        plan = plan_load(inputs, spec_.experts, cost_of_steps, cost_of_disk);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory || measuring) throw;
         estimate.problem = error.message();
-        find_shortage(planner, load, inputs, estimate);
+        find_shortage(inputs, estimate);
         return estimate;
     }
     estimate.fits = true;
     estimate.formats_assumed = request.quality.allows_fewer_bits() && !inputs.has_costs();
-    if (inputs.has_costs() && !lacks_disk_cost(request, device, inputs.cost, plan))
-        estimate.forecast = inputs.forecast(plan);
+    if (inputs.has_costs() && !inputs.lacks_disk_cost(plan)) estimate.forecast = inputs.forecast(plan);
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
-    for (const Message& note : {planner.memory_note(plan), planner.note()}) {
+    for (const Message& note : {memory_note(inputs, plan), load_note(inputs, request, spec_)}) {
         if (!note.empty()) estimate.notes.push_back(note);
     }
     estimate.notes.insert(estimate.notes.end(), notes_.begin(), notes_.end());

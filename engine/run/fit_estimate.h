@@ -126,7 +126,7 @@ class FitEstimator {
     static std::string key_of_device(const LoadRequest& request);
     const KnownDevice& device_of(const LoadRequest& request);
     // With the memory as a load would find it, and the budgets as it would set them.
-    LoadInputs inputs_for(const LoadRequest& request, const FitHeld& held);
+    PlanInputs inputs_for(const LoadRequest& request, const FitHeld& held);
     // The costs that the forecast may use. With a machine: costs that are not stored, or
     // (anew) all, are measured there.
     struct Costs {

@@ -48,13 +48,27 @@ void list_file_formats(const ExpertGrid& grid, const RowOf& row_of, ModelDemand&
     file.bits_per_weight = bits / static_cast<double>(grid.file_formats.size());
 }
 
-ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
-    const ModelSpec& spec = inputs.spec;
-    const kernels::WeightType type = inputs.type;
+// RAM that the dense weights take at once.
+std::uint64_t dense_peak_bytes(const LoadRequest& request, const ModelSpec& spec, kernels::WeightType type,
+                               std::uint64_t dense_bytes) {
+    std::uint64_t n_matrices = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        n_matrices += tensor.kind == DenseTensor::Kind::kVector ? 0 : 1;
+    }
+    return dense_bytes - std::min(dense_bytes, dense_vector_bytes(spec)) + n_matrices * 256 +
+           (request.quant.dense ? packing_bytes(spec, type, *request.quant.dense) : 0);
+}
+
+ModelDemand demand_of(const LoadRequest& request, const PlanInputs& inputs, const ModelSpec& spec,
+                      std::uint64_t dense_bytes,
+                      const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes,
+                      std::int64_t advised_context) {
+    const kernels::WeightType type = inputs.master;
     const ExpertGrid& grid = spec.experts;
-    std::uint64_t dense_bytes = inputs.dense_bytes;
-    if (request.quant.dense) dense_bytes = quantized_dense_bytes(spec, dense_bytes, type, *request.quant.dense);
     ModelDemand demand;
+    demand.dense_file_bytes = dense_bytes;
+    demand.dense_peak_bytes = dense_peak_bytes(request, spec, type, dense_bytes);
+    if (request.quant.dense) dense_bytes = quantized_dense_bytes(spec, dense_bytes, type, *request.quant.dense);
     demand.hidden_dim = grid.hidden_dim;
     demand.n_layers = grid.n_layers;
     demand.n_experts = grid.n_experts;
@@ -76,7 +90,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.file_blocks = block_formats_of(grid);
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
-    const std::int64_t usual = inputs.advised_context > 0 ? inputs.advised_context : kDefaultContextLimit;
+    const std::int64_t usual = advised_context > 0 ? advised_context : kDefaultContextLimit;
     demand.max_context = std::max(std::min(spec.max_context, usual), request.context);
     demand.short_context = spec.rope().original_context;
     demand.kv = request.kv;
@@ -93,7 +107,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
                 static_cast<std::uint64_t>(layout.groups[g].shape.token_bytes());
         }
     }
-    demand.shares_host_memory = inputs.shares_host_memory();
+    demand.shares_host_memory = inputs.device.kind == DeviceKind::kCpu;
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
     demand.residents_change = request.cache != CacheKind::kStatic && !demand.shares_host_memory;
     demand.ends_with_experts = Forward::ends_with_experts(spec);
@@ -114,10 +128,8 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     // The line of the largest steps' slope that no step passes.
     std::uint64_t scratch_fixed = 0;
     std::uint64_t scratch_slope = 0;
-    if (inputs.scratch_bytes) {
-        const auto at = [&](std::int64_t n) {
-            return inputs.scratch_bytes(Forward::step_shape(spec, type, n, context));
-        };
+    if (scratch_bytes) {
+        const auto at = [&](std::int64_t n) { return scratch_bytes(Forward::step_shape(spec, type, n, context)); };
         const std::uint64_t small = at(512), large = at(4096);
         scratch_slope = (std::max(small, large) - small) / (4096 - 512) + 1;
         for (const std::int64_t n : kSampledSteps) {
@@ -155,6 +167,65 @@ kernels::WeightType smallest_allowed(const PlanInputs& inputs, const QualityFloo
         if (best == nullptr || f.expert_bytes < best->expert_bytes) best = &f;
     }
     return best != nullptr ? best->format : inputs.master;
+}
+
+Plan plan_within(const PlanInputs& inputs, Budget budget) {
+    const auto made = [&] { return make_plan(inputs, budget, placement_for(inputs.decode)); };
+    if (inputs.device.kind != DeviceKind::kEmulated || inputs.dry || inputs.is_elsewhere) return made();
+    const std::uint64_t available = with_headroom(free_bytes(inputs.memory));
+    budget.vram_bytes = std::min(budget.vram_bytes, available);
+    Plan plan = made();
+    const std::uint64_t left = available - std::min(available, plan.vram_bytes());
+    if (budget.ram_bytes <= left) return plan;
+    budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
+    return made();
+}
+
+Plan plan_here(const PlanInputs& inputs, const Budget& asked) {
+    const std::uint64_t peak = inputs.demand.dense_peak_bytes;
+    try {
+        Plan made = plan_within(inputs, asked);
+        if (asked.ram_bytes == 0 || peak <= asked.ram_bytes) return made;
+        throw Error(ErrorKind::kOutOfMemory,
+                    messages::dense_weights_pass_ram(ByteSize{peak}, ByteSize{asked.ram_bytes},
+                                                     ByteSize{peak - asked.ram_bytes, ByteSize::Style::kExact}));
+    } catch (const Error& error) {
+        // The limit is named, if there is one besides the user's RAM budget.
+        if (error.kind() != ErrorKind::kOutOfMemory || inputs.memory.limit.empty() || inputs.ram_is_asked) throw;
+        throw Error(error.kind(), joined(error.message(), messages::free_memory(free_memory_text(inputs.memory))),
+                    error.detail());
+    }
+}
+
+Plan plan_assumed(const PlanInputs& inputs) {
+    const QualityFloor& floor = inputs.asked.quality;
+    const double most_bits = inputs.demand.formats.front().bits_per_weight;
+    if (floor.min_mean_bits > most_bits) {
+        throw Error(ErrorKind::kInvalidInput, messages::no_format_of_so_many_bits(floor.min_mean_bits, most_bits));
+    }
+    Budget assumed = inputs.asked;
+    assumed.quality = {};
+    assumed.uniform = smallest_allowed(inputs, floor);
+    return plan_here(inputs, assumed);
+}
+
+// A default context takes the room of experts: says how much faster the shortest one
+// would be.
+void note_context_cost(const PlanInputs& inputs, Plan& plan) {
+    const Place best = inputs.demand.shares_host_memory ? Place::kRam : Place::kDevice;
+    const auto n_all = static_cast<std::int64_t>(plan.places.size());
+    if (inputs.asked.context > 0 || plan.context <= kShortestContext || plan.n_in(best) == n_all ||
+        !inputs.has_costs() || inputs.asked.quality.allows_fewer_bits() || inputs.lacks_disk_cost(plan)) {
+        return;
+    }
+    Budget shorter = inputs.asked;
+    shorter.context = kShortestContext;
+    const double here = inputs.forecast(plan).decode_tokens_per_s;
+    const double there = inputs.forecast(plan_here(inputs, shorter)).decode_tokens_per_s;
+    constexpr double kWorthSaying = 1.01;
+    if (there < kWorthSaying * here) return;
+    plan.note =
+        joined(std::move(plan.note), messages::context_costs(Decimal{here, 1}, Decimal{there, 1}, kShortestContext));
 }
 
 }  // namespace
@@ -240,79 +311,47 @@ std::uint64_t dense_vector_bytes(const ModelSpec& spec) {
     return bytes;
 }
 
-bool reads_disk(const Plan& plan) {
-    return std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
+void describe_load(PlanInputs& inputs, const LoadRequest& request, const ModelSpec& spec, std::uint64_t dense_bytes,
+                   const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes,
+                   std::int64_t advised_context) {
+    inputs.demand = demand_of(request, inputs, spec, dense_bytes, scratch_bytes, advised_context);
+    inputs.prefill = request.dispatch.prefill;
+    inputs.decode = request.dispatch.decode;
+    inputs.dry = request.dry;
+    inputs.sparse_loading = inputs.demand.shares_host_memory ? SparseLoading::kOff : request.sparse_loading;
+    inputs.active_share = request.active_share;
+    inputs.calibrations = calibration_directory(request.cache_directory).string();
+    inputs.ram_is_asked = request.ram_bytes > 0;
+    inputs.drawn = is_synthetic(request.model);
+    inputs.asked.context = request.context;
+    inputs.asked.kv = request.kv;
+    inputs.asked.quality = request.quality;
+    inputs.asked.uniform = request.quant.experts;
+    if (request.leaves_out()) inputs.asked.theta = request.theta_choice();
 }
 
-bool lacks_disk_cost(const LoadRequest& request, const DeviceInfo& device, const CostModel& cost, const Plan& plan) {
-    // A synthetic model on an emulated device has no file: the time to draw its weights
-    // is not that of a disk.
-    if (device.emulated && (device.emulated_host || is_synthetic(request.model))) return false;
-    return cost.table().disk.us == 0 && reads_disk(plan);
-}
-
-bool disk_reads_beside(const ExpertReads& reads, const DeviceInfo& device) {
-    return !device.emulated && reads.directly;
-}
-
-LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
-    : request_(request),
-      load_(inputs),
-      reads_(expert_reads(request, inputs.spec.experts, inputs.type, inputs.memory)),
-      demand_(demand_of(request, inputs)) {
-    const ModelSpec& spec = inputs.spec;
-    expert_formats_ = {stored_formats_of(spec.experts, inputs.type),
-                       !spec.experts.file_layouts.empty(),
-                       demand_.formats.front().bits_per_weight,
-                       {}};
-    for (std::size_t i = 1; i < demand_.formats.size(); ++i) {
-        expert_formats_.smaller.push_back(demand_.formats[i].format);
-    }
-    asked_.context = request.context;
-    asked_.kv = request.kv;
-    asked_.quality = request.quality;
-    asked_.uniform = request.quant.experts;
-    if (request.leaves_out()) asked_.theta = request.theta_choice();
-    asked_.vram_bytes = inputs.vram_bytes;
-    asked_.ram_bytes = inputs.ram_bytes;
-    std::uint64_t n_matrices = 0;
-    for (const DenseTensor& tensor : dense_tensors(spec)) {
-        n_matrices += tensor.kind == DenseTensor::Kind::kVector ? 0 : 1;
-    }
-    dense_peak_bytes_ = inputs.dense_bytes - std::min(inputs.dense_bytes, dense_vector_bytes(spec)) + n_matrices * 256;
-    if (!request.quant.dense) return;
-    dense_peak_bytes_ += packing_bytes(spec, inputs.type, *request.quant.dense);
-    dense_note_ = engine::dense_note(spec, inputs.type, *request.quant.dense);
-}
-
-Plan LoadPlanner::plan(PlanInputs& inputs, const CostSource& source) {
-    inputs.demand = demand_;
-    inputs.master = load_.type;
-    inputs.prefill = request_.dispatch.prefill;
-    inputs.decode = request_.dispatch.decode;
-    inputs.dry = request_.dry;
-    inputs.sparse_loading = demand_.shares_host_memory ? SparseLoading::kOff : request_.sparse_loading;
-    inputs.active_share = request_.active_share;
-    inputs.calibrations = calibration_directory(request_.cache_directory).string();
-    const bool by_costs = request_.quality.allows_fewer_bits();
-
-    Plan made = plan(inputs);
-    std::optional<CostModel> cost = source.costs(made);
+Plan plan_load(PlanInputs& inputs, const ExpertGrid& grid,
+               const std::function<std::optional<CostModel>(const Plan& first)>& costs,
+               const std::function<DiskReadCost()>& disk) {
+    const bool by_costs = inputs.asked.quality.allows_fewer_bits();
+    Plan made = plan_load(inputs);
+    std::optional<CostModel> cost = costs(made);
     if (!cost) return by_costs ? plan_assumed(inputs) : made;
     inputs.cost = *std::move(cost);
-    for (const std::vector<ModelDemand::Format>* const list : {&demand_.formats, &demand_.file_formats}) {
-        for (const ModelDemand::Format& row : *list)
-            inputs.cost.set_expert_bytes(row.format, load_.spec.experts.expert_bytes(row.format));
+    for (const std::vector<ModelDemand::Format>* const list : {&inputs.demand.formats, &inputs.demand.file_formats}) {
+        for (const ModelDemand::Format& row : *list) {
+            inputs.cost.set_expert_bytes(row.format, grid.expert_bytes(row.format));
+        }
     }
-    inputs.set_theta(request_.theta_choice());
-    bool lacks_disk = lacks_disk_cost(request_, load_.device, inputs.cost, made);
+    inputs.set_theta(inputs.asked.theta.value_or(ThetaChoice()));
+    bool lacks_disk = inputs.lacks_disk_cost(made);
     const auto plan_by_costs = [&] {
-        if (by_costs) made = plan(inputs);
+        if (by_costs) made = plan_load(inputs);
     };
     plan_by_costs();
-    lacks_disk |= lacks_disk_cost(request_, load_.device, inputs.cost, made);
+    lacks_disk |= inputs.lacks_disk_cost(made);
     if (lacks_disk) {
-        inputs.cost.set_disk(source.disk(), disk_reads_beside(reads_, load_.device));
+        inputs.set_disk(disk());
         plan_by_costs();
     }
     if (made.theta) inputs.set_theta(*made.theta);
@@ -320,88 +359,42 @@ Plan LoadPlanner::plan(PlanInputs& inputs, const CostSource& source) {
     return made;
 }
 
-// A default context takes the room of experts: says how much faster the shortest one would be.
-void LoadPlanner::note_context_cost(const PlanInputs& inputs, Plan& plan) const {
-    const Place best = load_.shares_host_memory() ? Place::kRam : Place::kDevice;
-    const auto n_all = static_cast<std::int64_t>(plan.places.size());
-    if (asked_.context > 0 || plan.context <= kShortestContext || plan.n_in(best) == n_all || !inputs.has_costs() ||
-        asked_.quality.allows_fewer_bits() || lacks_disk_cost(request_, load_.device, inputs.cost, plan)) {
-        return;
-    }
-    Budget shorter = asked_;
-    shorter.context = kShortestContext;
-    const double here = inputs.forecast(plan).decode_tokens_per_s;
-    const double there = inputs.forecast(plan_here(inputs, shorter)).decode_tokens_per_s;
-    constexpr double kWorthSaying = 1.01;
-    if (there < kWorthSaying * here) return;
-    plan.note =
-        joined(std::move(plan.note), messages::context_costs(Decimal{here, 1}, Decimal{there, 1}, kShortestContext));
-}
-
-Plan LoadPlanner::plan_assumed(const PlanInputs& inputs) const {
-    const QualityFloor& floor = asked_.quality;
-    const double most_bits = demand_.formats.front().bits_per_weight;
-    if (floor.min_mean_bits > most_bits) {
-        throw Error(ErrorKind::kInvalidInput, messages::no_format_of_so_many_bits(floor.min_mean_bits, most_bits));
-    }
-    Budget assumed = asked_;
-    assumed.quality = {};
-    assumed.uniform = smallest_allowed(inputs, floor);
-    return plan_here(inputs, assumed);
-}
-
-Plan LoadPlanner::plan(const PlanInputs& inputs) {
-    if (may_be_elsewhere_ && !is_elsewhere_ && load_.device.kind == DeviceKind::kEmulated) {
+Plan plan_load(PlanInputs& inputs) {
+    if (inputs.may_be_elsewhere && !inputs.is_elsewhere && inputs.device.kind == DeviceKind::kEmulated) {
         try {
-            Plan made = plan_here(inputs, asked_);
+            Plan made = plan_here(inputs, inputs.asked);
             // RAM that the person names and this computer has not is another computer's.
-            if (request_.ram_bytes == 0 || made.budget.ram_bytes >= asked_.ram_bytes) return made;
+            if (!inputs.ram_is_asked || made.budget.ram_bytes >= inputs.asked.ram_bytes) return made;
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::kOutOfMemory) throw;
         }
-        is_elsewhere_ = true;
+        inputs.is_elsewhere = true;
     }
-    return plan_here(inputs, asked_);
+    return plan_here(inputs, inputs.asked);
 }
 
-Plan LoadPlanner::plan_here(const PlanInputs& inputs, const Budget& asked) const {
-    try {
-        Plan made = plan_within(inputs, asked);
-        if (asked.ram_bytes == 0 || dense_peak_bytes_ <= asked.ram_bytes) return made;
-        throw Error(
-            ErrorKind::kOutOfMemory,
-            messages::dense_weights_pass_ram(ByteSize{dense_peak_bytes_}, ByteSize{asked.ram_bytes},
-                                             ByteSize{dense_peak_bytes_ - asked.ram_bytes, ByteSize::Style::kExact}));
-    } catch (const Error& error) {
-        // The limit is named, if there is one besides the user's RAM budget.
-        if (error.kind() != ErrorKind::kOutOfMemory || load_.memory.limit.empty() || request_.ram_bytes > 0) throw;
-        throw Error(error.kind(), joined(error.message(), messages::free_memory(free_memory_text(load_.memory))),
-                    error.detail());
-    }
+Message memory_note(const PlanInputs& inputs, const Plan& plan) {
+    const bool emulated = inputs.device.kind == DeviceKind::kEmulated;
+    const std::uint64_t peak =
+        std::max(plan.ram_bytes + (emulated ? plan.vram_bytes() : 0), inputs.demand.dense_file_bytes);
+    const std::uint64_t available = free_bytes(inputs.memory);
+    if (inputs.dry || peak <= available / 5 * 4 || peak > available) return {};
+    return messages::little_ram_left(ByteSize{peak}, free_memory_text(inputs.memory));
 }
 
-Plan LoadPlanner::plan_within(const PlanInputs& inputs, Budget budget) const {
-    const auto made = [&] { return make_plan(inputs, budget, placement_for(request_.dispatch.decode)); };
-    if (load_.device.kind != DeviceKind::kEmulated || request_.dry || is_elsewhere_) return made();
-    const std::uint64_t available = with_headroom(free_bytes(load_.memory));
-    budget.vram_bytes = std::min(budget.vram_bytes, available);
-    Plan plan = made();
-    const std::uint64_t left = available - std::min(available, plan.vram_bytes());
-    if (budget.ram_bytes <= left) return plan;
-    budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
-    return made();
+Message load_note(const PlanInputs& inputs, const LoadRequest& request, const ModelSpec& spec) {
+    Message note = request.quant.dense ? dense_note(spec, inputs.master, *request.quant.dense) : Message();
+    return inputs.is_elsewhere ? joined(std::move(note), messages::emulation_counted_apart) : note;
 }
 
-Message LoadPlanner::memory_note(const Plan& plan) const {
-    const bool emulated = load_.device.kind == DeviceKind::kEmulated;
-    const std::uint64_t peak = std::max(plan.ram_bytes + (emulated ? plan.vram_bytes() : 0), load_.dense_bytes);
-    const std::uint64_t available = free_bytes(load_.memory);
-    if (request_.dry || peak <= available / 5 * 4 || peak > available) return {};
-    return messages::little_ram_left(ByteSize{peak}, free_memory_text(load_.memory));
-}
-
-Message LoadPlanner::note() const {
-    return is_elsewhere_ ? joined(dense_note_, messages::emulation_counted_apart) : dense_note_;
+ExpertFormats expert_formats_of(const PlanInputs& inputs, const ModelSpec& spec) {
+    const std::vector<ModelDemand::Format>& formats = inputs.demand.formats;
+    ExpertFormats found = {stored_formats_of(spec.experts, inputs.master),
+                           !spec.experts.file_layouts.empty(),
+                           formats.front().bits_per_weight,
+                           {}};
+    for (std::size_t i = 1; i < formats.size(); ++i) found.smaller.push_back(formats[i].format);
+    return found;
 }
 
 }  // namespace offstage::engine

@@ -81,21 +81,18 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
     opened_theta_ = request.theta_choice();
     thetas_ = thetas_of(opened_theta_);  // refused before anything is measured
     plan_inputs().thresholds = summary_.thresholds;
-    planner_.emplace(
-        request, LoadInputs{spec(), plan_inputs().master, source().master().dense_bytes(), device().info(),
-                            [&](const Backend::StepShape& shape) { return device().scratch_bytes(shape); }, memory(),
-                            device().memory().usage().budget_bytes, ram().usage().budget_bytes, defaults().context});
+    describe_load(request, defaults().context);
     Measurements measurements = this->measurements();
-    CostSource from;
-    from.costs = [&](const Plan& first) {
-        note_memory(first, progress);
-        device().memory().fail_allocation(request.drill.device_allocation);
-        if (request.drill.ram_allocation > 0) ram().fail_allocation(request.drill.ram_allocation);
-        device().fail_copy(request.drill.copy);
-        return costs_for(first, measurements, progress, stop);
-    };
-    from.disk = [&] { return measurements.disk(source().master(), host(), stop); };
-    Plan plan = planner_->plan(plan_inputs(), from);
+    Plan plan = plan_load(
+        plan_inputs(), spec().experts,
+        [&](const Plan& first) {
+            note_memory(first, progress);
+            device().memory().fail_allocation(request.drill.device_allocation);
+            if (request.drill.ram_allocation > 0) ram().fail_allocation(request.drill.ram_allocation);
+            device().fail_copy(request.drill.copy);
+            return costs_for(first, measurements, progress, stop);
+        },
+        [&] { return measurements.disk(source().master(), host(), stop); });
     if (plan.theta) {
         opened_theta_ = *plan.theta;
         thetas_ = thetas_of(opened_theta_);
@@ -122,7 +119,7 @@ LoadedModel::LoadedModel(Clock::time_point start, std::shared_ptr<TextOfModel> t
 }
 
 void LoadedModel::note_memory(const Plan& plan, const LoadProgressFn& progress) {
-    Message note = planner_->memory_note(plan);
+    Message note = memory_note(plan_inputs(), plan);
     if (note.empty()) return;
     summary_.notes.push_back(note);
     if (!progress) return;
@@ -188,7 +185,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.active_bytes = reads().total();
     summary_.weight_type = stored_formats_of(spec.experts, plan_inputs().master);
     summary_.expert_format = plan_inputs().master;
-    summary_.expert_formats = planner_->expert_formats();
+    summary_.expert_formats = expert_formats_of(plan_inputs(), spec);
     summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);
@@ -230,7 +227,8 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     for (Message& note : request_notes(request, spec.max_context)) summary_.notes.push_back(std::move(note));
     if (!device().info().note.empty()) summary_.notes.push_back(device().info().note);
     if (!plan().note.empty()) summary_.notes.push_back(plan().note);
-    if (Message note = planner_->note(); !note.empty()) summary_.notes.push_back(std::move(note));
+    if (Message note = load_note(plan_inputs(), request, spec); !note.empty())
+        summary_.notes.push_back(std::move(note));
     for (const Message& note : store.notes()) summary_.notes.push_back(note);
     if (Message note = source().take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }

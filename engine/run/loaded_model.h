@@ -66,7 +66,6 @@ class LoadedModel : public ExpertHost {
     void read_thresholds();
 
     std::shared_ptr<TextOfModel> text_;
-    std::optional<LoadPlanner> planner_;
     std::optional<ModelRuntime> runtime_;
     ModelSummary summary_;
     ThetaChoice opened_theta_, used_theta_;

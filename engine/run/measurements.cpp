@@ -311,7 +311,7 @@ bool Measurements::doubt(const Backend& device, const CpuOperations& host, const
         const std::string key = cost_key(place, master_, spec_.experts, pinned);
         raised = raise_doubt<CostTable>(key, kept_) || raised;
     }
-    if (reads_disk(plan)) raised = raise_doubt<DiskReadCost>(disk_key(place.form), kept_) || raised;
+    if (plan.n_in(Place::kDisk) > 0) raised = raise_doubt<DiskReadCost>(disk_key(place.form), kept_) || raised;
     return raised;
 }
 

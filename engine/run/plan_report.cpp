@@ -134,6 +134,21 @@ void compare_plans(PlanReport& report, std::int64_t prompt_tokens) {
 
 }  // namespace
 
+WeightReads PlanReport::reads() const {
+    return expected_reads(shape.spec.experts, inputs.demand.dense_read_bytes, inputs.popularity, inputs.master,
+                          plan.formats, &plan, &inputs.cost);
+}
+
+ThetaChoice PlanReport::theta() const {
+    return plan.theta ? *plan.theta : inputs.asked.theta.value_or(ThetaChoice());
+}
+
+std::string PlanReport::active_share_is() const {
+    if (!theta().leaves_out()) return "of all neurons";
+    if (inputs.active_share > 0) return "given";
+    return expected_shares(inputs.thresholds, theta()).of_model > 0 ? "measured" : "assumed";
+}
+
 CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
                           Message* not_kept) {
     const ModelShape shape = read_model_shape(request.model);
@@ -167,32 +182,28 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     // Weights are not read, so the model's own sensitivity is unknown.
     inputs.sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
     Machine machine = open_machine(request, report.shape);
-    report.memory = machine.memory;
     Backend& device = *machine.device;
-    report.device = device.info();
-
-    LoadPlanner planner(request,
-                        {spec, machine.type, dense_bytes_in(spec, machine.type), report.device,
-                         [&](const Backend::StepShape& step) { return device.scratch_bytes(step); }, report.memory,
-                         device.memory().usage().budget_bytes, ram_budget(request, report.memory), advised_context});
-    planner.may_plan_for_another_machine();
-    Measurements measurements = measurements_of(request, report.shape, planner.reads());
-    CostSource source;
-    source.costs = [&](const Plan&) {
-        return measurements.costs({device, *machine.host, progress, stop},
-                                  formats_of(request, planner.demand(), compare), {});
-    };
-    source.disk = [&] { return disk_read_of(measurements, request, report.shape, machine, stop); };
-    report.plan = planner.plan(inputs, source);
-    report.cost_source = source_of(measurements, inputs.cost, report.device);
-    report.theta = report.plan.theta.value_or(request.theta_choice());
-    report.share_is_given = !report.theta.leaves_out() || request.active_share > 0;
-    report.share_is_measured = !report.share_is_given && expected_shares(inputs.thresholds, report.theta).of_model > 0;
-    report.plan.note = joined(std::move(report.plan.note), planner.note());
+    inputs.master = machine.type;
+    inputs.device = device.info();
+    inputs.memory = machine.memory;
+    inputs.asked.vram_bytes = device.memory().usage().budget_bytes;
+    inputs.asked.ram_bytes = ram_budget(request, inputs.memory);
+    inputs.may_be_elsewhere = true;
+    describe_load(
+        inputs, request, spec, dense_bytes_in(spec, machine.type),
+        [&](const Backend::StepShape& step) { return device.scratch_bytes(step); }, advised_context);
+    Measurements measurements =
+        measurements_of(request, report.shape, expert_reads(request, spec.experts, machine.type, inputs.memory));
+    report.plan = plan_load(
+        inputs, spec.experts,
+        [&](const Plan&) {
+            return measurements.costs({device, *machine.host, progress, stop},
+                                      formats_of(request, inputs.demand, compare), {});
+        },
+        [&] { return disk_read_of(measurements, request, report.shape, machine, stop); });
+    report.cost_source = source_of(measurements, inputs.cost, inputs.device);
+    report.plan.note = joined(std::move(report.plan.note), load_note(inputs, request, spec));
     report.forecast = inputs.forecast(report.plan, prompt_tokens);
-    report.memory_note = planner.memory_note(report.plan);
-    report.reads = expected_reads(spec.experts, inputs.demand.dense_read_bytes, inputs.popularity, machine.type,
-                                  report.plan.formats, &report.plan, &inputs.cost);
     if (compare) compare_plans(report, prompt_tokens);
     return report;
 }

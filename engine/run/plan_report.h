@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/device/backend.h"
-#include "engine/device/memory_size.h"
 #include "engine/message.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
@@ -18,17 +17,18 @@ namespace offstage::engine {
 // The outcome of a load, computed without the weights.
 struct PlanReport {
     ModelShape shape;
-    DeviceInfo device;
-    MemorySize memory;    // as it was when the device was opened, with the checkpoint mapped
-    Message memory_note;  // set if the model takes nearly all memory; otherwise empty
-    PlanInputs inputs;    // the costs as the forecast used them
+    // The costs as the forecast used them. The memory is as it was when the device was
+    // opened, with the checkpoint mapped.
+    PlanInputs inputs;
     Plan plan;
     std::string cost_source;  // for the user: "kept calibration", "measured now", "hardware profile rtx-3060"
     Forecast forecast;
-    WeightReads reads;               // of a decoded token
-    ThetaChoice theta;               // the forecast's threshold of neurons
-    bool share_is_given = true;      // of active neurons: by the request
-    bool share_is_measured = false;  // for this model; otherwise it is the assumed kUnknownActiveShare
+
+    WeightReads reads() const;  // of a decoded token
+    ThetaChoice theta() const;  // the forecast's threshold of neurons
+    // The share of active neurons is "given" by the request, "measured" for this model,
+    // or the "assumed" kUnknownActiveShare; "of all neurons": none is left out.
+    std::string active_share_is() const;
 
     // Plans that the same budgets allow, this one last: whole layers and popular experts
     // in each format that the floor of quality allows. Empty unless requested.

@@ -111,11 +111,11 @@ std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& ma
 
 template <typename Make, typename Done>
 void ReplanQueue::plan_beside_steps(Make make, Done done) {
-    planning_->start([make = std::move(make), done = std::move(done), draft = draft()] {
-        std::optional<decltype(make(draft))> made;
+    planning_->start([make = std::move(make), done = std::move(done), inputs = inputs()] {
+        std::optional<decltype(make(inputs))> made;
         Message problem;
         try {
-            made = make(draft);
+            made = make(inputs);
         } catch (const std::exception& error) {
             problem = message_of(error);
         }
@@ -162,7 +162,7 @@ std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const
 void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) {
     post([&](std::uint64_t) {
         return [this, request, done = std::move(done)] {
-            plan_beside_steps([request](const PlanDraft& draft) { return draft.preview(request); }, done);
+            plan_beside_steps([request](const PlanInputs& inputs) { return preview_of(inputs, request); }, done);
         };
     });
 }
@@ -171,7 +171,7 @@ std::uint64_t ReplanQueue::replan(const ReplanRequest& request) {
     return post([&](std::uint64_t id) {
         return [this, id, request] {
             plan_awaited_ = true;
-            plan_beside_steps([request](const PlanDraft& draft) { return draft.plan(request); },
+            plan_beside_steps([request](const PlanInputs& inputs) { return replanned(inputs, request); },
                               [this, id](const std::optional<Plan>& made, const Message& problem) {
                                   plan_awaited_ = false;
                                   if (made) {

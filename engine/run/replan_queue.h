@@ -69,7 +69,7 @@ class ReplanQueue {
     // Between two answers: until all is done or a stop is requested; `after` is called
     // after each piece. Returns whether there was anything to do.
     bool advance(const std::stop_token& stop, const std::function<void()>& after);
-    ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
+    ReplanPreview preview(const ReplanRequest& request) const { return preview_of(inputs(), request); }
 
     const Replanner& replanner() const { return *replanner_; }
     // Marks which reports an answer gets: those that ended or were under way since.
@@ -83,9 +83,9 @@ class ReplanQueue {
   private:
     using Order = std::function<void()>;
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
-    PlanDraft draft() const { return replanner_->draft(watch_->measured(*model_)); }
-    // Has the planning thread call make(draft); done(result, problem) follows between two
-    // steps.
+    PlanInputs inputs() const { return replanner_->inputs(watch_->measured(*model_)); }
+    // Has the planning thread call make(inputs); done(result, problem) follows between
+    // two steps.
     template <typename Make, typename Done>
     void plan_beside_steps(Make make, Done done);
     void copy_reports();

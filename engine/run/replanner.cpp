@@ -25,21 +25,8 @@ MigrationRates merged(const MigrationRates& measured, MigrationRates expected) {
 }  // namespace
 
 std::string_view name_of(ReplanState state) {
-    switch (state) {
-        case ReplanState::kWaiting:
-            return "waiting";
-        case ReplanState::kMoving:
-            return "moving";
-        case ReplanState::kDone:
-            return "done";
-        case ReplanState::kCancelled:
-            return "cancelled";
-        case ReplanState::kSuperseded:
-            return "superseded";
-        case ReplanState::kFailed:
-            return "failed";
-    }
-    return "?";
+    static constexpr std::string_view kNames[] = {"waiting", "moving", "done", "cancelled", "superseded", "failed"};
+    return kNames[static_cast<std::size_t>(state)];
 }
 
 Replanner::Replanner(LoadedModel& model)
@@ -59,23 +46,20 @@ std::vector<std::uint8_t> Replanner::pinned() const {
     return pinned;
 }
 
-PlanDraft Replanner::draft(const MeasuredDecode& measured) const {
+PlanInputs Replanner::inputs(const MeasuredDecode& measured) const {
     const ArenaUsage ram = model_.ram().usage();
-    PlanDraft draft;
-    draft.inputs = model_.plan_inputs();
-    draft.base = base(in_force_);
-    draft.in_force = in_force_;
-    draft.now = now();
-    draft.pinned = pinned();
-    draft.migrations = migrator_.rates(idle_);
-    draft.measured = measured;
-    draft.theta = model_.theta();
-    draft.tokens_in_use = tokens_in_use_ ? tokens_in_use_() : 0;
-    draft.device = model_.device().info().name;
-    draft.device_bytes = model_.device().info().available_bytes;
-    draft.ram_used_bytes = ram.used_bytes;
-    draft.ram_budget_bytes = ram.budget_bytes;
-    return draft;
+    PlanInputs inputs = model_.plan_inputs();
+    inputs.present = {.base = base(in_force_),
+                      .in_force = in_force_,
+                      .now = now(),
+                      .pinned = pinned(),
+                      .theta = model_.theta(),
+                      .tokens_in_use = tokens_in_use_ ? tokens_in_use_() : 0,
+                      .ram_used_bytes = ram.used_bytes,
+                      .ram_budget_bytes = ram.budget_bytes,
+                      .measured = measured,
+                      .migrations = migrator_.rates(idle_)};
+    return inputs;
 }
 
 std::optional<std::size_t> Replanner::least_popular(const std::function<bool(std::size_t)>& among) const {

@@ -14,8 +14,7 @@
 #include "engine/experts/migrator.h"
 #include "engine/message.h"
 #include "engine/run/loaded_model.h"
-#include "engine/run/plan_draft.h"
-#include "engine/run/replan.h"
+#include "engine/run/replan_plan.h"
 
 namespace offstage::engine {
 
@@ -74,10 +73,10 @@ class Replanner {
     // The number of tokens in conversations: no context may be shorter.
     void set_tokens_in_use(std::function<std::int64_t()> tokens) { tokens_in_use_ = std::move(tokens); }
 
-    // All inputs of plans as of now, for planning on another thread.
-    PlanDraft draft(const MeasuredDecode& measured = {}) const;
+    // All inputs of re-plans as of now (PlanInputs::present), for any thread.
+    PlanInputs inputs(const MeasuredDecode& measured = {}) const;
 
-    // Between two steps: begins the moves towards a draft's plan.
+    // Between two steps: begins the moves towards a plan by those.
     void begin(std::uint64_t id, Plan target, std::int64_t at_token);
     // Reports a request for which no plan could be made, as kFailed.
     void refuse(std::uint64_t id, const Message& problem, std::int64_t at_token);

@@ -29,7 +29,7 @@ inline void begin_replan(engine::Replanner& replanner, std::uint64_t id, const e
                          std::int64_t at_token) {
     engine::Plan target;
     try {
-        target = replanner.draft().plan(request);
+        target = replanned(replanner.inputs(), request);
     } catch (const engine::Error& error) {
         return replanner.refuse(id, error.message(), at_token);
     }

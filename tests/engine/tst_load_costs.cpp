@@ -108,12 +108,12 @@ class TestLoadCosts : public QObject, ReplanSetup {
         // They are in a preview: experts read from disk, or quantized and read.
         ReplanRequest replan;
         replan.ram_bytes = host_fixed_bytes_ + dense_bytes_ + 64 * expert_bytes_;
-        const ReplanPreview more = play.replanner.draft().preview(replan);
+        const ReplanPreview more = preview_of(play.replanner.inputs(), replan);
         const std::int64_t n_fetched = count(play.model.plan(), Place::kDisk) - count(more.plan, Place::kDisk);
         QVERIFY(n_fetched > 0);
         QVERIFY(more.seconds >= 0.999e-6 * static_cast<double>(n_fetched) * read_us);
         replan.experts = WeightType::kHqq2;
-        const ReplanPreview fewer = play.replanner.draft().preview(replan);
+        const ReplanPreview fewer = preview_of(play.replanner.inputs(), replan);
         const double n_weights = static_cast<double>(expert_bytes_) / 2 * 64;
         QVERIFY(fewer.seconds >= 0.99 * n_weights / speeds[static_cast<std::size_t>(WeightType::kHqq2)]);
         // Waiting for a disk is slower, and the forecast includes it.
@@ -272,7 +272,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
         plan_model(request, 32, {}, {});
         {
             LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
-            QVERIFY(reads_disk(model.plan()) && model.cost().table().disk.us > 0);
+            QVERIFY(model.plan().n_in(Place::kDisk) > 0 && model.cost().table().disk.us > 0);
             if (doubted) {
                 const auto doubt = [&] {
                     return model.measurements().doubt(model.device(), model.host(), model.plan());

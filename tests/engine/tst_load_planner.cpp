@@ -29,13 +29,31 @@ std::string refusalOf(const std::function<void()>& call) {
     return {};
 }
 
-Plan planOf(const LoadRequest& request, const LoadInputs& load, const Popularity& popularity) {
-    LoadPlanner planner(request, load);
+struct Load {
+    const ModelSpec& spec;
+    kernels::WeightType type = kernels::WeightType::kBf16;
+    std::uint64_t dense_bytes = 0;
+    DeviceInfo device{};
+    MemorySize memory{};
+    std::uint64_t vram_bytes = 0, ram_bytes = 0;
+};
+
+PlanInputs inputsOf(const LoadRequest& request, const Load& load, const Popularity& popularity = {}) {
     PlanInputs inputs;
-    inputs.demand = planner.demand();
+    inputs.master = load.type;
+    inputs.device = load.device;
+    inputs.memory = load.memory;
+    inputs.asked.vram_bytes = load.vram_bytes;
+    inputs.asked.ram_bytes = load.ram_bytes;
     inputs.popularity = popularity;
     inputs.sensitivity = Sensitivity::typical(popularity.n_layers, popularity.n_experts);
-    return planner.plan(inputs);
+    describe_load(inputs, request, load.spec, load.dense_bytes, {});
+    return inputs;
+}
+
+Plan planOf(const LoadRequest& request, const Load& load, const Popularity& popularity) {
+    PlanInputs inputs = inputsOf(request, load, popularity);
+    return plan_load(inputs);
 }
 
 }  // namespace
@@ -54,7 +72,7 @@ class TestLoadPlan : public QObject {
             device.kind = kind;
             device.name = "Some device";
             QCOMPARE(refusalOf([&] {
-                         LoadPlanner(LoadRequest(), {spec, kernels::WeightType::kBf16, 1, device});
+                         inputsOf(LoadRequest(), {spec, kernels::WeightType::kBf16, 1, device});
                      }),
                      std::string());
         }
@@ -80,8 +98,8 @@ class TestLoadPlan : public QObject {
                 for (const std::uint64_t ram_mib : {1, 2, 3, 4, 8, 64}) {
                     for (const PolicyKind policy : {PolicyKind::kBalanced, PolicyKind::kLayers}) {
                         request.dispatch.decode = policy;
-                        const LoadInputs inputs{shape.spec, shape.type,   dense_bytes,    device,
-                                                {},         MemorySize{}, vram_mib << 20, ram_mib << 20};
+                        const Load inputs{shape.spec, shape.type,     dense_bytes,  device,
+                                          {},         vram_mib << 20, ram_mib << 20};
                         Plan plan;
                         try {
                             plan = planOf(request, inputs, popularity);
@@ -103,7 +121,7 @@ class TestLoadPlan : public QObject {
         QVERIFY2(n_plans >= 20, qPrintable(QString::number(n_plans)));
 
         request.quant.experts = kernels::WeightType::kHqq3;
-        const LoadInputs inputs{shape.spec, shape.type, dense_bytes, {}, {}, MemorySize{}, 0, 64 << 20};
+        const Load inputs{shape.spec, shape.type, dense_bytes, {}, {}, 0, 64 << 20};
         const std::string note = planOf(request, inputs, popularity).note.english();
         QVERIFY2(
             note.find("Quantized a second time: 18 experts go from the file's Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0 "
@@ -127,8 +145,7 @@ class TestLoadPlan : public QObject {
         request.context = 2048;
         QStringList asked;
         bool knows = true;
-        CostSource source;
-        source.costs = [&](const Plan& first) -> std::optional<CostModel> {
+        const auto costs_of = [&](const Plan& first) -> std::optional<CostModel> {
             asked << QStringLiteral("costs for %1 bits").arg(first.mean_bits);
             if (!knows) return {};
             CostTable table;
@@ -136,26 +153,24 @@ class TestLoadPlan : public QObject {
             table.cpu_expert = {{1, 100}, {2, 200}};
             return CostModel(table);
         };
-        source.disk = [&] {
+        const auto disk_of = [&] {
             asked << QStringLiteral("disk");
             return DiskReadCost{5000};
         };
         PlanInputs inputs;
         const auto planned = [&](std::uint64_t ram_bytes) {
-            inputs = {};
-            inputs.popularity =
-                Popularity::uniform(spec.experts.n_layers, spec.experts.n_experts, spec.experts.n_active);
-            inputs.sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
+            const ExpertGrid& grid = spec.experts;
+            inputs = inputsOf(request, {spec, kType, dense_bytes_in(spec, kType), device, {}, 0, ram_bytes},
+                              Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active));
             asked.clear();
-            const LoadInputs load{spec, kType, dense_bytes_in(spec, kType), device, {}, MemorySize{}, 0, ram_bytes};
-            return LoadPlanner(request, load).plan(inputs, source);
+            return plan_load(inputs, grid, costs_of, disk_of);
         };
         const QString costs = QStringLiteral("costs for 16 bits"), disk = QStringLiteral("disk");
         const Plan whole = planned(0);
         QCOMPARE(asked, QStringList{costs});
         QVERIFY(inputs.has_costs() && inputs.demand.n_experts == spec.experts.n_experts);
         const std::uint64_t less = whole.ram_bytes - whole.ram_bytes / 4;
-        QVERIFY(reads_disk(planned(less)));
+        QVERIFY(planned(less).n_in(Place::kDisk) > 0);
         QCOMPARE(asked, (QStringList{costs, disk}));
         QCOMPARE(inputs.cost.table().disk.us, 5000.0);
         request.quality.min_mean_bits = 5;
@@ -221,9 +236,9 @@ class TestLoadPlan : public QObject {
             Plan plan;
             plan.ram_bytes = static_cast<std::uint64_t>(mib * kMib);
             plan.dense_bytes = static_cast<std::uint64_t>(100 * kMib);
-            const LoadInputs load{
-                spec_, kernels::WeightType::kBf16, static_cast<std::uint64_t>(dense_mib * kMib), device, {}, memory};
-            return LoadPlanner(LoadRequest(), load).memory_note(plan);
+            const auto dense_bytes = static_cast<std::uint64_t>(dense_mib * kMib);
+            return memory_note(
+                inputsOf(LoadRequest(), {spec_, kernels::WeightType::kBf16, dense_bytes, device, memory}), plan);
         };
         QVERIFY(note(0, kLimited).empty());
         QVERIFY(note(800, kLimited).empty());
@@ -261,7 +276,7 @@ class TestLoadPlan : public QObject {
             request.ram_bytes = asked_bytes;
             DeviceInfo device;
             device.kind = DeviceKind::kCpu;
-            const LoadInputs load{spec_, kernels::WeightType::kBf16, 1, device, {}, memory, 0, 1000};
+            const Load load{spec_, kernels::WeightType::kBf16, 1, device, memory, 0, 1000};
             return refusalOf([&] { planOf(request, load, popularity); });
         };
         const std::string limit = " Free memory: 1000.0 MiB (RLIMIT_AS: 2.0 GiB).";

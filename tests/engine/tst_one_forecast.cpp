@@ -112,7 +112,7 @@ class TestOneForecast : public QObject {
         const Figures plan = figures_of(report.forecast);
         LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
         Replanner replanner(loaded);
-        const ReplanPreview preview = replanner.draft().preview({});
+        const ReplanPreview preview = preview_of(replanner.inputs(), {});
         const Figures budget{preview.before.decode_tokens_per_s, preview.before.ttft_s};
         QCOMPARE(preview.measured_steps, 0);
         QString text = text_of("plan", plan) + text_of("fit", fit) + text_of("budget", budget);
@@ -138,7 +138,7 @@ class TestOneForecast : public QObject {
             const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
             FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
             LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
-            const ReplanPreview preview = Replanner(loaded).draft().preview({});
+            const ReplanPreview preview = preview_of(Replanner(loaded).inputs(), {});
             const WhatIfRow row = WhatIf(request, {}, {}).on(find_hardware_profile("fiddler-env1"), request.vram_bytes);
             return std::vector<Figures>{figures_of(report.forecast),
                                         figures_of(*estimator.estimate(request).forecast),

@@ -64,32 +64,32 @@ class TestPlanning : public QObject {
         const std::size_t pinned = 700;
         play.replanner.change(1, ExpertChange::Kind::kPin, {&pinned, 1}, {}, 0);
         play.replanner.finish({});
-        PlanDraft draft;
+        PlanInputs draft;
         std::vector<double> taking, planning;
         Plan target;
         ReplanRequest request = vram(3000);
         request.quality = QualityFloor{.min_mean_bits = 5};
         for (int i = 0; i < 5; ++i) {
-            taking.push_back(microseconds([&] { draft = play.replanner.draft(); }));
-            planning.push_back(microseconds([&] { target = draft.plan(request); }));
+            taking.push_back(microseconds([&] { draft = play.replanner.inputs(); }));
+            planning.push_back(microseconds([&] { target = replanned(draft, request); }));
         }
         std::sort(taking.begin(), taking.end());
         std::sort(planning.begin(), planning.end());
         qInfo("3,840 experts: the draft takes %.0f us, the plan %.0f us", taking[2], planning[2]);
 
-        const ReplanPreview before = play.replanner.draft().preview(request);
+        const ReplanPreview before = preview_of(play.replanner.inputs(), request);
         // The model continues; the draft belongs to the moment when it was made.
         begin_replan(play.replanner, 2, vram(1500), 0);
         play.replanner.finish({});
         QVERIFY(play.replanner.reports().back().state == ReplanState::kDone);
         ReplanPreview elsewhere;
-        std::thread([&] { elsewhere = draft.preview(request); }).join();
+        std::thread([&] { elsewhere = preview_of(draft, request); }).join();
         QVERIFY(elsewhere.plan.places == before.plan.places && elsewhere.plan.formats == before.plan.formats);
         QCOMPARE(elsewhere.bytes_to_move, before.bytes_to_move);
         QCOMPARE(elsewhere.before.decode_tokens_per_s, before.before.decode_tokens_per_s);
         QVERIFY(target.places == before.plan.places);
         QVERIFY(target.places[700] == Place::kDevice);  // pinned
-        QVERIFY(play.replanner.draft().preview(request).before.decode_tokens_per_s !=
+        QVERIFY(preview_of(play.replanner.inputs(), request).before.decode_tokens_per_s !=
                 before.before.decode_tokens_per_s);
     }
 
@@ -100,12 +100,12 @@ class TestPlanning : public QObject {
         QVERIFY(!planning.busy() && !planning.finish_next());
         planning.wait({});  // nothing to wait for
         const std::thread::id here = std::this_thread::get_id();
-        const PlanDraft draft = play.replanner.draft();
+        const PlanInputs draft = play.replanner.inputs();
         std::vector<Plan> made;
         for (const std::uint64_t mib : {3000, 2000, 2500}) {
             planning.start([&, mib] {
                 const bool elsewhere = std::this_thread::get_id() != here;
-                return [&, elsewhere, plan = draft.plan(vram(mib))] {
+                return [&, elsewhere, plan = replanned(draft, vram(mib))] {
                     QVERIFY(elsewhere && std::this_thread::get_id() == here);
                     made.push_back(plan);
                 };
@@ -116,8 +116,8 @@ class TestPlanning : public QObject {
             QVERIFY(planning.finish_next());
         }
         QCOMPARE(made.size(), std::size_t{3});
-        QVERIFY(made[0].places == draft.plan(vram(3000)).places && made[0].places != made[1].places);
-        QVERIFY(made[1].places == draft.plan(vram(2000)).places && made[2].places != made[1].places);
+        QVERIFY(made[0].places == replanned(draft, vram(3000)).places && made[0].places != made[1].places);
+        QVERIFY(made[1].places == replanned(draft, vram(2000)).places && made[2].places != made[1].places);
     }
 
     void session_whatCannotBePlanned_isRefusedWithASentence() {
@@ -143,12 +143,12 @@ class TestPlanning : public QObject {
         Play play(largeModel(cache));
         ReplanRequest request = vram(3000);
         request.quality = QualityFloor{.min_mean_bits = 5};
-        const PlanDraft draft = play.replanner.draft();
+        const PlanInputs draft = play.replanner.inputs();
         for (int i = 0; i < 20; ++i) {
             PlanningThread planning;
             for (int n = 0; n < 10; ++n) {
                 planning.start([&] {
-                    static_cast<void>(draft.plan(request));
+                    static_cast<void>(replanned(draft, request));
                     return [] {};
                 });
             }

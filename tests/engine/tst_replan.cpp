@@ -421,9 +421,9 @@ class TestReplan : public QObject, ReplanSetup {
         mixed.quality = QualityFloor{6, 0};
         std::uint64_t id = 0;
         for (const ReplanRequest& one : {more, fewer, bits, more, mixed}) {
-            const PlanDraft draft = play.replanner.draft();
-            const Plan target = draft.plan(one);
-            const Transition told = transition(draft.now, target, draft.inputs.demand);
+            const PlanInputs draft = play.replanner.inputs();
+            const Plan target = replanned(draft, one);
+            const Transition told = transition(draft.present->now, target, draft.demand);
             QElapsedTimer watch;
             watch.start();
             play.replanner.begin(++id, target, 0);
@@ -444,7 +444,7 @@ class TestReplan : public QObject, ReplanSetup {
             QVERIFY(told.work.copies < 4 || left > 0);
         }
         // The time of a copy is known from now on.
-        const MigrationRates measured = play.replanner.draft().migrations;
+        const MigrationRates measured = play.replanner.inputs().present->migrations;
         QVERIFY(measured.upload_us[static_cast<std::size_t>(WeightType::kHqq4)] > 0);
     }
 

@@ -328,17 +328,17 @@ class TestReplanBounds : public QObject, ReplanSetup {
         for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
         // Not shorter than the conversation, and not beyond the place where positions
         // change.
-        PlanDraft draft = play.replanner.draft();
-        draft.tokens_in_use = 20000;
+        PlanInputs draft = play.replanner.inputs();
+        draft.present->tokens_in_use = 20000;
         low.ram_bytes = least + demand.kv_bytes(20000) - demand.kv_bytes(kUsualContext) + 65536;
-        const std::int64_t longer = draft.plan(low).context;
+        const std::int64_t longer = replanned(draft, low).context;
         QVERIFY(longer >= 20000 && longer < 32768);
-        draft.inputs.demand.short_context = 20480;
+        draft.demand.short_context = 20480;
         low.ram_bytes = reference.model.plan().budget.ram_bytes;
-        QCOMPARE(draft.plan(low).context, std::int64_t{20480});
-        draft.in_force.context = 32768;
+        QCOMPARE(replanned(draft, low).context, std::int64_t{20480});
+        draft.present->in_force.context = 32768;
         low.ram_bytes = least + demand.kv_bytes(20481) - demand.kv_bytes(kUsualContext) + 65536;
-        QVERIFY(draft.plan(low).context > 20480);
+        QVERIFY(replanned(draft, low).context > 20480);
 
         ReplanRequest back;
         back.ram_bytes = reference.model.plan().budget.ram_bytes;

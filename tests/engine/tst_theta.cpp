@@ -482,11 +482,11 @@ class TestTheta : public QObject {
                 1e-6);
 
         const PlanReport report = plan_model(request, 16, {}, {});
-        QVERIFY(report.share_is_measured && !report.share_is_given);
+        QCOMPARE(report.active_share_is(), std::string("measured"));
         QCOMPARE(report.inputs.cost.active_share(-1, 1), expected_loss(opened.thresholds, 0.3).active_share);
         request.active_share = 0.9;
         const PlanReport given = plan_model(request, 16, {}, {});
-        QVERIFY(given.share_is_given && !given.share_is_measured);
+        QCOMPARE(given.active_share_is(), std::string("given"));
         QCOMPARE(given.inputs.cost.active_share(-1, 1), 0.9);
         QVERIFY(given.forecast.decode_tokens_per_s < report.forecast.decode_tokens_per_s);
         QCOMPARE(expected_shares(opened.thresholds, 0).of_model, 0.0);

@@ -107,7 +107,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         // Foretold without the weights: the same.
         if (!request.dry) {
             const PlanReport plan = plan_model(request, 32, {}, {});
-            QCOMPARE(plan.reads.total(), sizes.active);
+            QCOMPARE(plan.reads().total(), sizes.active);
         }
 
         // Counted, and used as a bench's divisor.
@@ -202,9 +202,9 @@ class TestWeightReads : public QObject, ReplanSetup {
         request.active_share = bench.active_share;
         const PlanReport plan = plan_model(request, 32, {}, {});
         const auto counted = static_cast<double>(bench.active_weight_bytes_per_token);
-        QVERIFY2(std::abs(static_cast<double>(plan.reads.total()) / counted - 1) < 1e-3,
-                 qPrintable(QStringLiteral("%1 planned, %2 counted").arg(plan.reads.total()).arg(counted)));
-        QVERIFY(plan.reads.total() < loaded.reads().total());
+        QVERIFY2(std::abs(static_cast<double>(plan.reads().total()) / counted - 1) < 1e-3,
+                 qPrintable(QStringLiteral("%1 planned, %2 counted").arg(plan.reads().total()).arg(counted)));
+        QVERIFY(plan.reads().total() < loaded.reads().total());
     }
 
     // A rate above its limit shows that the limit was disturbed.

@@ -1,4 +1,4 @@
-#include "engine/run/plan_draft.h"
+#include "engine/run/replan_plan.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,11 +14,58 @@
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {
-Plan PlanDraft::plan(const ReplanRequest& request) const {
+namespace {
+
+void check(const Budget& budget, const PlanInputs& inputs) {
+    const PlanInputs::Present& present = *inputs.present;
+    if (!inputs.demand.shares_host_memory) {
+        check_vram_budget(inputs.device.name, budget.vram_bytes, inputs.device.available_bytes);
+    }
+    if (budget.ram_bytes == 0 || inputs.dry) return;
+    MemorySize memory = memory_size();
+    memory.available_bytes += static_cast<std::int64_t>(present.ram_used_bytes);
+    const auto most = static_cast<std::uint64_t>(memory.available_bytes);
+    if (budget.ram_bytes > std::max(most, present.ram_budget_bytes)) {
+        throw Error(ErrorKind::kInvalidInput,
+                    messages::ram_budget_not_there(ByteSize{budget.ram_bytes}, free_memory_text(memory)));
+    }
+}
+
+// From the present places to the preview's plan.
+void add_transition(const PlanInputs& inputs, ReplanPreview& preview) {
+    const Transition change = transition(inputs.present->now, preview.plan, inputs.demand);
+    std::optional<QuantizingSpeeds> speeds;
+    if (change.quantized > 0 && !inputs.dry) {
+        const MeasurementStore cache(inputs.calibrations);
+        speeds = inputs.quantizing_speeds;
+        if (!speeds) speeds = quantizing_speeds(inputs.demand.hidden_dim, cache, {});
+        if (preview.plan.note.empty()) preview.plan.note = cache.problem();
+    }
+    preview.bytes_to_move = change.bytes_to_move;
+    const MigrationRates expected = inputs.migration_rates(speeds ? &*speeds : nullptr);
+    preview.seconds = us_of(change.work, inputs.present->migrations, expected) / 1e6;
+    preview.quantized = change.quantized;
+    const MigrationRates& measured = inputs.present->migrations;
+    const auto knows = [](const MigrationWork::Counts& counts, const MigrationRates::Us& us) {
+        for (std::size_t f = 0; f < counts.size(); ++f) {
+            if (counts[f] > 0 && !(us[f] > 0)) return false;
+        }
+        return true;
+    };
+    preview.was_timed = knows(change.work.packed, measured.pack_us) && knows(change.work.changed, measured.change_us) &&
+                        knows(change.work.uploaded, measured.upload_us);
+}
+
+}  // namespace
+
+Plan replanned(const PlanInputs& inputs, const ReplanRequest& request) {
+    const PlanInputs::Present& present = *inputs.present;
+    const Plan& in_force = present.in_force;
+    const std::int64_t tokens_in_use = present.tokens_in_use;
     if (request.quality.has_value() && request.experts.has_value()) {
         throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_replan);
     }
-    Budget budget = base.budget;
+    Budget budget = present.base.budget;
     if (request.vram_bytes.has_value()) {
         if (inputs.demand.shares_host_memory) {
             throw Error(ErrorKind::kInvalidInput, messages::vram_budget_without_gpu_now);
@@ -50,14 +97,14 @@ Plan PlanDraft::plan(const ReplanRequest& request) const {
         budget.quality = {};
         budget.uniform = request.experts;
     }
-    check(budget);
+    check(budget, inputs);
     PlanInputs asked = inputs;
     ModelDemand& model = asked.demand;
     model = model.with_kv(budget.kv);
     model.kept_context = budget.kept_context.value_or(model.kept_context);
     Budget wanted = budget;
     wanted.theta.reset();
-    if (!request.chooses_theta) wanted.theta = request.theta.value_or(theta);
+    if (!request.chooses_theta) wanted.theta = request.theta.value_or(present.theta);
     // On a device the present context, whose last blocks may be in RAM; on the CPU the
     // context that a load would choose, with room for the tokens in use. Steps are as in a
     // request without a context.
@@ -75,59 +122,24 @@ Plan PlanDraft::plan(const ReplanRequest& request) const {
     model.max_context = std::max(model.max_context, wanted.context);
     Plan target = make_plan(asked, wanted, placement_for(inputs.decode));
     target.budget = budget;
-    apply_pins(inputs, pinned, target);
+    apply_pins(inputs, present.pinned, target);
     return target;
 }
 
-void PlanDraft::check(const Budget& budget) const {
-    if (!inputs.demand.shares_host_memory) check_vram_budget(device, budget.vram_bytes, device_bytes);
-    if (budget.ram_bytes > 0 && !inputs.dry) {
-        MemorySize memory = memory_size();
-        memory.available_bytes += static_cast<std::int64_t>(ram_used_bytes);
-        const auto most = static_cast<std::uint64_t>(memory.available_bytes);
-        if (budget.ram_bytes > std::max(most, ram_budget_bytes)) {
-            throw Error(ErrorKind::kInvalidInput,
-                        messages::ram_budget_not_there(ByteSize{budget.ram_bytes}, free_memory_text(memory)));
-        }
-    }
-}
-
-ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
+ReplanPreview preview_of(const PlanInputs& inputs, const ReplanRequest& request) {
+    const PlanInputs::Present& present = *inputs.present;
     ReplanPreview preview;
-    preview.plan = plan(request);
+    preview.plan = replanned(inputs, request);
     PlanInputs after = inputs;
     const std::optional<ThetaChoice>& theta_after =
         request.chooses_theta && preview.plan.theta ? preview.plan.theta : request.theta;
     if (theta_after) after.set_theta(*theta_after);
-    preview.before = inputs.forecast(now);
+    preview.before = inputs.forecast(present.now);
     preview.after = after.forecast(preview.plan);
-    correct(preview.before, preview.after, measured);
-    preview.measured_steps = measured.n_steps;
-    add_transition(preview);
+    correct(preview.before, preview.after, present.measured);
+    preview.measured_steps = present.measured.n_steps;
+    add_transition(inputs, preview);
     return preview;
-}
-
-void PlanDraft::add_transition(ReplanPreview& preview) const {
-    const Transition change = transition(now, preview.plan, inputs.demand);
-    std::optional<QuantizingSpeeds> speeds;
-    if (change.quantized > 0 && !inputs.dry) {
-        const MeasurementStore cache(inputs.calibrations);
-        speeds = inputs.quantizing_speeds;
-        if (!speeds) speeds = quantizing_speeds(inputs.demand.hidden_dim, cache, {});
-        if (preview.plan.note.empty()) preview.plan.note = cache.problem();
-    }
-    preview.bytes_to_move = change.bytes_to_move;
-    preview.seconds = us_of(change.work, migrations, inputs.migration_rates(speeds ? &*speeds : nullptr)) / 1e6;
-    preview.quantized = change.quantized;
-    const auto knows = [](const MigrationWork::Counts& counts, const MigrationRates::Us& us) {
-        for (std::size_t f = 0; f < counts.size(); ++f) {
-            if (counts[f] > 0 && !(us[f] > 0)) return false;
-        }
-        return true;
-    };
-    preview.was_timed = knows(change.work.packed, migrations.pack_us) &&
-                        knows(change.work.changed, migrations.change_us) &&
-                        knows(change.work.uploaded, migrations.upload_us);
 }
 
 void apply_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan) {
