@@ -122,52 +122,57 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         }
         if (host_only) find(host_key());
     }
-    const bool holds = kept && !are_old(kept->measured_at) && kept->doubt != CostDoubt::kRaised;
-    if (measured != nullptr) *measured = !holds;
-    if (holds && !wanted.checks) return *kept;
-
+    // For a check and a measurement alike.
     std::vector<DeviceBlock> blocks;
     std::vector<std::byte*> slots;
-    while (!host_only && (slots.size() < 2 || slots.size() * bytes < kDeviceSampleBytes) &&
-           slots.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, wanted.grid.size()))) {
-        // Leave room for the buffers of the steps that are measured.
-        const std::uint64_t room = device.memory().available_bytes();
-        if (room < (slots.empty() ? bytes : kRoomLeft + bytes)) break;
-        blocks.push_back(device.memory().allocate(bytes, MemoryUse::kStaging, messages::measuring));
-        slots.push_back(blocks.back().data());
-    }
-    const auto free = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
-    const auto n_samples = static_cast<std::int64_t>(
-        std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2,
-                                  std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted.grid.size()))));
-    // Costs that seem not to hold are checked with samples at other places of memory, which
-    // caches may serve better.
-    for (const MeasuringTime checking(false);;) {
-        Locked memory(device, static_cast<std::size_t>(n_samples) * bytes);
-        const std::vector<kernels::ExpertView> samples =
-            fill_samples(wanted, bytes, n_samples, host_only && host.wants_interleaved(), memory.data());
-        CalibrationRequest request;
+    std::optional<Locked> memory;
+    std::vector<kernels::ExpertView> samples;
+    CalibrationRequest request;
+    // Each call puts the samples at other places of memory, which caches may serve better.
+    const auto prepare = [&] {
+        while (!memory && !host_only && (slots.size() < 2 || slots.size() * bytes < kDeviceSampleBytes) &&
+               slots.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, wanted.grid.size()))) {
+            // Leave room for the buffers of the steps that are measured.
+            const std::uint64_t room = device.memory().available_bytes();
+            if (room < (slots.empty() ? bytes : kRoomLeft + bytes)) break;
+            blocks.push_back(device.memory().allocate(bytes, MemoryUse::kStaging, messages::measuring));
+            slots.push_back(blocks.back().data());
+        }
+        memory.reset();
+        const auto free = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+        const auto n_samples = static_cast<std::int64_t>(
+            std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2,
+                                      std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted.grid.size()))));
+        memory.emplace(device, static_cast<std::size_t>(n_samples) * bytes);
+        samples = fill_samples(wanted, bytes, n_samples, host_only && host.wants_interleaved(), memory->data());
         request.experts = samples;
         request.format = wanted.format;
         request.device_slots = slots;
-        request.pinned = memory.pinned();
+        request.pinned = memory->pinned();
         request.n_active = wanted.grid.n_active;
         request.largest = wanted.largest;
         request.budget_s = wanted.budget_s;
         request.timer = wanted.timer;
-        if (holds) {
+    };
+    const auto holds = [&](const CostTable& table) {
+        for (const MeasuringTime checking(false);;) {
+            prepare();
             bool quiet = false;
-            const std::optional<CostDrift> drift = check_costs(device, host, request, *kept, stop, quiet);
-            if (!drift && !(kept->disturbed && quiet)) return *kept;
+            const std::optional<CostDrift> drift = check_costs(device, host, request, table, stop, quiet);
             if (drift && drift->now_us > drift->kept_us && checking.seconds() < kSlowerForS) continue;
             if (drift) cache.add_note(cost_measured_again(*drift));
-            if (measured != nullptr) *measured = true;
+            return !drift && !(table.disturbed && quiet);
         }
+    };
+    if (measured != nullptr) *measured = false;
+    return kept_or_measured(kept, wanted.checks, holds, [&](CostDoubt doubt) {
+        if (measured != nullptr) *measured = true;
+        if (!memory) prepare();
         CostTable table = calibrate(device, host, request, progress, stop);
-        if (kept && kept->doubt != CostDoubt::kNone && !are_old(kept->measured_at)) table.doubt = CostDoubt::kAnswered;
-        if (!slots.empty() || host_only) cache.store(host_only ? host_key() : key(memory.pinned()), table);
+        table.doubt = doubt;
+        if (!slots.empty() || host_only) cache.store(host_only ? host_key() : key(memory->pinned()), table);
         return table;
-    }
+    });
 }
 
 QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const MeasurementStore& cache, std::stop_token stop,

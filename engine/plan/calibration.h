@@ -14,6 +14,7 @@
 #include "engine/model/model_spec.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/measurement_store.h"
+#include "engine/plan/repeated_time.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
@@ -104,6 +105,19 @@ struct FormatCalibration {
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const MeasurementStore& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
+
+// How stored costs are used: the kept ones, if they are young, not in doubt and, where
+// they are to be checked, holds(them); otherwise measure(doubt) with the doubt that the
+// new ones are stored with.
+template <typename Costs, typename Holds, typename Measure>
+Costs kept_or_measured(const std::optional<Costs>& kept, bool checks, const Holds& holds, const Measure& measure) {
+    CostDoubt doubt = CostDoubt::kNone;
+    if (kept && !are_old(kept->measured_at)) {
+        if (kept->doubt != CostDoubt::kRaised && (!checks || holds(*kept))) return *kept;
+        if (kept->doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
+    }
+    return measure(doubt);
+}
 
 // Marks the costs under this key (CostTable, DenseCosts, DiskReadCost) as doubtful.
 // Returns whether they exist and were not doubtful before.

@@ -282,17 +282,8 @@ void mend(std::vector<CostPoint>& points, const std::function<std::optional<doub
 }
 
 DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                          const MeasurementStore& cache, const std::stop_token& stop, bool anew, bool checks) {
+                          const std::stop_token& stop) {
     const ModelSpec& whole = model.spec;
-    const CostPlace place = place_of(device, operations);
-    CostDoubt doubt = CostDoubt::kNone;
-    if (!anew) {
-        if (const auto kept = known_dense_costs(model, place, nullptr, cache); kept && !are_old(kept->measured_at)) {
-            const bool doubted = kept->doubt == CostDoubt::kRaised;
-            if (!doubted && (!checks || dense_costs_hold(model, *kept, device, operations, cache, stop))) return *kept;
-            if (kept->doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
-        }
-    }
     const DenseExtent extent = extent_of(model);
     const MeasuringTime time_taken(operations.pool().n_threads() == 1 && device.shares_host_memory());
     const auto elapsed = [&] { return time_taken.seconds(); };
@@ -374,9 +365,21 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
     }
     costs.n_active = whole.experts.n_active;
     costs.measured_at = seconds_since_1970();
-    costs.doubt = doubt;
-    cache.store(dense_key(model, place), costs);
     return costs;
+}
+
+DenseCosts kept_or_measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
+                                  const MeasurementStore& cache, const std::stop_token& stop, bool anew, bool checks) {
+    const CostPlace place = place_of(device, operations);
+    return kept_or_measured(
+        anew ? std::nullopt : known_dense_costs(model, place, nullptr, cache), checks,
+        [&](const DenseCosts& kept) { return dense_costs_hold(model, kept, device, operations, cache, stop); },
+        [&](CostDoubt doubt) {
+            DenseCosts costs = measured_dense(model, device, operations, stop);
+            costs.doubt = doubt;
+            cache.store(dense_key(model, place), costs);
+            return costs;
+        });
 }
 
 }  // namespace
@@ -456,10 +459,12 @@ DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperati
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device))
         return account_dense(model, emulated->profile());
     try {
-        if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop, anew, checks);
+        if (!device.shares_host_memory()) {
+            return kept_or_measured_dense(model, device, operations, cache, stop, anew, checks);
+        }
         CpuBackend cpu(operations.pool(), operations.form(),
                        DenseProbe::kPlentyBytes);  // beside the budget: given back at once
-        return measured_dense(model, cpu, operations, cache, stop, anew, checks);
+        return kept_or_measured_dense(model, cpu, operations, cache, stop, anew, checks);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return {};

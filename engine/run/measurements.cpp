@@ -379,23 +379,20 @@ DiskReadCost Measurements::disk(WeightSource& source, CpuOperations& host, const
         kept_.add_note(cost_measured_again({messages::an_expert_from_the_disk, kept.check_us, now_us}));
         return false;
     };
-    DiskReadCost read;
-    CostDoubt doubt = CostDoubt::kNone;
-    if (!anew && kept_.load(key, read) && !are_old(read.measured_at)) {
-        const bool doubted = read.doubt == CostDoubt::kRaised;
-        if (!doubted && (!request_.checks_costs || is_like(read))) return read;
-        if (read.doubt != CostDoubt::kNone) doubt = CostDoubt::kAnswered;
-    }
-    read = {};
-    if (reads_.directly) read = measure_direct_read(source, grid, host.pool(), stop);
-    if (read.us == 0) {
-        read.us = through_pages_us(kDiskMeasuringS);
-        read.check_us = through_pages_us(kDiskCheckS);
-    }
-    read.measured_at = seconds_since_1970();
-    read.doubt = doubt;
-    if (read.us > 0) kept_.store(key, read);
-    return read;
+    std::optional<DiskReadCost> kept;
+    if (DiskReadCost found; !anew && kept_.load(key, found)) kept = found;
+    return kept_or_measured(kept, request_.checks_costs, is_like, [&](CostDoubt doubt) {
+        DiskReadCost read;
+        if (reads_.directly) read = measure_direct_read(source, grid, host.pool(), stop);
+        if (read.us == 0) {
+            read.us = through_pages_us(kDiskMeasuringS);
+            read.check_us = through_pages_us(kDiskCheckS);
+        }
+        read.measured_at = seconds_since_1970();
+        read.doubt = doubt;
+        if (read.us > 0) kept_.store(key, read);
+        return read;
+    });
 }
 
 }  // namespace offstage::engine
