@@ -82,7 +82,8 @@ void print_line(const std::string& line) {
     std::cout << line << std::endl;
 }
 
-// The file with the node's port, for the command that pairs.
+// The file with the node's port and, in a second line, its name, for the command that
+// pairs.
 std::filesystem::path port_file(const std::filesystem::path& folder) {
     return folder / "port";
 }
@@ -112,7 +113,8 @@ int run_node(const Options& options, EndSignals& signals) {
                options.takes_peers ? engine::connecting_peers(engine::read_or_make_identity(folder))
                                    : engine::ConnectPeer()});
     engine::NodeServer server(experts, folder, engine::node_address_of(options.listen, engine::kNodePort), print_line);
-    const std::string failure = engine::write_file(port_file(folder), std::to_string(server.port()) + "\n");
+    const std::string failure =
+        engine::write_file(port_file(folder), std::to_string(server.port()) + "\n" + options.machine() + "\n");
     if (!failure.empty()) std::cerr << "note: " << port_file(folder).string() << ": " << failure << std::endl;
     if (engine::PairedPeers(folder).all().empty()) {
         print_line("No desktop is paired with this machine yet: offstage-node pair shows how.");
@@ -132,12 +134,16 @@ int run_node(const Options& options, EndSignals& signals) {
 int run_pair(const Options& options, EndSignals& signals) {
     const std::filesystem::path folder = options.state_folder();
     int port = engine::kNodePort;
-    if (std::ifstream in(port_file(folder)); !(in >> port) || port < 1 || port > 65535) port = engine::kNodePort;
-    engine::PairingOffer offer(folder, engine::node_address_of(options.pair_listen, engine::kPairingPort), port,
-                               options.machine());
+    std::string name;
+    std::ifstream in(port_file(folder));
+    if (!(in >> port) || port < 1 || port > 65535) port = engine::kNodePort;
+    std::getline(in >> std::ws, name);
+    if (name.empty() || !options.name.empty()) name = options.machine();
+    engine::PairingOffer offer(folder, engine::node_address_of(options.pair_listen, engine::kPairingPort), port, name);
     print_line("On the desktop, within " + std::to_string(options.pair_minutes) +
-               " minutes:\n\n    offstage-cli nodes pair " + options.machine() + ":" + std::to_string(offer.port()) +
-               "\n\nand there this code, which is good for one pair:\n\n    " + offer.code() + "\n");
+               " minutes:\n\n    offstage-cli nodes pair " + engine::name_of_this_machine() + ":" +
+               std::to_string(offer.port()) + "\n\nand there this code, which is good for one pair:\n\n    " +
+               offer.code() + "\n");
     std::stop_source stop;
     std::jthread watch([&](const std::stop_token& end) {
         while (!end.stop_requested()) {
@@ -176,7 +182,10 @@ int run_program(int argc, char** argv) {
     app.add_option("--state", options.state,
                    "Folder of this machine's key and of what it is paired with; $STATE_DIRECTORY, or "
                    "~/.local/state/offstage-node unless given");
-    app.add_option("--name", options.name, "This machine's name, as others see it; the system's unless given");
+    app.add_option(
+        "--name", options.name,
+        "This machine's name, as others see it; the system's unless given. Without it, pair takes that of the node "
+        "that runs here");
     app.add_option("--model", options.request.model,
                    "The same model as on the desktop: GGUF file, folder, or synthetic:NAME");
     app.add_option("--listen", options.listen, "ADDRESS:PORT")->capture_default_str();

@@ -4457,6 +4457,41 @@
     </message>
 </context>
 <context>
+    <name>SuggestedPrompts</name>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
+    </message>
+    <message>
+        <source>Stories</source>
+        <translation>Geschichten</translation>
+    </message>
+    <message>
+        <source>Arithmetic</source>
+        <translation>Rechnen</translation>
+    </message>
+    <message>
+        <source>Units</source>
+        <translation>Einheiten</translation>
+    </message>
+    <message>
+        <source>Code</source>
+        <translation>Code</translation>
+    </message>
+    <message>
+        <source>Words</source>
+        <translation>Wörter</translation>
+    </message>
+    <message>
+        <source>Facts</source>
+        <translation>Wissen</translation>
+    </message>
+    <message>
+        <source>Talk</source>
+        <translation>Gespräch</translation>
+    </message>
+</context>
+<context>
     <name>TokenChoices</name>
     <message>
         <source>(nothing)</source>
@@ -5429,10 +5464,6 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Gilt jetzt: %1 in %2 verschoben.</translation>
     </message>
     <message>
-        <source>%1 experts on the device, %2 bits on average.</source>
-        <translation>%1 Experten auf dem Gerät, %2 Bit im Mittel.</translation>
-    </message>
-    <message>
         <source>Cancelled: the plan before is in force again. %1 of %2 copies had been made.</source>
         <translation>Abgebrochen: Der vorherige Plan gilt wieder. %1 von %2 Kopien waren schon gemacht.</translation>
     </message>
@@ -5574,6 +5605,10 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>Going back to the plan before; about %1 left</source>
         <translation>Zurück zum Plan davor; noch etwa %1</translation>
+    </message>
+    <message>
+        <source>%1 bits on average.</source>
+        <translation>Im Mittel %1 Bit.</translation>
     </message>
 </context>
 <context>
@@ -5937,10 +5972,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Befehle</translation>
     </message>
     <message>
-        <source>Type a command</source>
-        <translation>Befehl eingeben</translation>
-    </message>
-    <message>
         <source>Command to look for</source>
         <translation>Gesuchter Befehl</translation>
     </message>
@@ -5951,6 +5982,10 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>No command has this name.</source>
         <translation>Kein Befehl trägt diesen Namen.</translation>
+    </message>
+    <message>
+        <source>Type a command or a setting</source>
+        <translation>Befehl oder Einstellung eingeben</translation>
     </message>
 </context>
 <context>
@@ -6585,6 +6620,14 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>About this program</source>
         <translation>Über dieses Programm</translation>
     </message>
+    <message>
+        <source>The tabs at the right edge show what goes on inside: experts, memory, speed. To chat you need none of them.</source>
+        <translation>Die Reiter am rechten Rand zeigen, was im Innern geschieht: Experten, Speicher, Tempo. Zum Chatten wird keiner davon gebraucht.</translation>
+    </message>
+    <message>
+        <source>Do not show this again</source>
+        <translation>Nicht mehr zeigen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EngineWorker</name>
@@ -6640,7 +6683,7 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <name>offstage::ui::ExpertActions</name>
     <message>
         <source>&amp;Unpin</source>
-        <translation>Fixierung &amp;aufheben</translation>
+        <translation>Fi&amp;xierung aufheben</translation>
     </message>
     <message>
         <source>&amp;Pin to the device</source>
@@ -8866,10 +8909,6 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Ctrl+Shift+O</translation>
     </message>
     <message>
-        <source>&amp;Recent models</source>
-        <translation>&amp;Zuletzt geöffnete Modelle</translation>
-    </message>
-    <message>
         <source>&amp;Local server…</source>
         <translation>&amp;Lokaler Server&#xa0;…</translation>
     </message>
@@ -9030,18 +9069,6 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Antwort anhalten (%1)</translation>
     </message>
     <message>
-        <source>Demo model</source>
-        <translation>Demomodell</translation>
-    </message>
-    <message>
-        <source>%1 (missing)</source>
-        <translation>%1 (fehlt)</translation>
-    </message>
-    <message>
-        <source>Clear the list</source>
-        <translation>Liste leeren</translation>
-    </message>
-    <message>
         <source>About Offstage</source>
         <translation>Über Offstage</translation>
     </message>
@@ -9057,6 +9084,258 @@ Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
 
 Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
+    <message>
+        <source>Copy the last &amp;answer</source>
+        <translation>Letzte Ant&amp;wort kopieren</translation>
+    </message>
+    <message>
+        <source>Ctrl+Shift+A</source>
+        <translation>Ctrl+Shift+A</translation>
+    </message>
+    <message>
+        <source>&amp;Next conversation</source>
+        <translation>&amp;Nächste Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Ctrl+PgDown</source>
+        <translation>Ctrl+PgDown</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious conversation</source>
+        <translation>&amp;Vorige Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Ctrl+PgUp</source>
+        <translation>Ctrl+PgUp</translation>
+    </message>
+    <message>
+        <source>An&amp;swer again</source>
+        <translation>Noch einmal an&amp;tworten</translation>
+    </message>
+    <message>
+        <source>Ctrl+R</source>
+        <translation>Ctrl+R</translation>
+    </message>
+    <message>
+        <source>Edit the last &amp;message</source>
+        <translation>Letzte Nachricht &amp;bearbeiten</translation>
+    </message>
+    <message>
+        <source>Ctrl+Shift+E</source>
+        <translation>Ctrl+Shift+E</translation>
+    </message>
+    <message>
+        <source>Settings › Appearance</source>
+        <translation>Einstellungen › Aussehen</translation>
+    </message>
+    <message>
+        <source>theme, dark, light, colours, text size, font, language</source>
+        <translation>Farbschema, dunkel, hell, Farben, Textgröße, Schrift, Sprache</translation>
+    </message>
+    <message>
+        <source>Settings › Keys</source>
+        <translation>Einstellungen › Tasten</translation>
+    </message>
+    <message>
+        <source>shortcuts, keyboard, hotkeys</source>
+        <translation>Kürzel, Tastatur, Tastenkürzel, Shortcuts</translation>
+    </message>
+    <message>
+        <source>Settings › Memory</source>
+        <translation>Einstellungen › Speicher</translation>
+    </message>
+    <message>
+        <source>context kept, conversations, RAM, KV cache</source>
+        <translation>behaltener Kontext, Unterhaltungen, RAM, KV-Cache</translation>
+    </message>
+    <message>
+        <source>Settings › Local server</source>
+        <translation>Einstellungen › Lokaler Server</translation>
+    </message>
+    <message>
+        <source>API, OpenAI, port, address, HTTP</source>
+        <translation>API, OpenAI, Port, Adresse, HTTP</translation>
+    </message>
+    <message>
+        <source>Settings › Storage</source>
+        <translation>Einstellungen › Ablage</translation>
+    </message>
+    <message>
+        <source>folders, model folders, cache, disk, history, delete</source>
+        <translation>Ordner, Modellordner, Cache, Platte, Verlauf, löschen</translation>
+    </message>
+    <message>
+        <source>Sampling › System prompt</source>
+        <translation>Sampling › System-Prompt</translation>
+    </message>
+    <message>
+        <source>instructions, persona, role, character</source>
+        <translation>Anweisungen, Persona, Rolle, Charakter</translation>
+    </message>
+    <message>
+        <source>Sampling › Temperature, top-p, seed</source>
+        <translation>Sampling › Temperatur, Top-p, Seed</translation>
+    </message>
+    <message>
+        <source>creativity, randomness, top-k, min-p, repetition penalty, beam, longest answer, max tokens, thinking</source>
+        <translation>Kreativität, Zufall, Top-k, Min-p, Wiederholungsstrafe, Beam, längste Antwort, Tokens, Denken</translation>
+    </message>
+    <message>
+        <source>Budget › Memory, context and quality</source>
+        <translation>Budget › Speicher, Kontext und Qualität</translation>
+    </message>
+    <message>
+        <source>VRAM, RAM, GPU memory, context length, offload layers, quantization, bits, KV cache, experts</source>
+        <translation>VRAM, RAM, GPU-Speicher, Kontextlänge, Schichten auslagern, Quantisierung, Bits, KV-Cache, Experten</translation>
+    </message>
+    <message>
+        <source>chat, start, clear</source>
+        <translation>Chat, beginnen, leeren</translation>
+    </message>
+    <message>
+        <source>load, file, GGUF, folder, switch model, change model</source>
+        <translation>laden, Datei, GGUF, Ordner, Modell wechseln</translation>
+    </message>
+    <message>
+        <source>load, context, device, GPU, quantization</source>
+        <translation>laden, Kontext, Gerät, GPU, Quantisierung</translation>
+    </message>
+    <message>
+        <source>API, OpenAI, port, serve</source>
+        <translation>API, OpenAI, Port, anbieten</translation>
+    </message>
+    <message>
+        <source>exit, close</source>
+        <translation>schließen, verlassen, Ende</translation>
+    </message>
+    <message>
+        <source>clipboard, Markdown</source>
+        <translation>Zwischenablage, Markdown</translation>
+    </message>
+    <message>
+        <source>clipboard, reply, response</source>
+        <translation>Zwischenablage, Erwiderung</translation>
+    </message>
+    <message>
+        <source>search</source>
+        <translation>suchen</translation>
+    </message>
+    <message>
+        <source>cancel, interrupt, halt</source>
+        <translation>abbrechen, unterbrechen, anhalten</translation>
+    </message>
+    <message>
+        <source>preferences, options, configuration</source>
+        <translation>Optionen, Konfiguration, Vorlieben</translation>
+    </message>
+    <message>
+        <source>title, name</source>
+        <translation>Titel, Name</translation>
+    </message>
+    <message>
+        <source>save, Markdown, JSON, download</source>
+        <translation>speichern, Markdown, JSON</translation>
+    </message>
+    <message>
+        <source>save, backup, JSON, download</source>
+        <translation>speichern, sichern, JSON</translation>
+    </message>
+    <message>
+        <source>load, restore, JSON</source>
+        <translation>laden, wiederherstellen, JSON</translation>
+    </message>
+    <message>
+        <source>remove, erase</source>
+        <translation>entfernen, tilgen</translation>
+    </message>
+    <message>
+        <source>retry, redo, try again, another answer</source>
+        <translation>neu, wiederholen, andere Antwort</translation>
+    </message>
+    <message>
+        <source>change, correct, prompt</source>
+        <translation>ändern, verbessern, Prompt</translation>
+    </message>
+    <message>
+        <source>logits, logprobs, alternatives</source>
+        <translation>Logits, Logprobs, Alternativen</translation>
+    </message>
+    <message>
+        <source>perplexity, uncertain, unlikely</source>
+        <translation>Perplexität, unsicher, unwahrscheinlich</translation>
+    </message>
+    <message>
+        <source>night, black, appearance</source>
+        <translation>Nacht, schwarz, Aussehen</translation>
+    </message>
+    <message>
+        <source>day, white, appearance</source>
+        <translation>Tag, weiß, Aussehen</translation>
+    </message>
+    <message>
+        <source>English</source>
+        <translation>Englisch, English</translation>
+    </message>
+    <message>
+        <source>German</source>
+        <translation>Deutsch, German</translation>
+    </message>
+    <message>
+        <source>Vietnamese</source>
+        <translation>Vietnamesisch, Vietnamese</translation>
+    </message>
+    <message>
+        <source>zoom in, font size, bigger</source>
+        <translation>vergrößern, Schriftgröße, Zoom</translation>
+    </message>
+    <message>
+        <source>zoom out, font size</source>
+        <translation>verkleinern, Schriftgröße, Zoom</translation>
+    </message>
+    <message>
+        <source>panels, windows, default</source>
+        <translation>Tafeln, Fenster, Anfang</translation>
+    </message>
+    <message>
+        <source>heat map, router, routing</source>
+        <translation>Heatmap, Router, Routing</translation>
+    </message>
+    <message>
+        <source>hit rate, copies, policy</source>
+        <translation>Trefferquote, Kopien, Regel</translation>
+    </message>
+    <message>
+        <source>timeline, CPU, GPU, layers</source>
+        <translation>Zeitleiste, CPU, GPU, Schichten</translation>
+    </message>
+    <message>
+        <source>memory, VRAM, RAM, context, quantization</source>
+        <translation>Speicher, VRAM, RAM, Kontext, Quantisierung</translation>
+    </message>
+    <message>
+        <source>forecast, hardware, buy, upgrade</source>
+        <translation>Vorhersage, Hardware, kaufen, aufrüsten</translation>
+    </message>
+    <message>
+        <source>network, nodes, cluster, pair</source>
+        <translation>Netz, Knoten, Cluster, koppeln</translation>
+    </message>
+    <message>
+        <source>speed, tokens per second, measure, compare</source>
+        <translation>Tempo, Tokens pro Sekunde, messen, vergleichen</translation>
+    </message>
+    <message>
+        <source>events, connections, errors</source>
+        <translation>Ereignisse, Verbindungen, Fehler</translation>
+    </message>
+    <message>
+        <source>temperature, top-p, seed, system prompt</source>
+        <translation>Temperatur, Top-p, Seed, System-Prompt</translation>
+    </message>
+    <message>
+        <source>chats, history, list</source>
+        <translation>Chats, Verlauf, Liste</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MainToolBar</name>
@@ -9065,24 +9344,12 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <translation>Hauptwerkzeugleiste</translation>
     </message>
     <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
         <source>Panels</source>
         <translation>Bereiche</translation>
     </message>
     <message>
         <source>Open one of the panels: budgets, experts, forecasts and more</source>
         <translation>Einen der Bereiche öffnen: Budgets, Experten, Prognosen und mehr</translation>
-    </message>
-    <message>
-        <source>Loading…</source>
-        <translation>Wird geladen&#xa0;…</translation>
-    </message>
-    <message>
-        <source>No model</source>
-        <translation>Kein Modell</translation>
     </message>
 </context>
 <context>
@@ -9330,6 +9597,57 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>The model no longer sees what stands above, but this summary of it:</source>
         <translation>Das Modell sieht nicht mehr, was darüber steht, sondern diese Zusammenfassung davon:</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ModelMenu</name>
+    <message>
+        <source>&amp;Models</source>
+        <translation>&amp;Modelle</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Open a &amp;file…</source>
+        <translation>&amp;Datei öffnen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Open with o&amp;ptions…</source>
+        <translation>Mit &amp;Optionen öffnen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>&amp;Clear the list of recent models</source>
+        <translation>Liste der zuletzt geöffneten &amp;leeren</translation>
+    </message>
+    <message>
+        <source>%1 (missing)</source>
+        <translation>%1 (fehlt)</translation>
+    </message>
+    <message>
+        <source>Opened lately</source>
+        <translation>Zuletzt geöffnet</translation>
+    </message>
+    <message>
+        <source>Demo model</source>
+        <translation>Demomodell</translation>
+    </message>
+    <message>
+        <source>Found on this computer</source>
+        <translation>Auf diesem Rechner gefunden</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Lädt&#xa0;…</translation>
+    </message>
+    <message>
+        <source>No model</source>
+        <translation>Kein Modell</translation>
+    </message>
+    <message>
+        <source>Click for other models</source>
+        <translation>Klicken zeigt andere Modelle</translation>
     </message>
 </context>
 <context>
@@ -9722,6 +10040,18 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>&amp;Bring back %1</source>
         <translation>%1 &amp;zurückholen</translation>
     </message>
+    <message>
+        <source>System prompt of this conversation</source>
+        <translation>System-Prompt dieser Unterhaltung</translation>
+    </message>
+    <message>
+        <source>System prompt: %1</source>
+        <translation>System-Prompt: %1</translation>
+    </message>
+    <message>
+        <source>This conversation&apos;s alone; click to change it</source>
+        <translation>Gilt nur für diese Unterhaltung; Klicken zum Ändern</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::Personas</name>
@@ -9843,24 +10173,24 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Kommagetrennte Werte (*.csv)</translation>
     </message>
     <message>
-        <source>Copy &amp;picture	Ctrl+C</source>
-        <translation>&amp;Bild kopieren	Strg+C</translation>
-    </message>
-    <message>
         <source>&amp;Save picture…</source>
         <translation>Bild &amp;speichern&#xa0;…</translation>
     </message>
     <message>
-        <source>Copy &amp;numbers (CSV)	Ctrl+Shift+C</source>
-        <translation>&amp;Zahlen kopieren (CSV)	Strg+Umschalt+C</translation>
-    </message>
-    <message>
-        <source>Save n&amp;umbers (CSV)…</source>
-        <translation>Za&amp;hlen speichern (CSV)&#xa0;…</translation>
-    </message>
-    <message>
         <source>Show &amp;all	Home</source>
         <translation>&amp;Alles zeigen	Pos1</translation>
+    </message>
+    <message>
+        <source>Copy pi&amp;cture	Ctrl+C</source>
+        <translation>&amp;Bild kopieren	Ctrl+C</translation>
+    </message>
+    <message>
+        <source>Copy &amp;numbers (CSV)	Ctrl+Alt+C</source>
+        <translation>&amp;Zahlen kopieren (CSV)	Ctrl+Alt+C</translation>
+    </message>
+    <message>
+        <source>Sa&amp;ve numbers (CSV)…</source>
+        <translation>Za&amp;hlen speichern (CSV)&#xa0;…</translation>
     </message>
 </context>
 <context>
@@ -9939,6 +10269,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Read the page in the help</source>
         <translation>Die Seite in der Hilfe lesen</translation>
+    </message>
+    <message>
+        <source>Close this notice</source>
+        <translation>Hinweis schließen</translation>
     </message>
 </context>
 <context>

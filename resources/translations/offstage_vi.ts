@@ -4455,6 +4455,41 @@
     </message>
 </context>
 <context>
+    <name>SuggestedPrompts</name>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
+    </message>
+    <message>
+        <source>Stories</source>
+        <translation>Truyện</translation>
+    </message>
+    <message>
+        <source>Arithmetic</source>
+        <translation>Số học</translation>
+    </message>
+    <message>
+        <source>Units</source>
+        <translation>Đơn vị</translation>
+    </message>
+    <message>
+        <source>Code</source>
+        <translation>Mã</translation>
+    </message>
+    <message>
+        <source>Words</source>
+        <translation>Từ ngữ</translation>
+    </message>
+    <message>
+        <source>Facts</source>
+        <translation>Kiến thức</translation>
+    </message>
+    <message>
+        <source>Talk</source>
+        <translation>Trò chuyện</translation>
+    </message>
+</context>
+<context>
     <name>TokenChoices</name>
     <message>
         <source>(nothing)</source>
@@ -4538,7 +4573,7 @@
     </message>
     <message>
         <source>S&amp;urprise under the text</source>
-        <translation>Độ &amp;bất ngờ dưới văn bản</translation>
+        <translation>Độ bất ngờ &amp;dưới văn bản</translation>
     </message>
     <message>
         <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
@@ -5427,10 +5462,6 @@ Bấm để xem văn bản của tệp</translation>
         <translation>Đã có hiệu lực: đã chuyển %1 trong %2.</translation>
     </message>
     <message>
-        <source>%1 experts on the device, %2 bits on average.</source>
-        <translation>%1 chuyên gia trên thiết bị, trung bình %2 bit.</translation>
-    </message>
-    <message>
         <source>Cancelled: the plan before is in force again. %1 of %2 copies had been made.</source>
         <translation>Đã hủy: phương án trước có hiệu lực trở lại. %1/%2 bản sao đã được tạo.</translation>
     </message>
@@ -5570,6 +5601,10 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>Going back to the plan before; about %1 left</source>
         <translation>Đang quay lại kế hoạch trước; còn khoảng %1</translation>
+    </message>
+    <message>
+        <source>%1 bits on average.</source>
+        <translation>Trung bình %1 bit.</translation>
     </message>
 </context>
 <context>
@@ -5933,10 +5968,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Lệnh</translation>
     </message>
     <message>
-        <source>Type a command</source>
-        <translation>Gõ một lệnh</translation>
-    </message>
-    <message>
         <source>Command to look for</source>
         <translation>Lệnh cần tìm</translation>
     </message>
@@ -5947,6 +5978,10 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>No command has this name.</source>
         <translation>Không có lệnh nào mang tên này.</translation>
+    </message>
+    <message>
+        <source>Type a command or a setting</source>
+        <translation>Nhập một lệnh hoặc thiết lập</translation>
     </message>
 </context>
 <context>
@@ -6577,6 +6612,14 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>About this program</source>
         <translation>Về chương trình này</translation>
     </message>
+    <message>
+        <source>The tabs at the right edge show what goes on inside: experts, memory, speed. To chat you need none of them.</source>
+        <translation>Các thẻ ở mép phải cho thấy điều diễn ra bên trong: chuyên gia, bộ nhớ, tốc độ. Để trò chuyện, bạn không cần thẻ nào.</translation>
+    </message>
+    <message>
+        <source>Do not show this again</source>
+        <translation>Không hiện lại nữa</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EngineWorker</name>
@@ -6716,7 +6759,7 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     </message>
     <message>
         <source>&amp;Evict %1 experts from the device</source>
-        <translation>&amp;Đưa %1 chuyên gia khỏi thiết bị</translation>
+        <translation>Đư&amp;a %1 chuyên gia khỏi thiết bị</translation>
     </message>
     <message>
         <source>P&amp;recision of %1 experts</source>
@@ -8854,10 +8897,6 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>Ctrl+Shift+O</translation>
     </message>
     <message>
-        <source>&amp;Recent models</source>
-        <translation>Mô hình &amp;gần đây</translation>
-    </message>
-    <message>
         <source>&amp;Local server…</source>
         <translation>Máy chủ cục &amp;bộ…</translation>
     </message>
@@ -8879,7 +8918,7 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
     </message>
     <message>
         <source>Copy the whole con&amp;versation</source>
-        <translation>Sao chép &amp;cả cuộc trò chuyện</translation>
+        <translation>Sao chép cả cuộc trò chu&amp;yện</translation>
     </message>
     <message>
         <source>Ctrl+Shift+C</source>
@@ -9018,18 +9057,6 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>Dừng câu trả lời (%1)</translation>
     </message>
     <message>
-        <source>Demo model</source>
-        <translation>Mô hình minh họa</translation>
-    </message>
-    <message>
-        <source>%1 (missing)</source>
-        <translation>%1 (không còn)</translation>
-    </message>
-    <message>
-        <source>Clear the list</source>
-        <translation>Xóa danh sách</translation>
-    </message>
-    <message>
         <source>About Offstage</source>
         <translation>Giới thiệu về Offstage</translation>
     </message>
@@ -9045,6 +9072,258 @@ Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
 
 Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
+    <message>
+        <source>Copy the last &amp;answer</source>
+        <translation>Chép câu trả &amp;lời cuối</translation>
+    </message>
+    <message>
+        <source>Ctrl+Shift+A</source>
+        <translation>Ctrl+Shift+A</translation>
+    </message>
+    <message>
+        <source>&amp;Next conversation</source>
+        <translation>Cuộc trò chuyện &amp;sau</translation>
+    </message>
+    <message>
+        <source>Ctrl+PgDown</source>
+        <translation>Ctrl+PgDown</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious conversation</source>
+        <translation>Cuộc trò chuyện t&amp;rước</translation>
+    </message>
+    <message>
+        <source>Ctrl+PgUp</source>
+        <translation>Ctrl+PgUp</translation>
+    </message>
+    <message>
+        <source>An&amp;swer again</source>
+        <translation>Trả lời lạ&amp;i</translation>
+    </message>
+    <message>
+        <source>Ctrl+R</source>
+        <translation>Ctrl+R</translation>
+    </message>
+    <message>
+        <source>Edit the last &amp;message</source>
+        <translation>Sửa tin nhắn &amp;cuối</translation>
+    </message>
+    <message>
+        <source>Ctrl+Shift+E</source>
+        <translation>Ctrl+Shift+E</translation>
+    </message>
+    <message>
+        <source>Settings › Appearance</source>
+        <translation>Thiết lập › Giao diện</translation>
+    </message>
+    <message>
+        <source>theme, dark, light, colours, text size, font, language</source>
+        <translation>giao diện, tối, sáng, màu, cỡ chữ, phông, ngôn ngữ</translation>
+    </message>
+    <message>
+        <source>Settings › Keys</source>
+        <translation>Thiết lập › Phím</translation>
+    </message>
+    <message>
+        <source>shortcuts, keyboard, hotkeys</source>
+        <translation>phím tắt, bàn phím</translation>
+    </message>
+    <message>
+        <source>Settings › Memory</source>
+        <translation>Thiết lập › Bộ nhớ</translation>
+    </message>
+    <message>
+        <source>context kept, conversations, RAM, KV cache</source>
+        <translation>ngữ cảnh được giữ, cuộc trò chuyện, RAM, KV cache</translation>
+    </message>
+    <message>
+        <source>Settings › Local server</source>
+        <translation>Thiết lập › Máy chủ cục bộ</translation>
+    </message>
+    <message>
+        <source>API, OpenAI, port, address, HTTP</source>
+        <translation>API, OpenAI, cổng, địa chỉ, HTTP</translation>
+    </message>
+    <message>
+        <source>Settings › Storage</source>
+        <translation>Thiết lập › Lưu trữ</translation>
+    </message>
+    <message>
+        <source>folders, model folders, cache, disk, history, delete</source>
+        <translation>thư mục, thư mục mô hình, bộ đệm, đĩa, lịch sử, xóa</translation>
+    </message>
+    <message>
+        <source>Sampling › System prompt</source>
+        <translation>Lấy mẫu › Lời nhắc hệ thống</translation>
+    </message>
+    <message>
+        <source>instructions, persona, role, character</source>
+        <translation>chỉ dẫn, vai, nhân vật</translation>
+    </message>
+    <message>
+        <source>Sampling › Temperature, top-p, seed</source>
+        <translation>Lấy mẫu › Nhiệt độ, top-p, hạt giống</translation>
+    </message>
+    <message>
+        <source>creativity, randomness, top-k, min-p, repetition penalty, beam, longest answer, max tokens, thinking</source>
+        <translation>sáng tạo, ngẫu nhiên, top-k, min-p, phạt lặp, beam, câu trả lời dài nhất, token, suy nghĩ</translation>
+    </message>
+    <message>
+        <source>Budget › Memory, context and quality</source>
+        <translation>Ngân sách › Bộ nhớ, ngữ cảnh và chất lượng</translation>
+    </message>
+    <message>
+        <source>VRAM, RAM, GPU memory, context length, offload layers, quantization, bits, KV cache, experts</source>
+        <translation>VRAM, RAM, bộ nhớ GPU, độ dài ngữ cảnh, lượng tử hóa, bit, KV cache, chuyên gia</translation>
+    </message>
+    <message>
+        <source>chat, start, clear</source>
+        <translation>chat, bắt đầu, mới</translation>
+    </message>
+    <message>
+        <source>load, file, GGUF, folder, switch model, change model</source>
+        <translation>nạp, tệp, GGUF, thư mục, đổi mô hình</translation>
+    </message>
+    <message>
+        <source>load, context, device, GPU, quantization</source>
+        <translation>nạp, ngữ cảnh, thiết bị, GPU, lượng tử hóa</translation>
+    </message>
+    <message>
+        <source>API, OpenAI, port, serve</source>
+        <translation>API, OpenAI, cổng, phục vụ</translation>
+    </message>
+    <message>
+        <source>exit, close</source>
+        <translation>thoát, đóng</translation>
+    </message>
+    <message>
+        <source>clipboard, Markdown</source>
+        <translation>bảng tạm, Markdown</translation>
+    </message>
+    <message>
+        <source>clipboard, reply, response</source>
+        <translation>bảng tạm, phản hồi</translation>
+    </message>
+    <message>
+        <source>search</source>
+        <translation>tìm kiếm</translation>
+    </message>
+    <message>
+        <source>cancel, interrupt, halt</source>
+        <translation>hủy, ngắt, dừng</translation>
+    </message>
+    <message>
+        <source>preferences, options, configuration</source>
+        <translation>tùy chọn, cấu hình</translation>
+    </message>
+    <message>
+        <source>title, name</source>
+        <translation>tiêu đề, tên</translation>
+    </message>
+    <message>
+        <source>save, Markdown, JSON, download</source>
+        <translation>lưu, Markdown, JSON</translation>
+    </message>
+    <message>
+        <source>save, backup, JSON, download</source>
+        <translation>lưu, sao lưu, JSON</translation>
+    </message>
+    <message>
+        <source>load, restore, JSON</source>
+        <translation>nạp, khôi phục, JSON</translation>
+    </message>
+    <message>
+        <source>remove, erase</source>
+        <translation>bỏ, xóa</translation>
+    </message>
+    <message>
+        <source>retry, redo, try again, another answer</source>
+        <translation>thử lại, câu trả lời khác</translation>
+    </message>
+    <message>
+        <source>change, correct, prompt</source>
+        <translation>đổi, sửa, lời nhắc</translation>
+    </message>
+    <message>
+        <source>logits, logprobs, alternatives</source>
+        <translation>logits, logprobs, phương án khác</translation>
+    </message>
+    <message>
+        <source>perplexity, uncertain, unlikely</source>
+        <translation>perplexity, không chắc, khó xảy ra</translation>
+    </message>
+    <message>
+        <source>night, black, appearance</source>
+        <translation>đêm, đen, giao diện</translation>
+    </message>
+    <message>
+        <source>day, white, appearance</source>
+        <translation>ngày, trắng, giao diện</translation>
+    </message>
+    <message>
+        <source>English</source>
+        <translation>tiếng Anh, English</translation>
+    </message>
+    <message>
+        <source>German</source>
+        <translation>tiếng Đức, German</translation>
+    </message>
+    <message>
+        <source>Vietnamese</source>
+        <translation>tiếng Việt, Vietnamese</translation>
+    </message>
+    <message>
+        <source>zoom in, font size, bigger</source>
+        <translation>phóng to, cỡ chữ</translation>
+    </message>
+    <message>
+        <source>zoom out, font size</source>
+        <translation>thu nhỏ, cỡ chữ</translation>
+    </message>
+    <message>
+        <source>panels, windows, default</source>
+        <translation>bảng, cửa sổ, mặc định</translation>
+    </message>
+    <message>
+        <source>heat map, router, routing</source>
+        <translation>bản đồ nhiệt, router, định tuyến</translation>
+    </message>
+    <message>
+        <source>hit rate, copies, policy</source>
+        <translation>tỉ lệ trúng, bản chép, chính sách</translation>
+    </message>
+    <message>
+        <source>timeline, CPU, GPU, layers</source>
+        <translation>dòng thời gian, CPU, GPU, lớp</translation>
+    </message>
+    <message>
+        <source>memory, VRAM, RAM, context, quantization</source>
+        <translation>bộ nhớ, VRAM, RAM, ngữ cảnh, lượng tử hóa</translation>
+    </message>
+    <message>
+        <source>forecast, hardware, buy, upgrade</source>
+        <translation>dự báo, phần cứng, mua, nâng cấp</translation>
+    </message>
+    <message>
+        <source>network, nodes, cluster, pair</source>
+        <translation>mạng, nút, cụm, ghép đôi</translation>
+    </message>
+    <message>
+        <source>speed, tokens per second, measure, compare</source>
+        <translation>tốc độ, token mỗi giây, đo, so sánh</translation>
+    </message>
+    <message>
+        <source>events, connections, errors</source>
+        <translation>sự kiện, kết nối, lỗi</translation>
+    </message>
+    <message>
+        <source>temperature, top-p, seed, system prompt</source>
+        <translation>nhiệt độ, top-p, hạt giống, lời nhắc hệ thống</translation>
+    </message>
+    <message>
+        <source>chats, history, list</source>
+        <translation>chat, lịch sử, danh sách</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MainToolBar</name>
@@ -9053,24 +9332,12 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <translation>Thanh công cụ chính</translation>
     </message>
     <message>
-        <source>Model</source>
-        <translation>Mô hình</translation>
-    </message>
-    <message>
         <source>Panels</source>
         <translation>Bảng</translation>
     </message>
     <message>
         <source>Open one of the panels: budgets, experts, forecasts and more</source>
         <translation>Mở một trong các bảng: ngân sách, chuyên gia, dự báo và hơn nữa</translation>
-    </message>
-    <message>
-        <source>Loading…</source>
-        <translation>Đang nạp…</translation>
-    </message>
-    <message>
-        <source>No model</source>
-        <translation>Chưa có mô hình</translation>
     </message>
 </context>
 <context>
@@ -9180,7 +9447,7 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>Select &amp;all</source>
-        <translation>Chọn tất &amp;cả</translation>
+        <translation>Chọ&amp;n tất cả</translation>
     </message>
     <message>
         <source>Show its &amp;experts</source>
@@ -9317,6 +9584,57 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>The model no longer sees what stands above, but this summary of it:</source>
         <translation>Mô hình không còn thấy những gì ở phía trên mà chỉ thấy bản tóm tắt này:</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ModelMenu</name>
+    <message>
+        <source>&amp;Models</source>
+        <translation>Mô &amp;hình</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Mô hình</translation>
+    </message>
+    <message>
+        <source>Open a &amp;file…</source>
+        <translation>Mở &amp;tệp…</translation>
+    </message>
+    <message>
+        <source>Open with o&amp;ptions…</source>
+        <translation>Mở với tù&amp;y chọn…</translation>
+    </message>
+    <message>
+        <source>&amp;Clear the list of recent models</source>
+        <translation>&amp;Xóa danh sách mô hình gần đây</translation>
+    </message>
+    <message>
+        <source>%1 (missing)</source>
+        <translation>%1 (không còn)</translation>
+    </message>
+    <message>
+        <source>Opened lately</source>
+        <translation>Mở gần đây</translation>
+    </message>
+    <message>
+        <source>Demo model</source>
+        <translation>Mô hình demo</translation>
+    </message>
+    <message>
+        <source>Found on this computer</source>
+        <translation>Tìm thấy trên máy này</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Đang nạp…</translation>
+    </message>
+    <message>
+        <source>No model</source>
+        <translation>Không có mô hình</translation>
+    </message>
+    <message>
+        <source>Click for other models</source>
+        <translation>Bấm để chọn mô hình khác</translation>
     </message>
 </context>
 <context>
@@ -9660,7 +9978,7 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
     <message>
         <source>&amp;Export my personas…</source>
-        <translation>&amp;Xuất các vai của tôi…</translation>
+        <translation>Xuất &amp;các vai của tôi…</translation>
     </message>
     <message>
         <source>Persona</source>
@@ -9707,6 +10025,18 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>&amp;Bring back %1</source>
         <translation>Khôi &amp;phục %1</translation>
+    </message>
+    <message>
+        <source>System prompt of this conversation</source>
+        <translation>Lời nhắc hệ thống của cuộc trò chuyện này</translation>
+    </message>
+    <message>
+        <source>System prompt: %1</source>
+        <translation>Lời nhắc hệ thống: %1</translation>
+    </message>
+    <message>
+        <source>This conversation&apos;s alone; click to change it</source>
+        <translation>Chỉ cho cuộc trò chuyện này; bấm để đổi</translation>
     </message>
 </context>
 <context>
@@ -9828,24 +10158,24 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Giá trị phân tách bằng dấu phẩy (*.csv)</translation>
     </message>
     <message>
-        <source>Copy &amp;picture	Ctrl+C</source>
-        <translation>Sao chép &amp;hình	Ctrl+C</translation>
-    </message>
-    <message>
         <source>&amp;Save picture…</source>
         <translation>&amp;Lưu hình…</translation>
     </message>
     <message>
-        <source>Copy &amp;numbers (CSV)	Ctrl+Shift+C</source>
-        <translation>Sao chép &amp;số liệu (CSV)	Ctrl+Shift+C</translation>
-    </message>
-    <message>
-        <source>Save n&amp;umbers (CSV)…</source>
-        <translation>Lưu số liệ&amp;u (CSV)…</translation>
-    </message>
-    <message>
         <source>Show &amp;all	Home</source>
         <translation>Hiện &amp;tất cả	Home</translation>
+    </message>
+    <message>
+        <source>Copy pi&amp;cture	Ctrl+C</source>
+        <translation>Chép ả&amp;nh	Ctrl+C</translation>
+    </message>
+    <message>
+        <source>Copy &amp;numbers (CSV)	Ctrl+Alt+C</source>
+        <translation>Chép số (CS&amp;V)	Ctrl+Alt+C</translation>
+    </message>
+    <message>
+        <source>Sa&amp;ve numbers (CSV)…</source>
+        <translation>Lư&amp;u số (CSV)…</translation>
     </message>
 </context>
 <context>
@@ -9924,6 +10254,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Read the page in the help</source>
         <translation>Đọc trang này trong trợ giúp</translation>
+    </message>
+    <message>
+        <source>Close this notice</source>
+        <translation>Đóng thông báo này</translation>
     </message>
 </context>
 <context>

@@ -72,9 +72,11 @@ class TestCliNodes : public QObject {
 
     void pair_withTheCodeThatIsShown() {
         QProcess pair;
-        pair.start(m_program, onNode(QStringLiteral("pair --listen 127.0.0.1:0")));
+        // Without a name: it takes the running node's. The address is the machine's.
+        pair.start(m_program, words(QStringLiteral("--state %1 pair --listen 127.0.0.1:0"),
+                                    {m_folder.filePath(QStringLiteral("node"))}));
         const QByteArray shown = read(pair, "good for one pair:\n\n    ");  // written as one
-        const QString port = found(shown, "nodes pair cupboard:(\\d+)");
+        const QString port = found(shown, "nodes pair \\S+:(\\d+)");
         const QString code = found(shown, "\n    ((?:[a-z]{4} ){7}[a-z]{4})\n");
         QVERIFY2(!port.isEmpty() && !code.isEmpty(), shown.constData());
         const QStringList arguments = words(QStringLiteral("nodes pair 127.0.0.1:") + port);

@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
     if (wanted.isEmpty()) {
         saved = save(window, name(QStringLiteral("start")));
     }
+    window.findChild<PanelDocks*>()->show(QStringLiteral("experts"));
     Sampling sampling = window.core().chat.sampling();
     sampling.sampler.seed = 11;
     window.core().chat.setSampling(sampling);

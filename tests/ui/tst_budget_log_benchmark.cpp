@@ -232,7 +232,7 @@ class TestBudgetLogBenchmark : public QObject {
         QCOMPARE(panel.focusWidget(), &test::find<QPushButton>(panel, "Undo"));
         QTest::keyClick(&test::find<QPushButton>(panel, "Undo"), Qt::Key_Space);
         QTRY_VERIFY(!test::find<QPushButton>(panel, "Undo").isEnabled() && panel.inForce().vramBytes == 6 * kGiB);
-        QTRY_COMPARE(panel.focusWidget(), &panel.form().vram().spin());
+        QTRY_COMPARE(panel.focusWidget(), &panel.form().vram().slider());  // takes no letters
         // A change that is taken back can be applied again, or reset.
         panel.form().vram().spin().stepUp();
         QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
@@ -245,7 +245,33 @@ class TestBudgetLogBenchmark : public QObject {
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
         panel.resetButton().setFocus();
         QTest::keyClick(&panel.resetButton(), Qt::Key_Space);
-        QCOMPARE(panel.focusWidget(), &panel.form().vram().spin());
+        QCOMPARE(panel.focusWidget(), &panel.form().vram().slider());
+        const BudgetSetting before = panel.form().setting();
+        QTest::keyClicks(panel.focusWidget(), QStringLiteral("hello 5"));  // somebody writes on
+        QVERIFY(panel.form().setting() == before);
+    }
+
+    // The one number of experts that are there now, which follows the cache.
+    void budget_countsTheExpertsThatAreThere() {
+        BudgetBench bench;
+        BudgetPanel& panel = bench.panel;
+        bench.show();
+        QTRY_VERIFY(test::nowText(panel).contains(QStringLiteral("Tokens/s: 20.0")));
+        engine::Snapshot now = panel.snapshot();
+        const auto device = static_cast<std::uint8_t>(engine::Place::kDevice);
+        now.experts.place = {device, device, static_cast<std::uint8_t>(engine::Place::kRam)};
+        panel.setSnapshot(now);
+        QVERIFY2(test::nowText(panel).contains(QStringLiteral("Experts on the device: 2")),
+                 qPrintable(test::nowText(panel)));
+        now.experts.place[0] = static_cast<std::uint8_t>(engine::Place::kRam);  // the cache let one go
+        panel.setSnapshot(now);
+        QVERIFY2(test::nowText(panel).contains(QStringLiteral("Experts on the device: 1")),
+                 qPrintable(test::nowText(panel)));
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
+        QVERIFY2(!panel.notice().contains(QStringLiteral("experts")), qPrintable(panel.notice()));
     }
 
     void whatIf_takesWhatIsInForceNow() {

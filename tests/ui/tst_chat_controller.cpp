@@ -400,11 +400,11 @@ class TestChatController : public QObject {
         QVERIFY(f.ask(QStringLiteral("one")));
         const ConversationId first = f.chat->current();
         f.chat->newConversation();
-        QVERIFY(f.chat->sampling() == cold);  // a new one begins as the last
+        QVERIFY(f.chat->sampling() == cold);          // a new one begins as the last
+        QCOMPARE(f.chat->systemPrompt(), QString());  // but for the prompt, which belongs to its conversation
         Sampling hot;
         hot.sampler.temperature = 1.5f;
         f.chat->setSampling(hot);
-        f.chat->setSystemPrompt({});
         QVERIFY(f.ask(QStringLiteral("two")));
         QVERIFY(f.chat->openConversation(first));
         QVERIFY(f.chat->sampling() == cold);

@@ -3,9 +3,13 @@
 
 #include <QLineEdit>
 #include <QMenuBar>
+#include <QPlainTextEdit>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
+#include "ui/settings/sampling_panel.h"
+#include "ui/settings/settings_dialog.h"
 #include "ui/widgets/command_palette.h"
 
 using namespace offstage::test;
@@ -42,6 +46,51 @@ class TestCommandPalette : public QObject {
         QVERIFY(!palette.isVisible());
         QVERIFY(isDark(qApp->palette()));
         applyTheme(*qApp, Theme::System);
+    }
+
+    void settingsAndSynonyms_areFound_data() {
+        QTest::addColumn<QString>("typed");
+        QTest::addColumn<QString>("first");
+        QTest::newRow("a setting") << QStringLiteral("system prompt") << QStringLiteral("Sampling › System prompt");
+        QTest::newRow("a language by its English name")
+            << QStringLiteral("german") << QStringLiteral("View › Language › Deutsch");
+        QTest::newRow("a synonym") << QStringLiteral("exit") << QStringLiteral("File › Quit");
+        QTest::newRow("two words") << QStringLiteral("font size") << QStringLiteral("View › Text size › Larger");
+        QTest::newRow("a page") << QStringLiteral("hotkeys") << QStringLiteral("Settings › Keys");
+        QTest::newRow("a value") << QStringLiteral("temperat") << QStringLiteral("Sampling › Temperature, top-p, seed");
+        QTest::newRow("a name before synonyms")
+            << QStringLiteral("find") << QStringLiteral("Edit › Find in this conversation…");
+    }
+    void settingsAndSynonyms_areFound() {
+        QFETCH(QString, typed);
+        QFETCH(QString, first);
+        QSettings().clear();
+        WindowFixture f;
+        f.openAndWait();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
+        QTest::keyClick(f.window.get(), Qt::Key_K, Qt::ControlModifier);
+        QTRY_VERIFY(palette.isVisible());
+        QVERIFY2(palette.listed().first() == QStringLiteral("File › New conversation"),  // what is common
+                 qPrintable(palette.listed().first()));
+        QTest::keyClicks(&palette.input(), typed);
+        QCOMPARE(palette.listed().value(0), first);
+    }
+
+    void setting_chosen_isShown() {
+        WindowFixture f;
+        f.openAndWait();
+        CommandPalette& palette = part<CommandPalette>(*f.window);
+        palette.open();
+        QTest::keyClicks(&palette.input(), QStringLiteral("system prompt"));
+        QTest::keyClick(&palette.input(), Qt::Key_Return);
+        QPlainTextEdit& prompt = find<QPlainTextEdit>(part<SamplingPanel>(*f.window), "System prompt");
+        QTRY_VERIFY(prompt.isVisible() && prompt.hasFocus());
+        palette.open();
+        QTest::keyClicks(&palette.input(), QStringLiteral("api port"));
+        QTest::keyClick(&palette.input(), Qt::Key_Return);
+        auto* dialog = f.window->findChild<SettingsDialog*>();
+        QVERIFY(dialog != nullptr && dialog->isVisible());
+        QCOMPARE(dialog->page(), SettingsDialog::Page::Server);
     }
 
     void keys_moveAndLeave() {

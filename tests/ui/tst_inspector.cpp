@@ -17,6 +17,7 @@
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/language.h"
+#include "ui/base/settings.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_list.h"
@@ -51,6 +52,9 @@ struct Fixture {
         options.theme = Theme::Light;
         window = std::make_unique<MainWindow>(
             [s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); }, options);
+        if (!settings::kWindowState.kept()) {
+            part<PanelDocks>(*window).show(QStringLiteral("experts"));
+        }
         window->resize(size);
         window->show();
         QApplication::setActiveWindow(window.get());

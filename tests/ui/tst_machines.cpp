@@ -334,6 +334,22 @@ class TestMachines : public QObject {
         QTRY_COMPARE(f.locked([](const Network& n) { return n.joins; }), 2);
     }
 
+    // Enter pairs, or says what is missing: it is never Cancel.
+    void pairing_enter_keepsWhatWasTyped() {
+        Fixture f;
+        PairDialog& dialog = f.dialog();
+        QTRY_VERIFY(dialog.isVisible());
+        dialog.address().setFocus();
+        QTest::keyClicks(&dialog.address(), QStringLiteral("cupboard"));
+        QTest::keyClick(&dialog.address(), Qt::Key_Return);
+        QVERIFY(dialog.isVisible());
+        QVERIFY2(dialog.problem().contains(QStringLiteral("eight words")), qPrintable(dialog.problem()));
+        QTest::keyClick(&dialog.address(), Qt::Key_Tab);
+        QTest::keyClicks(&dialog.words(), QStringLiteral("one two three four five six seven eight"));
+        QTest::keyClick(&dialog.words(), Qt::Key_Return);
+        QTRY_COMPARE(f.window->core().machines.all().size(), 1);
+    }
+
     void pairing_wrongWords_cancelled_andDone() {
         Fixture f;
         PairDialog& dialog = f.dialog();

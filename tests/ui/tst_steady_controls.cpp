@@ -49,6 +49,7 @@ struct Fixture {
         window = std::make_unique<MainWindow>(
             [s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); }, options);
         window->resize(1280, 800);
+        part<PanelDocks>(*window).show(QStringLiteral("experts"));
         window->show();
         QApplication::setActiveWindow(window.get());
         window->opener().open(QStringLiteral("/models/fake-moe"));

@@ -1,12 +1,14 @@
 #include "tests/ui/window_fixture.h"
 
 #include "engine/run/fit_estimate.h"
+#include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/engine/engine_controller.h"
+#include "ui/window/panel_docks.h"
 
 namespace offstage::test {
 
-WindowFixture::WindowFixture(const Script& script, const QString& demoModel, const QString& historyFolder)
+WindowFixture::WindowFixture(const Script& script, const QString& demoModel, const QString& historyFolder, Start start)
     : stage(std::make_shared<Stage>()) {
     stage->setScript(script);
     ui::MainWindow::Options options;
@@ -14,6 +16,9 @@ WindowFixture::WindowFixture(const Script& script, const QString& demoModel, con
     options.historyFolder = historyFolder;
     options.theme = ui::Theme::Light;
     window = std::make_unique<ui::MainWindow>([s = stage] { return makeFakeSession(s); }, options);
+    if (start == Start::Later && !ui::settings::kWindowState.kept()) {
+        part<ui::PanelDocks>(*window).show(QStringLiteral("experts"));
+    }
     window->show();
     QApplication::setActiveWindow(window.get());
 }

@@ -29,7 +29,10 @@ Part& part(const QObject& window, const char* name = nullptr) {
 
 class WindowFixture {
   public:
-    explicit WindowFixture(const Script& script = {}, const QString& demoModel = {}, const QString& historyFolder = {});
+    // The panel of experts is open, unless a layout is kept or it is the first start.
+    enum class Start { Later, First };
+    explicit WindowFixture(const Script& script = {}, const QString& demoModel = {}, const QString& historyFolder = {},
+                           Start start = Start::Later);
     ~WindowFixture();
 
     void openAndWait(const QString& model = QStringLiteral("/models/fake-moe"));

@@ -41,8 +41,11 @@ QIcon themedIcon(const QString& name, const QPalette& palette) {
 
 QIcon colouredIcon(const QString& name, const QColor& colour) {
     QIcon icon;
+    QColor faint = colour;
+    faint.setAlphaF(0.35F);
     for (const int size : {16, 20, 24, 32, 48}) {
         icon.addPixmap(draw(name, size, colour));
+        icon.addPixmap(draw(name, size, faint), QIcon::Disabled);  // Qt's own would be a lighter grey in the dark
     }
     return icon;
 }

@@ -3,9 +3,11 @@
 #include <QBuffer>
 #include <QFile>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QImageWriter>
 
 #include "engine/files/file_writer.h"
+#include "ui/base/settings.h"
 
 namespace offstage::ui {
 
@@ -29,9 +31,7 @@ QFileDialog* fileDialog(QWidget* parent, const QString& title, const QString& fo
                         const std::function<void(const QString&)>& chosen) {
     auto* dialog = new QFileDialog(parent, title);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    if (!folder.isEmpty()) {
-        dialog->setDirectory(folder);
-    }
+    dialog->setDirectory(folder.isEmpty() ? settings::folderOf(settings::kLastExportFolder) : folder);
     QObject::connect(dialog, &QFileDialog::fileSelected, parent, chosen);
     return dialog;
 }
@@ -55,18 +55,20 @@ void openFolderDialog(QWidget* parent, const QString& title, const QString& fold
     dialog->open();
 }
 
-void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
-                    const QString& name, const std::function<void(const QString& path)>& chosen) {
-    QFileDialog* dialog = fileDialog(parent, title, folder, chosen);
+void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& name,
+                    const std::function<void(const QString& path)>& chosen) {
+    QFileDialog* dialog = fileDialog(parent, title, {}, [chosen](const QString& path) {
+        settings::kLastExportFolder.set(QFileInfo(path).path());
+        chosen(path);
+    });
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setNameFilters(filters);
-    const auto takeEnding = [dialog](const QString& filter) {
-        dialog->setDefaultSuffix(filter.section(QStringLiteral("*."), 1).chopped(1));
-    };
-    takeEnding(filters.front());
-    QObject::connect(dialog, &QFileDialog::filterSelected, dialog, takeEnding);
+    const auto endingOf = [](const QString& filter) { return filter.section(QStringLiteral("*."), 1).chopped(1); };
+    dialog->setDefaultSuffix(endingOf(filters.front()));
+    QObject::connect(dialog, &QFileDialog::filterSelected, dialog,
+                     [dialog, endingOf](const QString& filter) { dialog->setDefaultSuffix(endingOf(filter)); });
     if (!name.isEmpty()) {
-        dialog->selectFile(name);
+        dialog->selectFile(name + u'.' + endingOf(filters.front()));
     }
     dialog->open();
 }

@@ -20,11 +20,13 @@ QString savePng(const QString& path, const QImage& image);
 
 // Opens a dialog for the name of a file to write; `parent` owns it, and `chosen` gets the
 // path. Each filter names one ending, "CSV (*.csv)", which is added to a name without an
-// ending. `folder`: where the dialog begins; empty: where Qt's dialogs begin.
-void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
-                    const QString& name, const std::function<void(const QString& path)>& chosen);
+// ending; `name` may have dots, and is offered with the first ending. Begins in the folder
+// where a file was saved last, or else at home.
+void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& name,
+                    const std::function<void(const QString& path)>& chosen);
 
-// The same for one existing file, or one existing folder.
+// The same for one existing file, or one existing folder. `folder`: where the dialog
+// begins; empty: as above.
 void openFileDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& folder,
                     const std::function<void(const QString& path)>& chosen);
 void openFolderDialog(QWidget* parent, const QString& title, const QString& folder,

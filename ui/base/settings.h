@@ -64,6 +64,7 @@ inline const Setting<int> kTextSize{QStringLiteral("textSize")};
 inline const Setting<QString> kLanguage{QStringLiteral("language")};  // empty: the system's
 inline const Setting<QByteArray> kWindowGeometry{QStringLiteral("window/geometry")};
 inline const Setting<QByteArray> kWindowState{QStringLiteral("window/state")};
+inline const Setting<bool> kKnowsPanels{QStringLiteral("window/knowsPanels")};  // no hint at them any more
 inline const Setting<bool> kShowsProbabilities{QStringLiteral("view/tokenProbabilities")};
 inline const Setting<bool> kShowsSurprise{QStringLiteral("view/surprise")};
 inline const Setting<QStringList> kRecentCommands{QStringLiteral("palette/recent")};
@@ -102,7 +103,6 @@ inline constexpr SettingOf<QString> kChatTemplate{"chatTemplates"};  // of a mod
 inline constexpr SettingOf<QVariantMap> kConversationSetup{"conversationSetups"};  // of a conversation's id
 inline const Setting<QStringList> kConversationSetupOrder{QStringLiteral("conversationSetups/order")};
 inline const Setting<QString> kPersona{QStringLiteral("sampling/persona")};
-inline const Setting<QString> kSystemPrompt{QStringLiteral("sampling/systemPrompt")};
 inline const Setting<float> kTemperature{QStringLiteral("sampling/temperature")};
 inline const Setting<int> kTopK{QStringLiteral("sampling/topK")};
 inline const Setting<float> kTopP{QStringLiteral("sampling/topP")};

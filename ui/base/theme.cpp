@@ -17,9 +17,9 @@ struct Shades {
 };
 
 constexpr Shades kLight{0xfff3f4f7, 0xffffffff, 0xfff7f8fa, 0xff1b1f27, 0xff5c6472, 0xffffffff, 0xffd3d7df,
-                        0xffa9b0bd, 0xff2459a6, 0xffffffff, 0xff1f5fae, 0xffffffff, 0xff989fab};
+                        0xffa9b0bd, 0xff2459a6, 0xffffffff, 0xff1f5fae, 0xffffffff, 0xff747c89};
 constexpr Shades kDark{0xff1b1e25, 0xff14161b, 0xff20242c, 0xffe7e9ee, 0xff9ca4b3, 0xff2a2f39, 0xff3a404c,
-                       0xff0e1014, 0xff5b96e6, 0xff0d1117, 0xff7fb2f5, 0xff2a2f39, 0xff6c7482};
+                       0xff0e1014, 0xff5b96e6, 0xff0d1117, 0xff7fb2f5, 0xff2a2f39, 0xff808897};
 
 QPalette paletteOf(const Shades& s) {
     QPalette p;
@@ -46,8 +46,9 @@ QPalette paletteOf(const Shades& s) {
     for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
         p.setColor(QPalette::Disabled, role, s.disabled);
     }
+    p.setColor(QPalette::Disabled, QPalette::Button, s.window);  // flat
     p.setColor(QPalette::Disabled, QPalette::Highlight, s.mid);
-    p.setColor(QPalette::Disabled, QPalette::HighlightedText, s.disabled);
+    p.setColor(QPalette::Disabled, QPalette::HighlightedText, s.muted);
     return p;
 }
 

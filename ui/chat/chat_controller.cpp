@@ -53,10 +53,20 @@ void ChatController::connectAll() {
     connect(&m_fullContext, &FullContext::offered, this, &ChatController::addProblem);
     connect(&m_fullContext, &FullContext::ended, this, [this] { m_writer.setHeldFor({}); });
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
-    m_current = m_history.create(m_systemPrompt, m_sampling, m_persona);
+    connect(&m_engine, &EngineController::modelLoaded, this, [this] {
+        dismissProblems([](const Message& m) {
+            const QList<ProblemAction>& offered = m.problem.actions;
+            return offered.contains(ProblemAction::OpenModel) && !offered.contains(ProblemAction::TryAgain);
+        });
+    });
+    m_current = create();
 }
 
 // ---------------------------------------------------------------- the conversation that is shown
+
+ConversationId ChatController::create() {
+    return m_history.create(m_promptOf ? m_promptOf(m_persona) : QString(), m_sampling, m_persona);
+}
 
 void ChatController::refreshModel() {
     const ConversationTree* shown = tree();
@@ -85,7 +95,7 @@ void ChatController::newConversation() {
     const ConversationTree* shown = tree();
     m_problems.remove(m_current);
     const bool empty = shown && shown->size() == 0 && m_history.contains(m_current);
-    showConversation(empty ? m_current : m_history.create(m_systemPrompt, m_sampling, m_persona));
+    showConversation(empty ? m_current : create());
     m_writer.prepareFor(m_current);
 }
 
@@ -95,7 +105,6 @@ void ChatController::setSampling(const Sampling& sampling) {
 }
 
 void ChatController::setSystemPrompt(const QString& prompt) {
-    m_systemPrompt = prompt;
     m_history.setSystemPrompt(m_current, prompt);
 }
 
@@ -167,7 +176,7 @@ void ChatController::onRemoved(ConversationId conversation) {
     m_problems.remove(conversation);
     m_draftAttachments.remove(conversation);
     if (conversation == m_current) {
-        showConversation(m_history.create(m_systemPrompt, m_sampling, m_persona));
+        showConversation(create());
     }
 }
 
@@ -487,6 +496,22 @@ void ChatController::addProblem(ConversationId conversation, const Problem& prob
 void ChatController::showOnly(const Problem& problem) {
     clearProblems();
     addProblem(m_current, problem);
+}
+
+void ChatController::dismissProblem(MessageId problem) {
+    dismissProblems([problem](const Message& m) { return m.id == problem; });
+}
+
+void ChatController::dismissProblems(const std::function<bool(const Message&)>& which) {
+    for (QList<Message>& problems : m_problems) {
+        problems.removeIf([&](const Message& m) {
+            if (which(m)) {
+                m_conversation.remove(m.id);
+                return true;
+            }
+            return false;
+        });
+    }
 }
 
 void ChatController::reportProblem(const Problem& problem) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <QHash>
@@ -35,16 +36,20 @@ class ChatController : public QObject {
     // False: the conversation cannot be read, and the shown one stays. `message`: the
     // path must contain it; 0: the last path.
     bool openConversation(ConversationId id, MessageId message = 0);
-    // With the settings of the last one. If the shown conversation is empty, it stays.
+    // With the sampling of the last one, and with the chosen persona and its system prompt.
+    // If the shown conversation is empty, it stays.
     void newConversation();
     // Also for conversations to come.
     void setSampling(const Sampling& sampling);
     Sampling sampling() const { return m_history.info(m_current).sampling; }
-    void setSystemPrompt(const QString& prompt);
+    void setSystemPrompt(const QString& prompt);  // of this conversation alone
     QString systemPrompt() const { return m_history.info(m_current).systemPrompt; }
-    // Persona::id, also for later conversations; empty: none. Sets its prompt and
-    // sampling like any others.
+    // Persona::id, also for later conversations; empty: none. Its prompt and sampling are
+    // set like any others.
     void setPersona(const QString& persona);
+    // The system prompt of a persona, with which a new conversation of it begins.
+    using PromptOf = std::function<QString(const QString& persona)>;
+    void setPromptOf(PromptOf promptOf) { m_promptOf = std::move(promptOf); }
     QString persona() const { return m_history.info(m_current).persona; }
     void setDraft(const QString& draft) { m_history.setDraft(m_current, draft); }
     QString draft() const { return m_history.info(m_current).draft; }
@@ -119,10 +124,12 @@ class ChatController : public QObject {
     // answers, and the last prompt.
     std::vector<engine::ChatMessage> history() const;
 
-    // At the end of the conversation shown; until the next prompt.
+    // At the end of the conversation shown; until the next prompt, or until the user
+    // closes it. One about a model goes once another is open.
     void reportProblem(const Problem& problem);
     // The same, in the place of others.
     void showOnly(const Problem& problem);
+    void dismissProblem(MessageId problem);
 
   Q_SIGNALS:
     void draftAttachmentsChanged();
@@ -141,6 +148,7 @@ class ChatController : public QObject {
 
   private:
     void connectAll();
+    ConversationId create();
     void returnAttachments(ConversationId conversation, const QList<Attachment>& attachments);
     const ConversationTree* tree() const { return m_history.open(m_current); }
     void showConversation(ConversationId id);
@@ -150,6 +158,7 @@ class ChatController : public QObject {
     void goOn(MessageId summariseAbove);
     void offerRoom(ConversationId conversation, const Problem& problem, qint64 tokens);
     void clearProblems();
+    void dismissProblems(const std::function<bool(const Message&)>& which);
     void removeFailedPrompt();
     void addProblem(ConversationId conversation, const Problem& problem);
     void returnPrompt(ConversationId conversation, const QString& text, const QList<Attachment>& attachments);
@@ -165,8 +174,8 @@ class ChatController : public QObject {
     FullContext m_fullContext;
     ConversationId m_current = 0;
     Sampling m_sampling;  // for the next new conversation
-    QString m_systemPrompt;
     QString m_persona;
+    PromptOf m_promptOf;
     QHash<ConversationId, QList<Message>> m_problems;
     QHash<ConversationId, QList<Attachment>> m_draftAttachments;
 };

@@ -99,6 +99,7 @@ void ChatPage::connectMessages() {
             Q_EMIT actionChosen(action);
         }
     });
+    connect(m_view, &ConversationView::problemClosed, &m_chat, &ChatController::dismissProblem);
     const auto finish = [this](MessageId id, bool accepted, const QString& refusal) {
         if (accepted) {
             m_view->finishEditing(id);

@@ -20,11 +20,14 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
             m_again = false;
         }
         if (state == EngineController::State::NoModel || state == EngineController::State::Loading) {
-            m_last.reset();
+            m_last.clear();
         }
         m_pause.start();
     });
-    connect(&m_chat, &ChatController::currentChanged, this, soon);
+    connect(&m_chat, &ChatController::currentChanged, this, [this] {
+        Q_EMIT counted(lastCount().value_or(-1));
+        m_pause.start();
+    });
     connect(&m_chat, &ChatController::waitingChanged, this, soon);
     connect(&m_chat, &ChatController::draftAttachmentsChanged, this, soon);
     connect(&m_draft, &QPlainTextEdit::textChanged, this, soon);
@@ -33,10 +36,14 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
             return;
         }
         m_asked = 0;
-        m_last = tokens >= 0 ? std::optional(tokens) : std::nullopt;
-        if (tokens >= 0 && m_engine.model()) {
-            // The template closes a full context's last answer and begins the next one.
-            Q_EMIT counted(m_withDraft ? tokens : std::min<qint64>(tokens, m_engine.model()->context));
+        if (tokens < 0) {
+            m_last.remove(m_askedOf);
+        } else {
+            m_last[m_askedOf] = tokens;
+            if (m_askedOf == m_chat.current() && m_engine.model()) {
+                // The template closes a full context's last answer and begins the next one.
+                Q_EMIT counted(m_withDraft ? tokens : std::min<qint64>(tokens, m_engine.model()->context));
+            }
         }
         if (m_again) {
             m_again = false;
@@ -45,6 +52,11 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
             Q_EMIT settled();
         }
     });
+}
+
+std::optional<qint64> ContextCounter::lastCount() const {
+    const auto found = m_last.find(m_chat.current());
+    return found == m_last.end() ? std::nullopt : std::optional(*found);
 }
 
 void ContextCounter::ask() {
@@ -68,8 +80,9 @@ void ContextCounter::ask() {
     if (asks) {
         m_withDraft = !draft.empty();
         m_asked = m_engine.countTokens(messages);
+        m_askedOf = m_chat.current();
     } else {
-        m_last = 0;
+        m_last[m_chat.current()] = 0;
         Q_EMIT counted(0);
         Q_EMIT settled();
     }

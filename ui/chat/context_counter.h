@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include <QHash>
 #include <QObject>
 #include <QTimer>
 
@@ -27,12 +28,15 @@ class ContextCounter : public QObject {
     void countSoon() { m_pause.start(); }
     // Nothing has changed since lastCount(), and no count is under way.
     bool isUpToDate() const { return m_asked == 0 && !m_again && !m_pause.isActive(); }
-    // Nothing: the model has nothing to count with, or none has been counted.
-    std::optional<qint64> lastCount() const { return m_last; }
+    // Of the conversation that is shown. Nothing: the model has nothing to count with, or it
+    // has not been counted.
+    std::optional<qint64> lastCount() const;
 
   Q_SIGNALS:
-    void counted(qint64 tokens);  // more than the context only where the draft needs more
-    void settled();               // isUpToDate()
+    // Of the conversation that is shown; more than the context only where the draft needs
+    // more. -1: not known, because another is answered since before it was shown.
+    void counted(qint64 tokens);
+    void settled();  // isUpToDate()
 
   private:
     void ask();
@@ -41,10 +45,11 @@ class ContextCounter : public QObject {
     ChatController& m_chat;
     QPlainTextEdit& m_draft;
     QTimer m_pause;
-    RequestId m_asked = 0;     // 0: none
+    RequestId m_asked = 0;  // 0: none
+    ConversationId m_askedOf = 0;
     bool m_again = false;      // something has changed since
     bool m_withDraft = false;  // of m_asked
-    std::optional<qint64> m_last;
+    QHash<ConversationId, qint64> m_last;
 };
 
 }  // namespace offstage::ui

@@ -83,6 +83,23 @@ void findWritten(const QString& text, const QStringMatcher& matcher, qsizetype m
 
 }  // namespace
 
+QList<QPair<int, int>> placesOfWords(const Message& message, const QString& words) {
+    Found all;
+    for (const QString& word :
+         words.split(QRegularExpression(QStringLiteral("[^\\w]+"), QRegularExpression::UseUnicodePropertiesOption),
+                     Qt::SkipEmptyParts)) {
+        Found found;
+        if (message.kind == Message::Kind::Answer && word.size() <= kLongestPattern) {
+            findShown(message.text, patternFor(word), kMostHits, found);
+        } else {
+            findWritten(message.text, QStringMatcher(word, Qt::CaseInsensitive), kMostHits, found);
+        }
+        all += found;
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
 ConversationFind::ConversationFind(ConversationModel& model, QObject* parent) : QObject(parent), m_model(model) {
     callAfter(m_again, kAgainMs, this, &ConversationFind::search);
     const auto changed = [this] {

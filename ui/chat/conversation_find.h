@@ -8,6 +8,11 @@
 
 namespace offstage::ui {
 
+// [begin, end) of each place of these words in a message's text, in order; answers are
+// searched as below. The search over all conversations finds other forms of a word as
+// well, which have no place here.
+QList<QPair<int, int>> placesOfWords(const Message& message, const QString& words);
+
 // Searches all messages of a conversation for a text, in any case: in the model's data,
 // so that it does not matter which messages are shown. Answers are searched as shown:
 // marks of Markdown between the characters do not count, and addresses of links are

@@ -11,7 +11,6 @@
 #include <QToolButton>
 
 #include "ui/base/save_file.h"
-#include "ui/base/settings.h"
 #include "ui/history/conversation_delegate.h"
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
@@ -195,6 +194,14 @@ void ConversationList::openIndex(const QModelIndex& index) {
     }
 }
 
+void ConversationList::openNext(int step) {
+    const int now = m_model->rowOf(m_chat.current());
+    const int next = now < 0 ? (step > 0 ? 0 : m_model->rowCount() - 1) : now + step;
+    if (next >= 0 && next < m_model->rowCount()) {
+        openIndex(m_model->index(next));
+    }
+}
+
 void ConversationList::showMenu(const QPoint& at) {
     const QModelIndex index = m_view->indexAt(at);
     auto* menu = new QMenu(this);
@@ -266,22 +273,19 @@ void ConversationList::undoRemove() {
 }
 
 void ConversationList::chooseExport(ConversationId id) {
-    static const QRegularExpression notInNames(QStringLiteral("[\\x00-\\x1f/\\\\:*?\"<>|]+"));
+    static const QRegularExpression notInNames(QStringLiteral("[\\x00-\\x1f/\\\\:*?\"<>|]+|^[.\\s]+|[.\\s]+$"));
     const QString title = id != 0 ? m_chat.conversations().info(id).title : tr("Conversations");
     const QStringList filters =
-        id != 0 ? QStringList{tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")}
+        id != 0 ? QStringList{tr("Markdown: as it is shown (*.md)"), tr("JSON: the whole conversation (*.json)")}
                 : QStringList{tr("JSON: whole conversations (*.json)")};
     openSaveDialog(this, id != 0 ? tr("Export the conversation") : tr("Export all conversations"), filters,
-                   settings::folderOf(settings::kLastExportFolder),
-                   title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed(), [this, id](const QString& file) {
-                       settings::kLastExportFolder.set(QFileInfo(file).path());
-                       exportTo(file, id);
-                   });
+                   title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed(),
+                   [this, id](const QString& file) { exportTo(file, id); });
 }
 
 void ConversationList::chooseImport() {
-    openFileDialog(this, tr("Import conversations"), {tr("Conversations (*.json)")},
-                   settings::folderOf(settings::kLastExportFolder), [this](const QString& file) { importFrom(file); });
+    openFileDialog(this, tr("Import conversations"), {tr("Conversations (*.json)")}, {},
+                   [this](const QString& file) { importFrom(file); });
 }
 
 void ConversationList::exportTo(const QString& file, ConversationId id) {

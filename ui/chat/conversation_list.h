@@ -40,6 +40,7 @@ class ConversationList : public QWidget {
     void togglePinned(ConversationId id);
     void toggleArchived(ConversationId id);
     void remove(ConversationId id);
+    void openNext(int step);               // in the list's order, from the one that is shown
     void chooseExport(ConversationId id);  // 0: all
 
   public Q_SLOTS:

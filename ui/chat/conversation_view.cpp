@@ -7,6 +7,7 @@
 #include <QEvent>
 #include <QKeyEvent>
 #include <QPlainTextEdit>
+#include <QPointer>
 #include <QScrollBar>
 #include <QToolButton>
 
@@ -233,6 +234,8 @@ QWidget* ConversationView::makeWidget(int row) {
     if (message.kind == Message::Kind::Problem) {
         auto* card = new ProblemCard(message, viewport());
         connect(card, &ProblemCard::actionChosen, this, &ConversationView::actionChosen);
+        // Queued: the card goes, whose button was clicked.
+        connect(card, &ProblemCard::closed, this, &ConversationView::problemClosed, Qt::QueuedConnection);
         connect(card, &ProblemCard::heightChanged, this, &ConversationView::arrangeLater);
         return card;
     }
@@ -241,6 +244,15 @@ QWidget* ConversationView::makeWidget(int row) {
     m_changed.remove(message.id);
     connect(widget, &MessageWidget::heightChanged, this, &ConversationView::arrangeLater);
     connect(widget, &MessageWidget::promptEdited, this, &ConversationView::promptEdited);
+    // Queued: after it was laid out.
+    connect(
+        widget, &MessageWidget::editorResized, this,
+        [this, of = QPointer(widget)] {
+            if (of != nullptr && of->editor() != nullptr) {
+                ensureWidgetVisible(of->editor());
+            }
+        },
+        Qt::QueuedConnection);
     connect(widget, &MessageWidget::answerEdited, this, &ConversationView::answerEdited);
     connect(widget, &MessageWidget::regenerateRequested, this, &ConversationView::regenerateRequested);
     connect(widget, &MessageWidget::continueRequested, this, &ConversationView::continueRequested);
@@ -449,6 +461,8 @@ void ConversationView::refuseEdit(MessageId id, const QString& reason) {
 
 void ConversationView::ensureWidgetVisible(QWidget* widget) {
     const QRect area(widget->mapTo(viewport(), QPoint(0, 0)), widget->size());
+    // The button to the end lies over the lower end, and so would lie over an editor's.
+    const int below = qobject_cast<MessageEditor*>(widget) != nullptr ? m_toEnd->height() + 20 : 0;
     QScrollBar* bar = verticalScrollBar();
     if (area.height() > viewport()->height()) {
         if (area.top() > viewport()->height() - 40 || area.bottom() < 40) {
@@ -456,8 +470,8 @@ void ConversationView::ensureWidgetVisible(QWidget* widget) {
         }
     } else if (area.top() < 0) {
         bar->setValue(bar->value() + area.top() - 12);
-    } else if (area.bottom() > viewport()->height()) {
-        bar->setValue(bar->value() + area.bottom() - viewport()->height() + 12);
+    } else if (area.bottom() > viewport()->height() - below) {
+        bar->setValue(bar->value() + area.bottom() - viewport()->height() + std::max(12, below));
     }
 }
 

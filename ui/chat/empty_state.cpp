@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/base/icons.h"
@@ -14,6 +15,7 @@
 #include "ui/chat/conversation_view.h"
 #include "ui/load/local_model_view.h"
 #include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -104,6 +106,7 @@ EmptyState::EmptyState(QWidget* parent)
       m_chips(new QWidget),
       m_hardware(mutedLabel()),
       m_emulated(nullptr),
+      m_hint(new QWidget),
       m_column(new QVBoxLayout) {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
@@ -123,6 +126,19 @@ EmptyState::EmptyState(QWidget* parent)
     connect(emulated, &QPushButton::clicked, this, &EmptyState::emulatedRequested);
     m_emulated = emulated;
 
+    QLabel* hint = mutedLabel();
+    hint->setText(
+        tr("The tabs at the right edge show what goes on inside: experts, memory, speed. To chat you need "
+           "none of them."));
+    hint->setAlignment(Qt::AlignHCenter);
+    auto* close = new QToolButton;
+    close->setText(QStringLiteral("✕"));
+    close->setAutoRaise(true);
+    describe(*close, tr("Do not show this again"));
+    connect(close, &QToolButton::clicked, this, &EmptyState::panelsHintClosed);
+    rowOf(m_hint, {{hint, 1}, {close, 0, Qt::AlignTop}}, flush(4));
+    setPanelsHinted(false);
+
     addTo(*m_column, {Stretch{3},
                       m_logo,
                       Gap{4},
@@ -134,6 +150,7 @@ EmptyState::EmptyState(QWidget* parent)
                       Gap{10},
                       m_hardware,
                       {m_emulated, 0, Qt::AlignHCenter},
+                      m_hint,
                       Stretch{4}});
     new QGridLayout(m_chips);
     m_chips->layout()->setContentsMargins(0, 0, 0, 0);
@@ -205,6 +222,10 @@ void EmptyState::setHardware(const QString& text, bool emulatedOffered) {
     m_hardware->setText(text);
     m_hardware->setVisible(!text.isEmpty());
     m_emulated->setVisible(emulatedOffered);
+}
+
+void EmptyState::setPanelsHinted(bool hinted) {
+    m_hint->setVisible(hinted);
 }
 
 QString EmptyState::hardware() const {

@@ -33,6 +33,7 @@ class EmptyState : public QScrollArea {
     // The device of models, and whether a GPU can be emulated for a try.
     void setHardware(const QString& text, bool emulatedOffered);
     QString hardware() const;
+    void setPanelsHinted(bool hinted);  // a sentence about the panels, which can be closed
 
   Q_SIGNALS:
     void promptChosen(const QString& prompt);
@@ -41,6 +42,7 @@ class EmptyState : public QScrollArea {
     void emulatedRequested();
     void modelChosen(const QString& path);
     void allModelsRequested();
+    void panelsHintClosed();
 
   protected:
     void changeEvent(QEvent* event) override;
@@ -59,6 +61,7 @@ class EmptyState : public QScrollArea {
     QStringList m_questions;
     QLabel* m_hardware;
     QWidget* m_emulated;
+    QWidget* m_hint;
     QVBoxLayout* m_column;
     LocalModelView* m_models = nullptr;
 };

@@ -346,6 +346,7 @@ void MessageWidget::startEditing() {
     }
     if (m_editor) {
         m_editor->edit().setFocus();
+        Q_EMIT editorResized();
     }
 }
 
@@ -355,7 +356,10 @@ void MessageWidget::openEditor(const QString& text) {
     }
     m_editor = new MessageEditor(isPrompt() ? MessageEditor::Of::Prompt : MessageEditor::Of::Answer, text, this);
     connect(m_editor, &MessageEditor::left, this, &MessageWidget::stopEditing);
-    connect(m_editor, &MessageEditor::heightChanged, this, &MessageWidget::heightChanged);
+    connect(m_editor, &MessageEditor::heightChanged, this, [this] {
+        Q_EMIT heightChanged();
+        Q_EMIT editorResized();
+    });
     connect(m_editor, &MessageEditor::accepted, this, [this](const QString& now) {
         if (now == m_message.text) {
             stopEditing();

@@ -55,6 +55,7 @@ class MessageWidget : public QWidget {
 
   Q_SIGNALS:
     void heightChanged();
+    void editorResized();  // the editor was opened, or is as high as its new text
     void promptEdited(offstage::ui::MessageId id, const QString& text);
     void answerEdited(offstage::ui::MessageId id, const QString& text);
     void regenerateRequested(offstage::ui::MessageId id);

@@ -8,6 +8,8 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QStyleOption>
+#include <QStylePainter>
 #include <QToolButton>
 
 #include "ui/base/save_file.h"
@@ -26,7 +28,39 @@ constexpr int kPersonaMargin = 24;  // as the conversation's
 constexpr int kNameLength = 22;
 constexpr qint64 kLargestFile = 4 << 20;
 
+constexpr int kWidestChip = 360;
+constexpr int kLongestTip = 600;  // characters
+
 }  // namespace
+
+// As much of the text as there is room for.
+class SystemPromptChip : public QToolButton {
+  public:
+    SystemPromptChip() {
+        setAccessibleName(PersonaBar::tr("System prompt of this conversation"));
+        setFocusPolicy(Qt::TabFocus);
+        setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+        setMaximumWidth(kWidestChip);
+    }
+    void setPrompt(const QString& prompt) {
+        const QString line = prompt.simplified();
+        setText(PersonaBar::tr("System prompt: %1").arg(line.left(kWidestChip)));
+        setToolTip(PersonaBar::tr("This conversation's alone; click to change it") + QStringLiteral("\n\n") +
+                   prompt.trimmed().left(kLongestTip));
+        setAccessibleDescription(prompt);
+        setVisible(!line.isEmpty());
+    }
+    QSize minimumSizeHint() const override { return {4 * QToolButton::sizeHint().height(), sizeHint().height()}; }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        QStylePainter painter(this);
+        QStyleOptionToolButton option;
+        initStyleOption(&option);
+        option.text = fontMetrics().elidedText(text(), Qt::ElideRight, width() - fontMetrics().height());
+        painter.drawComplexControl(QStyle::CC_ToolButton, option);
+    }
+};
 
 PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling,
                        const EngineController& engine, QWidget* parent)
@@ -35,7 +69,8 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
       m_chat(chat),
       m_sampling(sampling),
       m_engine(engine),
-      m_bar(new PresetBar) {
+      m_bar(new PresetBar),
+      m_prompt(new SystemPromptChip) {
     m_bar->setTexts({tr("Name of the persona"), tr("Make, change, rename or delete a persona"),
                      tr("&New persona of what is set up now…")});
     m_bar->box().setAccessibleName(tr("Persona of this conversation"));
@@ -61,9 +96,17 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     auto* label = new QLabel(tr("Persona"));
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setBuddy(&m_bar->box());
-    rowOf(this, {label, m_bar, Stretch{1}}, inset(kPersonaMargin, 4, kPersonaMargin, 4));
+    rowOf(this, {label, m_bar, m_prompt, Stretch{1}}, inset(kPersonaMargin, 4, kPersonaMargin, 4));
 
+    m_chat.setPromptOf([&personas](const QString& id) {
+        const auto chosen = personas.find(id);
+        return chosen ? chosen->systemPrompt : QString();
+    });
     m_chat.setPersona(settings::kPersona.value());
+    if (const auto chosen = persona()) {
+        m_sampling.choose(chosen->systemPrompt, m_chat.sampling());
+    }
+    connect(m_prompt, &QToolButton::clicked, this, &PersonaBar::systemPromptRequested);
     connect(m_bar, &PresetBar::chosen, this, &PersonaBar::choose);
     connect(m_bar, &PresetBar::saved, this, &PersonaBar::save);
     connect(m_bar, &PresetBar::renamed, this,
@@ -187,6 +230,7 @@ void PersonaBar::refresh() {
     m_bind->setText(isOwn && !now->model.isEmpty() ? tr("&With the model %1").arg(now->modelName)
                                                    : tr("&With the model that is open"));
     m_export->setEnabled(!own.isEmpty());
+    m_prompt->setPrompt(m_chat.systemPrompt());
 }
 
 void PersonaBar::importFrom(const QString& file) {
@@ -207,13 +251,13 @@ void PersonaBar::exportTo(const QString& file) {
 }
 
 void PersonaBar::chooseImport() {
-    openFileDialog(this, tr("Import personas"), {tr("Personas (*.json)")}, QDir::homePath(),
+    openFileDialog(this, tr("Import personas"), {tr("Personas (*.json)")}, {},
                    [this](const QString& file) { importFrom(file); });
 }
 
 void PersonaBar::chooseExport() {
-    openSaveDialog(this, tr("Export my personas"), {tr("Personas (*.json)")}, QDir::homePath(),
-                   QStringLiteral("personas.json"), [this](const QString& file) { exportTo(file); });
+    openSaveDialog(this, tr("Export my personas"), {tr("Personas (*.json)")}, QStringLiteral("personas"),
+                   [this](const QString& file) { exportTo(file); });
 }
 
 }  // namespace offstage::ui

@@ -14,11 +14,12 @@ class ChatController;
 class EngineController;
 class PresetBar;
 class SamplingPanel;
+class SystemPromptChip;
 
 // At the head of the conversation: its persona, and a menu to make one from the present
 // settings, to change, rename, delete, import and export them. Choosing a persona sets
-// the conversation's system prompt and sampling; the window offers its model. GUI thread
-// only.
+// the conversation's system prompt and sampling; the window offers its model. Beside it
+// the conversation's system prompt, if it has one. GUI thread only.
 class PersonaBar : public QWidget {
     Q_OBJECT
 
@@ -45,6 +46,7 @@ class PersonaBar : public QWidget {
   Q_SIGNALS:
     void chosen();  // another persona for the conversation
     void said(const QString& sentence);
+    void systemPromptRequested();  // the user wants to read or change it
 
   private:
     void choose(qsizetype index);
@@ -63,6 +65,7 @@ class PersonaBar : public QWidget {
     SamplingPanel& m_sampling;
     const EngineController& m_engine;
     PresetBar* m_bar;
+    SystemPromptChip* m_prompt;
     QAction* m_update;
     QAction* m_bind;
     QAction* m_restore;

@@ -12,6 +12,7 @@
 #include "ui/base/on_palette.h"
 #include "ui/base/theme.h"
 #include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/wrapping_row.h"
 
@@ -98,8 +99,14 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
     }
     addTo(*texts, {Gap{6}, buttons});
 
-    rowOf(this, {{m_icon, 0, Qt::AlignTop}, {texts, 1}}, inset(18, 14, 16, 14, 12));
-    onPalette(this, [this] {
+    auto* close = new QToolButton(this);
+    close->setAutoRaise(true);
+    close->setIconSize({16, 16});
+    describe(*close, tr("Close this notice"));
+    connect(close, &QToolButton::clicked, this, [this] { Q_EMIT closed(m_id); });
+    rowOf(this, {{m_icon, 0, Qt::AlignTop}, {texts, 1}, {close, 0, Qt::AlignTop}}, inset(18, 14, 12, 14, 12));
+    onPalette(this, [this, close] {
+        close->setIcon(themedIcon(QStringLiteral("close"), palette()));
         const Colours colours = Colours::of(palette());
         m_icon->setPixmap(
             (m_isHelp ? programIcon() : colouredIcon(QStringLiteral("notice"), colours.problem)).pixmap(20, 20));

@@ -23,6 +23,7 @@ class ProblemCard : public QFrame {
 
   Q_SIGNALS:
     void actionChosen(offstage::ui::ProblemAction action);
+    void closed(offstage::ui::MessageId problem);  // by the user
     void heightChanged();
 
   protected:

@@ -1,5 +1,6 @@
 #include "ui/chat/suggested_prompts.h"
 
+#include <QCoreApplication>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -15,6 +16,21 @@ constexpr qint64 kMostBytes = 64 * 1024;
 constexpr qsizetype kMostPrompts = 16;
 constexpr qsizetype kLongest = 400;  // characters of one prompt
 
+// The demo model's domains. Prompts stay in the language that the model speaks.
+[[maybe_unused]] constexpr const char* kDomains[] = {
+    QT_TRANSLATE_NOOP("SuggestedPrompts", "Offstage"),   QT_TRANSLATE_NOOP("SuggestedPrompts", "Stories"),
+    QT_TRANSLATE_NOOP("SuggestedPrompts", "Arithmetic"), QT_TRANSLATE_NOOP("SuggestedPrompts", "Units"),
+    QT_TRANSLATE_NOOP("SuggestedPrompts", "Code"),       QT_TRANSLATE_NOOP("SuggestedPrompts", "Words"),
+    QT_TRANSLATE_NOOP("SuggestedPrompts", "Facts"),      QT_TRANSLATE_NOOP("SuggestedPrompts", "Talk")};
+
+// In the window's language, if it is one of these; otherwise as it is written.
+QString titleOf(QString domain) {
+    if (!domain.isEmpty()) {
+        domain[0] = domain[0].toUpper();
+    }
+    return QCoreApplication::translate("SuggestedPrompts", domain.toUtf8().constData());
+}
+
 }  // namespace
 
 QList<SuggestedPrompt> readSuggestedPrompts(const QString& model) {
@@ -27,11 +43,8 @@ QList<SuggestedPrompt> readSuggestedPrompts(const QString& model) {
     QList<SuggestedPrompt> prompts;
     const QJsonArray entries = QJsonDocument::fromJson(file.readAll()).array();
     for (const QJsonValue& entry : entries) {
-        SuggestedPrompt prompt{entry.toObject().value(QStringLiteral("domain")).toString(),
+        SuggestedPrompt prompt{titleOf(entry.toObject().value(QStringLiteral("domain")).toString()),
                                entry.toObject().value(QStringLiteral("prompt")).toString().trimmed()};
-        if (!prompt.domain.isEmpty()) {
-            prompt.domain[0] = prompt.domain[0].toUpper();
-        }
         if (!prompt.prompt.isEmpty() && prompt.prompt.size() <= kLongest && prompts.size() < kMostPrompts) {
             prompts.append(prompt);
         }

@@ -479,7 +479,7 @@ BenchmarkReport BenchmarkPanel::report() const {
 }
 
 void BenchmarkPanel::askWhereToSave() {
-    openSaveDialog(this, tr("Save the results"), {tr("JSON (*.json)"), tr("CSV (*.csv)"), tr("Markdown (*.md)")}, {},
+    openSaveDialog(this, tr("Save the results"), {tr("JSON (*.json)"), tr("CSV (*.csv)"), tr("Markdown (*.md)")},
                    QStringLiteral("offstage-benchmark"), [this](const QString& path) {
                        QString why;
                        if (saveBenchmark(report(), path, &why)) {

@@ -30,6 +30,7 @@ QString budgetNumber(double value, int decimals) {
 }
 
 constexpr int kBudgetNoticeLines = 3;
+constexpr int kOnDevice = 5;  // its row of figures
 
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
@@ -178,7 +179,7 @@ void BudgetPanel::buildPreview() {
     m_figures[3] = addFigure(*grid, tr("Mean bits"), tr("Per expert weight"));
     m_figures[4] = addFigure(*grid, tr("Predicted loss"),
                              tr("Squared relative error of the experts' weights, weighed by how often each is used"));
-    m_figures[5] = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
+    m_figures[kOnDevice] = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
     m_figures[6] = addFigure(*grid, tr("Active neurons"),
                              tr("Share of a token's neurons that is not left out, as measured over a text"));
     m_figures[7] = addFigure(*grid, tr("Loss by those left out"),
@@ -217,6 +218,9 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
         return;
     }
     showBars();
+    if (m_now) {
+        m_figures[kOnDevice].now->setText(onDeviceNow());
+    }
     // Others move budgets too: a benchmark that compares plans.
     if (m_replanId == 0) {
         const bool untouched = m_form->setting() == m_inForce;
@@ -356,11 +360,7 @@ void BudgetPanel::showNow() {
         return;
     }
     const engine::ReplanPreview& p = *m_now;
-    const auto& places = snapshot().experts.place;
-    const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
-    setFigures(&Figure::now, figureTexts(p.before, m_inForce.theta,
-                                         places.empty() ? QStringLiteral("–")
-                                                        : QLocale().toString(static_cast<qlonglong>(onDevice))));
+    setFigures(&Figure::now, figureTexts(p.before, m_inForce.theta, onDeviceNow()));
     const bool simulated = engine().model() && engine().model()->emulated;
     m_basis->setText(
         p.measured_steps > 0 && simulated
@@ -370,6 +370,15 @@ void BudgetPanel::showNow() {
             ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.", nullptr,
                  static_cast<int>(p.measured_steps))
             : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
+}
+
+// Counted, since the cache moves experts all the time: the only number of them that is
+// shown as present.
+QString BudgetPanel::onDeviceNow() const {
+    const auto& places = snapshot().experts.place;
+    return places.empty() ? QStringLiteral("–")
+                          : QLocale().toString(qlonglong{std::count(
+                                places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice))});
 }
 
 QString BudgetPanel::activeText(const engine::ThetaChoice& theta) const {
@@ -509,10 +518,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
                 report.bytes_moved == 0
                     ? tr("In force: nothing had to be moved.")
                     : tr("In force: %1 moved in %2.").arg(bytesText(report.bytes_moved), secondsText(report.seconds));
-            say(moved + u' ' +
-                tr("%1 experts on the device, %2 bits on average.")
-                    .arg(report.resident_experts)
-                    .arg(budgetNumber(report.mean_bits, 2)));
+            say(moved + u' ' + tr("%1 bits on average.").arg(budgetNumber(report.mean_bits, 2)));
             break;
         }
         case State::kCancelled:
@@ -560,7 +566,8 @@ void BudgetPanel::refreshButtons() {
     if (!moving) {
         next = {m_apply, m_undo};
     }
-    passFocus(focused, next + QList<QWidget*>{&m_form->vram().spin(), &m_form->ram().spin()});
+    // A slider takes no letters or digits: what is typed next is a message.
+    passFocus(focused, next + QList<QWidget*>{&m_form->vram().slider(), &m_form->ram().slider()});
 }
 
 }  // namespace offstage::ui

@@ -71,6 +71,7 @@ class BudgetPanel : public Panel {
     void finish(const engine::ReplanReport& report);
     void remember();
     void refreshButtons();
+    QString onDeviceNow() const;
     QString activeText(const engine::ThetaChoice& theta) const;
     QString leftOutText(const engine::ThetaChoice& theta) const;
 

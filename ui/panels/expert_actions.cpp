@@ -26,13 +26,13 @@ std::vector<Choice> choicesFor(const std::optional<engine::ModelSummary>& model)
             {model->expert_format,
              ExpertActions::tr("&As in the file: %1").arg(QString::fromStdString(model->expert_formats.stored)), true});
     } else if (model) {
-        choices.push_back({model->expert_format,
-                           u'&' + formatText(model->formats, static_cast<std::size_t>(model->expert_format)), true});
+        choices.push_back(
+            {model->expert_format, formatText(model->formats, static_cast<std::size_t>(model->expert_format)), true});
     }
     for (const engine::FormatRow& row : engine::expert_formats()) {
         const auto& smaller = model ? model->expert_formats.smaller : std::vector{row.id};
         if (std::find(smaller.begin(), smaller.end(), row.id) != smaller.end()) {
-            choices.push_back({row.id, u'&' + formatText(row)});
+            choices.push_back({row.id, formatText(row)});
         }
     }
     return choices;

@@ -6,7 +6,6 @@
 #include <QLocale>
 #include <QMenu>
 #include <QPainter>
-#include <QStandardPaths>
 
 #include "ui/base/save_file.h"
 #include "ui/base/theme.h"
@@ -266,9 +265,8 @@ void ExpertUsePlot::click(Qt::MouseButton button) {
 
 void ExpertUsePlot::extendMenu(QMenu& menu, QPoint) {
     menu.addAction(tr("Save picture as S&VG…"), this, [this] {
-        openSaveDialog(this, tr("Save picture as SVG"), {tr("SVG picture (*.svg)")},
-                       QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation),
-                       suggestedName() + QStringLiteral(".svg"), [this](const QString& path) { saveSvg(path); });
+        openSaveDialog(this, tr("Save picture as SVG"), {tr("SVG picture (*.svg)")}, suggestedName(),
+                       [this](const QString& path) { saveSvg(path); });
     });
 }
 

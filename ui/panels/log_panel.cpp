@@ -139,8 +139,8 @@ bool LogPanel::save(const QString& path, QString* why) const {
 }
 
 void LogPanel::askWhereToSave() {
-    openSaveDialog(this, tr("Save the log"), {tr("Text (*.txt)"), tr("JSON (*.json)")}, {},
-                   QStringLiteral("offstage-log.txt"), [this](const QString& path) {
+    openSaveDialog(this, tr("Save the log"), {tr("Text (*.txt)"), tr("JSON (*.json)")}, QStringLiteral("offstage-log"),
+                   [this](const QString& path) {
                        QString why;
                        if (!save(path, &why)) {
                            m_summary->setText(why);

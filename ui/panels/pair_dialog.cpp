@@ -63,14 +63,23 @@ PairDialog::PairDialog(Machines& machines, QWidget* parent)
     form->addRow(tr("&Name"), m_name);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
     m_pair = buttons->addButton(tr("&Pair"), QDialogButtonBox::ActionRole);
-    m_pair->setDefault(true);
     columnOf(this, {about, form, m_use, m_progress, m_said, Stretch{1}, buttons}, apart(10));
     resize(kDialogWidth, sizeHint().height());
+    // Within the dialog: elsewhere they would have no effect.
+    buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
+    m_pair->setDefault(true);
 
     connect(m_pair, &QPushButton::clicked, this, &PairDialog::pair);
     connect(buttons, &QDialogButtonBox::rejected, this, &PairDialog::reject);
     for (QLineEdit* edit : {m_address, m_words}) {
         connect(edit, &QLineEdit::textChanged, this, &PairDialog::refresh);
+    }
+    for (QLineEdit* edit : {m_address, m_words, m_name}) {
+        connect(edit, &QLineEdit::returnPressed, this, [this] {
+            if (!m_pair->isEnabled()) {
+                say(m_pair->toolTip(), true);  // what is missing
+            }
+        });
     }
     connect(&m_machines, &Machines::pairingFailed, this, [this](const QString& sentence) {
         refresh();

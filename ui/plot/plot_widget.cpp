@@ -13,7 +13,6 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
-#include <QStandardPaths>
 #include <QTimer>
 
 #include "ui/base/save_file.h"
@@ -46,7 +45,7 @@ bool isOurKey(const QKeyEvent& event) {
     if (event.matches(QKeySequence::Copy)) {
         return true;
     }
-    return event.modifiers() == (Qt::ControlModifier | Qt::ShiftModifier) && event.key() == Qt::Key_C;
+    return event.modifiers() == (Qt::ControlModifier | Qt::AltModifier) && event.key() == Qt::Key_C;
 }
 
 }  // namespace
@@ -392,10 +391,8 @@ QString PlotWidget::suggestedName() const {
 }
 
 void PlotWidget::askWhereToSave(bool asPicture) {
-    const QString ending = asPicture ? QStringLiteral("png") : QStringLiteral("csv");
     const QString filter = asPicture ? tr("PNG picture (*.png)") : tr("Comma-separated values (*.csv)");
-    openSaveDialog(this, asPicture ? tr("Save picture") : tr("Save numbers"), {filter},
-                   QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation), suggestedName() + u'.' + ending,
+    openSaveDialog(this, asPicture ? tr("Save picture") : tr("Save numbers"), {filter}, suggestedName(),
                    [this, asPicture](const QString& path) { asPicture ? savePicture(path) : saveCsv(path); });
 }
 
@@ -423,10 +420,10 @@ void PlotWidget::contextMenuEvent(QContextMenuEvent* event) {
     if (!menu->isEmpty()) {
         menu->addSeparator();
     }
-    menu->addAction(tr("Copy &picture\tCtrl+C"), this, &PlotWidget::copyPicture);
+    menu->addAction(tr("Copy pi&cture\tCtrl+C"), this, &PlotWidget::copyPicture);
     menu->addAction(tr("&Save picture…"), this, [this] { askWhereToSave(true); });
-    menu->addAction(tr("Copy &numbers (CSV)\tCtrl+Shift+C"), this, &PlotWidget::copyCsv);
-    menu->addAction(tr("Save n&umbers (CSV)…"), this, [this] { askWhereToSave(false); });
+    menu->addAction(tr("Copy &numbers (CSV)\tCtrl+Alt+C"), this, &PlotWidget::copyCsv);
+    menu->addAction(tr("Sa&ve numbers (CSV)…"), this, [this] { askWhereToSave(false); });
     if (ZoomRange* zoom = zoomRange()) {
         menu->addSeparator();
         QAction* all = menu->addAction(tr("Show &all\tHome"), this, &PlotWidget::showAll);
@@ -552,7 +549,7 @@ void PlotWidget::keyPressEvent(QKeyEvent* event) {
         return;
     }
     if (isOurKey(*event)) {
-        if ((event->modifiers() & Qt::ShiftModifier) != 0) {
+        if ((event->modifiers() & Qt::AltModifier) != 0) {
             copyCsv();
         } else {
             copyPicture();

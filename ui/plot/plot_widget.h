@@ -29,7 +29,7 @@ struct PlotMark {
 // scrolls), Shift and the wheel or dragging pan, a double click shows all, the context
 // menu copies or saves the picture or the numbers. Keyboard: arrows move the crosshair
 // (Shift: ten steps), + and - zoom, Home shows all, Return clicks, Escape hides the
-// crosshair, Ctrl+C copies the picture, Ctrl+Shift+C the numbers. GUI thread only.
+// crosshair, Ctrl+C copies the picture, Ctrl+Alt+C the numbers. GUI thread only.
 class PlotWidget : public QWidget {
     Q_OBJECT
 

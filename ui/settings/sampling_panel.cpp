@@ -132,7 +132,6 @@ SamplingPanel::SamplingPanel(QWidget* parent)
 void SamplingPanel::connectPresets() {
     m_ownPresets = readOwnSamplingPresets();
     refreshPreset();
-    setSystemPrompt(settings::kSystemPrompt.value());
 
     connect(m_preset, &PresetBar::chosen, this, [this](qsizetype index) {
         const QList<SamplingPreset> presets = allPresets();
@@ -192,11 +191,14 @@ void SamplingPanel::choose(const QString& prompt, const Sampling& sampling) {
 }
 
 void SamplingPanel::promptEdited() {
-    if (m_filling) {
-        return;
+    if (!m_filling) {
+        Q_EMIT systemPromptChanged(systemPrompt());
     }
-    settings::kSystemPrompt.set(systemPrompt());
-    Q_EMIT systemPromptChanged(systemPrompt());
+}
+
+void SamplingPanel::editSystemPrompt() {
+    m_prompt->setFocus(Qt::OtherFocusReason);
+    m_prompt->moveCursor(QTextCursor::End);
 }
 
 Sampling SamplingPanel::sampling() const {

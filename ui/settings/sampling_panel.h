@@ -21,8 +21,8 @@ namespace offstage::ui {
 class PresetBar;
 
 // The system prompt and the sampler's settings in plain words, with presets: those of the
-// shown conversation, and of the next new one. The user's last choice is stored in
-// QSettings; the next answer uses it.
+// shown conversation; the next answer uses them. The last sampling is stored in QSettings,
+// for new conversations too; a system prompt belongs to its conversation.
 class SamplingPanel : public QWidget {
     Q_OBJECT
 
@@ -42,7 +42,8 @@ class SamplingPanel : public QWidget {
     QComboBox& thinkingBox() const { return *m_thinking; }
     QString systemPrompt() const;
     void setSystemPrompt(const QString& prompt);
-    // As if by the user: both are stored, and the signals are emitted.
+    void editSystemPrompt();  // its field gets the focus
+    // As if by the user: the signals are emitted.
     void choose(const QString& prompt, const Sampling& sampling);
 
   public Q_SLOTS:

@@ -9,6 +9,7 @@
 #include <QListWidget>
 #include <QMenuBar>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QStyledItemDelegate>
 
 #include "ui/base/settings.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr int kWidest = 560;
 constexpr int kRows = 9;
 constexpr int kCommandMarginX = 10, kCommandMarginY = 6;
+constexpr int kPerLetter = 9;  // of a word's beginning; a little less than in a command's own name
 constexpr int kShortcutRole = Qt::UserRole + 1;
 
 // The command at the left, its shortcut at the right.
@@ -82,12 +84,28 @@ int matchScore(const QString& typed, const QString& text) {
     return score;
 }
 
+int wordScore(const QString& typed, const QString& text) {
+    static const QRegularExpression gap(QStringLiteral("[^\\w]+"), QRegularExpression::UseUnicodePropertiesOption);
+    const QStringList words = text.split(gap, Qt::SkipEmptyParts);
+    int score = 0;
+    for (const QString& each : typed.split(gap, Qt::SkipEmptyParts)) {
+        const bool begins = std::any_of(words.begin(), words.end(), [&each](const QString& word) {
+            return word.startsWith(each, Qt::CaseInsensitive);
+        });
+        if (!begins) {
+            return -1;
+        }
+        score += kPerLetter * static_cast<int>(each.size());
+    }
+    return score;
+}
+
 CommandPalette::CommandPalette(QMenuBar& menus, QWidget* window)
     : QFrame(window), m_menus(menus), m_input(new QLineEdit), m_list(new QListWidget) {
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
     setAccessibleName(tr("Commands"));
-    m_input->setPlaceholderText(tr("Type a command"));
+    m_input->setPlaceholderText(tr("Type a command or a setting"));
     m_input->setAccessibleName(tr("Command to look for"));
     m_input->setClearButtonEnabled(true);
     m_list->setAccessibleName(tr("Commands found"));
@@ -108,6 +126,9 @@ void CommandPalette::open() {
     m_focusBefore = QApplication::focusWidget();
     m_recent = settings::kRecentCommands.value();
     m_commands = menuCommands(m_menus);
+    for (QAction* each : m_more) {
+        m_commands.append({each->text(), each});
+    }
     m_commands.removeIf([](const MenuCommand& command) { return !command.action->isEnabled(); });
     m_input->clear();
     filter();
@@ -124,7 +145,8 @@ void CommandPalette::filter() {
         // Menus' names help to find, the command's own name counts more.
         const int own = matchScore(m_input->text(), path.section(QStringLiteral(" › "), -1));
         const int whole = matchScore(m_input->text(), path);
-        const int score = own >= 0 ? 2 * own + 1 : whole;
+        const int words = wordScore(m_input->text(), path + u' ' + synonymsOf(*m_commands[i].action));
+        const int score = std::max(own >= 0 ? 2 * own + 1 : whole, words);
         if (score >= 0) {
             found.append({score, i});
         }
@@ -156,13 +178,16 @@ void CommandPalette::filter() {
 int CommandPalette::commonness(const MenuCommand& command) const {
     const auto place = m_recent.indexOf(command.path);
     if (place >= 0) {
-        return kMostRecent + 2 - static_cast<int>(place);
+        return kMostRecent + 3 - static_cast<int>(place);
     }
     if (!command.action || command.action->menuRole() == QAction::QuitRole) {
         return -1;  // Quit is not listed
     }
     const bool isPanel = qobject_cast<const PanelAction*>(command.action.data()) != nullptr;
-    return isPanel ? 2 : command.action->shortcut().isEmpty() ? 0 : 1;
+    return command.action->priority() == QAction::HighPriority ? 3
+           : isPanel                                           ? 2
+           : command.action->shortcut().isEmpty()              ? 0
+                                                               : 1;
 }
 
 void CommandPalette::choose() {

@@ -16,16 +16,20 @@ namespace offstage::ui {
 // this order), otherwise the larger, the better: letters side by side and at the
 // beginnings of words count more. Case does not matter; nothing typed: 0.
 int matchScore(const QString& typed, const QString& text);
+// The same for whole beginnings of words, in any order: every typed word begins one.
+int wordScore(const QString& typed, const QString& text);
 
-// Every action of the menus in one list, found by typing a part of its name: recently
-// chosen ones first, then panels and actions with a shortcut. Return chooses, Escape
-// closes.
+// Every action of the menus in one list, and further ones, found by typing a part of its
+// name or of its synonyms: recently chosen ones first, then those of high priority, panels
+// and actions with a shortcut. Return chooses, Escape closes.
 class CommandPalette : public QFrame {
     Q_OBJECT
 
   public:
     explicit CommandPalette(QMenuBar& menus, QWidget* window);
 
+    // Not in the menus: its text is its path.
+    void add(QAction& action) { m_more.append(&action); }
     // Reads the menus again and shows itself over the window's upper part.
     void open();
     QLineEdit& input() const { return *m_input; }
@@ -47,6 +51,7 @@ class CommandPalette : public QFrame {
     QMenuBar& m_menus;
     QLineEdit* m_input;
     QListWidget* m_list;
+    QList<QAction*> m_more;
     QList<MenuCommand> m_commands;
     QStringList m_recent;  // paths, the last on top; kept in the settings
     QList<int> m_shown;    // in m_commands, by row

@@ -40,7 +40,8 @@ void ContextMeter::setUsed(qint64 used, qint64 size) {
 }
 
 QString ContextMeter::text() const {
-    return QStringLiteral("%1 / %2").arg(QLocale().toString(m_used), QLocale().toString(m_size));
+    return QStringLiteral("%1 / %2").arg(m_used < 0 ? QStringLiteral("–") : QLocale().toString(m_used),
+                                         QLocale().toString(m_size));
 }
 
 QSize ContextMeter::sizeHint() const {

@@ -11,7 +11,7 @@ class ContextMeter : public QWidget {
   public:
     explicit ContextMeter(QWidget* parent = nullptr);
 
-    void setUsed(qint64 used, qint64 size);
+    void setUsed(qint64 used, qint64 size);  // used -1: not known
     QString text() const;
 
     QSize sizeHint() const override;

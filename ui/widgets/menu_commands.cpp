@@ -7,6 +7,8 @@ namespace offstage::ui {
 
 namespace {
 
+constexpr char kSynonyms[] = "synonyms";
+
 void collect(const QMenu& menu, const QString& path, QList<MenuCommand>& commands) {
     for (QAction* action : menu.actions()) {
         if (action->isSeparator() || !action->isVisible()) {
@@ -22,6 +24,14 @@ void collect(const QMenu& menu, const QString& path, QList<MenuCommand>& command
 }
 
 }  // namespace
+
+void setSynonyms(QAction& action, const QString& words) {
+    action.setProperty(kSynonyms, words);
+}
+
+QString synonymsOf(const QAction& action) {
+    return action.property(kSynonyms).toString();
+}
 
 QString plainMenuText(const QString& text) {
     QString plain = text;

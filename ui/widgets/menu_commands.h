@@ -15,6 +15,10 @@ struct MenuCommand {
     QPointer<QAction> action;
 };
 
+// Words that an action is found by besides its name: "german" for "Deutsch".
+void setSynonyms(QAction& action, const QString& words);
+QString synonymsOf(const QAction& action);
+
 // The present entries of the menus, in their order, without separators and hidden
 // entries. Menus that are filled when they open are filled first. GUI thread only.
 QList<MenuCommand> menuCommands(const QMenuBar& menus);

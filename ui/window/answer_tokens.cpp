@@ -71,6 +71,13 @@ void AnswerTokens::connectSelection(PanelDocks& panels) {
                                               8000);
         }
     });
+    // Another conversation or branch is shown, which does not have that token.
+    connect(&m_core.conversation, &QAbstractItemModel::modelReset, this, [this] {
+        const auto& token = m_core.selection.token();
+        if (token && m_core.conversation.find(token->message) == nullptr) {
+            m_core.selection.clearToken();
+        }
+    });
     selection.setTextSource([this](MessageId id, const TextRange& range) {
         const Message* message = m_core.conversation.find(id);
         return message != nullptr ? message->text.mid(range.begin, range.end - range.begin) : QString();

@@ -1,5 +1,7 @@
 #include "ui/window/main_menu.h"
 
+#include <algorithm>
+
 #include <QAction>
 #include <QActionGroup>
 #include <QApplication>
@@ -16,16 +18,20 @@
 #include "ui/base/language.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_list.h"
+#include "ui/chat/conversation_view.h"
 #include "ui/chat/input_bar.h"
 #include "ui/chat/message_body.h"
 #include "ui/engine/format.h"
 #include "ui/help/help_desk.h"
 #include "ui/settings/appearance.h"
 #include "ui/settings/key_bindings.h"
+#include "ui/settings/sampling_panel.h"
 #include "ui/widgets/command_palette.h"
+#include "ui/widgets/menu_commands.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/window/answer_tokens.h"
 #include "ui/window/core.h"
+#include "ui/window/model_menu.h"
 #include "ui/window/model_opener.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/side_columns.h"
@@ -39,12 +45,14 @@ MainMenu::MainMenu(QMainWindow& window, const Parts& parts)
       m_page(parts.page),
       m_panels(parts.panels),
       m_opener(parts.opener) {
-    createFileMenu(parts.hardware);
+    createFileMenu(parts.models, parts.hardware);
     createEditMenu();
     createConversationMenu();
     createViewMenu(parts.tokens, parts.appearance);
     createHelpMenu(parts.help);
     m_palette = new CommandPalette(*window.menuBar(), &window);
+    addSettingsToPalette();
+    addSynonyms();
     m_keys = new KeyBindings(*window.menuBar(), this);
     connect(m_keys, &KeyBindings::changed, this, &MainMenu::nameKeys);
     nameKeys();
@@ -66,24 +74,20 @@ QAction* MainMenu::command(QMenu& menu, const char* name, const QString& text, c
     return made;
 }
 
-void MainMenu::createFileMenu(QMenu& hardware) {
+void MainMenu::createFileMenu(ModelMenu& models, QMenu& hardware) {
     QMenu& file = *m_window.menuBar()->addMenu(tr("&File"));
     m_newConversation = command(file, "newConversation", tr("&New conversation"), QKeySequence::New, [this] {
         m_panels.columns().showMiddle();
         m_core.chat.newConversation();
         m_page.input().setFocus();
     });
-    m_open = command(file, "openModel", tr("&Open model…"), QKeySequence::Open, [this] { m_opener.choose(); });
+    m_open = command(file, "openModel", tr("&Open model…"), QKeySequence::Open, [&models] { models.open(); });
     command(file, "openWithOptions", tr("Open with o&ptions…"), QKeySequence(tr("Ctrl+Shift+O")),
             [this] { m_opener.openWithOptions(); });
-    m_recent = file.addMenu(tr("&Recent models"));
-    m_recent->setToolTipsVisible(true);
-    // Checked anew each time: a disk may have come or gone.
-    connect(m_recent, &QMenu::aboutToShow, this, &MainMenu::listRecent);
-    connect(&m_opener.recent(), &RecentModels::changed, this, &MainMenu::listRecent);
-    listRecent();
+    file.addMenu(&models);
     file.addMenu(&hardware);
-    command(file, "localServer", tr("&Local server…"), {}, [this] { Q_EMIT serverSettingsRequested(); });
+    command(file, "localServer", tr("&Local server…"), {},
+            [this] { Q_EMIT settingsRequested(SettingsDialog::Page::Server); });
     file.addSeparator();
     command(file, "quit", tr("&Quit"), QKeySequence(tr("Ctrl+Q")), [this] {
         m_window.close();
@@ -102,6 +106,11 @@ void MainMenu::createEditMenu() {
     });
     command(edit, "copyConversation", tr("Copy the whole con&versation"), QKeySequence(tr("Ctrl+Shift+C")),
             [this] { QGuiApplication::clipboard()->setText(m_core.conversation.toMarkdown()); });
+    command(edit, "copyAnswer", tr("Copy the last &answer"), QKeySequence(tr("Ctrl+Shift+A")), [this] {
+        if (const Message* answer = lastOf(Message::Kind::Answer)) {
+            QGuiApplication::clipboard()->setText(answer->text);
+        }
+    });
     command(edit, "find", tr("&Find in this conversation…"), QKeySequence::Find, [this] {
         m_panels.columns().showMiddle();
         m_page.find();
@@ -110,7 +119,7 @@ void MainMenu::createEditMenu() {
     m_stop = command(edit, "stop", tr("&Stop"), QKeySequence(Qt::Key_Escape), [this] { m_core.chat.stop(); });
     edit.addSeparator();
     command(edit, "settings", tr("Se&ttings…"), QKeySequence(Qt::CTRL | Qt::Key_Comma), [this] {
-        Q_EMIT settingsRequested();
+        Q_EMIT settingsRequested(std::nullopt);
     })->setMenuRole(QAction::PreferencesRole);
 }
 
@@ -138,6 +147,13 @@ void MainMenu::createConversationMenu() {
     add("export", tr("&Export…"), {}, &ConversationList::chooseExport, true);
     add("delete", tr("&Delete"), {}, &ConversationList::remove, true);
     menu->addSeparator();
+    createMessageCommands(*menu);
+    menu->addSeparator();
+    command(*menu, "nextConversation", tr("&Next conversation"), QKeySequence(tr("Ctrl+PgDown")),
+            [list] { list->openNext(+1); });
+    command(*menu, "previousConversation", tr("Pre&vious conversation"), QKeySequence(tr("Ctrl+PgUp")),
+            [list] { list->openNext(-1); });
+    menu->addSeparator();
     command(*menu, "exportAll", tr("Export a&ll conversations…"), {}, [list] { list->chooseExport(0); });
     command(*menu, "import", tr("&Import conversations…"), {}, [list] { list->chooseImport(); });
     pinned->setCheckable(true);
@@ -154,6 +170,26 @@ void MainMenu::createConversationMenu() {
     connect(menu, &QMenu::aboutToHide, this, [ofOne] {
         for (QAction* action : ofOne) {
             action->setEnabled(true);
+        }
+    });
+}
+
+const Message* MainMenu::lastOf(Message::Kind kind) const {
+    const QList<Message>& all = m_core.conversation.messages();
+    const auto found = std::find_if(all.rbegin(), all.rend(), [kind](const Message& m) { return m.kind == kind; });
+    return found == all.rend() ? nullptr : &*found;
+}
+
+void MainMenu::createMessageCommands(QMenu& menu) {
+    command(menu, "regenerate", tr("An&swer again"), QKeySequence(tr("Ctrl+R")), [this] {
+        if (const Message* answer = lastOf(Message::Kind::Answer)) {
+            m_core.chat.regenerate(answer->id);
+        }
+    });
+    command(menu, "editLast", tr("Edit the last &message"), QKeySequence(tr("Ctrl+Shift+E")), [this] {
+        if (const Message* prompt = lastOf(Message::Kind::Prompt)) {
+            m_panels.columns().showMiddle();
+            m_page.view().startEditing(prompt->id);
         }
     });
 }
@@ -235,6 +271,90 @@ void MainMenu::createHelpMenu(HelpDesk& desk) {
     command(help, "about", tr("&About Offstage"), {}, [this] { about(); })->setMenuRole(QAction::AboutRole);
 }
 
+// What is set elsewhere than in a menu is found in the palette, too.
+void MainMenu::addSettingsToPalette() {
+    const auto add = [this](const QString& path, const QString& words, auto show) {
+        auto* action = new QAction(path, this);
+        setSynonyms(*action, words);
+        connect(action, &QAction::triggered, this, show);
+        m_palette->add(*action);
+    };
+    const auto page = [this](SettingsDialog::Page which) { return [this, which] { Q_EMIT settingsRequested(which); }; };
+    using Page = SettingsDialog::Page;
+    add(tr("Settings › Appearance"), tr("theme, dark, light, colours, text size, font, language"),
+        page(Page::Appearance));
+    add(tr("Settings › Keys"), tr("shortcuts, keyboard, hotkeys"), page(Page::Keys));
+    add(tr("Settings › Memory"), tr("context kept, conversations, RAM, KV cache"), page(Page::Memory));
+    add(tr("Settings › Local server"), tr("API, OpenAI, port, address, HTTP"), page(Page::Server));
+    add(tr("Settings › Storage"), tr("folders, model folders, cache, disk, history, delete"), page(Page::Storage));
+    const auto panel = [this](const char* name) {
+        return [this, name] { PanelAction::of(*m_panels.dock(QLatin1String(name))).triggerByKeys(); };
+    };
+    add(tr("Sampling › System prompt"), tr("instructions, persona, role, character"), [this] {
+        m_panels.show(QStringLiteral("sampling"));
+        m_panels.panel<SamplingPanel>().editSystemPrompt();
+    });
+    add(tr("Sampling › Temperature, top-p, seed"),
+        tr("creativity, randomness, top-k, min-p, repetition penalty, beam, longest answer, max tokens, thinking"),
+        panel("sampling"));
+    add(tr("Budget › Memory, context and quality"),
+        tr("VRAM, RAM, GPU memory, context length, offload layers, quantization, bits, KV cache, experts"),
+        panel("budget"));
+}
+
+// What else people call a command.
+void MainMenu::addSynonyms() {
+    const std::pair<const char*, QString> words[] = {
+        {"newConversation", tr("chat, start, clear")},
+        {"openModel", tr("load, file, GGUF, folder, switch model, change model")},
+        {"openWithOptions", tr("load, context, device, GPU, quantization")},
+        {"localServer", tr("API, OpenAI, port, serve")},
+        {"quit", tr("exit, close")},
+        {"copyConversation", tr("clipboard, Markdown")},
+        {"copyAnswer", tr("clipboard, reply, response")},
+        {"find", tr("search")},
+        {"stop", tr("cancel, interrupt, halt")},
+        {"settings", tr("preferences, options, configuration")},
+        {"rename", tr("title, name")},
+        {"export", tr("save, Markdown, JSON, download")},
+        {"exportAll", tr("save, backup, JSON, download")},
+        {"import", tr("load, restore, JSON")},
+        {"delete", tr("remove, erase")},
+        {"regenerate", tr("retry, redo, try again, another answer")},
+        {"editLast", tr("change, correct, prompt")},
+        {"tokenProbabilities", tr("logits, logprobs, alternatives")},
+        {"surprise", tr("perplexity, uncertain, unlikely")},
+        {"theme.dark", tr("night, black, appearance")},
+        {"theme.light", tr("day, white, appearance")},
+        {"language.en", tr("English")},
+        {"language.de", tr("German")},
+        {"language.vi", tr("Vietnamese")},
+        {"largerText", tr("zoom in, font size, bigger")},
+        {"smallerText", tr("zoom out, font size")},
+        {"resetLayout", tr("panels, windows, default")},
+        {"panel.experts", tr("heat map, router, routing")},
+        {"panel.cache", tr("hit rate, copies, policy")},
+        {"panel.dispatch", tr("timeline, CPU, GPU, layers")},
+        {"panel.budget", tr("memory, VRAM, RAM, context, quantization")},
+        {"panel.whatIf", tr("forecast, hardware, buy, upgrade")},
+        {"panel.machines", tr("network, nodes, cluster, pair")},
+        {"panel.benchmark", tr("speed, tokens per second, measure, compare")},
+        {"panel.log", tr("events, connections, errors")},
+        {"panel.sampling", tr("temperature, top-p, seed, system prompt")},
+        {"panel.conversations", tr("chats, history, list")},
+    };
+    for (const MenuCommand& command : menuCommands(*m_window.menuBar())) {
+        for (const auto& [name, text] : words) {
+            if (command.action->objectName() == QLatin1String(name)) {
+                setSynonyms(*command.action, text);
+            }
+        }
+    }
+    for (QAction* common : {m_newConversation, m_open}) {
+        common->setPriority(QAction::HighPriority);
+    }
+}
+
 // Texts with keys use the user's keys.
 void MainMenu::nameKeys() {
     const QString stop = m_stop->shortcut().toString(QKeySequence::NativeText);
@@ -248,31 +368,6 @@ void MainMenu::refreshIcons() {
     m_open->setIcon(themedIcon(QStringLiteral("open"), colours));
     m_stop->setIcon(themedIcon(QStringLiteral("stop"), colours));
     m_copy->setIcon(themedIcon(QStringLiteral("copy"), colours));
-}
-
-void MainMenu::listRecent() {
-    m_recent->clear();
-    if (!m_opener.demoModel().isEmpty()) {
-        m_recent->addAction(tr("Demo model"), this, [this] { m_opener.open(m_opener.demoModel()); });
-        m_recent->addSeparator();
-    }
-    for (const QString& model : m_opener.recent().models()) {
-        const bool missing = RecentModels::isMissing(model);
-        QString name = modelNameOf(model);
-        name.replace(QStringLiteral("&"), QStringLiteral("&&"));
-        QAction* entry = m_recent->addAction(missing ? tr("%1 (missing)").arg(name) : name, this,
-                                             [this, model] { m_opener.open(model); });
-        entry->setToolTip(model);
-        entry->setEnabled(!missing);
-    }
-    if (!m_opener.recent().models().isEmpty()) {
-        m_recent->addSeparator();
-        // Queued: clearing rebuilds this menu, which would delete the chosen entry during
-        // its own click.
-        auto* clear = m_recent->addAction(tr("Clear the list"));
-        connect(clear, &QAction::triggered, &m_opener.recent(), &RecentModels::clear, Qt::QueuedConnection);
-    }
-    m_recent->setEnabled(!m_recent->isEmpty());
 }
 
 void MainMenu::about() {

@@ -1,7 +1,12 @@
 #pragma once
 
+#include <optional>
+
 #include <QKeySequence>
 #include <QObject>
+
+#include "ui/base/message.h"
+#include "ui/settings/settings_dialog.h"
 
 class QAction;
 class QMainWindow;
@@ -15,6 +20,7 @@ class ChatPage;
 class CommandPalette;
 class HelpDesk;
 class KeyBindings;
+class ModelMenu;
 class ModelOpener;
 class PanelDocks;
 struct Core;
@@ -33,6 +39,7 @@ class MainMenu : public QObject {
         AnswerTokens& tokens;
         Appearance& appearance;
         HelpDesk& help;
+        ModelMenu& models;
         QMenu& hardware;
     };
 
@@ -45,19 +52,21 @@ class MainMenu : public QObject {
     void refreshIcons();
 
   Q_SIGNALS:
-    void settingsRequested();
-    void serverSettingsRequested();
+    void settingsRequested(std::optional<offstage::ui::SettingsDialog::Page> page);  // nothing: any
 
   private:
     template <typename Slot>
     QAction* command(QMenu& menu, const char* name, const QString& text, const QKeySequence& keys, Slot slot);
-    void createFileMenu(QMenu& hardware);
+    void createFileMenu(ModelMenu& models, QMenu& hardware);
     void createEditMenu();
     void createConversationMenu();
+    void createMessageCommands(QMenu& menu);
+    const Message* lastOf(Message::Kind kind) const;  // of the conversation shown; nullptr: none
     void createViewMenu(AnswerTokens& tokens, Appearance& appearance);
     void createAppearanceMenus(QMenu& view, Appearance& appearance);
     void createHelpMenu(HelpDesk& help);
-    void listRecent();
+    void addSettingsToPalette();
+    void addSynonyms();
     void nameKeys();
     void about();
 
@@ -72,7 +81,6 @@ class MainMenu : public QObject {
     QAction* m_open;
     QAction* m_stop;
     QAction* m_copy;
-    QMenu* m_recent;
 };
 
 }  // namespace offstage::ui

@@ -1,24 +1,22 @@
 #include "ui/window/main_tool_bar.h"
 
 #include <QDockWidget>
-#include <QLabel>
 #include <QMenu>
 #include <QToolButton>
 
-#include "ui/engine/engine_controller.h"
-#include "ui/engine/format.h"
 #include "ui/widgets/fields.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/window/hardware_menu.h"
 #include "ui/window/main_menu.h"
+#include "ui/window/model_menu.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/side_columns.h"
 
 namespace offstage::ui {
 
-MainToolBar::MainToolBar(EngineController& engine, const MainMenu& menu, PanelDocks& panels, HardwareMenu& hardware,
-                         QWidget* parent)
-    : QToolBar(tr("Main tool bar"), parent), m_engine(engine), m_model(new QLabel) {
+MainToolBar::MainToolBar(const MainMenu& menu, PanelDocks& panels, const ModelMenu& models,
+                         const HardwareMenu& hardware, QWidget* parent)
+    : QToolBar(tr("Main tool bar"), parent) {
     setObjectName(QStringLiteral("mainToolBar"));
     setMovable(false);
     setIconSize({20, 20});
@@ -27,11 +25,7 @@ MainToolBar::MainToolBar(EngineController& engine, const MainMenu& menu, PanelDo
     addAction(menu.open());
     addAction(menu.stop());  // here, where no long name pushes it out of a narrow window
     addSeparator();
-    m_model->setTextFormat(Qt::PlainText);
-    m_model->setAccessibleName(tr("Model"));
-    m_model->setContentsMargins(8, 0, 8, 0);
-    setWeight(*m_model, QFont::DemiBold);
-    addWidget(m_model);
+    addWidget(&models.button());
     addWidget(&hardware.button());
     auto* space = new QWidget;
     space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
@@ -45,9 +39,6 @@ MainToolBar::MainToolBar(EngineController& engine, const MainMenu& menu, PanelDo
             }
         }
     }
-    connect(&m_engine, &EngineController::stateChanged, this, &MainToolBar::refreshModel);
-    connect(&m_engine, &EngineController::modelLoaded, this, &MainToolBar::refreshModel);
-    refreshModel();
 }
 
 // The docks at the left are opened from the left; the panels have their tabs, or a menu
@@ -76,13 +67,6 @@ void MainToolBar::addPanels(PanelDocks& panels, QAction* before) {
     };
     connect(&panels.columns(), &SideColumns::roomChanged, this, refreshRoom);
     refreshRoom();
-}
-
-void MainToolBar::refreshModel() {
-    const auto& model = m_engine.model();
-    const bool loading = m_engine.state() == EngineController::State::Loading;
-    m_model->setText(model ? QString::fromStdString(model->name) : loading ? tr("Loading…") : tr("No model"));
-    m_model->setToolTip(model ? QString::fromStdString(model->source) + u'\n' + modelText(*model) : QString());
 }
 
 }  // namespace offstage::ui

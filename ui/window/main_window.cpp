@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QApplication>
 #include <QDateTime>
 #include <QDockWidget>
 #include <QFile>
@@ -20,6 +21,7 @@
 #include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/context_counter.h"
+#include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/draft_attachments.h"
@@ -47,6 +49,7 @@
 #include "ui/window/hardware_menu.h"
 #include "ui/window/main_menu.h"
 #include "ui/window/main_tool_bar.h"
+#include "ui/window/model_menu.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/setup_watch.h"
 #include "ui/window/side_columns.h"
@@ -81,10 +84,17 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     connect(m_page, &ChatPage::helpRequested, m_help, &HelpDesk::open);
     answerQuestions();
     auto* hardware = new HardwareMenu(m_core, *m_opener, m_page->emptyState(), this);
+    auto* models = new ModelMenu(m_core.engine, *m_opener, this);
     auto* tokens = new AnswerTokens(*this, m_core, *m_page, *m_panels);
-    m_menu = new MainMenu(*this, {m_core, *m_page, *m_panels, *m_opener, *tokens, m_appearance, *m_help, *hardware});
-    connect(m_menu, &MainMenu::settingsRequested, this, [this] { openSettings(); });
-    addToolBar(new MainToolBar(m_core.engine, *m_menu, *m_panels, *hardware, this));
+    m_menu = new MainMenu(*this,
+                          {m_core, *m_page, *m_panels, *m_opener, *tokens, m_appearance, *m_help, *models, *hardware});
+    connect(m_menu, &MainMenu::settingsRequested, this, [this](std::optional<SettingsDialog::Page> page) {
+        SettingsDialog& dialog = openSettings();
+        if (page) {
+            dialog.showPage(*page);
+        }
+    });
+    addToolBar(new MainToolBar(*m_menu, *m_panels, *models, *hardware, this));
     createServer();
     auto* drop = new DropTarget(*this);
     connect(drop, &DropTarget::modelDropped, m_opener, &ModelOpener::open);
@@ -107,6 +117,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     resize(1280, 800);
     restoreGeometry(settings::kWindowGeometry.value());
     m_panels->restore();
+    hintAtPanels();
     m_page->input().setFocus();
 }
 
@@ -114,6 +125,27 @@ MainWindow::~MainWindow() {
     // Before the widgets that listen to it.
     delete m_server;
     m_core.engine.shutdown();
+}
+
+// Once, until a panel was opened or the hint closed: somebody who only chats needs none.
+void MainWindow::hintAtPanels() {
+    EmptyState& start = m_page->emptyState();
+    const auto seen = [&start] {
+        settings::kKnowsPanels.set(true);
+        start.setPanelsHinted(false);
+    };
+    const QList<QDockWidget*> tabs = m_panels->tabbed();
+    const bool anyShown =
+        std::any_of(tabs.begin(), tabs.end(), [](const QDockWidget* each) { return !each->isHidden(); });
+    start.setPanelsHinted(!anyShown && !settings::kKnowsPanels.value());
+    connect(&start, &EmptyState::panelsHintClosed, this, seen);
+    for (const QDockWidget* each : tabs) {
+        connect(each, &QDockWidget::visibilityChanged, this, [seen](bool visible) {
+            if (visible) {
+                seen();
+            }
+        });
+    }
 }
 
 void MainWindow::createMiddle() {
@@ -149,9 +181,8 @@ void MainWindow::createServer() {
     m_server = new LocalServerSwitch(m_core.engine, this);
     auto* indicator = new ServerIndicator(*m_server);
     statusBar()->addPermanentWidget(indicator);
-    const auto showSettings = [this] { openSettings().showPage(SettingsDialog::Page::Server); };
-    connect(indicator, &ServerIndicator::settingsRequested, this, showSettings);
-    connect(m_menu, &MainMenu::serverSettingsRequested, this, showSettings);
+    connect(indicator, &ServerIndicator::settingsRequested, this,
+            [this] { openSettings().showPage(SettingsDialog::Page::Server); });
     if (m_server->choices().startsWithProgram) {
         m_server->setOn(true);
     }
@@ -166,14 +197,18 @@ void MainWindow::connectList() {
         m_page->input().setFocus();
     });
     connect(list, &ConversationList::messageFound, &view, [this, &view](MessageId message, const QString& words) {
-        const int row = m_core.conversation.rowOf(message);
-        if (row >= 0) {
-            // The search also finds other forms of a word; then the message's beginning
-            // is shown.
-            const qsizetype place = m_core.conversation.messages()[row].text.indexOf(
-                words.simplified().section(QLatin1Char(' '), 0, 0), 0, Qt::CaseInsensitive);
-            view.showSource(message, static_cast<int>(std::max<qsizetype>(0, place)));
+        const Message* found = m_core.conversation.find(message);
+        if (found == nullptr) {
+            return;
         }
+        const auto places = placesOfWords(*found, words);
+        view.setFound({{message, places}});
+        view.setCurrentFound(places.isEmpty() ? 0 : message, places.value(0));
+        view.showSource(message, places.value(0).first);  // without a place: its beginning
+    });
+    connect(&m_core.chat, &ChatController::currentChanged, &view, [&view] {
+        view.setFound({});
+        view.setCurrentFound(0, {});
     });
     connect(list, &ConversationList::thoughtFound, &view, &ConversationView::showThought);
 }
@@ -205,11 +240,13 @@ void MainWindow::connectSampling() {
         showThinking();
     });
     chat.setSampling(panel->sampling());
-    chat.setSystemPrompt(panel->systemPrompt());
-    // Now the conversation has the panel's settings, which the bar reads.
     auto* persona = new PersonaBar(m_core.personas, chat, *panel, m_core.engine);
     qobject_cast<QVBoxLayout*>(m_page->layout())->insertWidget(0, persona);
     persona->setMinimumWidth(0);
+    connect(persona, &PersonaBar::systemPromptRequested, this, [this, panel] {
+        m_panels->show(QStringLiteral("sampling"));
+        panel->editSystemPrompt();
+    });
     connect(persona, &PersonaBar::said, this,
             [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
     const BenchmarkRunner& runner = m_panels->panel<BenchmarkPanel>().runner();
@@ -307,7 +344,9 @@ SettingsDialog& MainWindow::openSettings() {
 // Keys that no other widget uses begin a message.
 void MainWindow::keyPressEvent(QKeyEvent* event) {
     const QString text = event->text();
-    const bool types = !text.isEmpty() && text.front().isPrint() && !text.front().isSpace() &&
+    // A menu that is open passes the keys that it has no use for to the menu bar.
+    const bool types = QApplication::activePopupWidget() == nullptr && !text.isEmpty() && text.front().isPrint() &&
+                       !text.front().isSpace() &&
                        (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0;
     QWidget& edit = m_page->input().edit();
     if (types && edit.isEnabled() && !edit.hasFocus()) {

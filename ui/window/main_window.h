@@ -52,6 +52,7 @@ class MainWindow : public QMainWindow {
   private:
     void createMiddle();
     void answerQuestions();
+    void hintAtPanels();
     void createServer();
     void connectSampling();
     void connectList();

@@ -75,18 +75,21 @@ void ModelOpener::offerModels() {
     m_local->setRecent(m_recent.models());
     m_start.offer(*m_local);
     connect(&m_recent, &RecentModels::changed, m_local, [this] { m_local->setRecent(m_recent.models()); });
-    connect(&m_start, &EmptyState::modelChosen, this, [this](const QString& model) {
-        const int fit = m_local->index(m_local->rowOf(model)).data(LocalModels::FitRole).toInt();
-        if (fit == static_cast<int>(LocalModel::Fit::TooLarge)) {
-            openWithOptions(model);  // it shows how to make the model fit
-        } else {
-            open(model);
-        }
-    });
+    connect(&m_start, &EmptyState::modelChosen, this, &ModelOpener::openListed);
     connect(&m_start, &EmptyState::allModelsRequested, this, [this] { openWithOptions(); });
     connect(&m_core.engine, &EngineController::modelLoaded, this, &ModelOpener::estimateLocal);
     connect(&m_devices, &DeviceChoices::changed, this, &ModelOpener::estimateLocal);
     m_local->search();
+}
+
+void ModelOpener::openListed(const QString& model) {
+    const int row = m_local != nullptr ? m_local->rowOf(model) : -1;
+    const QVariant fit = row >= 0 ? m_local->index(row).data(LocalModels::FitRole) : QVariant();
+    if (fit.toInt() == static_cast<int>(LocalModel::Fit::TooLarge)) {
+        openWithOptions(model);
+    } else {
+        open(model);
+    }
 }
 
 // Estimates with the settings of the start page.

@@ -52,6 +52,8 @@ class ModelOpener : public QObject {
     engine::LoadRequest requestFor(const QString& model, const QString& device, quint64 vramBytes) const;
     // On the chosen device.
     void open(const QString& model) { load(requestFor(model, m_device, m_vramBytes)); }
+    // Of a list: one that does not fit is opened with options, which show how it would.
+    void openListed(const QString& model);
     // The user chose it so: device and budget are kept.
     void openAsChosen(const engine::LoadRequest& request);
     // Opens the open model again, on another device. vramBytes 0: all memory that the

@@ -8,6 +8,7 @@
 #include <QResizeEvent>
 #include <QSettings>
 #include <QStyle>
+#include <QTabBar>
 
 #include "ui/base/delay.h"
 #include "ui/base/icons.h"
@@ -76,6 +77,9 @@ void PanelDocks::add(const PanelEntry& entry, QWidget* panel) {
             m_roomy.insert(dock);
         }
     });
+    if (entry.place != PanelEntry::Place::Left) {  // Alt+1 and on, as the tabs are
+        action->setShortcut(QKeySequence(Qt::ALT | static_cast<Qt::Key>(Qt::Key_1 + m_nTabs++)));
+    }
     dock->installEventFilter(this);
     m_docks.append(dock);
 }
@@ -108,8 +112,8 @@ void PanelDocks::save(QSettings& settings) {
     settings::kWindowState.set(settings, m_window.saveState(kLayoutVersion));
 }
 
-// Conversations at the left, one inspector at the right, wide panels below. Only the two
-// most important ones are shown.
+// Conversations at the left, one inspector at the right, wide panels below. Only the
+// conversations are shown.
 void PanelDocks::reset() {
     for (QDockWidget* each : m_docks) {
         each->setFloating(false);
@@ -224,6 +228,12 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
     } else if (watched == &m_window && event->type() == QEvent::Show && !m_hasLayout) {
         m_hasLayout = true;
         QTimer::singleShot(0, this, &PanelDocks::resizeColumns);
+    }
+    if (watched == &m_window && event->type() == QEvent::ChildPolished) {
+        // The docks' own tab bars lie out of sight: the rail has the tabs.
+        if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child())) {
+            bar->setFocusPolicy(Qt::NoFocus);
+        }
     }
     auto* dock = qobject_cast<QDockWidget*>(watched);
     if (dock != nullptr && event->type() == QEvent::Resize && m_window.height() == m_laidOutHeight &&

@@ -57,7 +57,8 @@ class PanelDocks : public QObject {
     QMainWindow& m_window;
     QList<QDockWidget*> m_docks;
     SideColumns* m_columns;
-    PanelRail* m_rail;           // the tabs; hidden where the window is narrow
+    PanelRail* m_rail;  // the tabs; hidden where the window is narrow
+    int m_nTabs = 0;
     QSet<QDockWidget*> m_roomy;  // shown before, at our size or the user's
     bool m_hasLayout = false;    // the user's own, or ours has its sizes
     int m_lowerHeight = 0;       // preferred for the docks below; a low window gives less

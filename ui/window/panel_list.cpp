@@ -32,7 +32,7 @@ std::span<const PanelEntry> panelList() {
         {"conversations", "conversations", Place::Left, 0, true, [] { return PanelDocks::tr("Conversations"); },
          [] { return PanelDocks::tr("Show or hide the conversations"); },
          [](Core& core) -> QWidget* { return new ConversationList(core.chat); }},
-        {"experts", "experts", Place::Inspector, 0, true, [] { return PanelDocks::tr("Experts"); },
+        {"experts", "experts", Place::Inspector, 0, false, [] { return PanelDocks::tr("Experts"); },
          [] { return PanelDocks::tr("Show or hide the expert heat map"); },
          [](Core& core) -> QWidget* { return makeExperts(core); }},
         {"cache", "cache", Place::Inspector, 1, false, [] { return PanelDocks::tr("Cache"); },

@@ -2,7 +2,6 @@
 
 #include <QApplication>
 #include <QDir>
-#include <QFileInfo>
 #include <QMainWindow>
 #include <QStatusBar>
 #include <QTime>
@@ -114,11 +113,8 @@ void UnsavedGuard::endSession() {
 }
 
 void UnsavedGuard::chooseFile() {
-    openSaveDialog(&m_window, tr("Save the conversations that are not saved"), {tr("Conversations (*.json)")},
-                   settings::folderOf(settings::kLastExportFolder), {}, [this](const QString& file) {
-                       settings::kLastExportFolder.set(QFileInfo(file).path());
-                       saveTo(file);
-                   });
+    openSaveDialog(&m_window, tr("Save the conversations that are not saved"), {tr("Conversations (*.json)")}, {},
+                   [this](const QString& file) { saveTo(file); });
 }
 
 void UnsavedGuard::saveTo(const QString& file) {
