@@ -38,11 +38,12 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
         m_asked = 0;
         if (tokens < 0) {
             m_last.remove(m_askedOf);
-        } else {
-            m_last[m_askedOf] = tokens;
-            if (m_askedOf == m_chat.current() && m_engine.model()) {
-                // The template closes a full context's last answer and begins the next one.
-                Q_EMIT counted(m_withDraft ? tokens : std::min<qint64>(tokens, m_engine.model()->context));
+        } else if (m_engine.model()) {
+            // The template closes a full context's last answer and begins the next one.
+            const qint64 used = m_withDraft ? tokens : std::min<qint64>(tokens, m_engine.model()->context);
+            m_last[m_askedOf] = used;
+            if (m_askedOf == m_chat.current()) {
+                Q_EMIT counted(used);
             }
         }
         if (m_again) {
