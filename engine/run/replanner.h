@@ -25,7 +25,7 @@ class ReplanPace {
   public:
     // work_us: the expected time of all of it, n_pieces of equal size. At first two pieces
     // and a tenth of the work count as done at that pace, so that the first real ones,
-    // which also wait for memory, do not decide alone.
+    // which also wait for memory, do not decide alone; half of that after five seconds.
     void begin(double work_us, std::int64_t n_pieces) {
         *this = ReplanPace{2 * work_us / static_cast<double>(std::max<std::int64_t>(1, n_pieces)) + work_us / 10};
     }
@@ -35,6 +35,7 @@ class ReplanPace {
         constexpr double kHalfLifeUs = 10e6;
         const double us = elapsed_us - elapsed_us_;
         const double kept = std::exp2(-us / kHalfLifeUs) * (idle == idle_ ? 1.0 : 0.1);
+        at_first_us_ *= std::exp2(-2 * us / kHalfLifeUs);
         recent_us_ = recent_us_ * kept + us;
         recent_done_us_ = recent_done_us_ * kept + done_us - done_us_;
         elapsed_us_ = elapsed_us;

@@ -200,21 +200,18 @@ class TestLoadPlan : public QObject {
         device.kind = DeviceKind::kCpu;
         LoadRequest request;
         request.model = "a file";
-        CostSource source;
-        source.costs = [&](const Plan&) -> std::optional<CostModel> {
+        const auto costs_of = [&](const Plan&) -> std::optional<CostModel> {
             CostTable table;
             table.expert_bytes = spec.experts.expert_bytes(kType);
             table.cpu_expert = {{1, 100}, {2, 200}};
             return CostModel(table);
         };
-        source.disk = [&] { return DiskReadCost{5000}; };
+        const auto disk_of = [] { return DiskReadCost{5000}; };
         const auto note = [&](std::uint64_t ram_bytes, Plan& plan) {
-            PlanInputs inputs;
-            inputs.popularity =
-                Popularity::uniform(spec.experts.n_layers, spec.experts.n_experts, spec.experts.n_active);
-            inputs.sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
-            const LoadInputs load{spec, kType, dense_bytes_in(spec, kType), device, {}, MemorySize{}, 0, ram_bytes};
-            plan = LoadPlanner(request, load).plan(inputs, source);
+            const ExpertGrid& grid = spec.experts;
+            PlanInputs inputs = inputsOf(request, {spec, kType, dense_bytes_in(spec, kType), device, {}, 0, ram_bytes},
+                                         Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active));
+            plan = plan_load(inputs, grid, costs_of, disk_of);
             return plan.note.english();
         };
         Plan plan;

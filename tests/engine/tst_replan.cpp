@@ -452,13 +452,13 @@ class TestReplan : public QObject, ReplanSetup {
     // second.
     void pace_followsWhatTheReplanHasShown() {
         ReplanPace pace;
-        pace.begin(1300);
+        pace.begin(1300 * 500, 500);
         const auto left_after = [](int n) { return 1300.0 * (500 - n); };
         QCOMPARE(pace.seconds(left_after(0)), 0.65);  // as in the preview
-        double elapsed_us = 1.2e6;                    // the first one takes longest
+        double elapsed_us = 1.2e6;                    // the first one takes longest: not all will
         pace.advance(1300, elapsed_us, true);
         const double at_first = pace.seconds(left_after(1));
-        QVERIFY2(at_first > 50 && at_first < 300, qPrintable(QString::number(at_first)));
+        QVERIFY2(at_first > 5 && at_first < 60, qPrintable(QString::number(at_first)));
         for (int n = 2; n <= 60; ++n) pace.advance(1300.0 * n, elapsed_us += 333e3, true);
         const double soon = pace.seconds(left_after(60));  // 147 s
         QVERIFY2(soon > 120 && soon < 170, qPrintable(QString::number(soon)));
@@ -468,7 +468,7 @@ class TestReplan : public QObject, ReplanSetup {
         const double beside = pace.seconds(left_after(160));  // an answer: 136 s
         QVERIFY2(beside > 100 && beside < 160, qPrintable(QString::number(beside)));
         QCOMPARE(pace.seconds(0), 0.0);
-        pace.begin(0);  // nothing is known
+        pace.begin(0, 500);  // nothing is known
         QCOMPARE(pace.seconds(0), 0.0);
         pace.advance(5, 10, true);
         QCOMPARE(pace.seconds(50), 1e-4);
