@@ -33,6 +33,10 @@ const std::array kCauses = {
     Cause{"GOAWAY", messages::node_link_ended},
 };
 
+bool never_connected(const grpc::Status& status) {
+    return status.error_message().find("failed to connect") != std::string::npos;
+}
+
 }  // namespace
 
 Message reason_of(const grpc::Status& status) {
@@ -50,7 +54,10 @@ Message reason_of(const grpc::Status& status) {
         case grpc::StatusCode::UNKNOWN:
         case grpc::StatusCode::INTERNAL:
             for (const Cause& cause : kCauses) {
-                if (status.error_message().find(cause.words) != std::string::npos) return cause.reason;
+                if (status.error_message().find(cause.words) == std::string::npos) continue;
+                // With TLS 1.3 a side learns after its own handshake that the other refuses its key.
+                return &cause.reason == &messages::node_link_ended && never_connected(status) ? messages::call_other_key
+                                                                                              : cause.reason;
             }
             return status.error_code() == grpc::StatusCode::UNAVAILABLE ? Message(messages::call_not_connected)
                                                                         : Message(messages::node_link_ended);

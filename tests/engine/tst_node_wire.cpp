@@ -188,6 +188,9 @@ class TestNodeWire : public QObject {
             "the network has no way there");
         row(Code::UNAVAILABLE, "last error: UNKNOWN: Ssl handshake failed: SSL_ERROR_SSL: error:1000007d",
             "it does not prove to be the paired machine, or does not know this computer");
+        row(Code::UNAVAILABLE,
+            "failed to connect to all addresses; last error: UNAVAILABLE: ipv4:127.0.0.1:9: Socket closed",
+            "it does not prove to be the paired machine, or does not know this computer");
         row(Code::UNAUTHENTICATED, "not paired",
             "it does not prove to be the paired machine, or does not know this computer");
         row(Code::UNAVAILABLE, "Socket closed", "the connection ended");

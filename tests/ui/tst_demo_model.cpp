@@ -18,6 +18,7 @@
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/panels/experts_panel.h"
+#include "ui/window/panel_docks.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -74,6 +75,7 @@ class TestDemoModel : public QObject {
               shown, sinceEnter.elapsed());
         QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 60'000);
         QVERIFY(last().figures && last().figures->tokensOut > 0);
+        test::part<PanelDocks>(*m_window).show(QStringLiteral("experts"));
         QTRY_COMPARE(test::part<ExpertsPanel>(*m_window).map().rows(), 8);
 
         // The conversation so far is not computed again.

@@ -303,7 +303,7 @@ class TestPanels : public QObject {
         for (const QAction* choice : choices) {
             texts << choice->text();
         }
-        QCOMPARE(texts.join(u'|'), QStringLiteral("&As in the file: Q4_K, Q6_K|&4 bit (HQQ)|&2 bit (HQQ)"));
+        QCOMPARE(texts.join(u'|'), QStringLiteral("&As in the file: Q4_K, Q6_K|4 bit (HQQ)|2 bit (HQQ)"));
         QVERIFY(choices.at(0)->isChecked());  // another layer's blocks
         QVERIFY(!choices.at(1)->isChecked());
     }

@@ -366,7 +366,9 @@ class TestPlot : public QObject {
         fill(plot);
         const QTemporaryDir folder;
         QVERIFY(plot.savePicture(folder.filePath(QStringLiteral("a.png"))));
-        QCOMPARE(QImage(folder.filePath(QStringLiteral("a.png"))).size(), QSize(1000, 400));
+        const QSize size = QImage(folder.filePath(QStringLiteral("a.png"))).size();
+        QCOMPARE(size.width(), 1000);
+        QVERIFY(size.height() > 100 && size.height() < 400);  // without what is blank below the bar
         const QString nowhere = folder.filePath(QStringLiteral("none/a.csv"));
         QVERIFY(!plot.saveCsv(nowhere));
         QVERIFY(plot.notice().startsWith(nowhere));
