@@ -309,7 +309,8 @@ void NodePeers::close(std::uint64_t link) {
     report(*ended, NodePeerReport::State::kEnded, messages::node_link_ended);
 }
 
-//  shares of layers A machine sends only its own share, and only the desktop reports losses. With the lock:
+// --------------------------------------------------------------- shares of layers
+// A machine sends only its own share, and only the desktop reports losses. With the lock:
 // none after end().
 Message NodePeers::deliver(std::uint32_t machine, std::uint64_t link, NodeOutputs outputs) {
     const std::scoped_lock lock(mutex_);

@@ -124,7 +124,7 @@ class TestMachinesJoined : public QObject {
         const QByteArray shown = read(pair, "good for one pair:\n\n    ");
         m_panel->add();
         auto& dialog = *m_panel->findChild<PairDialog*>();
-        dialog.address().setText(QStringLiteral("127.0.0.1:") + found(shown, "nodes pair cupboard:(\\d+)"));
+        dialog.address().setText(QStringLiteral("127.0.0.1:") + found(shown, "nodes pair [^:]+:(\\d+)"));
         dialog.words().setText(QStringLiteral("bada bada bada bada bada bada bada bada"));
         test::find<QPushButton>(dialog, "Pair").click();
         QTRY_VERIFY_WITH_TIMEOUT(dialog.problem().contains(QStringLiteral("does not accept this code")), 20'000);

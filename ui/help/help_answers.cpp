@@ -13,7 +13,8 @@ struct HelpText {
     Q_DECLARE_TR_FUNCTIONS(HelpAnswers)
 };
 
-// Below this heading of the page, up to the first blank line: a paragraph, or one item of a list after the other.
+// Below this heading of the page, up to the first blank line: a paragraph, or one item of
+// a list after the other.
 QString beginningOf(const QString& text, const QString& heading) {
     const qsizetype at = text.indexOf(QStringLiteral("## ") + heading + u'\n');
     const QString below = at < 0 ? text.section(u'\n', 1) : text.mid(at).section(u'\n', 1);
