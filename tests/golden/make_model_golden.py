@@ -89,7 +89,9 @@ def make_case(name: str, settings: dict, dtype: torch.dtype, form: dict) -> None
 
 
 def make_demo() -> None:
-    """The first ten suggested or held-out prompts: tokens of the rendered prompt, last logits, 64 greedy tokens."""
+    """The prompts of the stored file: tokens of the rendered prompt, last logits, 64 greedy tokens."""
+    path = ROOT / "tests/engine/data/demo_golden.json"
+    prompts = [case["prompt"] for case in json.loads(path.read_text())["cases"]]
     tokenizer_config = json.loads((DEMO / "tokenizer_config.json").read_text())
     model = MixtralForCausalLM.from_pretrained(DEMO, dtype=torch.float32, attn_implementation="eager").eval()
     import sentencepiece
@@ -113,14 +115,6 @@ def make_demo() -> None:
             rest = rest[at + len(name):]
         return ids
 
-    prompts, seen = [], set()
-    for entry in json.loads((DEMO / "suggested_prompts.json").read_text()):
-        if entry["prompt"] not in seen:
-            seen.add(entry["prompt"])
-            prompts.append(entry["prompt"])
-    assert len(prompts) >= 8, len(prompts)
-    prompts = (prompts + ["Tell me a story about a dog.", "What is 12 + 30?"])[:10]
-
     cases = []
     for prompt in prompts:
         text = template.render(messages=[{"role": "user", "content": prompt}], add_generation_prompt=True,
@@ -140,7 +134,6 @@ def make_demo() -> None:
                       "answer_length": next((i for i, t in enumerate(greedy) if t in ends), len(greedy)),
                       "smallest_margin": margin})
         print(prompt, "->", pieces.decode([t for t in greedy if t < pieces.vocab_size()])[:60], f"margin {margin:.4f}")
-    path = ROOT / "tests/engine/data/demo_golden.json"
     path.write_text(json.dumps({"made_with": VERSIONS, "cases": cases}) + "\n")
 
 
