@@ -24,7 +24,8 @@ struct FinderOptions {
 struct ListedModel {
     engine::FoundModel found;
     // For a load on the CPU with the default options; nothing if the model cannot be
-    // opened. It has a forecast once costs of such experts were measured on this computer.
+    // opened. It has a forecast once costs of such experts were measured on this
+    // computer.
     std::optional<engine::FitEstimate> fit;
 };
 

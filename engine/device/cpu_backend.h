@@ -42,8 +42,9 @@ class CpuBackend final : public Backend {
     double elapsed_us(DeviceEvent begin, DeviceEvent end) override;
     using Backend::run_on_host;
     double run_on_host(std::span<const HostWork> work, const std::function<void()>& body) override;
-    // Whether all these times are thread_time_us(), which takes longer to read: right where
-    // the calling thread computes alone. Not between a begin and an end. Off at first.
+    // Whether all these times are thread_time_us(), which takes longer to read: right
+    // where the calling thread computes alone. Not between a begin and an end. Off at
+    // first.
     void use_thread_time(bool on);
 
     void set_sum_order(SumOrder order) override;

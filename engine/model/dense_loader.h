@@ -26,8 +26,8 @@ class DenseLoader {
         return round_to_bf16_ && kernels::is_plain(type) ? kernels::WeightType::kBf16 : type;
     }
     // The n numbers that weights of a type are multiplied by: the tensor of that name;
-    // none where the file does not have it. Throws Error as Checkpoint::require() does, and
-    // kUnsupported for MXFP4.
+    // none where the file does not have it. Throws Error as Checkpoint::require() does,
+    // and kUnsupported for MXFP4.
     std::vector<float> factors(const std::string& scale, std::int64_t n, kernels::WeightType weights) const;
     // Completes the spec: which tensors stay in blocks. Returns the bytes of load()'s
     // result. Throws Error for a tensor that is missing, of a wrong shape or dtype.

@@ -134,8 +134,8 @@ constexpr PlainName kDeltaNetNames[] = {{TensorRole::kQkv, "attn_qkv.weight", tr
                                         {TensorRole::kAttentionOutput, "ssm_out.weight", true}};
 
 // The matrices whose products llama.cpp multiplies by a tensor NAME.scale: by its one
-// number, those of experts by one for each. Files in NVFP4 have them, and what is quantized
-// from those. Downs of experts: TensorRole::kExpertScale.
+// number, those of experts by one for each. Files in NVFP4 have them, and what is
+// quantized from those. Downs of experts: TensorRole::kExpertScale.
 constexpr std::string_view kScaled[] = {
     "attn_q",         "attn_k",       "attn_v",         "attn_qkv",      "attn_gate",   "attn_output",
     "ffn_gate",       "ffn_up",       "ffn_down",       "ssm_out",       "ssm_alpha",   "ssm_beta",

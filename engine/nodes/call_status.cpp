@@ -55,7 +55,8 @@ Message reason_of(const grpc::Status& status) {
         case grpc::StatusCode::INTERNAL:
             for (const Cause& cause : kCauses) {
                 if (status.error_message().find(cause.words) == std::string::npos) continue;
-                // With TLS 1.3 a side learns after its own handshake that the other refuses its key.
+                // With TLS 1.3 a side learns after its own handshake that the other
+                // refuses its key.
                 return &cause.reason == &messages::node_link_ended && never_connected(status) ? messages::call_other_key
                                                                                               : cause.reason;
             }

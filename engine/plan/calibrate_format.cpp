@@ -128,7 +128,8 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     std::optional<Locked> memory;
     std::vector<kernels::ExpertView> samples;
     CalibrationRequest request;
-    // Each call puts the samples at other places of memory, which caches may serve better.
+    // Each call puts the samples at other places of memory, which caches may serve
+    // better.
     const auto prepare = [&] {
         while (!memory && !host_only && (slots.size() < 2 || slots.size() * bytes < kDeviceSampleBytes) &&
                slots.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, wanted.grid.size()))) {

@@ -154,8 +154,8 @@ class Placer {
     // Bytes of the experts from rank `first` to before `last`.
     Wide bytes_between(std::size_t first, std::size_t last) const { return bytes_up_to_[last] - bytes_up_to_[first]; }
     Wide bytes_of_all() const { return bytes_up_to_.back(); }
-    // Where a usual step has no room beside `fixed` and the context: shortens the context to
-    // what fits, if it may be.
+    // Where a usual step has no room beside `fixed` and the context: shortens the context
+    // to what fits, if it may be.
     void shorten_context(Wide bytes, Wide fixed) {
         const Wide others = fixed + workspace_bytes(usual_step_);
         if (others + kv_bytes(least_context_) <= bytes) return;

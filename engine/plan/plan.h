@@ -53,8 +53,8 @@ struct Budget {
 // tokens (or Budget::least_context).
 inline constexpr std::int64_t kUsualContext = 16384;
 // Where the memory does not hold that even without experts: to no less than this number
-// of tokens (or Budget::least_context). Prompts of a default context are read in no longer
-// steps.
+// of tokens (or Budget::least_context). Prompts of a default context are read in no
+// longer steps.
 inline constexpr std::int64_t kShortestContext = 2048;
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };

@@ -24,12 +24,13 @@ double own_wait_us();
 bool is_disturbed(double us, double waited_us);
 
 // Times of the same work, repeated on a computer that may do other work as well. Other
-// work only adds to a time: often a multiple, and somewhat where it has emptied caches. So
-// times count that waited for no core, and of these - of all, where each did - those that
-// are a little longer than the second-shortest one, by their median: on a quiet computer
-// that is the median of all. The first time touches memory that the others find in caches:
-// it counts only while it is the only one. Caches stay cold for a while: times one after
-// the other may all be too long, so that those of one measurement should lie apart.
+// work only adds to a time: often a multiple, and somewhat where it has emptied caches.
+// So times count that waited for no core, and of these - of all, where each did - those
+// that are a little longer than the second-shortest one, by their median: on a quiet
+// computer that is the median of all. The first time touches memory that the others find
+// in caches: it counts only while it is the only one. Caches stay cold for a while: times
+// one after the other may all be too long, so that those of one measurement should lie
+// apart.
 class RepeatedTime {
   public:
     // Microseconds; nothing was measured where that is not above 0.

@@ -205,8 +205,8 @@ class DenseTimes {
         return time.us() + more_head_us_;
     }
     double guess_us() { return probe_->guess_us(); }
-    // The next steps find all weights at other places of memory, which caches serve better
-    // or worse: by a third in one of ten cases.
+    // The next steps find all weights at other places of memory, which caches serve
+    // better or worse: by a third in one of ten cases.
     void renew() {
         if (timer_) return;
         probe_.reset();

@@ -23,9 +23,10 @@ namespace offstage::engine {
 // re-plan were measured to take alone.
 class ReplanPace {
   public:
-    // work_us: the expected time of all of it, n_pieces of equal size. At first two pieces
-    // and a tenth of the work count as done at that pace, so that the first real ones,
-    // which also wait for memory, do not decide alone; half of that after five seconds.
+    // work_us: the expected time of all of it, n_pieces of equal size. At first two
+    // pieces and a tenth of the work count as done at that pace, so that the first real
+    // ones, which also wait for memory, do not decide alone; half of that after five
+    // seconds.
     void begin(double work_us, std::int64_t n_pieces) {
         *this = ReplanPace{2 * work_us / static_cast<double>(std::max<std::int64_t>(1, n_pieces)) + work_us / 10};
     }

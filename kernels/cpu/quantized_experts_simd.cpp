@@ -1,5 +1,5 @@
-// expert_ffn_bytes: w1 and w3 by the products of quantized_row_dots_simd.h, w2 by those of
-// quantized_columns_simd.h.
+// expert_ffn_bytes: w1 and w3 by the products of quantized_row_dots_simd.h, w2 by those
+// of quantized_columns_simd.h.
 
 #include <algorithm>
 

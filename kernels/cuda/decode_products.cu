@@ -1,6 +1,6 @@
 // Products of one token's row in one kernel: each block norms the row and rounds or
-// splits it for itself, in shared memory, and forms some of the outputs, to which it adds the
-// bias, and which it adds to the residual stream. The bits are those of ops::Norm,
+// splits it for itself, in shared memory, and forms some of the outputs, to which it adds
+// the bias, and which it adds to the residual stream. The bits are those of ops::Norm,
 // ops::Multiply, ops::AddBias and ops::Add.
 
 #include "kernels/cuda/byte_dots.cuh"

@@ -1,6 +1,6 @@
 // One token's layers in few kernels (ops::GroupedAttention, ops::DecodeExperts) on the
-// CUDA that runs on the host (tests/cuda_host): the bits of the operations one by one, and
-// how many kernels there are.
+// CUDA that runs on the host (tests/cuda_host): the bits of the operations one by one,
+// and how many kernels there are.
 
 #include <functional>
 #include <memory>

@@ -704,8 +704,8 @@ class TestGguf : public QObject {
                                     .arg(QString::fromLatin1(tensor))),
                  qPrintable(error));
     }
-    // Weights with a number of their own, one for a matrix or one for each expert, compute
-    // as weights that were multiplied by it before.
+    // Weights with a number of their own, one for a matrix or one for each expert,
+    // compute as weights that were multiplied by it before.
     void scaledMatrices_computeAsMultipliedWeights_data() {
         QTest::addColumn<QString>("model");
         for (const char* model :

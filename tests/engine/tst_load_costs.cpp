@@ -309,9 +309,9 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QCOMPARE(std::count_if(notes.begin(), notes.end(), says), factor > 1 ? 1 : 0);
     }
 
-    // Other work makes the first 120 steps take a quarter longer: less than what counts as
-    // other work's, but there are later ones of each kind. A check that finds such steps is
-    // made again.
+    // Other work makes the first 120 steps take a quarter longer: less than what counts
+    // as other work's, but there are later ones of each kind. A check that finds such
+    // steps is made again.
     void dense_besideOtherWorkForAWhile_isTheSame() {
         const ModelShape shape = read_model_shape(demoModel());
         offstage::kernels::ThreadPool pool(1);

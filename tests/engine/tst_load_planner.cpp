@@ -190,8 +190,8 @@ class TestLoadPlan : public QObject {
         QVERIFY(refusalOf([&] { planned(less); }).find("at most 16") != std::string::npos);
     }
 
-    // What the room of a default context costs is said where experts lack it; that of a named
-    // one is not.
+    // What the room of a default context costs is said where experts lack it; that of a
+    // named one is not.
     void costOfADefaultContext_isNoted() {
         ModelSpec spec = parse_synthetic("synthetic:mixtral-mini").spec;
         spec.max_context = 32768;

@@ -460,7 +460,8 @@ class TestModelFinder : public QObject {
         writeText(root("blobs") / "sha256-cc", "{}");
         QVERIFY2(problem().contains(QStringLiteral("sha256-bb, line 1: the chat template")), qPrintable(problem()));
         QVERIFY2(tried().contains(problem()), qPrintable(tried()));
-        // No field of Ollama's says that it is Go's: the message is about Go all the same.
+        // No field of Ollama's says that it is Go's: the message is about Go all the
+        // same.
         writeText(root("blobs") / "sha256-bb", "Hi\n{{ if .Foo }}x{{ end }}");
         QVERIFY2(problem().contains(QStringLiteral("sha256-bb, line 2: the chat template uses .Foo, which is not")),
                  qPrintable(problem()));

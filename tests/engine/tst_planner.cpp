@@ -454,7 +454,8 @@ class TestPlanner : public QObject {
             if (budget.context > 0) QCOMPARE(plan.context, budget.context);
             QVERIFY(plan.max_step >= std::min<std::int64_t>(64, wish) && plan.max_step <= 4096);
             if (disk > 0) QVERIFY(plan.host_staging_slots >= d.n_active);
-            // The memory does not hold the usual context: no expert takes what is left of it.
+            // The memory does not hold the usual context: no expert takes what is left of
+            // it.
             const bool isShort = budget.context == 0 && plan.context < std::min<std::int64_t>(wish, 16384);
             if (isShort) QVERIFY(device == 0 && (!d.shares_host_memory || ram == 0));
 

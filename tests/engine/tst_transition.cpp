@@ -49,8 +49,8 @@ class TestTransition : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    // The first piece of a thousand waits for memory a thousand times as long as it takes:
-    // the time left does not become minutes.
+    // The first piece of a thousand waits for memory a thousand times as long as it
+    // takes: the time left does not become minutes.
     void timeLeft_afterASlowBeginning_staysInProportion() {
         ReplanPace pace;
         pace.begin(671e3, 1000);

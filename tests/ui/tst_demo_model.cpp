@@ -116,7 +116,8 @@ class TestDemoModel : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().figures, 60'000);
     }
 
-    // A context of 192 tokens is full after a few turns: each way on is a button in place.
+    // A context of 192 tokens is full after a few turns: each way on is a button in
+    // place.
     void fullContext_goesOnInPlace_data() {
         QTest::addColumn<ProblemAction>("way");
         QTest::newRow("larger context") << ProblemAction::LargerContext;

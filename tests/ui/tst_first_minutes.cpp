@@ -1,5 +1,5 @@
-// What a new user meets in the first ten minutes, by real keys and clicks: what belongs to
-// which conversation, where typed text goes, what menus and keys mean.
+// What a new user meets in the first ten minutes, by real keys and clicks: what belongs
+// to which conversation, where typed text goes, what menus and keys mean.
 
 #include <set>
 
@@ -569,7 +569,8 @@ class TestFirstMinutes : public QObject {
             part<ChatPage>(*f.window).input().edit().setFocus();
             QWidget* const first = QApplication::focusWidget();
             for (int stop = 0; stop < 200; ++stop) {
-                // The field that this window writes messages in takes Tab for itself nowhere.
+                // The field that this window writes messages in takes Tab for itself
+                // nowhere.
                 QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
                 QWidget* now = QApplication::focusWidget();
                 QVERIFY(now != nullptr);

@@ -44,8 +44,8 @@ class TestHeatMap : public QObject {
     }
 
   private Q_SLOTS:
-    // A saved picture of eight layers of eight experts has the scale and says what is shown,
-    // and nearly nothing of it is blank.
+    // A saved picture of eight layers of eight experts has the scale and says what is
+    // shown, and nearly nothing of it is blank.
     void picture_hasScaleAndChannel_andNoBlankEdges() {
         HeatMap map;
         HeatMapLegend legend;

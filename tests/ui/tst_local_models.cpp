@@ -196,7 +196,8 @@ class TestLocalModels : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
     }
 
-    // "Fits" is not said of what cannot be opened: no tokenizer, or one with a token twice.
+    // "Fits" is not said of what cannot be opened: no tokenizer, or one with a token
+    // twice.
     void verdict_ofARefusedTokenizer_saysWhy() {
         addModel("ann/x/mute.gguf");
         const QString twice = addFolder("twice");

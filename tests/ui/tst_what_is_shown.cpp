@@ -452,8 +452,8 @@ class TestWhatIsShown : public QObject {
         palette.open();
         auto* list = palette.findChild<QListWidget*>();
         QVERIFY(list->sizeHintForRow(0) >= list->fontMetrics().height() + 10);
-        // What is common first, then panels, then commands with a shortcut, which is separate
-        // from the name.
+        // What is common first, then panels, then commands with a shortcut, which is
+        // separate from the name.
         const QStringList listed = palette.listed();
         const qsizetype open = listed.indexOf(QStringLiteral("File › New conversation"));
         QCOMPARE(open, 0);

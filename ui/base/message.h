@@ -100,8 +100,8 @@ struct Message {
     Thought thought;                // an answer's
     QString author;                 // the model of an answer
     bool edited = false;            // an answer whose text, or the beginning of it, the user wrote
-    // Of a prompt: the model no longer sees what stands above it, but only this summary of
-    // that, which may be empty.
+    // Of a prompt: the model no longer sees what stands above it, but only this summary
+    // of that, which may be empty.
     std::optional<QString> cut;
     QString note;  // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;

@@ -20,8 +20,8 @@ QString savePng(const QString& path, const QImage& image);
 
 // Opens a dialog for the name of a file to write; `parent` owns it, and `chosen` gets the
 // path. Each filter names one ending, "CSV (*.csv)", which is added to a name without an
-// ending; `name` may have dots, and is offered with the first ending. Begins in the folder
-// where a file was saved last, or else at home.
+// ending; `name` may have dots, and is offered with the first ending. Begins in the
+// folder where a file was saved last, or else at home.
 void openSaveDialog(QWidget* parent, const QString& title, const QStringList& filters, const QString& name,
                     const std::function<void(const QString& path)>& chosen);
 

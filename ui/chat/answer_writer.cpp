@@ -276,7 +276,7 @@ std::vector<engine::ChatMessage> AnswerWriter::messagesFor(ConversationId conver
     return out;
 }
 
-// ---------------------------------------------------------------- a summary of what no longer fits
+// ------------------------------------------------------- a summary of what no longer fits
 
 engine::GenerationRequest AnswerWriter::summaryRequest(const Job& job) const {
     constexpr qint64 kSummaryShare = 8;  // of the context

@@ -26,8 +26,8 @@ class AnswerWriter : public QObject {
         MessageId answer = 0;  // in the History, waiting
         Ask ask = Ask::Prompt;
         std::vector<engine::TokenId> begin;  // Branch: the beginning of the answer
-        // The prompt whose cut (Message::cut) first gets a summary of what stands above it;
-        // 0: none.
+        // The prompt whose cut (Message::cut) first gets a summary of what stands above
+        // it; 0: none.
         MessageId summariseAbove = 0;
     };
 

@@ -36,8 +36,8 @@ class ChatController : public QObject {
     // False: the conversation cannot be read, and the shown one stays. `message`: the
     // path must contain it; 0: the last path.
     bool openConversation(ConversationId id, MessageId message = 0);
-    // With the sampling of the last one, and with the chosen persona and its system prompt.
-    // If the shown conversation is empty, it stays.
+    // With the sampling of the last one, and with the chosen persona and its system
+    // prompt. If the shown conversation is empty, it stays.
     void newConversation();
     // Also for conversations to come.
     void setSampling(const Sampling& sampling);

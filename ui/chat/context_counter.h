@@ -28,8 +28,8 @@ class ContextCounter : public QObject {
     void countSoon() { m_pause.start(); }
     // Nothing has changed since lastCount(), and no count is under way.
     bool isUpToDate() const { return m_asked == 0 && !m_again && !m_pause.isActive(); }
-    // Of the conversation that is shown. Nothing: the model has nothing to count with, or it
-    // has not been counted.
+    // Of the conversation that is shown. Nothing: the model has nothing to count with, or
+    // it has not been counted.
     std::optional<qint64> lastCount() const;
 
   Q_SIGNALS:

@@ -22,7 +22,8 @@ class EmptyState : public QScrollArea {
 
     void setHeading(const QString& heading, const QString& explanation);
     void setPrompts(const QList<SuggestedPrompt>& prompts);
-    // About the program, which no model is asked: shown below the prompts, if there is any.
+    // About the program, which no model is asked: shown below the prompts, if there is
+    // any.
     void setQuestions(const QStringList& questions) { m_questions = questions; }
     void setOpenOffered(bool offered);  // a button to open a model
     // The models found on this computer, below the rest. Shown if setModelsShown(true)

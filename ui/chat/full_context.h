@@ -13,7 +13,8 @@ namespace offstage::ui {
 
 // The prompt from which on a path takes no more than half of `context` tokens: at least
 // the last turn, and fewer than all turns that the model sees now. 0: there is no such
-// prompt. The tokens are judged by the characters and tokens of the latest counted answer.
+// prompt. The tokens are judged by the characters and tokens of the latest counted
+// answer.
 MessageId cutOfPath(const QList<Message>& path, qint64 context);
 
 // The conversation as one text, at most about half of `context` tokens of it: the newest.
@@ -27,15 +28,15 @@ class FullContext : public QObject {
   public:
     FullContext(EngineController& engine, QObject* parent);
 
-    // Adds actions to the problem: a context with room for `tokens` and more, with what it
-    // costs in speed by the engine's preview, and, if turns can be left out, to go on
+    // Adds actions to the problem: a context with room for `tokens` and more, with what
+    // it costs in speed by the engine's preview, and, if turns can be left out, to go on
     // without them. offered() follows, at the latest after kPreviewMs.
     void offer(ConversationId conversation, const Problem& problem, qint64 tokens, bool canCut);
     // ended() follows. False: not possible now.
     bool enlarge(qint64 context);
 
-    // Another part of the window may ask for a preview meanwhile, which replaces this one:
-    // it is asked for again after kAgainMs, and after twice that.
+    // Another part of the window may ask for a preview meanwhile, which replaces this
+    // one: it is asked for again after kAgainMs, and after twice that.
     static constexpr int kAgainMs = 300, kPreviewMs = kAgainMs * (1 + 2 + 4), kLookMs = 50;
 
   Q_SIGNALS:

@@ -264,8 +264,8 @@ void PlotWidget::paintReading(QPainter& painter, QPoint near, const QString& tex
 
 namespace {
 
-// Without the rows and columns at the edges that have nothing but the ground, except for a
-// margin.
+// Without the rows and columns at the edges that have nothing but the ground, except for
+// a margin.
 QImage trimmed(const QImage& image, QRgb ground, int margin) {
     QRect content;
     for (int y = 0; y < image.height(); ++y) {

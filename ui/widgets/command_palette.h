@@ -20,8 +20,8 @@ int matchScore(const QString& typed, const QString& text);
 int wordScore(const QString& typed, const QString& text);
 
 // Every action of the menus in one list, and further ones, found by typing a part of its
-// name or of its synonyms: recently chosen ones first, then those of high priority, panels
-// and actions with a shortcut. Return chooses, Escape closes.
+// name or of its synonyms: recently chosen ones first, then those of high priority,
+// panels and actions with a shortcut. Return chooses, Escape closes.
 class CommandPalette : public QFrame {
     Q_OBJECT
 

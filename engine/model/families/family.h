@@ -31,7 +31,8 @@ struct TensorPart {
     // reordered.
     std::int64_t interleaved = 0;
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
-    // A matrix's weights are multiplied by this tensor's one number, where the file has it.
+    // A matrix's weights are multiplied by this tensor's one number, where the file has
+    // it.
     std::string scale = {};
     // For a vector: the change of its values.
     enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
