@@ -40,7 +40,8 @@ bool OneInstance::handOver(const Request& request) const {
     const QString name = m_requests + u'/' + QString::number(QCoreApplication::applicationPid()) + kEnding;
     QSaveFile file(name);
     const QJsonObject json = {{QStringLiteral("model"), request.model}, {QStringLiteral("prompt"), request.prompt}};
-    if (!file.open(QFile::WriteOnly) || file.write(QJsonDocument(json).toJson()) < 0 || !file.commit()) {
+    if (!file.open(QFile::WriteOnly) || !file.setPermissions(QFile::ReadOwner | QFile::WriteOwner) ||
+        file.write(QJsonDocument(json).toJson()) < 0 || !file.commit()) {
         return false;
     }
     QElapsedTimer waiting;
