@@ -16,6 +16,7 @@
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "ui/base/language.h"
+#include "ui/chat/input_bar.h"
 #include "ui/settings/cache_place.h"
 #include "ui/settings/settings_format.h"
 #include "ui/window/main_window.h"
@@ -197,7 +198,9 @@ int main(int argc, char** argv) {
                          if (!model.isEmpty()) {
                              window.opener().open(model);
                          }
-                         window.core().chat.send(prompt);
+                         if (!window.core().chat.send(prompt) && !prompt.isEmpty()) {  // beside an answer
+                             window.findChild<offstage::ui::InputBar*>()->edit().appendPlainText(prompt);
+                         }
                      });
     if (!instance.isFirst() && line.screenshot.isEmpty()) {
         offstage::ui::Problem notice;
