@@ -1,44 +1,17 @@
 #include "kernels/scaled_weights.h"
 
-#include <array>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/block_parts.h"
 
 namespace offstage::kernels {
 namespace {
 
-// Round to nearest even.
-unsigned half_bits(float value) {
-    const std::uint32_t bits = bits_of(value);
-    const unsigned sign = bits >> 16u & 0x8000u;
-    const std::uint32_t rest = bits & 0x7fffffffu;
-    const float magnitude = float_of_bits(rest);
-    if (std::isnan(magnitude)) return sign | 0x7e00u;
-    if (magnitude >= 65520.0f) return sign | 0x7c00u;
-    if (magnitude < 0x1p-14f) return sign | static_cast<unsigned>(std::lrint(magnitude * 0x1p24f));
-    return sign | (((rest + 0xfffu + (rest >> 13u & 1u)) >> 13u) - (112u << 10u));
-}
-
 void put_word16(std::uint8_t* p, unsigned word) {
     p[0] = static_cast<std::uint8_t>(word);
     p[1] = static_cast<std::uint8_t>(word >> 8u);
-}
-
-// Where a block has the numbers that all of its weights are multiples of; the second of
-// formats with minima.
-std::array<int, 2> places_of_scales(WeightType type) {
-    switch (type) {
-        case WeightType::kQ2K:
-            return {80, 82};
-        case WeightType::kQ3K:
-            return {108, -1};
-        case WeightType::kQ6K:
-            return {208, -1};
-        default:
-            return {0, has_bias(type) ? 2 : -1};
-    }
 }
 
 // Four digits of the scale are the highest ones of four words.
@@ -54,6 +27,17 @@ void multiply_iq1m(std::uint8_t* block, float factor) {
 
 }  // namespace
 
+unsigned half_bits(float value) {
+    const std::uint32_t bits = bits_of(value);
+    const unsigned sign = bits >> 16u & 0x8000u;
+    const std::uint32_t rest = bits & 0x7fffffffu;
+    const float magnitude = float_of_bits(rest);
+    if (std::isnan(magnitude)) return sign | 0x7e00u;
+    if (magnitude >= 65520.0f) return sign | 0x7c00u;
+    if (magnitude < 0x1p-14f) return sign | static_cast<unsigned>(std::lrint(magnitude * 0x1p24f));
+    return sign | (((rest + 0xfffu + (rest >> 13u & 1u)) >> 13u) - (112u << 10u));
+}
+
 void multiply_weights(WeightType type, std::byte* row, std::int64_t n, float factor) {
     assert(type != WeightType::kMxfp4 && (is_blocks(type) || is_plain(type)));
     auto* const bytes = reinterpret_cast<std::uint8_t*>(row);
@@ -64,7 +48,7 @@ void multiply_weights(WeightType type, std::byte* row, std::int64_t n, float fac
             multiply_iq1m(block, factor);
             continue;
         }
-        for (const int place : places_of_scales(type)) {
+        for (const int place : {traits.scale_at, traits.minimum_at}) {
             if (place >= 0) put_word16(block + place, half_bits(half_at(block + place) * factor));
         }
     }

@@ -1,5 +1,6 @@
 #pragma once
-// Weights times a number, in the format that they have.
+// Weights times a number, in the format that they have, and the rounding to binary16 that
+// it takes.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,9 @@
 #include "kernels/formats.h"
 
 namespace offstage::kernels {
+
+// The nearest binary16 number, the even one of two; infinity from 65520 on.
+unsigned half_bits(float value);
 
 // Multiplies the n weights of a row, of a plain type or in whole blocks. Plain weights
 // are rounded to their type; of blocks only the binary16 scales (and minima) change,

@@ -17,6 +17,7 @@
 #include "engine/model/synthetic_shapes.h"
 #include "engine/shape_limits.h"
 #include "kernels/blocks.h"
+#include "kernels/scaled_weights.h"
 
 namespace offstage::engine {
 namespace {
@@ -67,14 +68,8 @@ void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_
     }
 }
 
-// value: of at most 65504.
 void write_half(float value, std::byte* out) {
-    int exponent = 0;
-    const float size = std::abs(value);
-    const float fraction = std::frexp(size, &exponent);  // from 1/2 to 1; 0 for 0
-    const long rounded =
-        size < 0x1p-14f ? std::lrint(std::ldexp(size, 24)) : (exponent + 13) * 1024 + std::lrint(fraction * 2048);
-    const auto bits = static_cast<std::uint16_t>(rounded | (std::signbit(value) ? 0x8000 : 0));
+    const auto bits = static_cast<std::uint16_t>(kernels::half_bits(value));
     std::memcpy(out, &bits, sizeof bits);
 }
 
