@@ -75,15 +75,13 @@ void fill(W type, std::int64_t n_cols, std::vector<std::byte>& data, std::minstd
         }
         return;
     }
-    const std::size_t block_bytes = type == W::kQ4_0 ? 18 : type == W::kQ4K ? 144 : 210;
-    const std::vector<std::size_t> scales = type == W::kQ4_0  ? std::vector<std::size_t>{0}
-                                            : type == W::kQ4K ? std::vector<std::size_t>{0, 2}
-                                                              : std::vector<std::size_t>{208};
+    const FormatTraits& format = traits_of(type);
+    const auto block_bytes = static_cast<std::size_t>(format.block_bytes);
     constexpr std::uint16_t kScale = 0x0419;  // 6e-5: it is multiplied by codes of up to 63 once more
     constexpr std::uint16_t kOnlyScale = 0x1419;
     for (std::size_t block = 0; block + block_bytes <= data.size(); block += block_bytes) {
-        for (const std::size_t at : scales) {
-            std::memcpy(data.data() + block + at, type == W::kQ4_0 ? &kOnlyScale : &kScale, sizeof kScale);
+        for (const int at : {format.scale_at, format.minimum_at}) {
+            if (at >= 0) std::memcpy(&data[block] + at, type == W::kQ4_0 ? &kOnlyScale : &kScale, sizeof kScale);
         }
     }
 }
