@@ -29,6 +29,16 @@ class TestCommandPalette : public QObject {
                 matchScore(QStringLiteral("lay"), QStringLiteral("Allow any")));
     }
 
+    void wordScore_wantsBeginningsOfWords() {
+        const QString text = QStringLiteral("View › Text size › Larger zoom in");
+        QVERIFY(wordScore(QStringLiteral("size zoo"), text) > wordScore(QStringLiteral("size"), text));
+        QCOMPARE(wordScore(QStringLiteral("size oom"), text), -1);
+        QCOMPARE(wordScore(QStringLiteral(" "), text), 0);
+        // Signs alone are no word: not every command is found by them.
+        QCOMPARE(wordScore(QStringLiteral("?"), text), -1);
+        QCOMPARE(wordScore(QStringLiteral("size ?"), text), wordScore(QStringLiteral("size"), text));
+    }
+
     void ctrlK_findsAndRuns_andGivesTheFocusBack() {
         WindowFixture f;
         f.openAndWait();

@@ -86,9 +86,12 @@ int matchScore(const QString& typed, const QString& text) {
 
 int wordScore(const QString& typed, const QString& text) {
     static const QRegularExpression gap(QStringLiteral("[^\\w]+"), QRegularExpression::UseUnicodePropertiesOption);
-    const QStringList words = text.split(gap, Qt::SkipEmptyParts);
+    const QStringList words = text.split(gap, Qt::SkipEmptyParts), wanted = typed.split(gap, Qt::SkipEmptyParts);
+    if (wanted.isEmpty()) {
+        return typed.trimmed().isEmpty() ? 0 : -1;  // signs begin no word
+    }
     int score = 0;
-    for (const QString& each : typed.split(gap, Qt::SkipEmptyParts)) {
+    for (const QString& each : wanted) {
         const bool begins = std::any_of(words.begin(), words.end(), [&each](const QString& word) {
             return word.startsWith(each, Qt::CaseInsensitive);
         });
