@@ -22,7 +22,6 @@ const std::array kCauses = {
     Cause{"Name or service not known", messages::call_name_unknown},
     Cause{"No route to host", messages::call_no_way_there},
     Cause{"Network is unreachable", messages::call_no_way_there},
-    Cause{"Ssl handshake failed", messages::call_other_key},
     Cause{"andshake", messages::call_other_key},
     Cause{"ertificate", messages::call_other_key},
     Cause{"imed out", messages::call_no_answer},

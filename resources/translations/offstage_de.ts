@@ -4015,7 +4015,7 @@
         <translation>das Netz hat keinen Weg dorthin</translation>
     </message>
     <message>
-        <source>it does not prove to be the paired machine, or does not know this computer</source>
+        <source>it does not prove that it is the paired machine, or does not know this computer</source>
         <comment>call_other_key</comment>
         <translation>er weist sich nicht als der gekoppelte Rechner aus oder kennt diesen Computer nicht</translation>
     </message>
@@ -4040,9 +4040,9 @@
         <translation>es kommt keine Verbindung zustande</translation>
     </message>
     <message>
-        <source>Its room costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
+        <source>The room of the context costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
         <comment>context_costs</comment>
-        <translation>Sein Platz kostet Tempo: etwa %1 Token/s statt %2 mit einem Kontext von %3 (Prognose).</translation>
+        <translation>Der Platz des Kontexts kostet Tempo: etwa %1 Token/s statt %2 mit einem Kontext von %3 (Prognose).</translation>
     </message>
 </context>
 <context>

@@ -4015,7 +4015,7 @@
         <translation>mạng không có đường tới đó</translation>
     </message>
     <message>
-        <source>it does not prove to be the paired machine, or does not know this computer</source>
+        <source>it does not prove that it is the paired machine, or does not know this computer</source>
         <comment>call_other_key</comment>
         <translation>nó không chứng minh được là máy đã ghép, hoặc không biết máy tính này</translation>
     </message>
@@ -4040,9 +4040,9 @@
         <translation>không thể kết nối</translation>
     </message>
     <message>
-        <source>Its room costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
+        <source>The room of the context costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
         <comment>context_costs</comment>
-        <translation>Chỗ của nó làm giảm tốc độ: khoảng %1 token/giây thay vì %2 với ngữ cảnh %3 (dự báo).</translation>
+        <translation>Chỗ của ngữ cảnh làm giảm tốc độ: khoảng %1 token/giây thay vì %2 với ngữ cảnh %3 (dự báo).</translation>
     </message>
 </context>
 <context>

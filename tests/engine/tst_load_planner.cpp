@@ -219,7 +219,7 @@ class TestLoadPlan : public QObject {
         const std::uint64_t less = plan.ram_bytes - plan.kv_bytes / 16 * 15;  // all fit beside 2,048 tokens
         const std::string said = note(less, plan);
         QVERIFY(plan.context >= kUsualContext && plan.context < 32768);
-        QVERIFY2(said.find("Its room costs speed: about ") != std::string::npos, said.c_str());
+        QVERIFY2(said.find("The room of the context costs speed: about ") != std::string::npos, said.c_str());
         QVERIFY2(said.find(" with a context of 2048 (forecast).") != std::string::npos, said.c_str());
         request.context = kUsualContext;
         QVERIFY(note(less, plan).find("costs speed") == std::string::npos);

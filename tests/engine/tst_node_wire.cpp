@@ -187,12 +187,12 @@ class TestNodeWire : public QObject {
             "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:9: No route to host",
             "the network has no way there");
         row(Code::UNAVAILABLE, "last error: UNKNOWN: Ssl handshake failed: SSL_ERROR_SSL: error:1000007d",
-            "it does not prove to be the paired machine, or does not know this computer");
+            "it does not prove that it is the paired machine, or does not know this computer");
         row(Code::UNAVAILABLE,
             "failed to connect to all addresses; last error: UNAVAILABLE: ipv4:127.0.0.1:9: Socket closed",
-            "it does not prove to be the paired machine, or does not know this computer");
+            "it does not prove that it is the paired machine, or does not know this computer");
         row(Code::UNAUTHENTICATED, "not paired",
-            "it does not prove to be the paired machine, or does not know this computer");
+            "it does not prove that it is the paired machine, or does not know this computer");
         row(Code::UNAVAILABLE, "Socket closed", "the connection ended");
         row(Code::UNAVAILABLE, "something new", "no connection can be made");
         row(Code::DEADLINE_EXCEEDED, "Deadline Exceeded", "no answer");
