@@ -4650,7 +4650,7 @@
     </message>
     <message>
         <source>Summarising the oldest turns…</source>
-        <translation>Die ältesten Beiträge werden zusammengefasst …</translation>
+        <translation>Die ältesten Beiträge werden zusammengefasst&#xa0;…</translation>
     </message>
     <message>
         <source>Summarise this conversation in a few sentences, so that it can go on from them: names, facts, decisions and open questions.</source>
@@ -5923,7 +5923,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>Making the context larger…</source>
-        <translation>Der Kontext wird vergrößert …</translation>
+        <translation>Der Kontext wird vergrößert&#xa0;…</translation>
     </message>
 </context>
 <context>
@@ -10182,11 +10182,11 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Copy pi&amp;cture	Ctrl+C</source>
-        <translation>&amp;Bild kopieren	Ctrl+C</translation>
+        <translation>&amp;Bild kopieren	Strg+C</translation>
     </message>
     <message>
         <source>Copy &amp;numbers (CSV)	Ctrl+Alt+C</source>
-        <translation>&amp;Zahlen kopieren (CSV)	Ctrl+Alt+C</translation>
+        <translation>&amp;Zahlen kopieren (CSV)	Strg+Alt+C</translation>
     </message>
     <message>
         <source>Sa&amp;ve numbers (CSV)…</source>

@@ -127,6 +127,15 @@ class TestTranslations : public QObject {
         }
     }
 
+    // Menus name keys by Qt's catalogue; a key that an entry names itself is no other.
+    void german_namesKeysAsMenusDo() {
+        for (const Entry& entry : entriesOf(QStringLiteral("de"))) {
+            for (const QString& translation : entry.translations) {
+                QVERIFY2(!translation.contains(QStringLiteral("\tCtrl")), qPrintable(translation));
+            }
+        }
+    }
+
     void choice_isNamed_thenKept_thenTheSystems() {
         QSettings().remove(QStringLiteral("language"));
         QCOMPARE(chosenLanguage(QStringLiteral("de_AT")), QStringLiteral("de"));
