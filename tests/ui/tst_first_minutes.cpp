@@ -1,24 +1,31 @@
 // What a new user meets in the first ten minutes, by real keys and clicks: what belongs
 // to which conversation, where typed text goes, what menus and keys mean.
 
+#include <cmath>
 #include <set>
 
 #include <QAction>
 #include <QCheckBox>
+#include <QClipboard>
 #include <QComboBox>
 #include <QContextMenuEvent>
+#include <QDockWidget>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
 #include <QMenuBar>
+#include <QPainter>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRadioButton>
 #include <QScrollBar>
 #include <QStatusBar>
 #include <QTest>
+#include <QTimer>
 #include <QToolButton>
+#include <QTranslator>
 
 #include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
@@ -255,7 +262,7 @@ class TestFirstMinutes : public QObject {
         QVERIFY(ofSecond != ofFirst);
         f.window->core().chat.openConversation(first);
         QCOMPARE(status.contextText(), ofFirst);
-        QTest::qWait(3 * ContextCounter::kPauseMs);
+        QTRY_VERIFY(counter.isUpToDate());  // the pause after the change is over
         QCOMPARE(status.contextText(), ofFirst);
         f.window->core().chat.newConversation();  // never counted
         QCOMPARE(status.contextText(), QStringLiteral("– / 2,048"));
