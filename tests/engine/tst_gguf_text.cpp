@@ -778,8 +778,6 @@ class GgufTextTest : public QObject {
         QVERIFY_THROWS_EXCEPTION(Error, rendered(writer));
     }
 
-    // CVE-2024-34359, CVE-2026-5760: a template that tries to reach the interpreter finds
-    // nothing.
     // As llama.cpp warns: "default" is a guess then.
     void pre_missing_isNoted() {
         const auto notes = [](const GgufWriter& writer) { return open(writer)->notes(); };
@@ -796,6 +794,8 @@ class GgufTextTest : public QObject {
         }
     }
 
+    // CVE-2024-34359, CVE-2026-5760: a template that tries to reach the interpreter finds
+    // nothing.
     void a_template_that_wants_to_be_code_is_refused() {
         const std::string file = bytes_of(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/gguf_text/template-as-code");
         const GgufHeader header = parse_gguf(std::as_bytes(std::span(file)), "model.gguf");
