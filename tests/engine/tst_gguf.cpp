@@ -207,8 +207,7 @@ class TestGguf : public QObject {
         QVERIFY(got.experts == expected.experts);
     }
 
-    // ------------------------------------ parts of published models that the tiny ones
-    // lack
+    // -------------------------------- parts of published models that the tiny ones lack
 
     void yarn_isAsTheFileSays() {
         const GgufParts deepseek(QStringLiteral("deepseek_v3_bf16"));
