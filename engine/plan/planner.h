@@ -108,15 +108,14 @@ struct PlanInputs {
 // Dense weights, KV cache and workspace first, then two staging slots, then experts by
 // popularity while the budget lasts (Fiddler, section 3.3); the remaining experts stay in
 // RAM while its budget lasts, the rest on disk. Without counts the experts are spread
-// evenly over the layers. A context that the user did not set is shortened (to no less
-// than 16384, or, where memory does not hold that without experts, 2048) before experts
-// have to leave for it. While experts do not all fit, the
-// workspace may take a tenth of the VRAM for longer steps (512 .. 4096 tokens): they copy
-// experts less often. More VRAM never lowers the hit rate. RAM: when it is short, experts
-// on the device give up their copy in RAM first (duplicates), then the least popular go
-// to disk. On a device that shares the host's memory only ram_bytes counts, all places
-// are kRam or kDisk, expert_bytes and staging stay 0, and Plan::ram_bytes holds
-// everything.
+// evenly over the layers. A context that the user did not set is shortened before experts
+// have to leave for it, to no less than kUsualContext (kShortestContext where memory does
+// not hold that even without experts). While experts do not all fit, the workspace may
+// take a tenth of the VRAM for longer steps (512 .. 4096 tokens): they copy experts less
+// often. More VRAM never lowers the hit rate. RAM: when it is short, experts on the
+// device give up their copy in RAM first (duplicates), then the least popular go to disk.
+// On a device that shares the host's memory only ram_bytes counts, all places are kRam or
+// kDisk, expert_bytes and staging stay 0, and Plan::ram_bytes holds everything.
 //
 // States and windows of other conversations lie in RAM, in up to a quarter of the memory
 // that the experts leave there, or, where not all experts fit, in up to a sixteenth of

@@ -15,8 +15,8 @@ namespace offstage::kernels::ops {
 // The second half of a layer for one token whose experts the device has all: norm,
 // router, shared experts, experts, and their weighted sum added to x. The results are
 // those of the operations of for_each(), bit by bit; a GPU computes them in fewer kernels
-// where it can
-// (kernels/ops/decode_experts.cu). Only where Backend::takes_chosen_experts().
+// where it can (kernels/ops/decode_experts.cu). Only where
+// Backend::takes_chosen_experts().
 struct DecodeExperts {
     NormWeights norm;
     float* x = nullptr;           // (hidden_dim): the residual stream

@@ -6,8 +6,8 @@ namespace offstage::kernels::ops {
 
 // A product for each head: y[t][h][r] = sum_c weight[h * n_rows + r][c] * x[t][h][c] with
 // n_rows = weight rows / n_heads; x[t][h] begins at t * x_stride + h * x_head_stride, y
-// alike (in floats). A single row of one head is computed as Multiply does it where the
-// device rounds inputs (kernels/byte_inputs.h); otherwise inputs stay float32.
+// alike (in floats). The CPU rounds inputs as in Multiply; a GPU (kernels/byte_inputs.h)
+// does so only for a single row of one head.
 struct MultiplyHeads {
     WeightView weight;
     std::int64_t n_heads = 0;
