@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <QAbstractScrollArea>
 #include <QAccessible>
@@ -262,70 +261,12 @@ void PlotWidget::paintReading(QPainter& painter, QPoint near, const QString& tex
     painter.restore();
 }
 
-namespace {
-
-// Without the rows and columns at the edges that have nothing but the ground, except for
-// a margin.
-QImage trimmed(const QImage& image, QRgb ground, int margin) {
-    QRect content;
-    for (int y = 0; y < image.height(); ++y) {
-        const auto* line = reinterpret_cast<const QRgb*>(image.constScanLine(y));
-        const auto* end = line + image.width();
-        const auto differs = [ground](QRgb pixel) { return pixel != ground; };
-        const auto* first = std::find_if(line, end, differs);
-        if (first != end) {
-            const auto last = std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(line), differs);
-            content |=
-                QRect(QPoint(static_cast<int>(first - line), y), QPoint(static_cast<int>(last.base() - line) - 1, y));
-        }
-    }
-    const QRect whole = content.adjusted(-margin, -margin, margin, margin) & image.rect();
-    QImage out = content.isEmpty() ? image : image.copy(whole);
-    out.setDevicePixelRatio(image.devicePixelRatio());
-    return out;
-}
-
-}  // namespace
-
 void PlotWidget::setPictureTexts(const QString& title, QWidget* legend) {
-    m_pictureTitle = title;
-    m_pictureLegend = legend;
+    m_pictureTexts = {title, legend};
 }
 
 QImage PlotWidget::picture(double ratio) {
-    constexpr int kMargin = 8, kLegendWidth = 380;
-    const QColor ground = palette().color(QPalette::Window);
-    const QImage plot = trimmed(painted(ratio), ground.rgb(), static_cast<int>(kMargin * ratio));
-    if (m_pictureTitle.isEmpty() && m_pictureLegend == nullptr) {
-        return plot;
-    }
-    const QSize size = (QSizeF(plot.size()) / ratio).toSize();
-    const int width = std::max(size.width(), kLegendWidth);
-    const QRect title =
-        fontMetrics().boundingRect(QRect(kMargin, kMargin, width - 2 * kMargin, 200), Qt::TextWordWrap, m_pictureTitle);
-    const int top = m_pictureTitle.isEmpty() ? 0 : title.bottom() + 1;
-    QWidget* const legend = m_pictureLegend;
-    const QSize kept = legend != nullptr ? legend->size() : QSize();
-    int below = 0;
-    if (legend != nullptr) {
-        const int wide = width - 2 * kMargin;
-        below = legend->hasHeightForWidth() ? legend->heightForWidth(wide) : legend->sizeHint().height();
-        legend->resize(wide, below);
-    }
-    QImage image((QSizeF(width, top + size.height() + below + (below > 0 ? kMargin : 0)) * ratio).toSize(),
-                 QImage::Format_RGB32);
-    image.setDevicePixelRatio(ratio);
-    image.fill(ground);
-    QPainter painter(&image);
-    painter.setFont(font());
-    painter.setPen(palette().color(QPalette::WindowText));
-    painter.drawText(title, Qt::TextWordWrap, m_pictureTitle);
-    painter.drawImage(QPoint(0, top), plot);
-    if (legend != nullptr) {
-        legend->render(&painter, QPoint(kMargin, top + size.height()));
-        legend->resize(kept);
-    }
-    return image;
+    return finishedPicture(painted(ratio), m_pictureTexts, *this);
 }
 
 QImage PlotWidget::painted(double ratio) {

@@ -8,6 +8,7 @@
 
 #include "ui/plot/axis.h"
 #include "ui/plot/plot_colors.h"
+#include "ui/plot/plot_picture.h"
 
 class QMenu;
 
@@ -44,8 +45,7 @@ class PlotWidget : public QWidget {
     QImage picture(double ratio = 2);
     // The same laid out at this size, independent of the window's size.
     QImage pictureOf(QSize size, double ratio = 2);
-    // What a picture says besides the plot: what is shown, and a widget that explains the
-    // colours (nullptr: none), which must outlive this one.
+    // PictureTexts; the legend must outlive this widget.
     void setPictureTexts(const QString& title, QWidget* legend);
     bool hasData() const { return !isEmpty(); }
     // The numbers of the picture, with a line of headings: all of them, also outside of
@@ -170,8 +170,7 @@ class PlotWidget : public QWidget {
 
     QString m_emptyText;
     QString m_fileName;
-    QString m_pictureTitle;
-    QWidget* m_pictureLegend = nullptr;
+    PictureTexts m_pictureTexts;
     QString m_reading;
     QString m_description;  // the owner's, while the reading stands in its place
     bool m_said = false;    // it does
