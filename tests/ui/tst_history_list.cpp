@@ -176,6 +176,7 @@ class TestHistoryList : public QObject {
         second.note = QStringLiteral("Stopped");
         second.edited = true;
         f.history.add(id, second);
+        f.history.edit(id, prompt, [](Message& m) { m.cut = QStringLiteral("What was said."); });
         f.history.setTitle(id, QStringLiteral("Título"));
         f.history.setPinned(id, true);
         Sampling sampling;
@@ -197,6 +198,8 @@ class TestHistoryList : public QObject {
         QVERIFY(after.info.pinned);
         QCOMPARE(after.info.systemPrompt, before.info.systemPrompt);
         QCOMPARE(after.messages.size(), 3);
+        QCOMPARE(after.messages[0].cut.value_or(QString()), QStringLiteral("What was said."));
+        QVERIFY(!after.messages[1].cut);
         QCOMPARE(conversationsToJson({after}), conversationsToJson({before}));
         QCOMPARE(f.model.messages().last().text, QStringLiteral("uno"));
         QCOMPARE(f.model.messages().last().branches, 2);

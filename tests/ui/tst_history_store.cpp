@@ -89,15 +89,27 @@ class TestHistoryStore : public QObject {
         m.createdMs = 1'700'000'000'123;
         m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true, 0.125, 0.003, true};
         m.edited = true;
+        Message cut = prompt(QStringLiteral("from here on"), 9);
+        cut.id = 10;
+        cut.cut = QStringLiteral("What was said.");
+        Message empty = prompt(QStringLiteral("and from here on"), 10);
+        empty.id = 11;
+        empty.cut = QString();  // without a summary it is a cut all the same
         {
             ConversationStore store(f.file());
-            store.commit({change::PutConversation{info}, change::PutMessage{7, m}}, 1);
+            store.commit({change::PutConversation{info}, change::PutMessage{7, m}, change::PutMessage{7, cut},
+                          change::PutMessage{7, empty}},
+                         1);
         }
         ConversationStore store(f.file());
         const StoredConversation got = store.load(7);
         QVERIFY(got.info == info);
-        QCOMPARE(got.messages.size(), 1);
+        QCOMPARE(got.messages.size(), 3);
         const Message& back = got.messages.first();
+        QVERIFY(!back.cut);
+        QCOMPARE(got.messages[1].cut.value_or(QString()), QStringLiteral("What was said."));
+        QVERIFY(got.messages[2].cut && got.messages[2].cut->isEmpty());
+        QVERIFY(!got.messages[1].figures && !got.messages[2].figures);
         QCOMPARE(back.id, m.id);
         QCOMPARE(back.parent, m.parent);
         QVERIFY(back.kind == m.kind && back.state == m.state);
@@ -116,7 +128,7 @@ class TestHistoryStore : public QObject {
         QCOMPARE(back.figures->thetaLoss, 0.003);
         QVERIFY(back.figures->acceptsGuesses);
         QVERIFY(back.edited);
-        QCOMPARE(store.largestId(), MessageId(9));
+        QCOMPARE(store.largestId(), MessageId(11));
     }
 
     void file_isWhatItShouldBe() {
