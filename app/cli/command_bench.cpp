@@ -207,7 +207,8 @@ int run_bench(const BenchOptions& options) {
     engine::LoadRequest request = load_request(options.model);
     engine::BenchRequest bench{options.prompt, options.decode, options.repeats, options.compared_thetas};
     for (engine::ThetaChoice& theta : bench.compared) theta.guesses = request.neuron_guesses;
-    request.context = engine::context_of(bench);
+    // Otherwise the plan is the one that `plan` shows and a conversation gets.
+    if (engine::context_of(bench) > engine::kShortestContext) request.context = engine::context_of(bench);
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
     const auto nodes = join_nodes(model, options.model, true);

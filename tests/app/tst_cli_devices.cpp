@@ -301,6 +301,19 @@ class TestCliDevices : public QObject {
         QVERIFY(windows[QLatin1String("counts")] != whole[QLatin1String("counts")]);
     }
 
+    void bench_runsThePlanThatPlanShows() {
+        const QStringList what =
+            words("--prompt 32 --model %1 --compute f32 --threads 1 --device emulated:rtx-3060-desktop --vram 14MiB",
+                  {kDemo});
+        const QJsonObject planned = json(words("plan") + what);
+        const QJsonObject benched = json(words("bench --decode 2 --repeat 1") + what);
+        for (const char* figure : {"decode_tokens_per_s", "ttft_s", "hit_rate"}) {
+            const double expected = planned[QLatin1String("forecast")][QLatin1String(figure)].toDouble();
+            QVERIFY(expected > 0);
+            QCOMPARE(benched[QLatin1String("forecast")][QLatin1String(figure)].toDouble(), expected);
+        }
+    }
+
     void plan_isWhatALoadDoes() {
         const QJsonObject plan =
             json(words("plan --context 256 --compute f32 --threads 2 --model %1", {kDemo}) + kEmulated);
