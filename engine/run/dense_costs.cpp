@@ -126,7 +126,7 @@ std::string shape_of(const DenseProbeModel& model) {
 
 std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
     const ModelSpec& spec = model.spec;
-    return cost_key(place, model.type, spec.experts) + "|dense " + shape_of(model);
+    return cost_key(place, model.type, spec.experts) + "|dense, steps of other tokens, " + shape_of(model);
 }
 
 // The part of a model's dense weights that is measured: some layers of a large one.

@@ -129,14 +129,16 @@ struct DenseProbe::Parts {
           source_(model, spec_, dry),
           expert_source_(spec_.experts, source_, nullptr),
           plan_(plan()),
+          experts_by_table_(model.experts != nullptr && device.shares_host_memory() &&
+                            spec_.experts.ffn_dim == model.spec.experts.ffn_dim),
           weights_(source_.load_dense(own_memory()), spec_.n_layers(), device, operations),
           experts_(spec_.experts, expert_source_, plan_, device, own_memory(), operations.pool(), options(dry)),
           kv_(kv_layout_of(spec_, model.kv), rooms(), device, own_memory()),
-          cost_(table()),
+          cost_(experts_by_table_ ? *model.experts : table()),
           dispatcher_(cost_, {PolicyKind::kBalanced, PolicyKind::kBalanced, false}),
           forward_(spec_, weights_, experts_, device, operations, dispatcher_, plan_.max_step, plan_.context) {
         dispatcher_.set_prefetch(PrefetchMode::kOff);
-        tokens_.resize(static_cast<std::size_t>(kMostTokens));
+        tokens_.resize(static_cast<std::size_t>(2 * kMostTokens));
         for (std::size_t i = 0; i < tokens_.size(); ++i) {
             tokens_[i] = static_cast<TokenId>(i * 37 % static_cast<std::size_t>(spec_.vocab_size));
         }
@@ -188,6 +190,7 @@ struct DenseProbe::Parts {
     ProbeWeights source_;
     ExpertSource expert_source_;
     Plan plan_;
+    const bool experts_by_table_;
     DeviceWeights weights_;
     ExpertStore experts_;
     KvCache kv_;
@@ -195,6 +198,7 @@ struct DenseProbe::Parts {
     Dispatcher dispatcher_;
     Forward forward_;
     std::vector<TokenId> tokens_;
+    std::int64_t first_token_ = 0;   // of the next step
     LayerPauses* pauses_ = nullptr;  // an executor of forward_
 };
 
@@ -210,9 +214,15 @@ DenseProbe::DenseProbe(const DenseProbeModel& model, ModelSpec spec, Backend& de
 DenseProbe::~DenseProbe() = default;
 
 double DenseProbe::step_us(std::int64_t n_tokens, std::int64_t past) {
+    const Recorder& recorder = parts_->dispatcher_.recorder();
+    const std::uint64_t first = recorder.n_events();
     const double us = whole_step_us(n_tokens, past);
-    const DispatchTotals& totals = parts_->dispatcher_.totals();
-    return std::max(0.0, us - totals.gpu_us - totals.cpu_us);
+    double experts_us = recorder.totals().gpu_us + recorder.totals().cpu_us;
+    if (parts_->experts_by_table_) {
+        experts_us = 0;
+        for (std::uint64_t i = first; i < recorder.n_events(); ++i) experts_us += recorder.event(i).predicted_cpu_us;
+    }
+    return std::max(0.0, us - experts_us);
 }
 
 double DenseProbe::whole_step_us(std::int64_t n_tokens, std::int64_t past) {
@@ -220,7 +230,11 @@ double DenseProbe::whole_step_us(std::int64_t n_tokens, std::int64_t past) {
     past = std::min(past, kLongestPast);
     KvSequence sequence(parts_->kv_, parts_->plan_.context);
     if (past > 0 && sequence.prepare(past, device)) sequence.commit(past);
-    const Segment segment{&sequence, std::span(parts_->tokens_).first(static_cast<std::size_t>(n_tokens))};
+    std::int64_t& first_token = parts_->first_token_;
+    const Segment segment{
+        &sequence,
+        std::span(parts_->tokens_).subspan(static_cast<std::size_t>(first_token), static_cast<std::size_t>(n_tokens))};
+    first_token = (first_token + 1) % kMostTokens;
     parts_->dispatcher_.reset_totals();
     const double begin = device.now_us();
     if (parts_->forward_.step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) {

@@ -9,6 +9,7 @@
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/model/model_spec.h"
+#include "engine/plan/cost_model.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
@@ -25,6 +26,8 @@ struct DenseProbeModel {
     std::optional<kernels::WeightType> dense{};             // see QuantSettings::dense
     kernels::KvType kv = kernels::KvType::kBf16;
     StepTimer timer{};  // tests: in the place of this machine
+    // What forecasts take for its experts on the CPU; nullptr: not known.
+    const CostTable* experts = nullptr;
 };
 
 // Enough of a model to make steps with, on a device: the model's own layers (Forward)
@@ -43,8 +46,11 @@ class DenseProbe {
                const std::function<void(bool first)>& pause = {});
     ~DenseProbe();
 
-    // One step of n tokens after `past` others, without the time of its routed experts;
-    // whole_: and with it. Throws Error (kDevice).
+    // One step of n tokens after `past` others, of other tokens each time, without the
+    // time of its routed experts; whole_: and with it. Where the CPU computes all and
+    // spec has the model's experts, not thinner ones, their time is DenseProbeModel's:
+    // what they take longer between a step's other work than one after the other counts
+    // here. Throws Error (kDevice).
     double step_us(std::int64_t n_tokens, std::int64_t past);
     double whole_step_us(std::int64_t n_tokens, std::int64_t past);
     void set_guessing(bool guesses);

@@ -290,7 +290,9 @@ CostModel Measurements::costs(const Machine& machine, const std::vector<kernels:
     measured_ = false;
     CostTable master = table_of(master_, &measured_);
     if (effort.dense) {
-        master.dense = dense_costs(dense_model(), machine.device, machine.host, kept_, machine.stop, effort.anew,
+        DenseProbeModel model = dense_model();
+        model.experts = &master;
+        master.dense = dense_costs(model, machine.device, machine.host, kept_, machine.stop, effort.anew || measured_,
                                    request_.checks_costs);
     }
     CostModel cost(std::move(master));

@@ -14,6 +14,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/run/dense_costs.h"
+#include "engine/run/dense_probe.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/plan_report.h"
@@ -333,6 +334,28 @@ class TestLoadCosts : public QObject, ReplanSetup {
         slower = 1.5;
         dense_costs(model, cpu, operations, cache, {});
         QVERIFY(n_calls > 120 && cache.notes().empty());
+    }
+
+    // The experts of a small model count with their table's time, whatever they take in
+    // the step; thinner ones in their place do not.
+    void dense_stepOfASmallModel_hasItsExpertsByTheirTable() {
+        const ModelShape shape = read_model_shape(demoModel());
+        offstage::kernels::ThreadPool pool(1);
+        CpuOperations operations(pool, offstage::kernels::GemmMode::kF32);
+        CpuBackend cpu(pool, offstage::kernels::GemmMode::kF32, DenseProbe::kPlentyBytes);
+        CostTable never_ending;
+        never_ending.cpu_expert = {{1, 1e12}};
+        DenseProbeModel model{shape.spec, shape.type};
+        model.experts = &never_ending;
+        DenseProbe whole(model, shape.spec, cpu, operations, false);
+        QCOMPARE(whole.step_us(1, 0), 0.0);
+        QCOMPARE(whole.step_us(8, 0), 0.0);
+        ModelSpec thin = shape.spec;
+        thin.experts.ffn_dim = 64;
+        QVERIFY(DenseProbe(model, thin, cpu, operations, false).step_us(1, 0) > 0);
+        never_ending.cpu_expert = {{1, 0}};
+        DenseProbe all(model, shape.spec, cpu, operations, false);
+        QVERIFY(all.step_us(1, 0) > 0);
     }
 
     // A step of n tokens takes 100 + 10 n, and past / 100 more; other work adds much two
