@@ -311,12 +311,12 @@ class TestSettingsDialog : public QObject {
         QSignalSpy removed(&page, &StoragePage::modelFolderRemoved);
         page.setModelFolders({QStringLiteral("/mine/a"), QStringLiteral("/mine/b")}, {QStringLiteral("/others/c")});
         page.show();
-        QVERIFY(page.removeModelsButton(QStringLiteral("/others/c")) == nullptr);
-        click(*page.removeModelsButton(QStringLiteral("/mine/b")));
+        QVERIFY(page.findChild<QPushButton*>(QStringLiteral("/others/c")) == nullptr);
+        click(*page.findChild<QPushButton*>(QStringLiteral("/mine/b")));
         QCOMPARE(removed.size(), 1);
         QCOMPARE(removed.first().first().toString(), QStringLiteral("/mine/b"));
         page.setModelFolders({QStringLiteral("/mine/a")}, {QStringLiteral("/others/c")});
-        QVERIFY(page.removeModelsButton(QStringLiteral("/mine/b")) == nullptr);
+        QTRY_VERIFY(page.findChild<QPushButton*>(QStringLiteral("/mine/b")) == nullptr);
     }
 
     void modelFolders_areTheWindows() {
@@ -333,12 +333,12 @@ class TestSettingsDialog : public QObject {
         dialog.showPage(Page::Storage);
         StoragePage& page = dialog.storagePage();
         QVERIFY(page.addModelsButton().isEnabled());
-        click(*page.removeModelsButton(mine.path()));
+        click(*page.findChild<QPushButton*>(mine.path()));
         QCOMPARE(LocalModels::addedFolders(), QStringList());
-        QVERIFY(page.removeModelsButton(mine.path()) == nullptr);
+        QTRY_VERIFY(page.findChild<QPushButton*>(mine.path()) == nullptr);
         Q_EMIT page.modelFolderAdded(empty.path());
         QCOMPARE(LocalModels::addedFolders(), QStringList(empty.path()));
-        QVERIFY(page.removeModelsButton(empty.path()) != nullptr);
+        QVERIFY(page.findChild<QPushButton*>(empty.path()) != nullptr);
     }
 
     void caches_areKeptElsewhere_fromTheNextStartOn() {
@@ -400,23 +400,23 @@ class TestSettingsDialog : public QObject {
         write(costs + QStringLiteral("/c.json"), QByteArray(2048, 'x'));
         const WindowFixture f;
         StoragePage& page = open(f, Page::Storage).storagePage();
-        QTRY_COMPARE(page.sizeText(QStringLiteral("quantized")), QStringLiteral("4.0 MiB"));
-        QCOMPARE(page.sizeText(QStringLiteral("calibration")), QStringLiteral("2.0 KiB"));
-        QVERIFY(!page.deleteButton(QStringLiteral("sensitivity"))->isEnabled());  // nothing is there
+        QTRY_COMPARE(textOf(page, QStringLiteral("Size of Quantized copies")), QStringLiteral("4.0 MiB"));
+        QCOMPARE(textOf(page, QStringLiteral("Size of Measured costs")), QStringLiteral("2.0 KiB"));
+        QVERIFY(!find<QPushButton>(page, "Delete Measured sensitivity").isEnabled());  // nothing is there
 
-        click(*page.deleteButton(QStringLiteral("quantized")));
+        click(find<QPushButton>(page, "Delete Quantized copies"));
         QVERIFY2(page.notice().contains(QStringLiteral("4.0 MiB")), qPrintable(page.notice()));
         QVERIFY(find<QPushButton>(page, "Keep").hasFocus());
         QTest::keyClick(&find<QPushButton>(page, "Keep"), Qt::Key_Space);
         QVERIFY(QFile::exists(quantized + QStringLiteral("/a.quant")));
         QVERIFY(!find<QPushButton>(page, "Delete").isVisible());
 
-        click(*page.deleteButton(QStringLiteral("quantized")));
+        click(find<QPushButton>(page, "Delete Quantized copies"));
         click(find<QPushButton>(page, "Delete"));
-        QTRY_COMPARE(page.sizeText(QStringLiteral("quantized")), bytesText(0));
+        QTRY_COMPARE(textOf(page, QStringLiteral("Size of Quantized copies")), bytesText(0));
         QVERIFY(QDir(quantized).isEmpty());
         QVERIFY(QFile::exists(costs + QStringLiteral("/c.json")));
-        QVERIFY(!page.deleteButton(QStringLiteral("quantized"))->isEnabled());
+        QVERIFY(!find<QPushButton>(page, "Delete Quantized copies").isEnabled());
     }
 
     void links_areRemoved_whatTheyPointToStays() {
@@ -439,11 +439,13 @@ class TestSettingsDialog : public QObject {
         QSignalSpy wanted(&page, &StoragePage::folderRequested);
         // Not the desktop's file manager.
         QObject::disconnect(&page, &StoragePage::folderRequested, f.window->findChild<SettingsDialog*>(), nullptr);
-        click(*page.openButton(QStringLiteral("conversations")));
+        click(find<QPushButton>(page, "Open the folder of Conversations"));
         QCOMPARE(wanted.size(), 1);
         QCOMPARE(wanted.first().first().toString(), history.path());
-        QTRY_VERIFY(page.sizeText(QStringLiteral("conversations")) != QStringLiteral("…"));
-        QVERIFY(page.deleteButton(QStringLiteral("conversations")) == nullptr);  // the list deletes conversations
+        QTRY_VERIFY(textOf(page, QStringLiteral("Size of Conversations")) != QStringLiteral("…"));
+        for (const QPushButton* button : page.findChildren<QPushButton*>()) {  // the list deletes conversations
+            QVERIFY(button->accessibleName() != QStringLiteral("Delete Conversations"));
+        }
     }
 
     void narrow_aBoxNamesThePages_andFitsASmallWindow() {
@@ -479,8 +481,8 @@ class TestSettingsDialog : public QObject {
         dialog.showPage(Page::Server);
         picture(dialog, QStringLiteral("settings-server"), {480, 760}, 520);
         dialog.showPage(Page::Storage);
-        QTRY_VERIFY(dialog.storagePage().deleteButton(QStringLiteral("quantized"))->isEnabled());
-        click(*dialog.storagePage().deleteButton(QStringLiteral("quantized")));
+        QTRY_VERIFY(find<QPushButton>(dialog, "Delete Quantized copies").isEnabled());
+        click(find<QPushButton>(dialog, "Delete Quantized copies"));
         picture(dialog, QStringLiteral("settings-storage"), {480, 760}, 520);
     }
 

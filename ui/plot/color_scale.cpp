@@ -78,8 +78,4 @@ QRgb ColorScale::at(double share) const {
     return m_table[static_cast<size_t>(std::lround(clamped * (kSteps - 1)))];
 }
 
-double ColorScale::lightnessOf(QRgb colour) {
-    return toLab(colour).l;
-}
-
 }  // namespace offstage::ui

@@ -20,8 +20,6 @@ class ColorScale {
 
     // share in 0..1; outside it is clamped.
     QRgb at(double share) const;
-    // Perceived lightness of a colour: OKLab's L, 0..1.
-    static double lightnessOf(QRgb colour);
 
   private:
     static constexpr int kSteps = 256;

@@ -41,19 +41,16 @@ StoredThing describe(const engine::CacheFolder& cache) {
     thing.deletable = true;
     switch (cache.content) {
         case engine::CacheContent::kQuantized:
-            thing.id = QStringLiteral("quantized");
             thing.name = StoragePage::tr("Quantized copies");
             thing.explanation =
                 StoragePage::tr("Experts in fewer bits. Without them a model that needs them loads slower once.");
             break;
         case engine::CacheContent::kCalibration:
-            thing.id = QStringLiteral("calibration");
             thing.name = StoragePage::tr("Measured costs");
             thing.explanation =
                 StoragePage::tr("How fast this computer copies and computes. Measured again at the next load.");
             break;
         case engine::CacheContent::kSensitivity:
-            thing.id = QStringLiteral("sensitivity");
             thing.name = StoragePage::tr("Measured sensitivity");
             thing.explanation =
                 StoragePage::tr("What fewer bits lose in each expert. Measured again where a plan needs it.");
@@ -130,9 +127,9 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     grid->setColumnMinimumWidth(kDelete, deleteWidth());
     addHeading(*grid, tr("Yours"));
     if (!conversations.isEmpty()) {
-        add(*grid, {QStringLiteral("conversations"), tr("Conversations"), {}, conversations});
+        add(*grid, {tr("Conversations"), {}, conversations});
     }
-    add(*grid, {QStringLiteral("settings"), tr("Settings"), {}, QSettings().fileName()});
+    add(*grid, {tr("Settings"), {}, QSettings().fileName()});
     addHeading(*grid, tr("Made again where it is missing"));
     for (const engine::CacheFolder& cache : engine::cache_folders()) {
         add(*grid, describe(cache));
@@ -198,8 +195,7 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     row.size->setMinimumWidth(row.size->fontMetrics().horizontalAdvance(QStringLiteral("1,000.0 GiB")));
     row.size->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     grid.addWidget(row.size, at, kSize);
-    row.open = folderButton(folderOf(thing.path), thing.name);
-    grid.addWidget(row.open, at, kOpen);
+    grid.addWidget(folderButton(folderOf(thing.path), thing.name), at, kOpen);
     if (thing.deletable) {
         row.remove = new QPushButton(tr("Delete…"));
         row.remove->setAutoDefault(false);
@@ -305,34 +301,6 @@ void StoragePage::setModelFolders(const QStringList& added, const QStringList& o
         grid->addWidget(remove, at, 2);
     }
     m_modelRows->addWidget(m_modelFolders);
-}
-
-QPushButton* StoragePage::removeModelsButton(const QString& folder) const {
-    return m_modelFolders == nullptr ? nullptr : m_modelFolders->findChild<QPushButton*>(folder);
-}
-
-qsizetype StoragePage::indexOf(const QString& id) const {
-    for (qsizetype i = 0; i < m_things.size(); ++i) {
-        if (m_things[i].id == id) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-QPushButton* StoragePage::deleteButton(const QString& id) const {
-    const qsizetype index = indexOf(id);
-    return index < 0 ? nullptr : m_rows[index].remove;
-}
-
-QPushButton* StoragePage::openButton(const QString& id) const {
-    const qsizetype index = indexOf(id);
-    return index < 0 ? nullptr : m_rows[index].open;
-}
-
-QString StoragePage::sizeText(const QString& id) const {
-    const qsizetype index = indexOf(id);
-    return index < 0 ? QString() : m_rows[index].size->text();
 }
 
 QString StoragePage::notice() const {

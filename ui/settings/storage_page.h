@@ -15,7 +15,6 @@ namespace offstage::ui {
 
 // A file or folder of the program, as the storage page shows it.
 struct StoredThing {
-    QString id;           // "quantized"
     QString name;         // "Quantized copies"
     QString explanation;  // a sentence
     QString path;
@@ -36,14 +35,10 @@ class StoragePage : public QWidget {
     // the list, and those of other programs.
     void setModelFolders(const QStringList& added, const QStringList& others);
     QPushButton& addModelsButton() const { return *m_addModels; }
-    QPushButton* removeModelsButton(const QString& folder) const;  // nullptr: not one of the user's own
     // The action of cacheButton(): from the next start on, caches are kept in this
     // folder; empty: in the usual one.
     void chooseCache(const QString& folder);
 
-    QPushButton* deleteButton(const QString& id) const;  // nullptr: none
-    QPushButton* openButton(const QString& id) const;
-    QString sizeText(const QString& id) const;  // "1.3 GiB"; "…" while it is looked up
     QString notice() const;
     // Looks at the disk anew.
     void refresh();
@@ -53,7 +48,7 @@ class StoragePage : public QWidget {
     void folderRequested(const QString& folder);
     void modelFolderAdded(const QString& folder);
     void modelFolderRemoved(const QString& folder);  // from the list; its files stay
-    void measured();                                 // sizeText() is that of the disk
+    void measured();                                 // sizes are those of the disk
 
   protected:
     void showEvent(QShowEvent* event) override;
@@ -61,7 +56,6 @@ class StoragePage : public QWidget {
   private:
     struct Row {
         QLabel* size = nullptr;
-        QPushButton* open = nullptr;
         QPushButton* remove = nullptr;
         quint64 bytes = 0;  // of the last count
     };
@@ -71,7 +65,6 @@ class StoragePage : public QWidget {
     void refreshCachePlace();
     QPushButton* folderButton(const QString& folder, const QString& what);
     void add(QGridLayout& grid, const StoredThing& thing);
-    qsizetype indexOf(const QString& id) const;
     void ask(qsizetype index);
     void remove();
     void endQuestion(const QString& notice);
