@@ -4566,20 +4566,8 @@
 <context>
     <name>offstage::ui::AnswerTokens</name>
     <message>
-        <source>Token pro&amp;babilities</source>
-        <translation>Token&amp;wahrscheinlichkeiten</translation>
-    </message>
-    <message>
-        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
-        <translation>An einem Wort einer Antwort: wie wahrscheinlich seine Tokens waren, was sonst dort stehen könnte, und ein Zweig von dort (rechte Maustaste). Für Antworten ab jetzt</translation>
-    </message>
-    <message>
         <source>S&amp;urprise under the text</source>
         <translation>Überr&amp;aschung unter dem Text</translation>
-    </message>
-    <message>
-        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
-        <translation>Linien unter dem, was das Modell selbst nicht erwartet hat: gepunktet unter 50&#xa0;%, gestrichelt unter 20&#xa0;%, durchgezogen unter 5&#xa0;%, dick unter 1&#xa0;%. Für Antworten ab jetzt</translation>
     </message>
     <message>
         <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
@@ -4592,6 +4580,18 @@
     <message>
         <source>An answer is on its way. Choose again after that.</source>
         <translation>Eine Antwort ist unterwegs. Bitte danach noch einmal wählen.</translation>
+    </message>
+    <message>
+        <source>Token pro&amp;babilities (from the next answer on)</source>
+        <translation>Token&amp;wahrscheinlichkeiten (ab der nächsten Antwort)</translation>
+    </message>
+    <message>
+        <source>At a word of an answer: how probable its tokens were, what else could stand there, and, by a click, a branch from there. From the next answer on</source>
+        <translation>An einem Wort einer Antwort: wie wahrscheinlich seine Tokens waren, was sonst dort stehen könnte, und mit einem Klick ein Zweig von dort. Ab der nächsten Antwort</translation>
+    </message>
+    <message>
+        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. From the next answer on</source>
+        <translation>Linien unter dem, was das Modell selbst nicht erwartet hat: gepunktet unter 50&#xa0;%, gestrichelt unter 20&#xa0;%, durchgezogen unter 5&#xa0;%, dick unter 1&#xa0;%. Ab der nächsten Antwort</translation>
     </message>
 </context>
 <context>
@@ -9519,36 +9519,18 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
 </context>
 <context>
-    <name>offstage::ui::MessageWidget</name>
+    <name>offstage::ui::MessageFooter</name>
     <message>
         <source>Copy the whole message</source>
         <translation>Ganze Nachricht kopieren</translation>
     </message>
     <message>
-        <source>Your message</source>
-        <translation>Eigene Nachricht</translation>
-    </message>
-    <message>
-        <source>Offstage</source>
-        <translation>Offstage</translation>
-    </message>
-    <message>
-        <source>Answer</source>
-        <translation>Antwort</translation>
-    </message>
-    <message>
-        <source>Figures of this answer: %1</source>
-        <translation>Zahlen zu dieser Antwort: %1</translation>
-    </message>
-    <message>
-        <source>%1
-Click for the timeline of its tokens</source>
-        <translation>%1
-Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
-    </message>
-    <message>
         <source>Edit this message: a new branch</source>
         <translation>Diese Nachricht bearbeiten: ein neuer Zweig</translation>
+    </message>
+    <message>
+        <source>Edit this answer: a new branch</source>
+        <translation>Diese Antwort bearbeiten: ein neuer Zweig</translation>
     </message>
     <message>
         <source>Answer again: a new branch</source>
@@ -9557,6 +9539,18 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>Continue this answer</source>
         <translation>Diese Antwort fortsetzen</translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Edited by you</source>
+        <translation>Von Ihnen bearbeitet</translation>
+    </message>
+    <message>
+        <source>You have changed this answer. What it was before is another branch.</source>
+        <translation>Sie haben diese Antwort geändert. Was vorher dastand, ist ein anderer Zweig.</translation>
     </message>
     <message>
         <source>The branch before</source>
@@ -9575,20 +9569,41 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <translation>Zweig %1 von %2</translation>
     </message>
     <message>
+        <source>Figures of this answer: %1</source>
+        <translation>Zahlen zu dieser Antwort: %1</translation>
+    </message>
+    <message>
+        <source>%1
+Click for the timeline of its tokens</source>
+        <translation>%1
+Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MessageWidget</name>
+    <message>
+        <source>Your message</source>
+        <translation>Eigene Nachricht</translation>
+    </message>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>Antwort</translation>
+    </message>
+    <message>
+        <source>Edit this message: a new branch</source>
+        <translation>Diese Nachricht bearbeiten: ein neuer Zweig</translation>
+    </message>
+    <message>
         <source>Edit this answer: a new branch</source>
         <translation>Diese Antwort bearbeiten: ein neuer Zweig</translation>
     </message>
     <message>
         <source>Answer, edited by you</source>
         <translation>Antwort, von Ihnen bearbeitet</translation>
-    </message>
-    <message>
-        <source>Edited by you</source>
-        <translation>Von Ihnen bearbeitet</translation>
-    </message>
-    <message>
-        <source>You have changed this answer. What it was before is another branch.</source>
-        <translation>Sie haben diese Antwort geändert. Was vorher dastand, ist ein anderer Zweig.</translation>
     </message>
     <message>
         <source>The model no longer sees what stands above.</source>
@@ -11078,6 +11093,14 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Probabilities of this token</source>
         <translation>Wahrscheinlichkeiten dieses Tokens</translation>
+    </message>
+    <message>
+        <source>A click on one goes on from it</source>
+        <translation>Ein Klick auf eines setzt dort fort</translation>
+    </message>
+    <message>
+        <source>A click keeps this open</source>
+        <translation>Ein Klick hält dies offen</translation>
     </message>
 </context>
 <context>

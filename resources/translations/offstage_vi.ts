@@ -4564,20 +4564,8 @@
 <context>
     <name>offstage::ui::AnswerTokens</name>
     <message>
-        <source>Token pro&amp;babilities</source>
-        <translation>&amp;Xác suất token</translation>
-    </message>
-    <message>
-        <source>At a word of an answer: how probable its tokens were, what else could stand there, and a branch from there (right mouse button). For answers from now on</source>
-        <translation>Tại một từ của câu trả lời: token của nó có xác suất bao nhiêu, còn gì khác có thể ở đó, và một nhánh từ đó (nút chuột phải). Cho các câu trả lời từ bây giờ</translation>
-    </message>
-    <message>
         <source>S&amp;urprise under the text</source>
         <translation>Độ bất ngờ &amp;dưới văn bản</translation>
-    </message>
-    <message>
-        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. For answers from now on</source>
-        <translation>Đường dưới những gì chính mô hình không ngờ: chấm dưới 50 %, gạch dưới 20 %, liền dưới 5 %, đậm dưới 1 %. Cho các câu trả lời từ bây giờ</translation>
     </message>
     <message>
         <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
@@ -4590,6 +4578,18 @@
     <message>
         <source>An answer is on its way. Choose again after that.</source>
         <translation>Một câu trả lời đang tới. Hãy chọn lại sau đó.</translation>
+    </message>
+    <message>
+        <source>Token pro&amp;babilities (from the next answer on)</source>
+        <translation>&amp;Xác suất token (từ câu trả lời tiếp theo)</translation>
+    </message>
+    <message>
+        <source>At a word of an answer: how probable its tokens were, what else could stand there, and, by a click, a branch from there. From the next answer on</source>
+        <translation>Tại một từ của câu trả lời: các token của nó có xác suất bao nhiêu, còn gì khác có thể đứng ở đó, và với một cú nhấp, một nhánh từ đó. Từ câu trả lời tiếp theo</translation>
+    </message>
+    <message>
+        <source>Lines under what the model itself did not expect: dotted below 50 %, dashed below 20 %, solid below 5 %, thick below 1 %. From the next answer on</source>
+        <translation>Đường dưới những gì chính mô hình không ngờ: chấm dưới 50 %, gạch dưới 20 %, liền dưới 5 %, đậm dưới 1 %. Từ câu trả lời tiếp theo</translation>
     </message>
 </context>
 <context>
@@ -9506,36 +9506,18 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
 </context>
 <context>
-    <name>offstage::ui::MessageWidget</name>
+    <name>offstage::ui::MessageFooter</name>
     <message>
         <source>Copy the whole message</source>
         <translation>Sao chép cả tin nhắn</translation>
     </message>
     <message>
-        <source>Your message</source>
-        <translation>Tin nhắn của bạn</translation>
-    </message>
-    <message>
-        <source>Offstage</source>
-        <translation>Offstage</translation>
-    </message>
-    <message>
-        <source>Answer</source>
-        <translation>Câu trả lời</translation>
-    </message>
-    <message>
-        <source>Figures of this answer: %1</source>
-        <translation>Số liệu của câu trả lời này: %1</translation>
-    </message>
-    <message>
-        <source>%1
-Click for the timeline of its tokens</source>
-        <translation>%1
-Nhấp để xem dòng thời gian các token của nó</translation>
-    </message>
-    <message>
         <source>Edit this message: a new branch</source>
         <translation>Sửa tin nhắn này: nhánh mới</translation>
+    </message>
+    <message>
+        <source>Edit this answer: a new branch</source>
+        <translation>Sửa câu trả lời này: nhánh mới</translation>
     </message>
     <message>
         <source>Answer again: a new branch</source>
@@ -9544,6 +9526,18 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>Continue this answer</source>
         <translation>Viết tiếp câu trả lời này</translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation>Viết tiếp</translation>
+    </message>
+    <message>
+        <source>Edited by you</source>
+        <translation>Do bạn sửa</translation>
+    </message>
+    <message>
+        <source>You have changed this answer. What it was before is another branch.</source>
+        <translation>Bạn đã thay đổi câu trả lời này. Nội dung trước đó nằm ở một nhánh khác.</translation>
     </message>
     <message>
         <source>The branch before</source>
@@ -9562,20 +9556,41 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>Nhánh %1 trên %2</translation>
     </message>
     <message>
+        <source>Figures of this answer: %1</source>
+        <translation>Số liệu của câu trả lời này: %1</translation>
+    </message>
+    <message>
+        <source>%1
+Click for the timeline of its tokens</source>
+        <translation>%1
+Nhấp để xem dòng thời gian các token của nó</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::MessageWidget</name>
+    <message>
+        <source>Your message</source>
+        <translation>Tin nhắn của bạn</translation>
+    </message>
+    <message>
+        <source>Offstage</source>
+        <translation>Offstage</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>Câu trả lời</translation>
+    </message>
+    <message>
+        <source>Edit this message: a new branch</source>
+        <translation>Sửa tin nhắn này: nhánh mới</translation>
+    </message>
+    <message>
         <source>Edit this answer: a new branch</source>
         <translation>Sửa câu trả lời này: nhánh mới</translation>
     </message>
     <message>
         <source>Answer, edited by you</source>
         <translation>Câu trả lời, do bạn sửa</translation>
-    </message>
-    <message>
-        <source>Edited by you</source>
-        <translation>Do bạn sửa</translation>
-    </message>
-    <message>
-        <source>You have changed this answer. What it was before is another branch.</source>
-        <translation>Bạn đã thay đổi câu trả lời này. Nội dung trước đó nằm ở một nhánh khác.</translation>
     </message>
     <message>
         <source>The model no longer sees what stands above.</source>
@@ -11063,6 +11078,14 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Probabilities of this token</source>
         <translation>Xác suất của token này</translation>
+    </message>
+    <message>
+        <source>A click on one goes on from it</source>
+        <translation>Nhấp vào một mục để viết tiếp từ đó</translation>
+    </message>
+    <message>
+        <source>A click keeps this open</source>
+        <translation>Nhấp để giữ cửa sổ này mở</translation>
     </message>
 </context>
 <context>

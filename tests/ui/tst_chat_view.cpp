@@ -17,6 +17,7 @@
 #include <QWheelEvent>
 
 #include "tests/ui/find_widget.h"
+#include "tests/ui/geometry.h"
 #include "tests/ui/message_widgets.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
@@ -25,6 +26,7 @@
 #include "ui/chat/find_bar.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
+#include "ui/chat/persona_bar.h"
 #include "ui/widgets/focus_ring.h"
 
 using namespace offstage;
@@ -346,6 +348,114 @@ class TestChatView : public QObject {
         messages[3].state = Message::State::Done;
         s.model.edit(4, [&messages](Message& m) { m = messages[3]; });
         QTRY_VERIFY(s.button(4, QStringLiteral("Figures"))->isVisible());
+    }
+
+    void figures_appearUnderTheMouse_andMoveNothing() {
+        QList<Message> messages = conversation(6);
+        messages[1].state = Message::State::Stopped;
+        messages[1].note = QStringLiteral("Stopped");
+        for (const int width : {900, 340}) {  // beside the buttons, and in a row of its own
+            Shown s(messages, {width, 700});
+            s.bar().setValue(0);
+            Shown::settle();
+            MessageWidget* answer = s.view->messageWidget(2);
+            QVERIFY(answer);
+            QTest::mouseMove(&s.bar());
+            QTRY_VERIFY(!s.button(2, QStringLiteral("Figures"))->isVisible());
+            const int height = answer->height();
+            const auto places = test::placesOf(*s.view);
+            QTest::mouseMove(answer, QPoint(20, 20));
+            QToolButton* figures = s.button(2, QStringLiteral("Figures"));
+            QTRY_VERIFY(figures->isVisible());
+            QVERIFY(figures->geometry().bottom() < answer->height() && figures->geometry().right() < answer->width());
+            QCOMPARE(answer->height(), height);
+            QCOMPARE(test::movedSince(places, *s.view), QStringList());
+            // Why it ended, and beside it what can be done.
+            QToolButton* more = s.button(2, QStringLiteral("Continue"));
+            QVERIFY(more->isVisible());
+            QCOMPARE(more->text(), QStringLiteral("Continue"));
+            QVERIFY(more->width() > more->fontMetrics().horizontalAdvance(more->text()) + more->iconSize().width());
+            QVERIFY(!more->geometry().intersects(figures->geometry()));
+            QTest::mouseMove(&s.bar());
+            QTRY_VERIFY(!figures->isVisible());
+        }
+    }
+
+    void times_andDates_areTheDatabases() {
+        QList<Message> messages = conversation(6);
+        const QDateTime evening(QDate(2024, 2, 28), QTime(23, 58));
+        for (qsizetype i = 0; i < messages.size(); ++i) {
+            messages[i].createdMs = evening.addSecs(60 * i).toMSecsSinceEpoch();
+        }
+        messages[5].createdMs = 0;  // not known
+        Shown s(messages);
+        s.bar().setValue(0);
+        Shown::settle();
+        const QLocale locale;
+        const auto shows = [&s](MessageId id, const QString& text) {
+            for (const QLabel* label : s.view->messageWidget(id)->findChildren<QLabel*>()) {
+                if (label->text() == text && label->isVisibleTo(s.view.get())) {
+                    return label;
+                }
+            }
+            return static_cast<const QLabel*>(nullptr);
+        };
+        const QString day = locale.toString(QDate(2024, 2, 28), QLocale::LongFormat);
+        const QString next = locale.toString(QDate(2024, 2, 29), QLocale::LongFormat);
+        QVERIFY(shows(1, day));  // the first, since it is not of today
+        QVERIFY(!shows(2, day) && !shows(2, next));
+        QVERIFY(shows(3, next));  // midnight lies before it
+        QVERIFY(!shows(4, next));
+        for (const MessageId id : {1, 2, 3, 4, 5}) {
+            const QDateTime when = evening.addSecs(60 * (static_cast<qint64>(id) - 1));
+            const QLabel* time = shows(id, locale.toString(when.time(), QLocale::ShortFormat));
+            QVERIFY(time);
+            QCOMPARE(time->toolTip(), locale.toString(when, QLocale::LongFormat));
+            const MessageWidget* widget = s.view->messageWidget(id);
+            QVERIFY(widget->rect().contains(time->geometry()));
+            QVERIFY(!time->geometry().intersects(widget->body().geometry()));
+        }
+        // Today's conversation begins without a date.
+        messages.resize(1);
+        messages[0].createdMs = QDateTime::currentMSecsSinceEpoch();
+        Shown today(messages);
+        QVERIFY(!today.model.dayBegunBy(0).isValid());
+    }
+
+    void newMessages_haveTheirTimes() {
+        test::WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        for (const Message& message : f.messages()) {
+            QVERIFY(message.createdMs > 0);
+            const auto* widget = test::part<ChatPage>(*f.window).view().messageWidget(message.id);
+            const QDateTime when = QDateTime::fromMSecsSinceEpoch(message.createdMs);
+            const QString name = QLocale().toString(when, QLocale::LongFormat);
+            QCOMPARE(test::textOf(*widget, name), QLocale().toString(when.time(), QLocale::ShortFormat));
+        }
+    }
+
+    void bars_standOnTheColumn() {
+        test::WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const auto& page = test::part<ChatPage>(*f.window);
+        for (const int width : {700, 1280, 1900}) {
+            f.window->resize(width, 800);
+            Shown::settle();
+            const QWidget* message = page.view().messageWidget(f.last().id);
+            const int left = message->mapTo(f.window.get(), QPoint()).x();
+            const int right = left + message->width();
+            const auto& persona = test::part<PersonaBar>(*f.window);
+            const QWidget* label = persona.findChild<QLabel*>();
+            QCOMPARE(label->mapTo(f.window.get(), QPoint()).x(), left);
+            const QMargins margins = persona.layout()->contentsMargins();
+            QCOMPARE(persona.mapTo(f.window.get(), QPoint(persona.width() - margins.right(), 0)).x(), right);
+            const QMargins input = page.input().layout()->contentsMargins();
+            QCOMPARE(page.input().mapTo(f.window.get(), QPoint(input.left(), 0)).x(), left);
+        }
     }
 
     void notes_ofTheHistory_areInThePersonsLanguage() {

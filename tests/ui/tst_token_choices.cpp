@@ -6,6 +6,7 @@
 #include <QContextMenuEvent>
 #include <QFileInfo>
 #include <QMenu>
+#include <QStatusBar>
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
@@ -34,6 +35,8 @@ StreamedText pieceOf(const QStringList& texts, engine::TokenId first = 0) {
     }
     return piece;
 }
+
+const QString kSwitch = QStringLiteral("Token probabilities (from the next answer on)");
 
 QAction* actionNamed(const QMenu& menu, const QString& begin) {
     for (QAction* action : menu.actions()) {
@@ -156,7 +159,7 @@ class TestTokenChoices : public QObject {
     void pointerAndKeyboard_showTheToken() {
         test::WindowFixture f;
         f.openAndWait();
-        action(f, QStringLiteral("Token probabilities"))->trigger();
+        action(f, kSwitch)->trigger();
         answer(f);
         QCOMPARE(f.stage->requests().back().n_alternatives, TokenChoices::kAlternatives);
         MessageBody& body = bodyOf(f, f.last().id);
@@ -184,7 +187,7 @@ class TestTokenChoices : public QObject {
         QVERIFY(!tip.isVisible());
         // The choice is kept.
         QVERIFY(QSettings().value(QStringLiteral("view/tokenProbabilities")).toBool());
-        action(f, QStringLiteral("Token probabilities"))->trigger();
+        action(f, kSwitch)->trigger();
         point(body, 2);
         QVERIFY(!tip.isVisible());
     }
@@ -192,7 +195,7 @@ class TestTokenChoices : public QObject {
     void aRival_isABranch() {
         test::WindowFixture f;
         f.openAndWait();
-        action(f, QStringLiteral("Token probabilities"))->trigger();
+        action(f, kSwitch)->trigger();
         answer(f);
         const Message before = f.last();
         MessageBody& body = bodyOf(f, before.id);
@@ -225,6 +228,86 @@ class TestTokenChoices : public QObject {
                  (std::vector<engine::TokenId>{0, 3001, 3000}));
     }
 
+    void aClick_keepsThePopupOpen_andARivalInItIsABranch() {
+        test::WindowFixture f;
+        f.openAndWait();
+        action(f, kSwitch)->trigger();
+        answer(f);
+        const Message before = f.last();
+        MessageBody& body = bodyOf(f, before.id);
+        TokenChoicesTip& tip = test::part<TokenChoicesView>(*f.window).tip();
+        const QPoint at = body.text().rectOfSource(5).center();
+        QTest::mouseMove(&body, at);
+        QTRY_VERIFY(tip.isVisible());
+        const QRect place = tip.geometry();
+        // Before the click nothing in it can be chosen.
+        QTest::mouseClick(&tip, Qt::LeftButton, {}, tip.rowRect(2).center());
+        QCOMPARE(f.stage->requests().size(), std::size_t{1});
+        QTest::mouseClick(&body, Qt::LeftButton, {}, at);
+        QVERIFY(tip.isPinned() && tip.isVisible());
+        QCOMPARE(tip.geometry(), place);
+        QCOMPARE(tip.rows()[0], QStringLiteral("o!␣T 40.0 %"));
+        test::picture(tip, QStringLiteral("pinned"), {tip.width()}, tip.height());
+        tip.resize(place.size());
+        // The pointer may go to it: over other words, and out of the text.
+        point(body, 1);
+        QEvent leave(QEvent::Leave);
+        QCoreApplication::sendEvent(&body, &leave);
+        QVERIFY(tip.isVisible());
+        QCOMPARE(tip.rows()[0], QStringLiteral("o!␣T 40.0 %"));
+        // The chosen token is no rival, nor is the end of the turn.
+        QTest::mouseClick(&tip, Qt::LeftButton, {}, tip.rowRect(0).center());
+        QVERIFY(tip.isVisible());
+        QTest::mouseClick(&tip, Qt::LeftButton, {}, tip.rowRect(2).center());
+        QVERIFY(!tip.isVisible());
+        QTRY_COMPARE(f.stage->requests().size(), std::size_t{2});
+        QCOMPARE(f.stage->requests().back().reply_begin, (std::vector<engine::TokenId>{0, 3001}));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.last().branches, 2);
+        QCOMPARE(f.last().text, QStringLiteral("Hell rival1") + before.text);
+    }
+
+    void pinned_isLeftByEscAndByAClickElsewhere_andDrivenByKeys() {
+        test::WindowFixture f;
+        f.openAndWait();
+        action(f, kSwitch)->trigger();
+        answer(f);
+        MessageBody& body = bodyOf(f, f.last().id);
+        TokenChoicesTip& tip = test::part<TokenChoicesView>(*f.window).tip();
+        const auto click = [&body](int source) {
+            QTest::mouseClick(&body, Qt::LeftButton, {}, body.text().rectOfSource(source).center());
+        };
+        click(5);
+        QVERIFY(tip.isPinned());
+        click(1);  // another token's
+        QVERIFY(tip.isPinned());
+        QCOMPARE(tip.rows()[0], QStringLiteral("Hell 90.0 %"));
+        QTest::keyClick(&body, Qt::Key_Escape);
+        QVERIFY(!tip.isVisible() && !tip.isPinned());
+        click(5);
+        QTest::mouseClick(f.window->statusBar(), Qt::LeftButton);
+        QVERIFY(!tip.isVisible());
+        // Two clicks select the word.
+        QTest::mouseDClick(&body, Qt::LeftButton, {}, body.text().rectOfSource(5).center());
+        QTest::mouseRelease(&body, Qt::LeftButton, {}, body.text().rectOfSource(5).center());
+        QVERIFY(!tip.isPinned());
+        QVERIFY(!body.selectedText().isEmpty());
+        // By keyboard: the picked word, Enter, the arrows, Enter.
+        body.setFocus();
+        QTest::keyClick(&body, Qt::Key_Right, Qt::AltModifier);
+        QTRY_VERIFY(tip.isVisible());
+        QTest::keyClick(&body, Qt::Key_Return);
+        QVERIFY(tip.isPinned());
+        QTest::keyClick(&body, Qt::Key_Up);  // the last one, but for the end of the turn
+        QTest::keyClick(&body, Qt::Key_Up);
+        QTest::keyClick(&body, Qt::Key_Down);
+        QTest::keyClick(&body, Qt::Key_Return);
+        QTRY_COMPARE(f.stage->requests().size(), std::size_t{2});
+        QVERIFY(!f.stage->requests().back().reply_begin.empty());
+        QVERIFY(!tip.isVisible());
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+
     void surprise_isMarkedByChoice() {
         test::WindowFixture f;
         f.openAndWait();
@@ -236,7 +319,7 @@ class TestTokenChoices : public QObject {
         QCOMPARE(body.marks().of(TextMark::Surprise1).first(), (QPair<int, int>{4, 8}));
         QCOMPARE(body.marks().of(TextMark::Surprise2).first(), (QPair<int, int>{8, 12}));
         QCOMPARE(body.marks().of(TextMark::Surprise4).first(), (QPair<int, int>{16, 20}));
-        action(f, QStringLiteral("Token probabilities"))->trigger();
+        action(f, kSwitch)->trigger();
         point(body, 6);
         QTRY_VERIFY(test::part<TokenChoicesView>(*f.window).tip().isVisible());
         test::picture(*f.window, QStringLiteral("surprise"), {560, 1280}, 800);
@@ -260,7 +343,7 @@ class TestTokenChoices : public QObject {
         MainWindow window([] { return engine::Session::create(); }, options);
         window.show();
         for (QAction* one : window.findChildren<QAction*>()) {
-            if (QString(one->text()).remove(u'&') == QStringLiteral("Token probabilities")) {
+            if (QString(one->text()).remove(u'&') == kSwitch) {
                 one->setChecked(true);
             }
         }
@@ -322,7 +405,7 @@ class TestTokenChoices : public QObject {
         script.thought = "Think first";
         test::WindowFixture f(script);
         f.openAndWait();
-        action(f, QStringLiteral("Token probabilities"))->trigger();
+        action(f, kSwitch)->trigger();
         answer(f);
         const MessageId id = f.last().id;
         QCOMPARE(f.window->core().choices.indexAt(id, 0), 3);  // after three tokens of the thought

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <QDateTime>
+
 #include "ui/base/prompt_text.h"
 
 namespace offstage::ui {
@@ -42,6 +44,21 @@ int ConversationModel::rowOf(MessageId id) const {
 const Message* ConversationModel::find(MessageId id) const {
     const int row = rowOf(id);
     return row < 0 ? nullptr : &m_messages[row];
+}
+
+QDate ConversationModel::dayBegunBy(int row) const {
+    const auto dayOf = [](const Message& message) {
+        return message.createdMs != 0 ? QDateTime::fromMSecsSinceEpoch(message.createdMs).date() : QDate();
+    };
+    const QDate day = dayOf(m_messages[row]);
+    QDate before = QDate::currentDate();
+    for (int above = row - 1; above >= 0; --above) {
+        if (m_messages[above].kind != Message::Kind::Problem) {
+            before = dayOf(m_messages[above]);
+            break;
+        }
+    }
+    return before.isValid() && before != day ? day : QDate();
 }
 
 MessageId ConversationModel::append(Message message) {

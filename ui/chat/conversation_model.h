@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QAbstractListModel>
+#include <QDate>
 
 #include "ui/base/message.h"
 
@@ -24,6 +25,9 @@ class ConversationModel : public QAbstractListModel {
     bool isEmpty() const { return m_messages.isEmpty(); }
     int rowOf(MessageId id) const;  // -1: none
     const Message* find(MessageId id) const;
+    // The day of a message, where it differs from that of the message before, or, of the
+    // first one, from today. Invalid: it does not, or a time is not known.
+    QDate dayBegunBy(int row) const;
 
     MessageId append(Message message);  // gives the message an id if it has none
     void appendText(MessageId id, const QString& text);

@@ -261,8 +261,10 @@ QWidget* ConversationView::makeWidget(int row) {
     connect(widget, &MessageWidget::tokenPicked, this, &ConversationView::tokenPicked);
     connect(widget, &MessageWidget::thoughtUnfolded, this, &ConversationView::unfoldThought);
     connect(widget, &MessageWidget::sourceHovered, this, &ConversationView::sourceHovered);
+    connect(widget, &MessageWidget::sourceClicked, this, &ConversationView::sourceClicked);
     connect(widget, &MessageWidget::menuOpening, this, &ConversationView::menuOpening);
     widget->body().setReportsHover(m_reportsHover);
+    widget->setDay(m_model.dayBegunBy(row));
     widget->setThoughtUnfolded(m_unfolded.contains(message.id));
     const auto marks = m_marks.value(message.id);
     for (size_t mark = 0; mark < kTextMarks; ++mark) {

@@ -80,6 +80,7 @@ class ConversationView : public QAbstractScrollArea {
     void tokenPicked(offstage::ui::MessageId id, int sourceOffset);
     // As MessageWidget's.
     void sourceHovered(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
+    void sourceClicked(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
     void menuOpening(offstage::ui::MessageId id, int sourceOffset, QMenu* menu);
 
   protected:

@@ -17,7 +17,7 @@
 #include "ui/base/icons.h"
 #include "ui/base/on_palette.h"
 #include "ui/base/theme.h"
-#include "ui/chat/conversation_view.h"
+#include "ui/chat/message_column.h"
 #include "ui/engine/sampling.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
@@ -154,6 +154,7 @@ InputBar::InputBar(QWidget* parent)
     m_thinking->setMenu(new QMenu(m_thinking));
     m_thinking->hide();
 
+    standOnColumn(*this);
     setFocusProxy(m_edit);
     m_edit->installEventFilter(this);
     connect(m_edit, &PromptEdit::sendRequested, this, &InputBar::send);
@@ -365,14 +366,6 @@ void InputBar::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(focus ? colours.accent : colours.line, focus ? 1.6 : 1));
     painter.setBrush(palette().color(QPalette::Base));
     painter.drawRoundedRect(QRectF(m_box->geometry()).adjusted(1, 1, -1, -1), 14, 14);
-}
-
-void InputBar::resizeEvent(QResizeEvent* event) {
-    QFrame::resizeEvent(event);
-    // As wide as the conversation's column.
-    const int available = width() - ConversationView::kScrollBarWidth;
-    const int side = std::max(kBarMargin, (available - ConversationView::kWidestColumn) / 2);
-    layout()->setContentsMargins(side, 8, side + ConversationView::kScrollBarWidth, 8);
 }
 
 }  // namespace offstage::ui

@@ -378,6 +378,8 @@ void MessageBody::mouseReleaseEvent(QMouseEvent* event) {
         const QString anchor = formatAt(event->position().toPoint()).anchorHref();
         if (!anchor.isEmpty()) {
             QDesktopServices::openUrl(QUrl(anchor));  // http, https and mailto only: see renderSegment()
+        } else if (m_reportsHover) {
+            Q_EMIT clicked(m_text.characterAt(event->position().toPoint()));
         }
     }
 }
@@ -403,6 +405,8 @@ void MessageBody::keyPressEvent(QKeyEvent* event) {
     } else if (event->modifiers() == Qt::AltModifier &&
                (event->key() == Qt::Key_Left || event->key() == Qt::Key_Right)) {
         pickWord(event->key() == Qt::Key_Right);
+    } else if (m_hovered >= 0 && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
+        Q_EMIT clicked(m_hovered);
     } else {
         event->ignore();  // scrolling keys belong to the conversation
     }

@@ -41,7 +41,7 @@ class MessageBody : public QWidget {
     void setMarks(TextMark mark, const TextMarks::Ranges& ranges);
     const TextMarks& marks() const { return m_marks; }
     qsizetype sourceAt(QPoint at) const;  // -1: none
-    // Whether hovered() is emitted.
+    // Whether hovered() and clicked() are emitted.
     void setReportsHover(bool reports) { m_reportsHover = reports; }
 
     // Whether its words can be selected to see their experts; only for texts in the token
@@ -62,6 +62,7 @@ class MessageBody : public QWidget {
     void focused();
     // The character under the pointer, or selected by keyboard; -1: none any more.
     void hovered(qsizetype sourceOffset);
+    void clicked(qsizetype sourceOffset);  // or chosen with Enter, where it was selected by keyboard
     // Before the context menu at this place opens, so that others can add entries.
     void menuOpening(qsizetype sourceOffset, QMenu* menu);
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include <QEvent>
+#include <QLayout>
+
 #include "ui/chat/conversation_model.h"
+#include "ui/chat/conversation_view.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 
@@ -21,9 +25,17 @@ MessageWidget* MessageColumn::Row::message() const {
     return qobject_cast<MessageWidget*>(widget);
 }
 
+int MessageColumn::widthIn(int viewport, const QFontMetrics& metrics) {
+    const int widest = kWidest * metrics.height() / 17;  // grows with a larger font
+    return std::clamp(viewport - 2 * kSideMargin, 120, std::max(kWidest, widest));
+}
+
+int MessageColumn::leftIn(int viewport, const QFontMetrics& metrics) {
+    return std::max(kSideMargin, (viewport - widthIn(viewport, metrics)) / 2);
+}
+
 void MessageColumn::fitWidth() {
-    const int widest = kWidest * m_viewport.fontMetrics().height() / 17;  // grows with a larger font
-    const int width = std::clamp(m_viewport.width() - 2 * kSideMargin, 120, std::max(kWidest, widest));
+    const int width = widthIn(m_viewport.width(), m_viewport.fontMetrics());
     if (width != m_width) {
         for (Row& row : m_rows) {
             row.height = m_width > 0 && row.height > 0 ? std::max(1, row.height * m_width / width) : 0;
@@ -101,7 +113,7 @@ bool MessageColumn::layOutAround(int value) {
 }
 
 void MessageColumn::place(int value) {
-    const int x = std::max(kSideMargin, (m_viewport.width() - m_width) / 2);
+    const int x = leftIn(m_viewport.width(), m_viewport.fontMetrics());
     const int keepTop = value - 2 * m_viewport.height() - kAround;
     const int keepBottom = value + 3 * m_viewport.height() + kAround;
     const int last = static_cast<int>(m_rows.size()) - 1;
@@ -121,6 +133,26 @@ void MessageColumn::place(int value) {
         }
         row.widget->setGeometry(x, m_tops[i] - value, m_width, row.height);
     }
+}
+
+void standOnColumn(QWidget& bar) {
+    class Watch : public QObject {
+      public:
+        using QObject::QObject;
+        bool eventFilter(QObject* watched, QEvent* event) override {
+            auto* bar = static_cast<QWidget*>(watched);
+            if ((event->type() == QEvent::Resize || event->type() == QEvent::FontChange) && bar->layout()) {
+                const int viewport = bar->width() - ConversationView::kScrollBarWidth;
+                const int side = MessageColumn::leftIn(viewport, bar->fontMetrics());
+                QMargins margins = bar->layout()->contentsMargins();
+                margins.setLeft(side);
+                margins.setRight(side + ConversationView::kScrollBarWidth);
+                bar->layout()->setContentsMargins(margins);
+            }
+            return false;
+        }
+    };
+    bar.installEventFilter(new Watch(&bar));
 }
 
 }  // namespace offstage::ui

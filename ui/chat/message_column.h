@@ -43,6 +43,10 @@ class MessageColumn {
     int topOf(int row) const { return m_tops[row]; }
     int bottom() const { return m_tops.last(); }
 
+    // The column's place in a viewport of this width.
+    static int widthIn(int viewport, const QFontMetrics& metrics);
+    static int leftIn(int viewport, const QFontMetrics& metrics);
+
     // The width that the viewport leaves. A change scales the heights of distant rows;
     // they are measured when they come near.
     void fitWidth();
@@ -67,5 +71,8 @@ class MessageColumn {
     QList<int> m_tops;  // of each row, and the end of the last
     int m_width = -1;   // in the last layout
 };
+
+// Keeps the layout of `bar`, which is as wide as the conversation, on the column.
+void standOnColumn(QWidget& bar);
 
 }  // namespace offstage::ui

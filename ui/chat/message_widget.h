@@ -1,22 +1,22 @@
 #pragma once
 
+#include <QDate>
 #include <QWidget>
 
 #include "ui/base/message.h"
 #include "ui/chat/message_body.h"
 
 class QLabel;
-class QToolButton;
 
 namespace offstage::ui {
 
 class MessageAttachments;
 class MessageEditor;
+class MessageFooter;
 class ThoughtBlock;
 
 // A prompt (a bubble at the right, below its files) or an answer (the full width), with
-// its caption, its branches and its actions. The buttons appear under the mouse, with
-// keyboard focus, and under the last answer.
+// its time above it and its branches and actions below it.
 class MessageWidget : public QWidget {
     Q_OBJECT
 
@@ -28,6 +28,8 @@ class MessageWidget : public QWidget {
     QString caption() const;                            // "Edited by you", "Stopped"; empty: there is none
     MessageEditor* editor() const { return m_editor; }  // null: not being edited
 
+    // The date above the message that begins a day; an invalid one: none.
+    void setDay(QDate day);
     void setMessage(const Message& message);
     // More of the thought, or its end; the rest of the message is unchanged.
     void setThought(const Thought& thought);
@@ -66,6 +68,7 @@ class MessageWidget : public QWidget {
     void thoughtUnfolded(offstage::ui::MessageId id, bool unfolded);  // by the user
     // In the answer's text; `place`, global, is of the character.
     void sourceHovered(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
+    void sourceClicked(offstage::ui::MessageId id, int sourceOffset, const QRect& place);
     void menuOpening(offstage::ui::MessageId id, int sourceOffset, QMenu* menu);
 
   protected:
@@ -77,14 +80,10 @@ class MessageWidget : public QWidget {
   private:
     void showAttachments();
     void showCut();
-    QToolButton* makeButton(const QString& icon, const QString& name);
-    void makeActions();
-    void refreshActions();
-    void refreshBranches();
-    void refreshCaption();
-    void refreshFigures();
+    void showTime();
+    void refreshFooter();
+    int layOutHead(int width);
     int layOutFooter(int width, int y);
-    void copy();
     void restyle();
     bool isPrompt() const { return m_message.kind == Message::Kind::Prompt; }
     bool isComplete() const {
@@ -94,21 +93,14 @@ class MessageWidget : public QWidget {
     Message m_message;
     bool m_shownComplete = false;
     QLabel* m_author = nullptr;  // an answer's
+    QLabel* m_time = nullptr;    // null: not known
+    QLabel* m_day = nullptr;     // above the first message of a day
     ThoughtBlock* m_thought = nullptr;
     bool m_thoughtUnfolded = false;
     MessageAttachments* m_attachments = nullptr;
     MessageBody* m_body;
-    QLabel* m_caption;
+    MessageFooter* m_footer;
     QLabel* m_cut = nullptr;  // above a prompt: what the model no longer sees
-    // Made when first needed; null until then.
-    QToolButton* m_copy = nullptr;
-    QToolButton* m_edit = nullptr;
-    QToolButton* m_again = nullptr;
-    QToolButton* m_continue = nullptr;
-    QToolButton* m_previous = nullptr;
-    QToolButton* m_next = nullptr;
-    QLabel* m_branch = nullptr;
-    QToolButton* m_figures = nullptr;
     MessageEditor* m_editor = nullptr;
     QRect m_bubble;
     int m_bubbleFor = -1;  // the width it was made for

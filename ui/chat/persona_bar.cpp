@@ -15,6 +15,7 @@
 #include "ui/base/save_file.h"
 #include "ui/base/settings.h"
 #include "ui/chat/chat_controller.h"
+#include "ui/chat/message_column.h"
 #include "ui/history/conversation_files.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
@@ -97,6 +98,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setBuddy(&m_bar->box());
     rowOf(this, {label, m_bar, m_prompt, Stretch{1}}, inset(kPersonaMargin, 4, kPersonaMargin, 4));
+    standOnColumn(*this);
 
     m_chat.setPromptOf([&personas](const QString& id) {
         const auto chosen = personas.find(id);

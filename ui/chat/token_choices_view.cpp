@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include <QApplication>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QScreen>
@@ -21,29 +23,36 @@ constexpr int kSurpriseMs = 100;
 constexpr int kTipPad = 10;
 constexpr int kTipBar = 72;  // pixels for all of the probability
 constexpr int kTipGap = 10;
-constexpr int kTipLongest = 24;  // characters
+constexpr int kTipLongest = 24;   // characters
+constexpr int kTipChosenGap = 4;  // below the chosen one
 constexpr std::array kSurpriseBounds = {0.5, 0.2, 0.05, 0.01};
+
+QFont boldOf(QFont font) {
+    font.setWeight(QFont::DemiBold);
+    return font;
+}
 
 }  // namespace
 
 // ---------------------------------------------------------------- the tip
 
 TokenChoicesTip::TokenChoicesTip(QWidget* parent) : QFrame(parent, Qt::ToolTip) {
-    setAttribute(Qt::WA_TransparentForMouseEvents);
     setAttribute(Qt::WA_ShowWithoutActivating);
     setFocusPolicy(Qt::NoFocus);
+    setMouseTracking(true);
     setAccessibleName(tr("Probabilities of this token"));
 }
 
 void TokenChoicesTip::showFor(const ChosenToken& token, const QRect& beside) {
     m_rows.clear();
+    m_marked = -1;
     const auto add = [this](const engine::TokenProbability& one, bool chosen) {
         const double share = std::exp(one.log_probability);
         QString text = visibleText(one);
         if (text.size() > kTipLongest) {
             text = text.left(kTipLongest - 1) + u'…';
         }
-        m_rows.append({text, probabilityText(share), share, chosen});
+        m_rows.append({one.token, text, probabilityText(share), share, chosen, !chosen && !one.is_control});
     };
     add(token.choice.chosen, true);
     for (const engine::TokenProbability& rival : token.rivals()) {
@@ -61,6 +70,57 @@ void TokenChoicesTip::showFor(const ChosenToken& token, const QRect& beside) {
     show();
 }
 
+void TokenChoicesTip::setPinned(bool pinned) {
+    m_isPinned = pinned;
+    mark(-1);
+    update();
+}
+
+void TokenChoicesTip::mark(int row) {
+    if (m_marked != row) {
+        m_marked = row;
+        setCursor(row >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+        update();
+    }
+}
+
+void TokenChoicesTip::step(int by) {
+    const int n = static_cast<int>(m_rows.size());
+    int row = m_marked >= 0 ? m_marked : by > 0 ? 0 : n;
+    do {
+        row += by;
+    } while (row >= 0 && row < n && !m_rows[row].isOffered);
+    if (row >= 0 && row < n) {
+        mark(row);
+    }
+}
+
+void TokenChoicesTip::choose() {
+    if (m_marked >= 0) {
+        Q_EMIT rivalChosen(m_rows[m_marked].token);
+    }
+}
+
+int TokenChoicesTip::rowAt(QPoint at) const {
+    for (int row = 0; row < m_rows.size() && m_isPinned; ++row) {
+        if (m_rows[row].isOffered && rowRect(row).contains(at)) {
+            return row;
+        }
+    }
+    return -1;
+}
+
+void TokenChoicesTip::mouseMoveEvent(QMouseEvent* event) {
+    mark(rowAt(event->position().toPoint()));
+}
+
+void TokenChoicesTip::mouseReleaseEvent(QMouseEvent* event) {
+    mark(rowAt(event->position().toPoint()));
+    if (event->button() == Qt::LeftButton) {
+        choose();
+    }
+}
+
 QStringList TokenChoicesTip::rows() const {
     QStringList out;
     for (const Row& row : m_rows) {
@@ -69,54 +129,73 @@ QStringList TokenChoicesTip::rows() const {
     return out;
 }
 
+QString TokenChoicesTip::hint() const {
+    const bool any = std::any_of(m_rows.begin(), m_rows.end(), [](const Row& row) { return row.isOffered; });
+    return !any ? QString() : m_isPinned ? tr("A click on one goes on from it") : tr("A click keeps this open");
+}
+
+QRect TokenChoicesTip::rowRect(int row) const {
+    const int height = QFontMetrics(boldOf(font())).height() + 4;
+    return {1, kTipPad + row * height + (row > 0 ? kTipChosenGap : 0), width() - 2, height};
+}
+
 QSize TokenChoicesTip::sizeHint() const {
     int text = 0;
     int number = 0;
-    QFont bold = font();
-    bold.setWeight(QFont::DemiBold);
-    const QFontMetrics metrics(bold);
+    const QFontMetrics metrics(boldOf(font()));
     for (const Row& row : m_rows) {
         text = std::max(text, metrics.horizontalAdvance(row.text));
         number = std::max(number, metrics.horizontalAdvance(row.number));
     }
-    return {2 * kTipPad + text + kTipGap + kTipBar + kTipGap + number,
-            2 * kTipPad + static_cast<int>(m_rows.size()) * (metrics.height() + 4) + 4};
+    // As wide for either hint: a click on the token moves nothing.
+    const int hints = hint().isEmpty() ? 0
+                                       : std::max(fontMetrics().horizontalAdvance(tr("A click on one goes on from it")),
+                                                  fontMetrics().horizontalAdvance(tr("A click keeps this open")));
+    const int lines = static_cast<int>(m_rows.size()) + (hints > 0 ? 1 : 0);
+    return {2 * kTipPad + std::max(text + kTipGap + kTipBar + kTipGap + number, hints),
+            2 * kTipPad + lines * (metrics.height() + 4) + kTipChosenGap};
 }
 
 void TokenChoicesTip::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     const Colours colours = Colours::of(palette());
     painter.fillRect(rect(), colours.raised);
-    painter.setPen(colours.line);
+    painter.setPen(m_isPinned ? colours.accent : colours.line);
     painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    QFont bold = font();
-    bold.setWeight(QFont::DemiBold);
+    const QFont bold = boldOf(font());
     const QFontMetrics metrics(bold);
-    const int lineHeight = metrics.height() + 4;
     int number = 0;
     for (const Row& row : m_rows) {
         number = std::max(number, metrics.horizontalAdvance(row.number));
     }
     const int numberAt = width() - kTipPad - number;
     const int barAt = numberAt - kTipGap - kTipBar;
-    int y = kTipPad;
-    for (const Row& row : m_rows) {
+    for (int i = 0; i < m_rows.size(); ++i) {
+        const Row& row = m_rows[i];
+        const QRect place = rowRect(i);
+        const bool stands = row.chosen || (m_isPinned && row.isOffered);
+        if (i == m_marked) {
+            painter.fillRect(place, colours.line);
+        }
         painter.setFont(row.chosen ? bold : font());
-        painter.setPen(row.chosen ? colours.text : colours.muted);
-        painter.drawText(QRect(kTipPad, y, barAt - kTipGap - kTipPad, lineHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                         row.text);
-        painter.drawText(QRect(numberAt, y, number, lineHeight), Qt::AlignVCenter | Qt::AlignRight, row.number);
-        const QRect track(barAt, y + lineHeight / 2 - 3, kTipBar, 6);
-        painter.fillRect(track, colours.line);
+        painter.setPen(stands ? colours.text : colours.muted);
+        painter.drawText(QRect(kTipPad, place.y(), barAt - kTipGap - kTipPad, place.height()),
+                         Qt::AlignVCenter | Qt::AlignLeft, row.text);
+        painter.drawText(QRect(numberAt, place.y(), number, place.height()), Qt::AlignVCenter | Qt::AlignRight,
+                         row.number);
+        const QRect track(barAt, place.center().y() - 2, kTipBar, 6);
+        painter.fillRect(track, i == m_marked ? colours.surface : colours.line);
         QRect bar = track;
         bar.setWidth(std::max(1, static_cast<int>(std::lround(row.share * kTipBar))));
         painter.fillRect(bar, row.chosen ? colours.accent : colours.muted);
-        y += lineHeight;
         if (row.chosen && m_rows.size() > 1) {
-            painter.fillRect(QRect(kTipPad, y + 1, width() - 2 * kTipPad, 1), colours.line);
-            y += 4;
+            painter.fillRect(QRect(kTipPad, place.bottom() + 2, width() - 2 * kTipPad, 1), colours.line);
         }
     }
+    painter.setFont(font());
+    painter.setPen(colours.muted);
+    painter.drawText(rowRect(static_cast<int>(m_rows.size())).adjusted(kTipPad - 1, 0, 0, 0),
+                     Qt::AlignVCenter | Qt::AlignLeft, hint());
 }
 
 // ---------------------------------------------------------------- in the conversation
@@ -132,8 +211,72 @@ TokenChoicesView::TokenChoicesView(TokenChoices& choices, ConversationView& view
         }
     });
     connect(&m_view, &ConversationView::sourceHovered, this, &TokenChoicesView::hover);
+    connect(&m_view, &ConversationView::sourceClicked, this, &TokenChoicesView::pin);
     connect(&m_view, &ConversationView::menuOpening, this, &TokenChoicesView::addToMenu);
-    connect(m_view.verticalScrollBar(), &QScrollBar::valueChanged, m_tip, &QWidget::hide);
+    connect(m_view.verticalScrollBar(), &QScrollBar::valueChanged, this, &TokenChoicesView::unpin);
+    connect(&m_view.model(), &QAbstractItemModel::modelReset, this, &TokenChoicesView::unpin);
+    connect(qApp, &QApplication::focusChanged, this, [this] {
+        if (m_tip->isPinned()) {
+            unpin();
+        }
+    });
+    connect(m_tip, &TokenChoicesTip::rivalChosen, this, [this](engine::TokenId rival) {
+        const MessageId message = m_pinnedIn;
+        unpin();
+        Q_EMIT rivalChosen(message, m_pinnedIndex, rival);
+    });
+}
+
+void TokenChoicesView::pin(MessageId message, int source, const QRect& place) {
+    unpin();
+    const int index = indexAt(message, source);
+    if (const ChosenToken* token = m_showsProbabilities ? m_choices.token(message, index) : nullptr) {
+        m_pinnedIn = message;
+        m_pinnedIndex = index;
+        m_tip->showFor(*token, place);
+        m_tip->setPinned(true);
+        qApp->installEventFilter(this);
+    }
+}
+
+void TokenChoicesView::unpin() {
+    qApp->removeEventFilter(this);
+    m_tip->setPinned(false);
+    m_tip->hide();
+}
+
+bool TokenChoicesView::takeKey(QKeyEvent& event) {
+    switch (event.key()) {
+        case Qt::Key_Up:
+        case Qt::Key_Down:
+            m_tip->step(event.key() == Qt::Key_Up ? -1 : 1);
+            return true;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            m_tip->choose();
+            return true;
+        case Qt::Key_Escape:
+            unpin();
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool TokenChoicesView::eventFilter(QObject* watched, QEvent* event) {
+    const QEvent::Type type = event->type();
+    if (!watched->isWidgetType() || !m_tip->isPinned()) {
+        return false;
+    }
+    if (type == QEvent::ShortcutOverride) {  // its keys are the window's shortcuts too
+        const int key = static_cast<QKeyEvent*>(event)->key();
+        event->setAccepted(key == Qt::Key_Escape || key == Qt::Key_Up || key == Qt::Key_Down);
+        return event->isAccepted();
+    }
+    if ((type == QEvent::MouseButtonPress || type == QEvent::MouseButtonDblClick) && watched != m_tip) {
+        unpin();
+    }
+    return type == QEvent::KeyPress && takeKey(*static_cast<QKeyEvent*>(event));
 }
 
 int TokenChoicesView::surpriseLevel(double probability) {
@@ -145,7 +288,7 @@ void TokenChoicesView::setShowsProbabilities(bool shows) {
     m_showsProbabilities = shows;
     m_view.setReportsHover(shows);
     if (!shows) {
-        m_tip->hide();
+        unpin();
     }
 }
 
@@ -163,6 +306,9 @@ int TokenChoicesView::indexAt(MessageId message, int source) const {
 }
 
 void TokenChoicesView::hover(MessageId message, int source, const QRect& place) {
+    if (m_tip->isPinned()) {
+        return;
+    }
     const ChosenToken* token = m_showsProbabilities ? m_choices.token(message, indexAt(message, source)) : nullptr;
     if (token) {
         m_tip->showFor(*token, place);
@@ -172,7 +318,7 @@ void TokenChoicesView::hover(MessageId message, int source, const QRect& place) 
 }
 
 void TokenChoicesView::addToMenu(MessageId message, int source, QMenu* menu) {
-    m_tip->hide();
+    unpin();
     const int index = indexAt(message, source);
     const ChosenToken* token = m_showsProbabilities ? m_choices.token(message, index) : nullptr;
     if (!token) {

@@ -21,12 +21,12 @@ AnswerTokens::AnswerTokens(QMainWindow& window, Core& core, ChatPage& page, Pane
       m_page(page),
       m_view(new TokenChoicesView(core.choices, page.view())),
       m_probabilities(
-          makeSwitch("tokenProbabilities", tr("Token pro&babilities"),
-                     tr("At a word of an answer: how probable its tokens were, what else could stand there, and a "
-                        "branch from there (right mouse button). For answers from now on"))),
+          makeSwitch("tokenProbabilities", tr("Token pro&babilities (from the next answer on)"),
+                     tr("At a word of an answer: how probable its tokens were, what else could stand there, and, by a "
+                        "click, a branch from there. From the next answer on"))),
       m_surprise(makeSwitch("surprise", tr("S&urprise under the text"),
                             tr("Lines under what the model itself did not expect: dotted below 50 %, dashed below "
-                               "20 %, solid below 5 %, thick below 1 %. For answers from now on"))) {
+                               "20 %, solid below 5 %, thick below 1 %. From the next answer on"))) {
     connectSelection(panels);
     connect(&m_core.chat, &ChatController::answerExtended, &m_core.choices, &TokenChoices::add);
     connect(m_view, &TokenChoicesView::rivalChosen, this, &AnswerTokens::goOnWith);

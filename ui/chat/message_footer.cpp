@@ -1,0 +1,301 @@
+#include "ui/chat/message_footer.h"
+
+#include <algorithm>
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHash>
+#include <QLabel>
+#include <QTimer>
+#include <QToolButton>
+
+#include "ui/base/icons.h"
+#include "ui/base/theme.h"
+#include "ui/engine/format.h"
+#include "ui/widgets/fields.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kButton = 26;
+constexpr int kButtonOutdent = 4;  // a button's icon stands below the text's first letter
+constexpr int kBesideBubble = 4;
+constexpr int kBetween = 8;
+
+// Drawing an icon costs more than everything else of a message's buttons.
+QIcon mutedIcon(const QString& name, const QColor& colour) {
+    static QHash<QPair<QString, QRgb>, QIcon> made;
+    QIcon& icon = made[{name, colour.rgba()}];
+    if (icon.isNull()) {
+        icon = colouredIcon(name, colour);
+    }
+    return icon;
+}
+
+void setShown(std::initializer_list<QWidget*> widgets, bool shown) {
+    for (QWidget* widget : widgets) {
+        if (widget) {
+            widget->setVisible(shown);
+        }
+    }
+}
+
+}  // namespace
+
+MessageFooter::MessageFooter(const Message& message, QWidget& parent)
+    : QObject(&parent), m_message(message), m_parent(parent), m_caption(new QLabel(&parent)) {
+    m_caption->setTextFormat(Qt::PlainText);
+}
+
+QString MessageFooter::caption() const {
+    return m_caption->text();
+}
+
+bool MessageFooter::hasFigures() const {
+    // While more is written, they belong to the text before.
+    return isComplete() && m_message.figures && m_message.figures->tokensIn > 0;
+}
+
+QToolButton* MessageFooter::makeButton(const QString& icon, const QString& name) {
+    auto* button = new QToolButton(&m_parent);
+    button->setAutoRaise(true);
+    button->setIconSize({16, 16});
+    describe(*button, name);
+    button->setProperty("iconName", icon);
+    if (!icon.isEmpty()) {
+        button->setIcon(mutedIcon(icon, Colours::of(m_parent.palette()).muted));
+    }
+    button->hide();
+    return button;
+}
+
+void MessageFooter::makeActions() {
+    if (m_copy) {
+        return;
+    }
+    m_copy = makeButton(QStringLiteral("copy"), tr("Copy the whole message"));
+    connect(m_copy, &QToolButton::clicked, this, &MessageFooter::copy);
+    m_edit = makeButton(QStringLiteral("edit"),
+                        isPrompt() ? tr("Edit this message: a new branch") : tr("Edit this answer: a new branch"));
+    connect(m_edit, &QToolButton::clicked, this, &MessageFooter::editRequested);
+    if (isPrompt()) {
+        return;
+    }
+    m_again = makeButton(QStringLiteral("again"), tr("Answer again: a new branch"));
+    connect(m_again, &QToolButton::clicked, this, &MessageFooter::regenerateRequested);
+    m_continue = makeButton(QStringLiteral("continue"), tr("Continue this answer"));
+    m_continue->setText(tr("Continue"));
+    m_continue->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    connect(m_continue, &QToolButton::clicked, this, &MessageFooter::continueRequested);
+    restyle();
+}
+
+void MessageFooter::refresh(bool active, bool isLast, bool isEdited) {
+    refreshCaption(isEdited);
+    refreshBranches(isEdited);
+    const bool shown = isComplete() && !isEdited && (active || (isLast && !isPrompt()));
+    refreshActions(shown, isLast);
+    refreshFigures(shown);
+}
+
+void MessageFooter::refreshCaption(bool isEdited) {
+    QStringList parts;
+    if (m_message.edited) {
+        parts += tr("Edited by you");
+    }
+    if (!m_message.note.isEmpty()) {
+        parts += noteText(m_message.note);
+    }
+    const QString why =
+        m_message.edited ? tr("You have changed this answer. What it was before is another branch.") : QString();
+    m_caption->setText(parts.join(QStringLiteral(" · ")));
+    m_caption->setToolTip(why);
+    m_caption->setAccessibleDescription(why);
+    m_caption->setVisible(!parts.isEmpty() && !isEdited);
+}
+
+void MessageFooter::refreshBranches(bool isEdited) {
+    const bool several = m_message.branches > 1;
+    if (several && !m_branch) {
+        m_previous = makeButton(QStringLiteral("left"), tr("The branch before"));
+        m_next = makeButton(QStringLiteral("right"), tr("The next branch"));
+        m_branch = new QLabel(&m_parent);
+        m_branch->setTextFormat(Qt::PlainText);
+        m_branch->setAlignment(Qt::AlignCenter);
+        connect(m_previous, &QToolButton::clicked, this, [this] { Q_EMIT branchRequested(m_message.branch - 1); });
+        connect(m_next, &QToolButton::clicked, this, [this] { Q_EMIT branchRequested(m_message.branch + 1); });
+        restyle();
+    }
+    if (!m_branch) {
+        return;
+    }
+    m_branch->setText(tr("%1/%2").arg(m_message.branch + 1).arg(m_message.branches));
+    describe(*m_branch, tr("Branch %1 of %2").arg(m_message.branch + 1).arg(m_message.branches));
+    m_previous->setEnabled(m_message.branch > 0);
+    m_next->setEnabled(m_message.branch + 1 < m_message.branches);
+    setShown({m_previous, m_branch, m_next}, several && !isEdited);
+}
+
+void MessageFooter::refreshActions(bool shown, bool isLast) {
+    // An answer edited by the user can be continued while no message follows it.
+    const bool stopped = m_message.state == Message::State::Stopped && (isLast || !m_message.edited);
+    const bool cutShort = stopped || m_message.state == Message::State::Failed;
+    m_canContinue = !isPrompt() && cutShort && !(m_message.text.isEmpty() && m_message.thought.text.isEmpty());
+    if (shown || m_canContinue) {  // its width is kept free
+        makeActions();
+    }
+    setShown({m_copy}, shown && !m_message.text.isEmpty());
+    setShown({m_edit, m_again}, shown);
+    setShown({m_continue}, m_canContinue && shown);
+}
+
+void MessageFooter::refreshFigures(bool shown) {
+    if (hasFigures() && !m_figures) {
+        m_figures = makeButton({}, {});
+        m_figures->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        connect(m_figures, &QToolButton::clicked, this, &MessageFooter::timelineRequested);
+        restyle();
+    }
+    if (m_figures) {
+        const QString figures = hasFigures() ? figuresText(*m_message.figures) : QString();
+        m_figures->setVisible(hasFigures() && shown);
+        describe(*m_figures, tr("Figures of this answer: %1").arg(figures),
+                 tr("%1\nClick for the timeline of its tokens").arg(figures));
+    }
+}
+
+int MessageFooter::widthOf(const QWidget* widget) const {
+    return widget == m_branch     ? widget->sizeHint().width() + 4
+           : widget == m_continue ? widget->sizeHint().width()
+                                  : kButton;
+}
+
+int MessageFooter::place(std::initializer_list<QWidget*> widgets, int x, int y) {
+    for (QWidget* widget : widgets) {
+        if (widget) {
+            widget->setGeometry(x, y, widthOf(widget), kButton);
+            x += widthOf(widget);
+        }
+    }
+    return x;
+}
+
+bool MessageFooter::showsBranches() const {
+    return m_branch && !m_branch->isHidden();
+}
+
+int MessageFooter::layOut(int width, int y, int gap, const QRect& bubble) {
+    if (isPrompt() && m_copy) {
+        place({m_copy, m_edit}, bubble.left() - kBesideBubble - 2 * kButton, bubble.bottom() - kButton - 4);
+    }
+    if (m_caption->isHidden() && (isPrompt() ? !showsBranches() : !isComplete())) {
+        return y;
+    }
+    return isPrompt() ? layOutPrompt(width, y + gap) : layOutAnswer(width, y + gap);
+}
+
+// From the right.
+int MessageFooter::layOutPrompt(int width, int y) {
+    int bottom = y;
+    int used = 0;
+    if (showsBranches()) {
+        used = 2 * kButton + widthOf(m_branch);
+        bottom += kButton;
+        place({m_previous, m_branch, m_next}, width - used, y);
+    }
+    if (m_caption->isHidden()) {
+        return bottom;
+    }
+    m_caption->setWordWrap(false);
+    const QSize natural = m_caption->sizeHint();
+    if (natural.width() <= width - used - kBetween) {
+        m_caption->setGeometry(width - used - natural.width() - 2, y + (kButton - natural.height()) / 2,
+                               natural.width(), natural.height());
+        bottom = y + kButton;
+    } else {
+        m_caption->setWordWrap(true);
+        const int w = std::min(natural.width(), width);
+        m_caption->setGeometry(width - w, bottom, w, m_caption->heightForWidth(w));
+        bottom = m_caption->geometry().bottom() + 1;
+    }
+    return bottom;
+}
+
+// From the left; what has no room in the row has one of its own below it.
+int MessageFooter::layOutAnswer(int width, int y) {
+    int bottom = y + (isComplete() || showsBranches() ? kButton : 0);
+    int x = -kButtonOutdent;
+    if (showsBranches()) {
+        x = place({m_previous, m_branch, m_next}, x, y);
+    }
+    if (isComplete()) {
+        place({m_copy, m_edit, m_again}, x, y);
+        x += 3 * kButton;
+    }
+    if (!m_caption->isHidden()) {
+        m_caption->setWordWrap(false);
+        const QSize natural = m_caption->sizeHint();
+        const int at = std::max(0, x + kBetween);
+        if (at + natural.width() <= width) {
+            m_caption->setGeometry(at, y + (kButton - natural.height()) / 2, natural.width(), natural.height());
+            bottom = std::max(bottom, y + kButton);
+            x = at + natural.width();
+        } else {
+            m_caption->setWordWrap(true);
+            m_caption->setGeometry(0, bottom, width, m_caption->heightForWidth(width));
+            bottom = m_caption->geometry().bottom() + 1;
+        }
+    }
+    if (m_canContinue) {
+        const bool besides = x + kBetween + widthOf(m_continue) <= width;
+        const int end = place({m_continue}, besides ? x + kBetween : -kButtonOutdent, besides ? y : bottom);
+        x = besides ? end : x;
+        bottom += besides ? 0 : kButton;
+    }
+    if (hasFigures()) {
+        const QString text = figuresText(*m_message.figures);
+        const int natural = m_figures->fontMetrics().horizontalAdvance(text) + 14;
+        const bool besides = x + kBetween + natural <= width;
+        const int w = std::min(natural, width);
+        m_figures->setText(m_figures->fontMetrics().elidedText(text, Qt::ElideRight, w - 10));
+        m_figures->setGeometry(besides ? width - w : -kButtonOutdent, besides ? y : bottom, w, kButton);
+        bottom += besides ? 0 : kButton;
+    }
+    return bottom;
+}
+
+void MessageFooter::restyle() {
+    const Colours colours = Colours::of(m_parent.palette());
+    QFont small = m_parent.font();
+    small.setPointSizeF(small.pointSizeF() * 0.88);
+    for (QLabel* label : {m_caption, m_branch}) {
+        if (label) {
+            label->setForegroundRole(QPalette::PlaceholderText);
+            label->setFont(small);
+        }
+    }
+    for (QToolButton* button : {m_figures, m_continue}) {
+        if (button) {
+            button->setFont(small);
+            QPalette muted = m_parent.palette();
+            muted.setColor(QPalette::ButtonText, colours.muted);
+            if (button->palette().color(QPalette::ButtonText) != colours.muted) {
+                button->setPalette(muted);
+            }
+        }
+    }
+    for (QToolButton* button : {m_copy, m_edit, m_again, m_continue, m_previous, m_next}) {
+        if (button) {
+            button->setIcon(mutedIcon(button->property("iconName").toString(), colours.muted));
+        }
+    }
+}
+
+void MessageFooter::copy() {
+    QGuiApplication::clipboard()->setText(m_message.text);
+    m_copy->setIcon(mutedIcon(QStringLiteral("check"), Colours::of(m_parent.palette()).accent));
+    QTimer::singleShot(1200, this, &MessageFooter::restyle);
+}
+
+}  // namespace offstage::ui
