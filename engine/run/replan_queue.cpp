@@ -57,7 +57,16 @@ bool PlanningThread::finish_next() {
 void PlanningThread::wait(const std::stop_token& stop) {
     if (under_way_ == 0) return;
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [&] { return !made_.empty(); });
+    changed_.wait(lock, stop, [&] { return !made_.empty() || woken_; });
+    woken_ = false;
+}
+
+void PlanningThread::wake() {
+    {
+        const std::lock_guard lock(mutex_);
+        woken_ = true;
+    }
+    changed_.notify_all();
 }
 
 void PlanningThread::work(const std::stop_token& ends) {
@@ -83,7 +92,7 @@ void ReplanQueue::open(LoadedModel& model, DecodeWatch& watch, std::function<std
     watch_ = &watch;
     replanner_ = std::make_unique<Replanner>(model);
     planning_ = std::make_unique<PlanningThread>();
-    plan_awaited_ = false;
+    awaited_ = 0;
     tokens_made_ = 0;
     replanner_->set_tokens_in_use(std::move(tokens_in_use));
     model.forward().set_between_layers([this] { replanner_->between_layers(); });
@@ -93,12 +102,14 @@ void ReplanQueue::open(LoadedModel& model, DecodeWatch& watch, std::function<std
 }
 
 void ReplanQueue::close() {
+    {
+        const std::lock_guard lock(mutex_);
+        orders_.clear();
+        reports_.clear();
+        n_layers_ = n_experts_ = 0;  // from now on post() wakes nobody
+    }
     planning_.reset();
     replanner_.reset();
-    const std::lock_guard lock(mutex_);
-    orders_.clear();
-    reports_.clear();
-    n_layers_ = n_experts_ = 0;
 }
 
 std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& make) {
@@ -106,6 +117,7 @@ std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& ma
     if (n_layers_ == 0) throw Error(ErrorKind::kInvalidInput, messages::no_model_loaded);
     const std::uint64_t id = ++last_id_;
     orders_.push_back(make(id));
+    planning_->wake();
     return id;
 }
 
@@ -123,20 +135,23 @@ void ReplanQueue::plan_beside_steps(Make make, Done done) {
     });
 }
 
-bool ReplanQueue::between_steps() {
+bool ReplanQueue::carry_out_orders() {
     bool any = false;
     while (planning_->finish_next()) any = true;
-    while (!plan_awaited_) {
+    for (;; any = true) {
         Order next;
         {
             const std::lock_guard lock(mutex_);
-            if (orders_.empty()) break;
+            if (orders_.empty() || (awaited_ != 0 && !orders_.front().cancels)) return any;
             next = std::move(orders_.front());
             orders_.pop_front();
         }
-        next();
-        any = true;
+        next.carry_out();
     }
+}
+
+bool ReplanQueue::between_steps() {
+    bool any = carry_out_orders();
     if (replanner_->moving()) {
         watch_->clear();
         replanner_->between_steps(tokens_made_);
@@ -161,40 +176,48 @@ std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const
 
 void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) {
     post([&](std::uint64_t) {
-        return [this, request, done = std::move(done)] {
+        return Order{[this, request, done = std::move(done)] {
             plan_beside_steps([request](const PlanInputs& inputs) { return preview_of(inputs, request); }, done);
-        };
+        }};
     });
 }
 
 std::uint64_t ReplanQueue::replan(const ReplanRequest& request) {
     return post([&](std::uint64_t id) {
-        return [this, id, request] {
-            plan_awaited_ = true;
+        return Order{[this, id, request] {
+            awaited_ = id;
             plan_beside_steps([request](const PlanInputs& inputs) { return replanned(inputs, request); },
                               [this, id](const std::optional<Plan>& made, const Message& problem) {
-                                  plan_awaited_ = false;
+                                  if (awaited_ != id) return;  // cancelled
+                                  awaited_ = 0;
                                   if (made) {
                                       replanner_->begin(id, *made, tokens_made_);
                                   } else {
                                       replanner_->refuse(id, problem, tokens_made_);
                                   }
                               });
-        };
+        }};
     });
 }
 
 void ReplanQueue::cancel() {
-    post([this](std::uint64_t) { return [this] { replanner_->cancel(); }; });
+    post([this](std::uint64_t) {
+        return Order{[this] {
+                         replanner_->cancel();
+                         if (awaited_ == 0) return;
+                         replanner_->refuse(std::exchange(awaited_, 0), {}, tokens_made_, ReplanState::kCancelled);
+                     },
+                     true};
+    });
 }
 
 std::uint64_t ReplanQueue::change_experts(const ExpertChange& change) {
     std::vector<std::size_t> experts;
     for (const ExpertChange::Expert& one : change.experts) experts.push_back(index_of(one.layer, one.expert));
     return post([&](std::uint64_t id) {
-        return [this, id, experts = std::move(experts), kind = change.kind, format = change.format] {
+        return Order{[this, id, experts = std::move(experts), kind = change.kind, format = change.format] {
             replanner_->change(id, kind, experts, format, tokens_made_);
-        };
+        }};
     });
 }
 
@@ -204,19 +227,21 @@ std::vector<ReplanReport> ReplanQueue::reports() const {
 }
 
 bool ReplanQueue::advance(const std::stop_token& stop, const std::function<void()>& after) {
-    bool any = between_steps();
+    bool any = carry_out_orders();
+    copy_reports();
     while ((planning_->busy() || replanner_->moving()) && !stop.stop_requested()) {
         // First work that a plan may make unnecessary.
         if (planning_->busy()) {
             planning_->wait(stop);
         } else {
-            replanner_->finish(stop);
+            watch_->clear();
+            replanner_->move_idle(tokens_made_);
         }
-        any |= between_steps();
+        carry_out_orders();
+        copy_reports();
         after();
+        any = true;
     }
-    between_steps();
-    copy_reports();
     return any;
 }
 

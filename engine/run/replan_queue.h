@@ -32,7 +32,9 @@ class PlanningThread {
     // Does what the next plan that was made returned, in the order of start(); false:
     // there is none.
     bool finish_next();
-    void wait(const std::stop_token& stop);  // until finish_next() has a plan, or a stop; at once when not busy
+    // Until finish_next() has a plan, wake() or a stop; at once when not busy.
+    void wait(const std::stop_token& stop);
+    void wake();  // any thread
 
   private:
     void work(const std::stop_token& ends);
@@ -42,11 +44,13 @@ class PlanningThread {
     std::condition_variable_any changed_;
     std::deque<Plan> plans_;
     std::deque<std::function<void()>> made_;
+    bool woken_ = false;
     std::jthread thread_;  // the last member: it uses the others
 };
 
 // Requests of other threads that change the plan, carried out by the engine's thread
-// between two steps, in order: while a re-plan is being planned the later ones wait.
+// between two steps, in order: while a re-plan is being planned the later ones wait, but
+// not one to cancel it.
 // Functions are for the engine's thread unless marked otherwise.
 class ReplanQueue {
   public:
@@ -66,8 +70,9 @@ class ReplanQueue {
     void count_token() { ++tokens_made_; }
     // Returns whether there was anything to do.
     bool between_steps();
-    // Between two answers: until all is done or a stop is requested; `after` is called
-    // after each piece. Returns whether there was anything to do.
+    // Between two answers: until all is done or a stop is requested; requests are carried
+    // out, and `after` is called, after each piece: one expert, or some blocks of the KV
+    // cache. Returns whether there was anything to do.
     bool advance(const std::stop_token& stop, const std::function<void()>& after);
     ReplanPreview preview(const ReplanRequest& request) const { return preview_of(inputs(), request); }
 
@@ -81,13 +86,17 @@ class ReplanQueue {
     std::vector<ReplanReport> since(const Mark& mark) const;
 
   private:
-    using Order = std::function<void()>;
+    struct Order {
+        std::function<void()> carry_out;
+        bool cancels = false;
+    };
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
     PlanInputs inputs() const { return replanner_->inputs(watch_->measured(*model_)); }
     // Has the planning thread call make(inputs); done(result, problem) follows between
     // two steps.
     template <typename Make, typename Done>
     void plan_beside_steps(Make make, Done done);
+    bool carry_out_orders();
     void copy_reports();
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 
@@ -95,7 +104,7 @@ class ReplanQueue {
     DecodeWatch* watch_ = nullptr;
     std::unique_ptr<Replanner> replanner_;
     std::unique_ptr<PlanningThread> planning_;
-    bool plan_awaited_ = false;  // of a re-plan
+    std::uint64_t awaited_ = 0;  // the re-plan that is being planned; 0: none
     std::int64_t tokens_made_ = 0;
 
     mutable std::mutex mutex_;  // never held while anything is computed

@@ -126,14 +126,14 @@ void Replanner::begin(std::uint64_t id, Plan target, std::int64_t at_token) {
     start(id, std::move(target), at_token);
 }
 
-void Replanner::refuse(std::uint64_t id, const Message& problem, std::int64_t at_token) {
-    ReplanReport failed;
-    failed.id = id;
-    failed.at_token = failed.in_force_at_token = at_token;
-    failed.state = ReplanState::kFailed;
-    failed.problem = problem;
+void Replanner::refuse(std::uint64_t id, const Message& problem, std::int64_t at_token, ReplanState state) {
+    ReplanReport refused;
+    refused.id = id;
+    refused.at_token = refused.in_force_at_token = at_token;
+    refused.state = state;
+    refused.problem = problem;
     // Inserted before the running one, which stays the last.
-    reports_.insert(moving_ ? reports_.end() - 1 : reports_.end(), std::move(failed));
+    reports_.insert(moving_ ? reports_.end() - 1 : reports_.end(), std::move(refused));
 }
 
 void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<const std::size_t> experts,
@@ -283,17 +283,21 @@ void Replanner::between_steps(std::int64_t at_token) {
     advance(Migrator::When::kBetweenSteps);
 }
 
-void Replanner::finish(const std::stop_token& stop) {
+void Replanner::move_idle(std::int64_t at_token) {
     idle_ = true;
-    while (moving_ && !stop.stop_requested()) {
-        advance(Migrator::When::kIdle);
-        if (!moving_) break;
-        if (phase_ == Phase::kExperts) {
-            migrator_.wait(model_.pool());
-        } else {
-            model_.kv().wait_for_memory();
-        }
+    if (!moving_) return;
+    at_token_ = at_token;
+    advance(Migrator::When::kIdle);
+    if (!moving_) return;
+    if (phase_ == Phase::kExperts) {
+        migrator_.wait(model_.pool());
+    } else {
+        model_.kv().wait_for_memory();
     }
+}
+
+void Replanner::finish(const std::stop_token& stop) {
+    while (moving_ && !stop.stop_requested()) move_idle(at_token_);
 }
 
 void Replanner::advance(Migrator::When when) {

@@ -80,15 +80,18 @@ class Replanner {
 
     // Between two steps: begins the moves towards a plan by those.
     void begin(std::uint64_t id, Plan target, std::int64_t at_token);
-    // Reports a request for which no plan could be made, as kFailed.
-    void refuse(std::uint64_t id, const Message& problem, std::int64_t at_token);
+    // Reports a request for which no plan could be made, or was wanted any longer.
+    void refuse(std::uint64_t id, const Message& problem, std::int64_t at_token,
+                ReplanState state = ReplanState::kFailed);
     void change(std::uint64_t id, ExpertChange::Kind kind, std::span<const std::size_t> experts,
                 kernels::WeightType format, std::int64_t at_token);
     void cancel();
 
     void between_layers();
     void between_steps(std::int64_t at_token);
-    // Between two answers: until all is done or a stop is requested.
+    // Between two answers: moves one expert, or some blocks of the KV cache.
+    void move_idle(std::int64_t at_token);
+    // The same until all is done or a stop is requested.
     void finish(const std::stop_token& stop);
     bool moving() const { return moving_; }
 

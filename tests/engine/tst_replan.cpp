@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/plan/transition.h"
 #include "engine/run/local_session.h"
+#include "engine/run/replan_queue.h"
 #include "tests/engine/replan_play.h"
 #include "tests/sanitized.h"
 
@@ -303,6 +304,44 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(reports[0].visible == reports[0].requested && reports[0].cancelled == 0);
         QCOMPARE(reports[1].state, ReplanState::kCancelled);
         QCOMPARE(session.model()->experts().n_resident(), 30);
+    }
+
+    // Without an answer, too, each expert that moves is reported, and a re-plan ends after
+    // the present one when it is cancelled; one that is still being planned ends at once.
+    void cancelledBetweenAnswers_goesBackAfterThePresentExpert() {
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(12);
+        LoadedModel model(request, LoadedModel::Text::kWanted, {}, {});
+        DecodeWatch watch;
+        ReplanQueue queue;
+        queue.open(model, watch, [] { return std::int64_t{0}; });
+        const std::vector<WeightType> formats_before = model.experts().formats();
+        ReplanRequest fewer_bits;
+        fewer_bits.experts = WeightType::kHqq4;
+        queue.replan(fewer_bits);
+        std::int64_t visible = 0;
+        queue.advance({}, [&] {
+            if (queue.reports().empty() || visible > 0) return;
+            visible = queue.reports().back().visible;
+            if (visible > 0) queue.cancel();
+        });
+        QCOMPARE(queue.reports().size(), std::size_t{1});
+        const ReplanReport moved = queue.reports().back();
+        QVERIFY2(moved.state == ReplanState::kCancelled, qPrintable(QString::fromUtf8(name_of(moved.state).data())));
+        QVERIFY2(moved.visible >= visible && moved.visible < moved.requested / 2,
+                 qPrintable(QStringLiteral("%1 of %2").arg(moved.visible).arg(moved.requested)));
+        QVERIFY(model.experts().formats() == formats_before);
+
+        queue.replan(fewer_bits);
+        queue.cancel();
+        queue.between_steps();
+        QCOMPARE(queue.reports().size(), std::size_t{2});
+        QCOMPARE(queue.reports().back().state, ReplanState::kCancelled);
+        QCOMPARE(queue.reports().back().requested, 0);
+        queue.advance({}, [] {});
+        QCOMPARE(queue.reports().size(), std::size_t{2});
+        QVERIFY(model.experts().formats() == formats_before);
+        queue.close();
     }
 
     void oneExpert_isPinnedEvictedAndGivenAFormat() {
