@@ -23,8 +23,9 @@ void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
 }
 
 void block_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                const float* activations, float* out) {
+                const float* activations, float* out, const TokenSum& token) {
     ExpertJob job = ExpertJob::of_w2(list, layout, out);
+    job.token = token;
     job.activations = const_cast<float*>(activations);  // read alone
     start(worker, layout.down, n_inputs, job);
 }

@@ -374,7 +374,7 @@ __host__ __device__ constexpr int staged_stride(int n_columns) {
 template <WeightType kType, int kInputs, typename Job>
 __device__ inline void stage_inputs(const Job& job, int n_inputs, std::int64_t first, int n_columns, int stride,
                                     float* staged) {
-    const float* inputs[kInputs];
+    decltype(job.template input<kInputs>(0)) inputs[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) inputs[t] = job.template input<kInputs>(t < n_inputs ? t : n_inputs - 1);
     for (int i = static_cast<int>(threadIdx.x); i < n_columns; i += static_cast<int>(blockDim.x)) {
@@ -475,10 +475,14 @@ constexpr int kLeastBlocks = kInputs >= 8   ? 2
 //   input<kInputs>(t), row(r)  where they begin
 //   store(r, t, sums)          takes the sums of kRowsPerWarp rows from row r with input
 //   t
+//   finish<kInputs>(r, n, flag)  behind them, by the whole block, whose n rows begin with
+//   r; flag: a word of shared memory
 template <WeightType kType, int kInputs, typename Job>
 __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) block_products(Job job) {
     constexpr int kRows = kRowsPerWarp<kInputs>;
     float* const staged = shared_memory<float>();  // (kInputs, staged_stride())
+    let_next_begin();
+    wait_for_previous();
     const int n_inputs = job.template n_inputs<kInputs>();
     if (n_inputs <= 0) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -501,7 +505,6 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) block_pr
         add_block_products<kType, kRows, kInputs>(rows, first / kPartWeights, columns / kPartWeights, staged, stride,
                                                   lane, sums);
     }
-    if (first_row >= job.n_rows) return;
     float mine[kRows] = {};  // for the input that this lane stores
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
@@ -511,7 +514,9 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) block_pr
             if (lane == t) mine[r] = sum;
         }
     }
-    if (lane < n_inputs) job.template store<kInputs>(first_row, lane, mine);
+    if (lane < n_inputs && first_row < job.n_rows) job.template store<kInputs>(first_row, lane, mine);
+    constexpr int kRowsOfBlock = kBlockWarps * kRows;
+    job.template finish<kInputs>(std::int64_t{blockIdx.x} * kRowsOfBlock, kRowsOfBlock, reinterpret_cast<int*>(staged));
 }
 
 // Calls body with std::integral_constant<int, n>, for the numbers of inputs that
@@ -534,7 +539,8 @@ void start_block_products(Worker& worker, WeightType type, dim3 grid, const Job&
     const auto bytes = static_cast<std::size_t>(kInputs * staged_stride(static_cast<int>(columns))) * sizeof(float);
     grid.x = blocks_for(job.n_rows, kBlockWarps * kRowsPerWarp<kInputs>);
     with_block_type(type, [&](auto block_type) {
-        worker.start(block_products<decltype(block_type)::value, kInputs, Job>, grid, kBlockThreads, bytes, job);
+        worker.start_dependent(block_products<decltype(block_type)::value, kInputs, Job>, grid, kBlockThreads, bytes,
+                               job);
     });
 }
 

@@ -257,6 +257,7 @@ bool Context::open(CudaOpening& opening) {
     worker_.stream = compute_.get();
     worker_.staged_keys = &staged_keys_;
     worker_.compute_major = facts_.compute_major;
+    worker_.early_edges = takes_early_edges(facts_.compute_major, facts_.driver_version);
     worker_.unpacked_bytes = unpacked_bytes_for(facts_.total_bytes);
     if (cublas_ != nullptr) {
         facts_.cublas = cublas_->version();

@@ -61,10 +61,9 @@ bool routes_in_one_kernel(const ops::DecodeExperts& op);
 void route_in_one_kernel(Worker& worker, const ops::DecodeExperts& op, DecodeInputs form, float* logits,
                          unsigned char* prepared);
 
-// experts.cu: the op's chosen experts, whose w2 lies by neurons, from `normalised` or
-// what is prepared of it; their weighted sum is added to x. The first: scratch memory for
-// it.
-std::size_t chosen_by_neurons_bytes(const ExpertLayout& layout, std::int64_t n_active);
-void add_chosen_by_neurons(Worker& worker, const ops::DecodeExperts& op, unsigned char* prepared);
+// experts.cu: the op's chosen experts from `normalised`, or from what is prepared of it
+// in split form; their weighted sum is added to x. The first: scratch memory for it.
+std::size_t chosen_experts_bytes(const ExpertLayout& layout, std::int64_t n_active);
+void add_chosen_experts(Worker& worker, const ops::DecodeExperts& op, unsigned char* prepared);
 
 }  // namespace offstage::kernels::cuda

@@ -48,6 +48,15 @@ struct TokenJob {
         if (bias != nullptr) sum += bias[row];
         y[row] = adds ? fmaf(factor, sum, y[row]) : sum;
     }
+    // Before wait_for_previous(): `n` rows from `first` on, by a warp.
+    __device__ void prefetch(std::int64_t first, int n, int lane) const {
+        for (int r = 0; r < n && first + r < n_rows; ++r) {
+            int part = 0;
+            std::int64_t begin = 0;
+            while (first + r >= parts[part].end) begin = parts[part++].end;
+            prefetch_row(parts[part].data + (first + r - begin) * parts[part].stride, parts[part].stride, lane);
+        }
+    }
     // The two lanes that have a sum each.
     __device__ void store_rows(std::int64_t first, int lane, const float (&sums)[kRows][1]) const {
         const float both[kRows] = {warp_sum(sums[0][0]), warp_sum(sums[1][0])};
@@ -74,12 +83,19 @@ __device__ inline std::int64_t first_row_of_warp() {
     return (std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp) * kRows;
 }
 
+__device__ inline void begin_token(const TokenJob& job, std::int64_t first, int n, int lane) {
+    let_next_begin();
+    job.prefetch(first, n, lane);
+    wait_for_previous();
+}
+
 // kTypes: those of the parts.
 template <WeightType... kTypes>
 __global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
     float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row
     auto* const row = reinterpret_cast<unsigned char*>(sums_of_warps + kRowWarps);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    begin_token(job, first_row_of_warp(), kRows, lane);
     const TokenInputs inputs = inputs_of(job, sums_of_warps);
     for (std::int64_t column = threadIdx.x; column < job.n_columns; column += kThreads) {
         store_rounded(inputs[column], column, job.n_columns, row);
@@ -99,11 +115,56 @@ __global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
     job.store_rows(first, lane, sums);
 }
 
+// For stage_inputs().
+struct StagedToken {
+    TokenInputs inputs;
+    template <int kInputs>
+    __device__ TokenInputs input(int) const {
+        return inputs;
+    }
+};
+
+// kTypes: those of the parts.
+template <WeightType... kTypes>
+__global__ void __launch_bounds__(kThreads) multiply_blocks(TokenJob job) {
+    // All inputs are staged with their sums if one type needs them.
+    constexpr WeightType kStaged = (has_bias(kTypes) || ...) ? WeightType::kQ4K : WeightType::kQ8_0;
+    static_assert(has_bias(kStaged) == (has_bias(kTypes) || ...), "see stage_inputs()");
+    float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then a piece of the row
+    float* const staged = sums_of_warps + kRowWarps;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    begin_token(job, first_row_of_warp(), kRows, lane);
+    const StagedToken token{inputs_of(job, sums_of_warps)};
+    const std::int64_t first = first_row_of_warp();
+    const bool has_rows = first < job.n_rows;
+    const unsigned char* rows[kRows];
+    const WeightType type = job.rows_of(has_rows ? first : 0, rows);
+    float sums[kRows][1] = {};
+    const int n_columns = static_cast<int>(job.n_columns);
+    const int at_once = n_columns < kStagedColumns<1> ? n_columns : kStagedColumns<1>;
+    for (int column = 0; column < n_columns; column += at_once) {
+        const int columns = n_columns - column < at_once ? n_columns - column : at_once;
+        if (column > 0) __syncthreads();
+        stage_inputs<kStaged, 1>(token, 1, column, columns, staged_stride(at_once), staged);
+        __syncthreads();
+        if (!has_rows) continue;
+        const auto add_of = [&](auto constant) {
+            constexpr WeightType kType = decltype(constant)::value;
+            if (sizeof...(kTypes) > 1 && type != kType) return;
+            add_block_products<kType, kRows, 1>(rows, column / kPartWeights, columns / kPartWeights, staged,
+                                                staged_stride(at_once), lane, sums);
+        };
+        (add_of(std::integral_constant<WeightType, kTypes>()), ...);
+    }
+    if (has_rows) job.store_rows(first, lane, sums);
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads) multiply_plain(TokenJob job) {
     float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row
     float* const row = sums_of_warps + kRowWarps;
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    begin_token(job, first_row_of_warp(), kRows, lane);
     const TokenInputs inputs = inputs_of(job, sums_of_warps);
     for (std::int64_t column = threadIdx.x; column < job.n_columns; column += kThreads) row[column] = inputs[column];
     __syncthreads();
@@ -125,6 +186,8 @@ __global__ void __launch_bounds__(kSplitThreads, 3) multiply_split_row(TokenJob 
     float* const exchange = sums_of_warps + kRowWarps;
     auto* const row = reinterpret_cast<unsigned char*>(exchange + kSplitSums<1, 1>);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    constexpr int kRowsOfWarp = kSplitRows / kSplitWarps;
+    begin_token(job, std::int64_t{blockIdx.x} * kSplitRows + threadIdx.x / kWarp * kRowsOfWarp, kRowsOfWarp, lane);
     const TokenInputs inputs = inputs_of(job, sums_of_warps);
     for (std::int64_t block = threadIdx.x / kWarp; block < places.n_blocks; block += kSplitWarps) {
         split_block<kType>(inputs, block, job.n_columns, lane, row);
@@ -144,7 +207,7 @@ __global__ void __launch_bounds__(kSplitThreads, 3) multiply_split_row(TokenJob 
     if (r < kSplitRows && first + r < job.n_rows) job.store(first + r, split_sum<1, 1>(exchange, 0, r, 0));
 }
 
-enum class TokenForm : std::uint8_t { kNone, kRounded, kSplit, kPlain };
+enum class TokenForm : std::uint8_t { kNone, kRounded, kBlocks, kSplit, kPlain };
 
 // Which kernel multiplies a token's row: the first row that fits, as the table of
 // products has them for one row (cuda_product_table.h).
@@ -152,11 +215,12 @@ struct TokenFormRow {
     std::uint8_t weights;
     bool rounds;
     bool splits;
-    std::int64_t row_bytes;  // of shared memory for each input
+    std::int64_t row_bytes;  // of shared memory for each input; 0: as many at once as fit
     TokenForm form;
 };
 constexpr TokenFormRow kTokenForms[] = {
     {weights::kBlocks, true, false, 2, TokenForm::kRounded},
+    {weights::kBlocks, false, false, 0, TokenForm::kBlocks},
     {weights::kPacked, false, true, 4, TokenForm::kSplit},
     {weights::kPlain, false, false, 4, TokenForm::kPlain},
 };
@@ -196,7 +260,7 @@ bool in_one_kernel(const TokenProduct& product, TokenForm form) {
             (!same || part.n_cols % kEight != 0 || !is_aligned(part.data) || part.stride_bytes() % 16 != 0)) {
             return false;
         }
-        if (form == TokenForm::kRounded && !same && !(is_mixed_type(part.type) && is_mixed_type(first.type))) {
+        if (is_blocks(part.type) && !same && !(is_mixed_type(part.type) && is_mixed_type(first.type))) {
             return false;
         }
     }
@@ -226,6 +290,18 @@ TokenJob job_of(const TokenProduct& product) {
 
 }  // namespace
 
+bool takes_early_edges(int compute_major, int driver_version) {
+#if CUDART_VERSION >= 12030
+    if (compute_major < 9 || driver_version < 12030) return false;
+    cudaFuncAttributes attributes{};
+    if (cudaFuncGetAttributes(&attributes, multiply_plain<float>) == cudaSuccess) return attributes.ptxVersion >= 90;
+    (void)cudaGetLastError();
+#else
+    (void)compute_major, (void)driver_version;
+#endif
+    return false;
+}
+
 bool multiply_token(Worker& worker, const TokenProduct& product) {
     const WeightView& first = product.parts[0];
     const TokenForm form = form_of(worker, first);
@@ -238,25 +314,33 @@ bool multiply_token(Worker& worker, const TokenProduct& product) {
     const TokenJob job = job_of(product);
     constexpr std::size_t kSums = kRowWarps * sizeof(float);
     const unsigned n_blocks = blocks_for(job.n_rows, kWarps * kRows);
-    const auto rounded = [&](auto* kernel) {
-        worker.start(kernel, n_blocks, kThreads, kSums + static_cast<std::size_t>(rounded_bytes(job.n_columns)), job);
+    const bool rounds = form == TokenForm::kRounded;
+    const std::int64_t at_once = job.n_columns < kStagedColumns<1> ? job.n_columns : kStagedColumns<1>;
+    const auto row_bytes = static_cast<std::size_t>(
+        rounds ? rounded_bytes(job.n_columns) : staged_stride(static_cast<int>(at_once)) * std::int64_t{sizeof(float)});
+    const auto blocks = [&](auto* kernel) {
+        worker.start_dependent(kernel, n_blocks, kThreads, kSums + row_bytes, job);
     };
     if (form == TokenForm::kSplit) {
         with_packed_type(first.type, [&](auto packed) {
-            worker.start(
+            worker.start_dependent(
                 multiply_split_row<decltype(packed)::value>, blocks_for(job.n_rows, kSplitRows), kSplitThreads,
                 kSums + kSplitSums<1, 1> * sizeof(float) + static_cast<std::size_t>(split_bytes(job.n_columns)), job,
                 places_of(first.type, first.n_cols));
         });
     } else if (form == TokenForm::kPlain) {
         with_type(first.type, [&](auto* type) {
-            worker.start(multiply_plain<ValueOf<decltype(type)>>, n_blocks, kThreads,
-                         kSums + static_cast<std::size_t>(job.n_columns) * sizeof(float), job);
+            worker.start_dependent(multiply_plain<ValueOf<decltype(type)>>, n_blocks, kThreads,
+                                   kSums + static_cast<std::size_t>(job.n_columns) * sizeof(float), job);
         });
     } else if (same_type) {
-        with_block_type(first.type, [&](auto type) { rounded(multiply_rounded<decltype(type)::value>); });
+        with_block_type(first.type, [&](auto type) {
+            constexpr WeightType kType = decltype(type)::value;
+            blocks(rounds ? multiply_rounded<kType> : multiply_blocks<kType>);
+        });
     } else {
-        rounded(multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>);
+        blocks(rounds ? multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>
+                      : multiply_blocks<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>);
     }
     return true;
 }

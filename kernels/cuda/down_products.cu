@@ -6,6 +6,7 @@
 // second operand; the sums are float32. What the zeros take off, activation * scale *
 // (zero - middle), is the same for all columns of a group and is added up beside it.
 // Weights of bf16 are their own codes, with a scale of 1.
+#include "kernels/cuda/expert_sums.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/tensor_core.cuh"
@@ -379,7 +380,9 @@ __device__ inline void store_partials(const FewCall& call, const PackedPlaces& p
 template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
     down_products(FewCalls list, PackedPlaces places, std::int64_t offset, std::int64_t stride, std::int64_t hidden_dim,
-                  std::int64_t ffn_dim, const float* activations, float* partials) {
+                  std::int64_t ffn_dim, const float* activations, float* partials, TokenSum token) {
+    let_next_begin();
+    wait_for_previous();
     using Sizes = Shapes<kType, kInputs>;
     constexpr int kGroups = Sizes::kGroups;
     constexpr int kProducts = Sizes::kProducts;
@@ -469,16 +472,22 @@ __global__ void __launch_bounds__(kThreads, kInputs <= 2 ? 2 : 1)
     }
 
     store_partials<kType, kInputs>(call, places, hidden_dim, sums, zeros, partials);
+    if constexpr (kInputs == 1) {
+        if (token.x != nullptr) {
+            add_behind<kBlocksAtOnce * kPackedBlock>(list, token, hidden_dim, partials, shared_memory<int>());
+        }
+    }
 }
 
 template <WeightType kType, int kInputs>
 void start_down_products(Worker& worker, const ExpertLayout& layout, const PackedPlaces& places, const FewCalls& list,
-                         const float* activations, float* partials) {
+                         const float* activations, float* partials, const TokenSum& token) {
     const dim3 grid(blocks_for(places.n_blocks, kBlocksAtOnce), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));
-    worker.start(down_products<kType, kInputs>, grid, kThreads, Shapes<kType, kInputs>::kSharedBytes, list, places,
-                 static_cast<std::int64_t>(layout.down_offset()), static_cast<std::int64_t>(layout.down_stride()),
-                 layout.hidden_dim, layout.ffn_dim, activations, partials);
+    worker.start_dependent(down_products<kType, kInputs>, grid, kThreads, Shapes<kType, kInputs>::kSharedBytes, list,
+                           places, static_cast<std::int64_t>(layout.down_offset()),
+                           static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
+                           activations, partials, token);
 }
 
 }  // namespace
@@ -488,20 +497,20 @@ bool has_whole_columns(const ExpertLayout& layout) {
 }
 
 void down_on_tensor_cores(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                          const float* activations, float* partials) {
+                          const float* activations, float* partials, const TokenSum& token) {
     if (layout.down == WeightType::kBf16) {
         PackedPlaces places;
         places.n_blocks = static_cast<std::int32_t>(layout.hidden_dim / kPackedBlock);
         (n_inputs <= 4
              ? start_down_products<WeightType::kBf16, 4>
-             : start_down_products<WeightType::kBf16, 8>)(worker, layout, places, list, activations, partials);
+             : start_down_products<WeightType::kBf16, 8>)(worker, layout, places, list, activations, partials, token);
         return;
     }
     const PackedPlaces places = places_of(layout.down, layout.hidden_dim);
     with_packed_type(layout.down, [&](auto type) {
         with_inputs(n_inputs, [&](auto number) {
             start_down_products<decltype(type)::value, decltype(number)::value>(worker, layout, places, list,
-                                                                                activations, partials);
+                                                                                activations, partials, token);
         });
     });
 }

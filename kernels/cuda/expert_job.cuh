@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/decode_kernels.cuh"
 #include "kernels/cuda/few_experts.cuh"
 
 namespace offstage::kernels::cuda {
@@ -25,7 +26,8 @@ struct ExpertJob {
     const unsigned char* rounded = nullptr;   // the inputs in 8 bits, in rows of the calls (RoundedRow)
     float* activations = nullptr;
     float* out = nullptr;
-    FewCalls list;  // the end: see KernelCall::pack()
+    TokenSum token;  // of w2; an arrival for each block of rows
+    FewCalls list;   // the end: see KernelCall::pack()
 
     ExpertJob(const FewCalls& calls, const ExpertLayout& layout) : gating(layout), list(calls) {}
     static ExpertJob up(const FewCalls& calls, const ExpertLayout& layout, const UpRows& rows, float* activations) {
@@ -114,6 +116,17 @@ struct ExpertJob {
         for (int r = 0; r < kRows; ++r) {
             if (first + r < n_rows) place[r] = biases == nullptr ? sums[r] : sums[r] + biases[r];
         }
+    }
+    // Where a token's experts are summed: the last call's block with rows first ...
+    // first + n of w2 adds the weighted sum of all to x.
+    template <int kInputs>
+    __device__ void finish(std::int64_t first, int n, int* flag) const {
+        if (kInputs > 1 || token.x == nullptr || !is_last_block(token.arrived + blockIdx.x, gridDim.y, flag)) return;
+        const std::int64_t row = first + threadIdx.x;
+        if (static_cast<int>(threadIdx.x) >= n || row >= n_rows) return;
+        float result = token.x[row];
+        for (int c = 0; c < list.n; ++c) result = fmaf(token.weights[c], __ldcg(out + c * n_rows + row), result);
+        token.x[row] = result;
     }
 };
 

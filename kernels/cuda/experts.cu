@@ -16,6 +16,7 @@
 
 #include "kernels/cuda/byte_products.cuh"
 #include "kernels/cuda/decode_kernels.cuh"
+#include "kernels/cuda/expert_sums.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
@@ -28,90 +29,34 @@
 namespace offstage::kernels::cuda {
 namespace {
 
-constexpr int kThreads = kFewExpertThreads;
+constexpr int kGatherThreads = 64;
 constexpr std::int64_t kBatchRows = 512;  // an expert with many rows, at once
 
 // Depends only on the shape and the rows of one expert.
 std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
-    const std::int64_t most = n_rows <= 2 ? 32 : 16;
+    const std::int64_t most = n_rows <= 2 ? kMostStretches : kMostStretches / 2;
     const std::int64_t wanted = ffn_dim / 64;
     return wanted < 1 ? 1 : wanted > most ? most : wanted;
 }
 
-// A block adds up kGatherColumns columns: a thread takes four of them and every
-// kGatherParts-th stretch, so that all its loads are under way at once, and then the
-// parts are added in order.
-constexpr int kGatherQuads = 16;
-constexpr int kGatherColumns = kGatherQuads * 4;
-constexpr int kGatherParts = kThreads / kGatherQuads;
-
-// One row of a call: thread t of the first kGatherColumns gets column first + t. parts:
-// (kGatherParts, kGatherColumns) of shared memory, free again at the next barrier.
-template <bool kVector>
-__device__ inline float gathered(const FewCall& call, std::int64_t row, std::int64_t hidden_dim, std::int64_t first,
-                                 const float* partials, float* parts) {
-    const int thread = static_cast<int>(threadIdx.x);
-    const int quad = thread % kGatherQuads;
-    const int part = thread / kGatherQuads;
-    const std::int64_t column = first + quad * 4;
-    const float* from = partials + (call.partial_row + row) * hidden_dim + column;
-    float sums[4] = {};
-#pragma unroll 2
-    for (std::int64_t s = part; s < call.n_stretches; s += kGatherParts) {
-        const float* place = from + s * call.n_rows * hidden_dim;
-        if (kVector) {
-            if (column >= hidden_dim) break;
-            const float4 four = *reinterpret_cast<const float4*>(place);
-            sums[0] += four.x, sums[1] += four.y, sums[2] += four.z, sums[3] += four.w;
-        } else {
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                if (column + i < hidden_dim) sums[i] += place[i];
-            }
-        }
-    }
-    store_four(parts + part * kGatherColumns + quad * 4, sums);
-    __syncthreads();
-    float sum = 0.0f;
-    if (thread >= kGatherColumns) return sum;
-#pragma unroll
-    for (int p = 0; p < kGatherParts; ++p) sum += parts[p * kGatherColumns + thread];
-    return sum;
-}
-
-template <bool kVector>
-__global__ void __launch_bounds__(kThreads)
+// A thread adds up kColumns columns of a row.
+template <int kColumns>
+__global__ void __launch_bounds__(kGatherThreads)
     expert_gather(FewCalls list, Gating gating, std::int64_t hidden_dim, const float* partials, float* out) {
     const FewCall& call = list.calls[blockIdx.z];
     const std::int64_t row = blockIdx.y;
-    if (row >= call.n_rows) return;  // the whole block
-    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kGatherColumns;
-    const std::int64_t mine = first + threadIdx.x;
-    float sum = gathered<kVector>(call, row, hidden_dim, first, partials, shared_memory<float>());
+    const std::int64_t column = (std::int64_t{blockIdx.x} * kGatherThreads + threadIdx.x) * kColumns;
+    if (row >= call.n_rows || column >= hidden_dim) return;
+    float sums[kColumns] = {};
+    add_stretches(call, row, hidden_dim, column, partials, sums);
     // The expert's address is needed only now: read earlier, it would delay the loads.
     const void* const weights = list.weights(blockIdx.z);
-    if (weights == nullptr || threadIdx.x >= kGatherColumns || mine >= hidden_dim) return;
-    if (gating.spec.biases) sum += gating.biases(weights)[2 * gating.ffn_dim + mine];
-    out[(call.first_row + row) * hidden_dim + mine] = sum;
-}
-
-// x += the weighted sum of the calls of one row each, in their order: expert_gather() and
-// ops::Combine in one.
-template <bool kVector>
-__global__ void __launch_bounds__(kThreads) gather_and_combine(FewCalls list, Gating gating, std::int64_t hidden_dim,
-                                                               const float* partials, const float* weights, float* x) {
-    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kGatherColumns;
-    const std::int64_t mine = first + threadIdx.x;
-    const bool is_mine = threadIdx.x < kGatherColumns && mine < hidden_dim;
-    float result = is_mine ? x[mine] : 0.0f;
-    for (int c = 0; c < list.n; ++c) {
-        float sum = gathered<kVector>(list.calls[c], 0, hidden_dim, first, partials, shared_memory<float>());
-        __syncthreads();
-        if (!is_mine) continue;
-        if (gating.spec.biases) sum += gating.biases(list.weights(static_cast<unsigned>(c)))[2 * gating.ffn_dim + mine];
-        result = fmaf(weights[c], sum, result);
+    if (weights == nullptr) return;
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i) {
+        if (gating.spec.biases) sums[i] += gating.biases(weights)[2 * gating.ffn_dim + column + i];
+        out[(call.first_row + row) * hidden_dim + column + i] = sums[i];
     }
-    if (is_mine) x[mine] = result;
 }
 
 std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_rows) {
@@ -167,7 +112,8 @@ void start_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
 // w2 with the activations. rounded: room for the activations of a list in 8 bits. Where
 // the rows of w2 are outputs `out` is whole then; otherwise partials are to be added up.
 void start_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                const float* activations, unsigned char* rounded, float* partials, float* out) {
+                const float* activations, unsigned char* rounded, float* partials, float* out,
+                const TokenSum& token = {}) {
     const bool aligned = is_plain(layout.down) && !layout.down_rows_are_outputs &&
                          are_aligned(list, layout.hidden_dim, layout.down_offset(), layout.down_stride());
     const bool rounds = worker.byte_inputs.rounds_few(layout.down);
@@ -185,7 +131,7 @@ void start_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
             return;
         }
         case CudaProduct::kBlockDown:
-            block_down(worker, layout, n_inputs, list, activations, out);
+            block_down(worker, layout, n_inputs, list, activations, out, token);
             return;
         case CudaProduct::kHeadsDown:
             for (int c = 0; c < list.n; ++c) {
@@ -201,13 +147,13 @@ void start_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
             }
             return;
         case CudaProduct::kTensorCoreDown:
-            down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials);
+            down_on_tensor_cores(worker, layout, n_inputs, list, activations, partials, token);
             return;
         case CudaProduct::kPackedDown:
-            packed_down(worker, layout, n_inputs, list, activations, partials);
+            packed_down(worker, layout, n_inputs, list, activations, partials, token);
             return;
         default:
-            plain_down(worker, layout, n_inputs, list, aligned, activations, partials);
+            plain_down(worker, layout, n_inputs, list, aligned, activations, partials, token);
     }
 }
 
@@ -258,10 +204,11 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
     });
     start_down(worker, layout, n_inputs, list, activations, rounded, partials, out);
     if (layout.down_rows_are_outputs) return;
-    const dim3 gather_grid(blocks_for(layout.hidden_dim, kGatherColumns), static_cast<unsigned>(n_inputs),
+    const int columns = layout.hidden_dim % 4 == 0 ? 4 : 1;
+    const dim3 gather_grid(blocks_for(layout.hidden_dim, kGatherThreads * columns), static_cast<unsigned>(n_inputs),
                            static_cast<unsigned>(list.n));
-    worker.start(layout.hidden_dim % 4 == 0 ? expert_gather<true> : expert_gather<false>, gather_grid, kThreads,
-                 kGatherParts * kGatherColumns * sizeof(float), list, Gating(layout), layout.hidden_dim, partials, out);
+    worker.start(columns == 4 ? expert_gather<4> : expert_gather<1>, gather_grid, kGatherThreads, 0, list,
+                 Gating(layout), layout.hidden_dim, partials, out);
 }
 
 // The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch
@@ -487,11 +434,11 @@ CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::
     return all ? product : CudaProduct::kExpertByMatrices;
 }
 
-std::size_t chosen_by_neurons_bytes(const ExpertLayout& layout, std::int64_t n_active) {
+std::size_t chosen_experts_bytes(const ExpertLayout& layout, std::int64_t n_active) {
     return static_cast<std::size_t>(n_active) * few_bytes(layout.hidden_dim, layout.ffn_dim, 1);
 }
 
-void add_chosen_by_neurons(Worker& worker, const ops::DecodeExperts& op, unsigned char* prepared) {
+void add_chosen_experts(Worker& worker, const ops::DecodeExperts& op, unsigned char* prepared) {
     const ExpertLayout& layout = op.layout;
     FewCalls list = list_of_chosen(layout, op.blocks, op.chosen, 0, op.router.n_active);
     const auto [n_rows, n_partials] = number_rows(list);
@@ -505,10 +452,8 @@ void add_chosen_by_neurons(Worker& worker, const ops::DecodeExperts& op, unsigne
     for_each_up(layout, [&](const UpRows& rows, WeightType type) {
         start_up(worker, layout, rows, type, 1, list, inputs, op.row_token, prepared, activations);
     });
-    start_down(worker, layout, 1, list, activations, nullptr, partials, nullptr);
-    worker.start(layout.hidden_dim % 4 == 0 ? gather_and_combine<true> : gather_and_combine<false>,
-                 blocks_for(layout.hidden_dim, kGatherColumns), kThreads, kGatherParts * kGatherColumns * sizeof(float),
-                 list, Gating(layout), layout.hidden_dim, partials, op.weights, op.x);
+    start_down(worker, layout, 1, list, activations, nullptr, partials, op.rows,
+               {op.weights, op.x, worker.arrivals, Gating(layout)});
 }
 
 bool takes_chosen(const ExpertLayout& layout) {

@@ -14,6 +14,7 @@ namespace offstage::kernels::cuda {
 constexpr int kFewExpertThreads = 256;
 constexpr int kFewExpertWarps = kFewExpertThreads / 32;
 constexpr int kCallsPerLaunch = 64;
+constexpr int kMostStretches = 32;  // of w2's neurons
 
 struct FewCall {
     const void* weights;
@@ -59,6 +60,14 @@ struct Gating {
         }
         return activation(spec, gate, up);
     }
+};
+
+// What is done with the partial sums of one token's chosen experts: see add_behind().
+struct TokenSum {
+    const float* weights = nullptr;  // (calls)
+    float* x = nullptr;              // (hidden_dim): gets the weighted sum; nullptr: the partial sums are left
+    unsigned* arrived = nullptr;     // see is_last_block(): for each block of columns, one for each call and one more
+    Gating gating;
 };
 
 // The rows of w1 and w3 that an up kernel reads, in bytes from a call's block and from
@@ -143,19 +152,19 @@ void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
               const FewCalls& list, bool vector, const float* inputs, const std::int32_t* row_token,
               float* activations);
 void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list, bool vector,
-                const float* activations, float* partials);
+                const float* activations, float* partials, const TokenSum& token);
 
 // packed_experts.cu: the same for packed matrices.
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
                const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                 const float* activations, float* partials);
+                 const float* activations, float* partials, const TokenSum& token);
 
 // down_products.cu: the same as packed_down() on tensor cores, for packed matrices and
 // bf16 (CudaProduct::kTensorCoreDown). The first: whether the shape is one that it takes.
 bool has_whole_columns(const ExpertLayout& layout);
 void down_on_tensor_cores(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                          const float* activations, float* partials);
+                          const float* activations, float* partials, const TokenSum& token);
 
 // few_products.cu: the same as packed_up() on tensor cores, for bf16
 // (CudaProduct::kTensorCoreUp).
@@ -166,6 +175,6 @@ void up_on_tensor_cores(Worker& worker, const ExpertLayout& layout, const UpRows
 void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
 void block_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                const float* activations, float* out);
+                const float* activations, float* out, const TokenSum& token);
 
 }  // namespace offstage::kernels::cuda

@@ -61,6 +61,41 @@ __device__ T* shared_memory() {
 }
 #endif
 
+// A kernel that Worker::start_dependent() starts may begin while the one before it still
+// runs. It calls let_next_begin(), then may load weights and constants, and calls
+// wait_for_previous(), in every thread, before it reads anything else and before it
+// writes anything. On older GPUs all kernels before it have ended anyway.
+#ifdef OFFSTAGE_CUDA_ON_HOST
+__device__ inline void let_next_begin() {}
+__device__ inline void wait_for_previous() {
+    cuda_host::wait_for_previous();
+}
+#else
+__device__ inline void let_next_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+__device__ inline void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+#endif
+
+// Loads a row into the L2 cache, by a warp, where this has a use before
+// wait_for_previous().
+__device__ inline void prefetch_row(const unsigned char* row, std::int64_t bytes, int lane) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    constexpr int kLine = 128;
+    for (std::int64_t at = std::int64_t{kLine} * lane; at < bytes; at += kLine * 32) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(row + at));
+    }
+#else
+    (void)row, (void)bytes, (void)lane;
+#endif
+}
+
 // Shared memory: at most 48 KiB.
 #ifdef OFFSTAGE_CUDA_ON_HOST
 template <typename... Parameters>
@@ -69,12 +104,13 @@ cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, int block, s
     return cuda_host::launch<Parameters...>(kernel, grid, dim3(static_cast<unsigned>(block)), shared_bytes, stream,
                                             parameters...);
 }
-// A node of a graph, after another one (nullptr: after none). The parameters are copied.
+// A node of a graph, after another one (nullptr: after none). early: it may begin before
+// that one, a kernel, has ended. The parameters are copied.
 template <typename... Parameters>
 cudaError_t add_kernel_node(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
-                            cudaGraph_t graph, const cudaGraphNode_t* after, cudaGraphNode_t* node,
+                            cudaGraph_t graph, const cudaGraphNode_t* after, bool early, cudaGraphNode_t* node,
                             Parameters... parameters) {
-    return cuda_host::add_kernel_node<Parameters...>(node, graph, after, after == nullptr ? 0 : 1, kernel, grid,
+    return cuda_host::add_kernel_node<Parameters...>(node, graph, after, after == nullptr ? 0 : 1, early, kernel, grid,
                                                      dim3(static_cast<unsigned>(block)), shared_bytes, parameters...);
 }
 #else
@@ -87,9 +123,29 @@ cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, int block, s
 }
 template <typename... Parameters>
 cudaError_t add_kernel_node(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
-                            cudaGraph_t graph, const cudaGraphNode_t* after, cudaGraphNode_t* node,
+                            cudaGraph_t graph, const cudaGraphNode_t* after, bool early, cudaGraphNode_t* node,
                             Parameters... parameters) {
     void* pointers[] = {static_cast<void*>(&parameters)...};
+#if CUDART_VERSION >= 12030
+    if (early) {
+        cudaGraphNodeParams params{};
+        params.type = cudaGraphNodeTypeKernel;
+        params.kernel.func = reinterpret_cast<void*>(kernel);
+        params.kernel.gridDim = grid;
+        params.kernel.blockDim = dim3(static_cast<unsigned>(block));
+        params.kernel.sharedMemBytes = static_cast<unsigned>(shared_bytes);
+        params.kernel.kernelParams = pointers;
+        cudaGraphEdgeData edge{};
+        edge.from_port = cudaGraphKernelNodePortProgrammatic;
+        edge.type = cudaGraphDependencyTypeProgrammatic;
+#if CUDART_VERSION >= 13000
+        return cudaGraphAddNode(node, graph, after, &edge, 1, &params);
+#else
+        return cudaGraphAddNode_v2(node, graph, after, &edge, 1, &params);
+#endif
+    }
+#endif
+    (void)early;
     cudaKernelNodeParams start{};
     start.func = reinterpret_cast<void*>(kernel);
     start.gridDim = grid;

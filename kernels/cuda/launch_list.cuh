@@ -66,19 +66,21 @@ struct KernelCall {
         });
     }
     static cudaError_t add_node(const void* kernel, dim3 grid, int block, std::size_t shared_bytes,
-                                std::byte* parameters, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                std::byte* parameters, cudaGraph_t graph, const cudaGraphNode_t* after, bool early,
                                 cudaGraphNode_t* node) {
         return with(parameters, [&](Parameters&... each) {
             return add_kernel_node(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(kernel)), grid, block,
-                                   shared_bytes, graph, after, node, each...);
+                                   shared_bytes, graph, after, early, node, each...);
         });
     }
 };
 
 class LaunchList {
   public:
+    // early: in a graph the kernel may begin before the one before it has ended.
     template <typename... Parameters>
-    void add(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes, Parameters... parameters) {
+    void add(bool early, void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+             Parameters... parameters) {
         using Call = KernelCall<Parameters...>;
         const std::size_t first = bytes_.size();
         bytes_.resize(first + Call::bytes());  // zeros
@@ -86,7 +88,7 @@ class LaunchList {
         n_before_last_ = points_.size();
         Call::pack(bytes_.data() + first, parameters...);
         entries_.push_back({reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, first, Call::bytes(),
-                            Call::start, Call::add_node});
+                            Call::start, Call::add_node, early});
     }
     // Here `event` is recorded where the list is started one by one. Which one it is does
     // not count in comparisons.
@@ -130,6 +132,7 @@ class LaunchList {
         std::size_t first_byte = 0, n_bytes = 0;  // of bytes_
         decltype(&KernelCall<int>::start) start = nullptr;
         decltype(&KernelCall<int>::add_node) add_node = nullptr;
+        bool early = false;
     };
     struct Point {
         cudaEvent_t event;

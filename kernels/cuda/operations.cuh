@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/cublas_library.cuh"
@@ -71,7 +72,7 @@ struct CudaExpertCall {
     std::int64_t n_rows = 0;
 };
 
-constexpr std::int64_t kArrivals = 256;
+constexpr std::int64_t kArrivals = 1024;
 
 // The stream, memory and state that an operation uses.
 struct Worker {
@@ -84,6 +85,7 @@ struct Worker {
     StagedKeys* staged_keys = nullptr;
     unsigned* arrivals = nullptr;    // (kArrivals), 0 between two kernels: see is_last_block()
     std::size_t unpacked_bytes = 0;  // of weights unpacked at once: see unpacked_bytes_for()
+    bool early_edges = false;        // takes_early_edges()
     bool graphs = true;              // sequences of operations may be repeated: CudaContext::set_graphs()
     LaunchList* kept = nullptr;      // kernels are recorded here instead of being started; nullptr: they are started
 
@@ -94,11 +96,22 @@ struct Worker {
     template <typename... Parameters, typename... Arguments>
     void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
                Arguments&&... arguments) {
+        start_kernel(false, kernel, grid, block, shared_bytes, std::forward<Arguments>(arguments)...);
+    }
+    // A kernel that calls wait_for_previous().
+    template <typename... Parameters, typename... Arguments>
+    void start_dependent(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+                         Arguments&&... arguments) {
+        start_kernel(early_edges, kernel, grid, block, shared_bytes, std::forward<Arguments>(arguments)...);
+    }
+    template <typename... Parameters, typename... Arguments>
+    void start_kernel(bool early, void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+                      Arguments&&... arguments) {
         shared_bytes = shared_room(shared_bytes);
         static_assert(sizeof...(Parameters) == sizeof...(Arguments), "one argument per parameter");
         if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
         if (kept != nullptr) {
-            kept->add(kernel, grid, block, shared_bytes, static_cast<Parameters>(arguments)...);
+            kept->add(early, kernel, grid, block, shared_bytes, static_cast<Parameters>(arguments)...);
             return;
         }
         failure.check(launch_kernel(kernel, grid, block, shared_bytes, stream, static_cast<Parameters>(arguments)...),
@@ -124,6 +137,11 @@ __host__ __device__ inline bool is_aligned(const void* data) {
 inline std::int64_t row_stride(const WeightView& weight) {
     return static_cast<std::int64_t>(weight.stride_bytes() / bytes_per_weight(weight.type));
 }
+
+// decode_products.cu: whether the kernels of Worker::start_dependent() may begin early on
+// this GPU: they were compiled so that they wait, and the driver (its version) knows such
+// edges of graphs.
+bool takes_early_edges(int compute_major, int driver_version);
 
 // kernels/ops/elementwise.cu
 // n words to host memory that kernels find at `to`.

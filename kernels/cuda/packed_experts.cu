@@ -1,5 +1,6 @@
 // Experts with few rows straight from packed weights: the up and down kernels of
 // experts.cu over pieces of packed rows.
+#include "kernels/cuda/expert_sums.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/packed.cuh"
 
@@ -21,6 +22,8 @@ template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kThreads, 2)
     packed_expert_up(FewCalls list, Gating gating, UpRows up_rows, PackedPlaces places, std::int64_t hidden_dim,
                      std::int64_t ffn_dim, const float* inputs, const std::int32_t* row_token, float* activations) {
+    let_next_begin();
+    wait_for_previous();
     constexpr int kMatrices = 2;
     constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
     const FewCall& call = list.calls[blockIdx.y];
@@ -71,7 +74,10 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kThreads)
     packed_expert_down(FewCalls list, PackedPlaces places, std::int64_t offset, std::int64_t stride,
-                       std::int64_t hidden_dim, std::int64_t ffn_dim, const float* activations, float* partials) {
+                       std::int64_t hidden_dim, std::int64_t ffn_dim, const float* activations, float* partials,
+                       TokenSum token) {
+    let_next_begin();
+    wait_for_previous();
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumnsPerWarp)
     const FewCall& call = list.calls[blockIdx.z];
@@ -152,6 +158,11 @@ __global__ void __launch_bounds__(kThreads)
         }
         __syncthreads();
     }
+    if constexpr (kInputs == 1) {
+        if (token.x != nullptr) {
+            add_behind<kColumnsPerWarp>(list, token, hidden_dim, partials, reinterpret_cast<int*>(exchange));
+        }
+    }
 }
 
 }  // namespace
@@ -164,24 +175,25 @@ void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, W
             constexpr int kInputs = decltype(number)::value;
             const dim3 grid(blocks_for(layout.ffn_dim, kWarps * kNeuronsPerWarp<kInputs>),
                             static_cast<unsigned>(list.n));
-            worker.start(packed_expert_up<decltype(packed)::value, kInputs>, grid, kThreads, 0, list, Gating(layout),
-                         rows, places, layout.hidden_dim, layout.ffn_dim, inputs, row_token, activations);
+            worker.start_dependent(packed_expert_up<decltype(packed)::value, kInputs>, grid, kThreads, 0, list,
+                                   Gating(layout), rows, places, layout.hidden_dim, layout.ffn_dim, inputs, row_token,
+                                   activations);
         });
     });
 }
 
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
-                 const float* activations, float* partials) {
+                 const float* activations, float* partials, const TokenSum& token) {
     const PackedPlaces places = places_of(layout.down, layout.hidden_dim);
     const dim3 grid(blocks_for(layout.hidden_dim, kColumnsPerWarp), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));
     with_packed_type(layout.down, [&](auto type) {
         with_inputs(n_inputs, [&](auto number) {
-            worker.start(packed_expert_down<decltype(type)::value, decltype(number)::value>, grid, kThreads,
-                         kWarps * kColumnsPerWarp * sizeof(float), list, places,
-                         static_cast<std::int64_t>(layout.down_offset()),
-                         static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
-                         activations, partials);
+            worker.start_dependent(packed_expert_down<decltype(type)::value, decltype(number)::value>, grid, kThreads,
+                                   kWarps * kColumnsPerWarp * sizeof(float), list, places,
+                                   static_cast<std::int64_t>(layout.down_offset()),
+                                   static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
+                                   activations, partials, token);
         });
     });
 }

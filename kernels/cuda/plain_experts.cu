@@ -1,5 +1,6 @@
 // Experts with few rows, in plain weights. Up: a warp per neuron. Down: a block per 256
 // columns and stretch of neurons.
+#include "kernels/cuda/expert_sums.cuh"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
@@ -15,6 +16,8 @@ template <typename T, int kMatrices, int kInputs, bool kVector>
 __global__ void __launch_bounds__(kThreads)
     expert_up(FewCalls list, Gating gating, UpRows up_rows, std::int64_t hidden_dim, std::int64_t ffn_dim,
               const float* inputs, const std::int32_t* row_token, float* activations) {
+    let_next_begin();
+    wait_for_previous();
     const FewCall& call = list.calls[blockIdx.y];
     const void* const weights = list.weights(blockIdx.y);
     if (weights == nullptr) return;  // the whole block
@@ -49,7 +52,9 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T, int kInputs, bool kVector>
 __global__ void __launch_bounds__(kThreads)
     expert_down(FewCalls list, std::int64_t offset, std::int64_t stride, std::int64_t hidden_dim, std::int64_t ffn_dim,
-                const float* activations, float* partials) {
+                const float* activations, float* partials, TokenSum token) {
+    let_next_begin();
+    wait_for_previous();
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumns)
     const FewCall& call = list.calls[blockIdx.z];
@@ -112,6 +117,11 @@ __global__ void __launch_bounds__(kThreads)
         }
         __syncthreads();
     }
+    if constexpr (kInputs == 1) {
+        if (token.x != nullptr) {
+            add_behind<kColumns>(list, token, hidden_dim, partials, reinterpret_cast<int*>(exchange));
+        }
+    }
 }
 
 }  // namespace
@@ -126,26 +136,28 @@ void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, We
             with_matrices(rows, [&](auto matrices) {
                 constexpr int kInputs = decltype(number)::value;
                 constexpr int kMatrices = decltype(matrices)::value;
-                worker.start(vector ? expert_up<T, kMatrices, kInputs, true> : expert_up<T, kMatrices, kInputs, false>,
-                             grid, kThreads, 0, list, Gating(layout), rows, layout.hidden_dim, layout.ffn_dim, inputs,
-                             row_token, activations);
+                worker.start_dependent(
+                    vector ? expert_up<T, kMatrices, kInputs, true> : expert_up<T, kMatrices, kInputs, false>, grid,
+                    kThreads, 0, list, Gating(layout), rows, layout.hidden_dim, layout.ffn_dim, inputs, row_token,
+                    activations);
             });
         });
     });
 }
 
 void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list, bool vector,
-                const float* activations, float* partials) {
+                const float* activations, float* partials, const TokenSum& token) {
     const dim3 grid(blocks_for(layout.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));
     with_type(layout.down, [&](auto* type) {
         using T = ValueOf<decltype(type)>;
         with_inputs(n_inputs, [&](auto number) {
             constexpr int kInputs = decltype(number)::value;
-            worker.start(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>, grid, kThreads,
-                         kWarps * kColumns * sizeof(float), list, static_cast<std::int64_t>(layout.down_offset()),
-                         static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
-                         activations, partials);
+            worker.start_dependent(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>, grid,
+                                   kThreads, kWarps * kColumns * sizeof(float), list,
+                                   static_cast<std::int64_t>(layout.down_offset()),
+                                   static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
+                                   activations, partials, token);
         });
     });
 }

@@ -42,6 +42,8 @@ struct SplitJob {
 template <WeightType kType, int kMatrices, int kGroups>
 __global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3) multiply_split(SplitJob job) {
     float* const exchange = shared_memory<float>();  // kSplitSums<kMatrices, kGroups>
+    let_next_begin();
+    wait_for_previous();
     const FewCall& call = job.list.calls[blockIdx.y];
     const auto* const weights = static_cast<const unsigned char*>(job.list.weights(blockIdx.y));
     if (weights == nullptr) return;  // the whole block
@@ -89,8 +91,8 @@ void start_products(Worker& worker, WeightType type, int n_inputs, const SplitJo
     with_packed_type(type, [&](auto packed) {
         constexpr WeightType kType = decltype(packed)::value;
         const auto start = [&](auto* kernel, int n_groups) {
-            worker.start(kernel, grid, kSplitThreads,
-                         static_cast<std::size_t>(kSplitSums<kMatrices, 1> * n_groups) * sizeof(float), job);
+            worker.start_dependent(kernel, grid, kSplitThreads,
+                                   static_cast<std::size_t>(kSplitSums<kMatrices, 1> * n_groups) * sizeof(float), job);
         };
         if (n_inputs <= 2) {
             start(multiply_split<kType, kMatrices, 1>, 1);

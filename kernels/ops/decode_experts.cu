@@ -1,10 +1,12 @@
-// ops::DecodeExperts in three to five kernels. Files' blocks with rounded inputs: router,
-// up (a block forms 32 neurons, which are rounded together) and down (a warp forms a row
-// of all chosen experts), up and down of shared experts before them. Layouts by neurons:
-// router, up, down, and the sum of its stretches.
+// ops::DecodeExperts in three to five kernels: router, up and down. Files' blocks with
+// rounded inputs: up forms 32 neurons in a block, which are rounded together, in down a
+// warp forms a row of all chosen experts; up and down of shared experts come before them.
+// Other layouts: the kernels of ops::ChosenExperts, where the last block of w2 with some
+// columns adds all experts' to x.
 
 #include "kernels/cuda/byte_dots.cuh"
 #include "kernels/cuda/decode_kernels.cuh"
+#include "kernels/cuda/expert_sums.cuh"
 #include "kernels/cuda/input_rounding.cuh"
 #include "kernels/cuda/row_norm.cuh"
 #include "kernels/cuda_product_table.h"
@@ -48,6 +50,8 @@ struct DecodeBytes {
 template <WeightType kType>
 __global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
     float* const values = shared_memory<float>();  // (kUpNeurons)
+    let_next_begin();
+    wait_for_previous();
     if (job.shared != nullptr && blockIdx.x + 1 == gridDim.x) {
         static_assert(kRowWarps <= kUpNeurons, "the sums lie there");
         float weight = job.shared_factor;
@@ -78,6 +82,8 @@ __global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
 // A warp for each row, x among them.
 template <WeightType kType>
 __global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
+    let_next_begin();
+    wait_for_previous();
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t row = std::int64_t{blockIdx.x} * kUpWarps + threadIdx.x / kWarp;
     if (row >= job.hidden_dim) return;
@@ -109,6 +115,7 @@ struct DecodeRow {
 };
 constexpr DecodeRow kDecodeForms[] = {
     {weights::kBlocks, weights::kBlocks, true, ProductInputs::kBytes, false, DecodeForm::kBytes},
+    {weights::kBlocks, weights::kBlocks, true, ProductInputs::kFloat, false, DecodeForm::kFloatInputs},
     {weights::kPacked, weights::kPacked | weights::kPlain, false, ProductInputs::kFloat, true,
      DecodeForm::kSplitInputs},
     {weights::kPlain, weights::kPacked | weights::kPlain, false, ProductInputs::kFloat, false,
@@ -154,11 +161,12 @@ DecodeBytes bytes_job(const ops::DecodeExperts& op, const ExpertLayout& layout, 
 
 void add_in_bytes(Worker& worker, const ExpertLayout& layout, unsigned n_up_blocks, const DecodeBytes& job) {
     with_block_type(layout.gate, [&](auto type) {
-        worker.start(decode_up<decltype(type)::value>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)),
-                     kUpThreads, kUpNeurons * sizeof(float), job);
+        worker.start_dependent(decode_up<decltype(type)::value>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)),
+                               kUpThreads, kUpNeurons * sizeof(float), job);
     });
     with_block_type(layout.down, [&](auto type) {
-        worker.start(decode_down<decltype(type)::value>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads, 0, job);
+        worker.start_dependent(decode_down<decltype(type)::value>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads,
+                               0, job);
     });
 }
 
@@ -190,7 +198,7 @@ bool compute_in_few_kernels(Worker& worker, const ops::DecodeExperts& op) {
     const DecodeForm form = form_of(worker, layout);
     const std::int64_t n_active = op.router.n_active;
     if (form == DecodeForm::kOperations || worker.arrivals == nullptr || n_active > kMostActiveExperts ||
-        !routes_in_one_kernel(op)) {
+        arrivals_of(layout, n_active) > kArrivals || !routes_in_one_kernel(op)) {
         return false;
     }
     const bool bytes = form == DecodeForm::kBytes;
@@ -201,7 +209,7 @@ bool compute_in_few_kernels(Worker& worker, const ops::DecodeExperts& op) {
         Scratch::rounded(static_cast<std::size_t>(op.router.n_experts) * sizeof(float)) +
         Scratch::rounded(static_cast<std::size_t>(input_bytes)) +
         (bytes ? Scratch::rounded(static_cast<std::size_t>(n_active * rounded_bytes(layout.ffn_dim)))
-               : chosen_by_neurons_bytes(layout, n_active)) +
+               : chosen_experts_bytes(layout, n_active)) +
         (shares ? Scratch::rounded(sizeof(float)) +
                       Scratch::rounded(static_cast<std::size_t>(rounded_bytes(op.shared.layout.ffn_dim)))
                 : 0);
@@ -220,7 +228,7 @@ bool compute_in_few_kernels(Worker& worker, const ops::DecodeExperts& op) {
         add_chosen_in_bytes(worker, op, input,
                             worker.scratch.take<unsigned char>(n_active * rounded_bytes(layout.ffn_dim)));
     } else {
-        add_chosen_by_neurons(worker, op, form == DecodeForm::kSplitInputs ? input : nullptr);
+        add_chosen_experts(worker, op, form == DecodeForm::kSplitInputs ? input : nullptr);
     }
     return true;
 }

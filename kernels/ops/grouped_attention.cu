@@ -52,6 +52,8 @@ __device__ inline void prepare_head(const TokenAttention& job, const float* from
 // splits.
 template <int kDims, int kHeads>
 __global__ void __launch_bounds__(kDecodeThreads, 4) attend_token(TokenAttention job) {
+    let_next_begin();
+    wait_for_previous();
     const AttentionShape& shape = job.shape;
     DecodeItem item = job.item;
     if (item.device_past != nullptr) set_keys(item, *item.device_past + 1, shape.window, kMostSplits);
@@ -136,7 +138,7 @@ void start_attention(Worker& worker, const TokenAttention& job) {
         const std::size_t bytes =
             (kSplitFloats<kDims, kHeads> + static_cast<std::size_t>((kHeads + 1) * shape.key_dim)) * sizeof(float) +
             static_cast<std::size_t>(key_bytes(job.places) + job.places.value_stride);
-        worker.start(attend_token<kDims, kHeads>, grid, kDecodeThreads, bytes, job);
+        worker.start_dependent(attend_token<kDims, kHeads>, grid, kDecodeThreads, bytes, job);
     });
 }
 

@@ -207,6 +207,12 @@ __global__ void __launch_bounds__(kDecodeThreads) route_token(DecodeRouter job) 
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first_warp = std::int64_t{blockIdx.x} * kDecodeWarps + threadIdx.x / kWarp;
     const std::int64_t n_warps = std::int64_t{gridDim.x} * kDecodeWarps;
+    let_next_begin();
+    for (std::int64_t expert = first_warp; expert < job.spec.n_experts; expert += n_warps) {
+        prefetch_row(reinterpret_cast<const unsigned char*>(job.arrays.gate + expert * dim),
+                     dim * std::int64_t{sizeof(float)}, lane);
+    }
+    wait_for_previous();
     const float factor = rms_factor(job.x, dim, job.norm.eps, sums);
     for (std::int64_t i = threadIdx.x; i < dim; i += kDecodeThreads) {
         h[i] = normed(job.x[i], factor, job.norm.weight, i);
@@ -264,8 +270,8 @@ void route_in_one_kernel(Worker& worker, const ops::DecodeExperts& op, DecodeInp
                                                 : wanted > kMostDecodeBlocks ? kMostDecodeBlocks
                                                                              : wanted);
     const auto start = [&](auto* kernel) {
-        worker.start(kernel, n_blocks, kDecodeThreads,
-                     static_cast<std::size_t>(decode_router_floats(op)) * sizeof(float), job);
+        worker.start_dependent(kernel, n_blocks, kDecodeThreads,
+                               static_cast<std::size_t>(decode_router_floats(op)) * sizeof(float), job);
     };
     switch (form) {
         case DecodeInputs::kFloat:

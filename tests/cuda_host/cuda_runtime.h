@@ -97,6 +97,12 @@ inline constexpr unsigned cudaEventDisableTiming = 2;
 inline constexpr unsigned cudaHostRegisterPortable = 1;
 inline constexpr unsigned cudaHostRegisterMapped = 2;
 
+// What the layer knows of graphs is CUDA 13's.
+#define CUDART_VERSION 13000
+struct cudaFuncAttributes {
+    int ptxVersion;
+};
+
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
 cudaError_t cudaGetDeviceCount(int* count);
@@ -141,6 +147,11 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                         std::size_t n_dependencies, cudaEvent_t event);
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function);
+template <typename T>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* function) {
+    return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(function));
+}
 cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
@@ -175,16 +186,22 @@ cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::si
     return start(grid, block, shared_bytes, (sizeof(Parameters) + ... + 0), stream, [=] { kernel(parameters...); });
 }
 
-// In the place of cudaGraphAddKernelNode. The parameters are copied, as there.
+// Replaces griddepcontrol.wait.
+void wait_for_previous();
+
+// In the place of cudaGraphAddKernelNode or, `early`, of cudaGraphAddNode with a
+// programmatic edge from the only dependency, a kernel: then one block runs as far as
+// wait_for_previous() before that kernel, and the one before it, begin. The parameters
+// are copied, as there.
 cudaError_t add_kernel_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                            std::size_t n_dependencies, dim3 grid, dim3 block, std::size_t shared_bytes,
+                            std::size_t n_dependencies, bool early, dim3 grid, dim3 block, std::size_t shared_bytes,
                             std::size_t parameter_bytes, std::function<void()> thread);
 
 template <typename... Parameters>
 cudaError_t add_kernel_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                            std::size_t n_dependencies, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                            std::size_t shared_bytes, Parameters... parameters) {
-    return add_kernel_node(node, graph, dependencies, n_dependencies, grid, block, shared_bytes,
+                            std::size_t n_dependencies, bool early, void (*kernel)(Parameters...), dim3 grid,
+                            dim3 block, std::size_t shared_bytes, Parameters... parameters) {
+    return add_kernel_node(node, graph, dependencies, n_dependencies, early, grid, block, shared_bytes,
                            (sizeof(Parameters) + ... + 0), [=] { kernel(parameters...); });
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 // Defined by builds in which only this file is not checked.
@@ -119,6 +120,9 @@ struct BlockRunner::State {
     std::vector<Warp> warps;
     std::vector<int> runnable;
     std::vector<int> at_barrier;
+    std::vector<int> at_wait;                  // in wait_for_previous()
+    std::shared_ptr<const KernelStart> begun;  // a block of it has begun, and its threads wait there
+    std::vector<std::uint64_t> order;          // of the grid's blocks
     int alive = 0;
     std::vector<std::byte> shared;
     std::byte* shared_data = nullptr;
@@ -128,7 +132,7 @@ struct BlockRunner::State {
     void forget_fibers();
     Fiber& draw();
     void resume(Fiber& fiber);
-    // Switches to a fiber that can run; without one, or finally, to run_block().
+    // Switches to a fiber that can run; without one, or finally, to the scheduler.
     void leave(bool for_ever);
     void arrived();
     void release_barrier() {
@@ -136,7 +140,10 @@ struct BlockRunner::State {
         runnable.insert(runnable.end(), at_barrier.begin(), at_barrier.end());
         at_barrier.clear();
     }
-    void run_block(int n_threads);
+    void set_up(const KernelStart& kernel, std::uint32_t seed);
+    void begin_block(const KernelStart& kernel, std::uint64_t index);
+    void go_on();
+    bool end_block(std::size_t shared_bytes, const std::function<void(const std::string&)>& report);
     [[noreturn]] void report_deadlock() const;
 };
 
@@ -178,6 +185,8 @@ void BlockRunner::State::forget_fibers() {
     fibers.clear();
     runnable.clear();
     at_barrier.clear();
+    at_wait.clear();
+    begun.reset();
 }
 
 // Draws one of the fibers that can run.
@@ -251,7 +260,35 @@ void BlockRunner::State::report_deadlock() const {
     give_up(why);
 }
 
-void BlockRunner::State::run_block(int n_threads) {
+// Until no thread can go on.
+void BlockRunner::State::go_on() {
+    if (!runnable.empty()) resume(draw());
+}
+
+void BlockRunner::State::set_up(const KernelStart& kernel, std::uint32_t seed) {
+    active = this;
+    random.seed(seed);
+    const dim3& block = kernel.block;
+    while (fibers.size() < block.x * block.y * block.z) add_fiber();
+    shared.resize(kernel.shared_bytes + 2 * kGuardBytes + 16);
+    auto address = reinterpret_cast<std::uintptr_t>(shared.data() + kGuardBytes);
+    shared_data = reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
+    order.resize(std::uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z);
+    std::iota(order.begin(), order.end(), std::uint64_t{0});
+    std::shuffle(order.begin(), order.end(), random);
+}
+
+void BlockRunner::State::begin_block(const KernelStart& kernel, std::uint64_t index) {
+    const dim3& grid = kernel.grid;
+    const dim3 place(static_cast<unsigned>(index % grid.x), static_cast<unsigned>(index / grid.x % grid.y),
+                     static_cast<unsigned>(index / grid.x / grid.y));
+    const int n_threads = static_cast<int>(kernel.block.x * kernel.block.y * kernel.block.z);
+    for (int i = 0; i < n_threads; ++i) {
+        fibers[static_cast<std::size_t>(i)]->self = {dim3(static_cast<unsigned>(i), 0, 0), place, kernel.block, grid};
+    }
+    std::memset(shared.data(), kGuard, shared.size());
+    std::memset(shared_data, kUninitialised, kernel.shared_bytes);
+    thread = &kernel.thread;
     alive = n_threads;
     warps.resize(static_cast<std::size_t>((n_threads + kLanes - 1) / kLanes));
     for (Warp& warp : warps) {
@@ -260,8 +297,23 @@ void BlockRunner::State::run_block(int n_threads) {
     }
     runnable.resize(static_cast<std::size_t>(n_threads));
     std::iota(runnable.begin(), runnable.end(), 0);
-    resume(draw());
-    if (alive > 0 && !faulted) report_deadlock();
+    go_on();
+}
+
+// False: a thread used an invalid address.
+bool BlockRunner::State::end_block(std::size_t shared_bytes, const std::function<void(const std::string&)>& report) {
+    if (faulted) {
+        faulted = false;
+        forget_fibers();
+        return false;
+    }
+    if (alive > 0) report_deadlock();
+    const auto is_guard = [](std::byte value) { return value == std::byte{kGuard}; };
+    if (!std::all_of(shared.data(), shared_data, is_guard) ||
+        !std::all_of(shared_data + shared_bytes, shared.data() + shared.size(), is_guard)) {
+        report("a kernel wrote beside its shared memory");
+    }
+    return true;
 }
 
 // ---- missing addresses: on a GPU they end the kernel and the context, but not the
@@ -327,6 +379,7 @@ BlockRunner::BlockRunner() : state_(std::make_unique<State>()), faults_(std::mak
 
 BlockRunner::~BlockRunner() {
     active = state_.get();
+    abandon();
     state_->quit = true;
     for (const auto& fiber : state_->fibers) {
         state_->resume(*fiber);  // out of its loop, so that the sanitizers let go of its stack
@@ -343,45 +396,54 @@ BlockRunner::~BlockRunner() {
     active = nullptr;
 }
 
-bool BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread,
-                      std::uint32_t seed, const std::function<void(const std::string&)>& report) {
+void BlockRunner::begin(std::shared_ptr<const KernelStart> kernel, std::uint32_t seed,
+                        const std::function<void(const std::string&)>& report) {
     State& state = *state_;
-    active = &state;
-    state.thread = &thread;
-    state.random.seed(seed);
-    const int n_threads = static_cast<int>(block.x * block.y * block.z);
-    while (static_cast<int>(state.fibers.size()) < n_threads) state.add_fiber();
-    state.shared.resize(shared_bytes + 2 * kGuardBytes + 16);
-    auto address = reinterpret_cast<std::uintptr_t>(state.shared.data() + kGuardBytes);
-    state.shared_data = reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
-
-    std::vector<std::uint64_t> order(std::uint64_t{grid.x} * grid.y * grid.z);
-    std::iota(order.begin(), order.end(), std::uint64_t{0});
-    std::shuffle(order.begin(), order.end(), state.random);
-    for (const std::uint64_t index : order) {
-        const dim3 place(static_cast<unsigned>(index % grid.x), static_cast<unsigned>(index / grid.x % grid.y),
-                         static_cast<unsigned>(index / grid.x / grid.y));
-        for (int i = 0; i < n_threads; ++i) {
-            state.fibers[static_cast<std::size_t>(i)]->self = {dim3(static_cast<unsigned>(i), 0, 0), place, block,
-                                                               grid};
-        }
-        std::memset(state.shared.data(), kGuard, state.shared.size());
-        std::memset(state.shared_data, kUninitialised, shared_bytes);
-        state.run_block(n_threads);
-        if (state.faulted) {
-            state.faulted = false;
-            state.forget_fibers();
-            active = nullptr;
-            return false;
-        }
-        const auto is_guard = [](std::byte value) { return value == std::byte{kGuard}; };
-        if (!std::all_of(state.shared.data(), state.shared_data, is_guard) ||
-            !std::all_of(state.shared_data + shared_bytes, state.shared.data() + state.shared.size(), is_guard)) {
-            report("a kernel wrote beside its shared memory");
-        }
+    state.begun = std::move(kernel);
+    state.set_up(*state.begun, seed);
+    state.begin_block(*state.begun, state.order.front());
+    if (!state.faulted && static_cast<int>(state.at_wait.size()) < state.alive) state.report_deadlock();
+    if (state.at_wait.size() < state.begun->block.x * state.begun->block.y * state.begun->block.z) {
+        report("a kernel that began early did not wait for the one before it");
     }
     active = nullptr;
-    return true;
+}
+
+bool BlockRunner::has_begun() const {
+    return state_->begun != nullptr;
+}
+
+void BlockRunner::abandon() {
+    if (state_->begun != nullptr) state_->forget_fibers();
+}
+
+bool BlockRunner::run(const KernelStart& kernel, std::uint32_t seed,
+                      const std::function<void(const std::string&)>& report) {
+    State& state = *state_;
+    const std::shared_ptr<const KernelStart> begun = std::move(state.begun);
+    bool goes_on = begun != nullptr;
+    if (!goes_on) state.set_up(kernel, seed);
+    active = &state;
+    bool well = true;
+    for (const std::uint64_t index : state.order) {
+        if (std::exchange(goes_on, false)) {
+            state.runnable.swap(state.at_wait);
+            state.go_on();
+        } else {
+            state.begin_block(kernel, index);
+        }
+        well = state.end_block(kernel.shared_bytes, report);
+        if (!well) break;
+    }
+    active = nullptr;
+    return well;
+}
+
+void wait_for_previous() {
+    BlockRunner::State& state = *active;
+    if (state.begun == nullptr) return;
+    state.at_wait.push_back(state.current->index);
+    state.leave(false);
 }
 
 void* shared_memory() {

@@ -13,6 +13,12 @@
 
 namespace cuda_host {
 
+struct KernelStart {
+    dim3 grid, block;
+    std::size_t shared_bytes = 0;
+    std::function<void()> thread;
+};
+
 class BlockRunner {
   public:
     BlockRunner();
@@ -22,8 +28,14 @@ class BlockRunner {
     // order drawn from the seed. `report` gets writes beside the shared memory. False: a
     // thread used an invalid address, and the rest did not run (on x86-64 and without
     // sanitizers, which end the program then).
-    bool run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread, std::uint32_t seed,
-             const std::function<void(const std::string&)>& report);
+    bool run(const KernelStart& kernel, std::uint32_t seed, const std::function<void(const std::string&)>& report);
+    // Runs one block of the kernel as far as wait_for_previous(); run() goes on with it.
+    // `report` gets threads that do not wait.
+    void begin(std::shared_ptr<const KernelStart> kernel, std::uint32_t seed,
+               const std::function<void(const std::string&)>& report);
+    bool has_begun() const;
+    // A block that has begun never ends.
+    void abandon();
 
     struct State;
 

@@ -33,15 +33,18 @@ cudaError_t add_node(HostGraphNode made, cudaGraph_t graph, const cudaGraphNode_
 namespace cuda_host {
 
 cudaError_t add_kernel_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                            std::size_t n_dependencies, dim3 grid, dim3 block, std::size_t shared_bytes,
+                            std::size_t n_dependencies, bool early, dim3 grid, dim3 block, std::size_t shared_bytes,
                             std::size_t parameter_bytes, std::function<void()> thread) {
     const std::lock_guard lock(host().mutex);
-    const cudaError_t status = begin("cudaGraphAddKernelNode");
+    const cudaError_t status = begin(early ? "cudaGraphAddNode" : "cudaGraphAddKernelNode");
     if (status != cudaSuccess) return status;
     const cudaError_t refused = refusal_of(grid, block, shared_bytes, parameter_bytes);
     if (refused != cudaSuccess) return answer(refused);
-    return add_node({grid, block, shared_bytes, std::move(thread), nullptr, {}}, graph, dependencies, n_dependencies,
-                    node);
+    if (early && (n_dependencies != 1 || dependencies[0]->event != nullptr || host().settings.compute_major < 9)) {
+        return answer(cudaErrorInvalidValue);
+    }
+    return add_node({{grid, block, shared_bytes, std::move(thread)}, early, nullptr, {}}, graph, dependencies,
+                    n_dependencies, node);
 }
 
 }  // namespace cuda_host
@@ -116,6 +119,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (h.graph_execs.count(exec) == 0 || h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
     std::minstd_rand random(h.settings.seed * 2654435761u + ++h.launches);
     std::vector<bool> started(exec->nodes.size());
+    std::vector<std::size_t> order;
     for (std::size_t n = 0; n < exec->nodes.size(); ++n) {
         std::vector<std::size_t> ready;
         for (std::size_t i = 0; i < exec->nodes.size(); ++i) {
@@ -125,9 +129,21 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
         }
         const std::size_t next = ready[random() % ready.size()];
         started[next] = true;
-        const HostGraphNode& node = exec->nodes[next];
+        order.push_back(next);
+    }
+    for (std::size_t n = 0; n < order.size(); ++n) {
+        const HostGraphNode& node = exec->nodes[order[n]];
         if (node.event == nullptr) {
-            enqueue_kernel_locked(stream, node.grid, node.block, node.shared_bytes, node.thread);
+            // Behind a kernel that is no early one, the next two that are; behind others
+            // the second, as the first has begun already.
+            std::vector<cuda_host::EarlyStart> early;
+            for (std::size_t i = 1; i <= 2 && n + i < order.size(); ++i) {
+                const HostGraphNode& next = exec->nodes[order[n + i]];
+                if (!next.early || next.after.front() != order[n + i - 1]) break;
+                if (node.early && i == 1) continue;
+                early.push_back({i, std::make_shared<const cuda_host::KernelStart>(next.kernel)});
+            }
+            enqueue_kernel_locked(stream, node.kernel, early);
             continue;
         }
         enqueue_locked(stream, [event = node.event] {

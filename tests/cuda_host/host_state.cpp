@@ -176,6 +176,14 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     return begin("cudaDeviceGetAttribute");
 }
 
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaFuncGetAttributes");
+    const cuda_host::Settings& settings = host().settings;
+    if (status == cudaSuccess) attributes->ptxVersion = 10 * settings.compute_major + settings.compute_minor;
+    return status;
+}
+
 cudaError_t cudaDriverGetVersion(int* version) {
     *version = 13000;
     return cudaSuccess;

@@ -1,6 +1,7 @@
 #pragma once
 // The shared state of the runtime on the host, with one lock for all of it.
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -36,9 +37,8 @@ struct HostPool {
 };
 // A kernel, or an event that is recorded.
 struct HostGraphNode {
-    dim3 grid, block;
-    std::size_t shared_bytes = 0;
-    std::function<void()> thread;
+    cuda_host::KernelStart kernel;
+    bool early = false;  // a block of it begins before the node that it depends on
     cudaEvent_t event = nullptr;
     std::vector<std::size_t> after;  // numbers of nodes
 };
@@ -54,7 +54,7 @@ struct HostStream {
     std::condition_variable asked;  // by new tasks, or to end
     bool busy = false;
     bool ends = false;
-    cuda_host::BlockRunner* runner = nullptr;
+    std::array<cuda_host::BlockRunner*, 3> runners{};  // the next kernel's, and those of early ones behind it
     std::thread thread;
 };
 
@@ -108,8 +108,12 @@ bool all_idle();
 void enqueue_locked(HostStream* stream, std::function<void()> task);
 // The runtime's error for such a launch.
 cudaError_t refusal_of(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t parameter_bytes);
-void enqueue_kernel_locked(HostStream* stream, dim3 grid, dim3 block, std::size_t shared_bytes,
-                           std::function<void()> thread);
+// A kernel of which a block begins before another one, how far before.
+struct EarlyStart {
+    std::size_t distance = 0;
+    std::shared_ptr<const KernelStart> kernel;
+};
+void enqueue_kernel_locked(HostStream* stream, const KernelStart& kernel, const std::vector<EarlyStart>& early = {});
 void happen(const std::shared_ptr<EventState>& state);
 
 }  // namespace cuda_host

@@ -10,9 +10,9 @@ namespace {
 
 void serve(HostStream* stream) {
     Host& h = host();
-    cuda_host::BlockRunner runner;
+    std::array<cuda_host::BlockRunner, 3> runners;
     std::unique_lock lock(h.mutex);
-    stream->runner = &runner;
+    for (std::size_t i = 0; i < runners.size(); ++i) stream->runners[i] = &runners[i];
     for (;;) {
         stream->asked.wait(lock, [&] { return !stream->tasks.empty() || stream->ends; });
         if (stream->tasks.empty()) return;
@@ -58,20 +58,30 @@ cudaError_t refusal_of(dim3 grid, dim3 block, std::size_t shared_bytes, std::siz
     return parameter_bytes > 4096 ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-void enqueue_kernel_locked(HostStream* stream, dim3 grid, dim3 block, std::size_t shared_bytes,
-                           std::function<void()> thread) {
+void enqueue_kernel_locked(HostStream* stream, const KernelStart& kernel, const std::vector<EarlyStart>& early) {
     Host& h = host();
     const std::uint32_t seed = h.settings.seed * 2654435761u + ++h.launches;
-    enqueue_locked(stream, [=, thread = std::move(thread)] {
+    enqueue_locked(stream, [=] {
         const auto report = [](const std::string& problem) {
             const std::lock_guard problem_lock(host().mutex);
             host().problems.push_back(problem);
         };
         {
             const std::lock_guard lost_lock(host().mutex);
-            if (host().lost) return;
+            if (host().lost) {
+                for (BlockRunner* const runner : stream->runners) runner->abandon();
+                return;
+            }
         }
-        if (stream->runner->run(grid, block, shared_bytes, thread, seed, report)) return;
+        for (const EarlyStart& each : early) {
+            stream->runners[each.distance]->begin(each.kernel, seed + static_cast<std::uint32_t>(each.distance),
+                                                  report);
+        }
+        const bool well = stream->runners[0]->run(kernel, seed, report);
+        if (stream->runners[1]->has_begun()) {
+            std::rotate(stream->runners.begin(), stream->runners.begin() + 1, stream->runners.end());
+        }
+        if (well) return;
         report("a kernel used an address that is not there");
         const std::lock_guard lost_lock(host().mutex);
         host().lost = true;
@@ -98,7 +108,7 @@ cudaError_t start(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t p
     const cudaError_t refused = refusal_of(grid, block, shared_bytes, parameter_bytes);
     if (refused != cudaSuccess) return answer(refused);
     if (h.streams.count(stream) == 0) return answer(cudaErrorInvalidValue);
-    enqueue_kernel_locked(stream, grid, block, shared_bytes, std::move(thread));
+    enqueue_kernel_locked(stream, {grid, block, shared_bytes, std::move(thread)});
     return cudaSuccess;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the compiler gives the kernels of a token's layers, on cards that people have.
 
-    tests/device/kernel_registers.py [--arch 75 86 89 120] [FILE.cu ...]
+    tests/device/kernel_registers.py [--arch 75,86,89,120] [FILE.cu ...]
 
 Compiles the files (all that have decode kernels, where none is named) for each compute
 capability and prints, from ptxas's own report, each kernel's registers, its static shared
@@ -13,18 +13,23 @@ nvcc, no GPU. A few minutes; --arch 86 alone is a quarter of that.
 import argparse
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/ops/grouped_attention.cu", "kernels/cuda/decode_products.cu", "kernels/ops/decode_experts.cu",
-         "kernels/ops/route.cu"]
+         "kernels/ops/route.cu", "kernels/cuda/split_products.cu", "kernels/cuda/down_products.cu",
+         "kernels/cuda/plain_experts.cu"]
 # Of these files: one token's kernels, by name, and their threads.
 THREADS = {"attend_token": 128, "multiply_rounded": 256, "multiply_plain": 256, "multiply_split_row": 128,
-           "decode_up": 256, "decode_down": 256, "route_token": 128, "choose": 32}
+           "multiply_blocks": 256, "decode_up": 256, "decode_down": 256, "route_token": 128, "choose": 32,
+           "multiply_split": 128, "down_products": 256, "expert_up": 256, "expert_down": 256}
+# These serve several tokens, too; their last number is for how many.
+OF_SOME_TOKENS = {"multiply_split", "down_products", "expert_up", "expert_down"}
 REGISTERS = 65536  # of a multiprocessor, for all of these
-MOST_THREADS = {"75": 1024, "86": 1536, "89": 1536, "120": 1536}
+MOST_THREADS = {"75": 1024, "86": 1536, "89": 1536, "120": 1536}  # of others 2048
 
 REPORT = re.compile(r"Compiling entry function '(?P<name>\S+)'.*?\n.*?Function properties.*?\n"
                     r".*?(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads\n"
@@ -38,12 +43,15 @@ def short(name):
         if at >= 0:
             mangled = name[at + len(str(len(kernel))) + len(kernel):]
             numbers = re.findall(r"L(?:NS\w*?_10WeightTypeE|S\w?_|i)(\d+)E", mangled[:mangled.find("Ev")])
+            if kernel in OF_SOME_TOKENS and numbers[-1] != "1":
+                break
             return kernel, f"{kernel}<{', '.join(numbers)}>" if numbers else kernel
     return None, name
 
 
 def report(arch, path, out):
-    command = ["nvcc", "-std=c++17", "-O3", f"-arch=sm_{arch}", "-Xptxas", "-v", f"-I{ROOT}", "-cubin", "-o",
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    command = [nvcc, "-std=c++17", "-O3", f"-arch=sm_{arch}", "-Xptxas", "-v", f"-I{ROOT}", "-cubin", "-o",
                str(out / "kernels.cubin"), str(ROOT / path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -64,7 +72,7 @@ def rows_of(text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="*", default=FILES)
-    parser.add_argument("--arch", nargs="+", default=list(MOST_THREADS))
+    parser.add_argument("--arch", type=lambda text: text.split(","), default=list(MOST_THREADS))
     parser.add_argument("--report", help="a report of ptxas to read instead of compiling, for one --arch")
     options = parser.parse_args()
     n_kernels = n_spills = 0
@@ -77,7 +85,7 @@ def main():
                 threads = THREADS[row["kernel"]]
                 # Registers are given to warps, in units of eight for each thread.
                 of_block = (row["registers"] + 7) // 8 * 8 * threads
-                blocks = min(REGISTERS // of_block, MOST_THREADS.get(arch, 1024) // threads)
+                blocks = min(REGISTERS // of_block, MOST_THREADS.get(arch, 2048) // threads)
                 spilled = row["spills"] or ""
                 print(f"{arch:>4} {row['name']:<40} {row['registers']:>9} {row['shared']:>6} {blocks:>6} {spilled:>7}")
                 n_kernels += 1
