@@ -106,6 +106,24 @@ __device__ inline DecodeItem item_of(const DecodeItems& list, unsigned index, co
     return item;
 }
 
+// The query heads of a block, n of one head of the cache.
+struct QueryHeads {
+    std::int64_t kv_head;
+    std::int64_t first;
+    int n;
+
+    // The index-th, of all groups of kHeads.
+    template <int kHeads>
+    __device__ static QueryHeads of(const AttentionShape& shape, std::int64_t index) {
+        const std::int64_t group = shape.n_heads / shape.n_kv_heads;
+        const std::int64_t pieces = (group + kHeads - 1) / kHeads;
+        const std::int64_t in_group = index % pieces * kHeads;
+        const std::int64_t kv_head = index / pieces;
+        return {kv_head, kv_head * group + in_group,
+                static_cast<int>(group - in_group < kHeads ? group - in_group : kHeads)};
+    }
+};
+
 // A split's result for one head: its largest score, the sum of e^(score - largest), and
 // the sum of values times that.
 __device__ inline float* partial_of(float* partials, std::int64_t item, std::int64_t n_heads, std::int64_t head,

@@ -36,24 +36,6 @@ __device__ inline void load_dims(KvType type, const std::byte* row, int first, s
     }
 }
 
-// The query heads of a block, n of one head of the cache.
-struct QueryHeads {
-    std::int64_t kv_head;
-    std::int64_t first;
-    int n;
-
-    // The index-th, of all groups of kHeads.
-    template <int kHeads>
-    __device__ static QueryHeads of(const AttentionShape& shape, std::int64_t index) {
-        const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-        const std::int64_t pieces = (group + kHeads - 1) / kHeads;
-        const std::int64_t in_group = index % pieces * kHeads;
-        const std::int64_t kv_head = index / pieces;
-        return {kv_head, kv_head * group + in_group,
-                static_cast<int>(group - in_group < kHeads ? group - in_group : kHeads)};
-    }
-};
-
 // Calls body with std::integral_constant<int, n>: the query heads of a block, where so
 // many share a head of the cache.
 template <typename Body>
@@ -78,6 +60,45 @@ struct KeySplit {
 // Floats of shared memory for attend_split().
 template <int kDims, int kHeads>
 constexpr std::size_t kSplitFloats = std::size_t{kHeads} * kDecodeWarps*(2 + kWarp * kDims);
+
+// Combines a block's warps in their order, for its h-th head; a warp without keys has
+// weight 0. Lie in shared memory: (kHeads, kDecodeWarps) and, of values, (kHeads,
+// kDecodeWarps, kRow).
+template <int kRow>
+__device__ inline void combine_warps(const DecodeItem& item, const AttentionShape& shape, const QueryHeads& heads,
+                                     const KeySplit& split, int h, const float* all_largest, const float* all_sums,
+                                     const float* all_results, float* out) {
+    const std::int64_t d = shape.key_dim;
+    float block_largest = all_largest[h * kDecodeWarps];
+    for (int w = 1; w < kDecodeWarps; ++w) {
+        block_largest = fmaxf(block_largest, all_largest[h * kDecodeWarps + w]);
+    }
+    float block_sum = 0.0f;
+    for (int w = 0; w < kDecodeWarps; ++w) {
+        block_sum += all_sums[h * kDecodeWarps + w] * expf(all_largest[h * kDecodeWarps + w] - block_largest);
+    }
+    const std::int64_t head = heads.first + h;
+    const float divisor = block_sum + sink_share(shape, head, block_largest);
+    float* partial = item.n_splits == 1 ? nullptr
+                                        : partial_of(split.partials, split.item, shape.n_heads, head, split.most_splits,
+                                                     split.index, d);
+    for (std::int64_t i = threadIdx.x; i < d; i += kDecodeThreads) {
+        float value = 0.0f;
+        for (int w = 0; w < kDecodeWarps; ++w) {
+            value += all_results[(h * kDecodeWarps + w) * kRow + i] *
+                     expf(all_largest[h * kDecodeWarps + w] - block_largest);
+        }
+        if (partial == nullptr) {
+            out[(item.row * shape.n_heads + head) * d + i] = value / divisor;
+        } else {
+            partial[2 + i] = value;
+        }
+    }
+    if (partial != nullptr && threadIdx.x == 0) {
+        partial[0] = block_largest;
+        partial[1] = block_sum;
+    }
+}
 
 // By a block of kDecodeThreads: a lane holds kDims dimensions; a warp takes kAhead keys
 // at a time, every fourth such piece. query_of(h): the block's h-th query; key_of(key),
@@ -151,7 +172,6 @@ __device__ inline void attend_split(const DecodeItem& item, const AttentionShape
         }
     }
 
-    // Combines the warps in their order. A warp without keys has weight 0.
     constexpr int kRow = kWarp * kDims;
     float* all_largest = shared;                            // (kHeads, kDecodeWarps)
     float* all_sums = all_largest + kHeads * kDecodeWarps;  // the same
@@ -167,35 +187,7 @@ __device__ inline void attend_split(const DecodeItem& item, const AttentionShape
     }
     __syncthreads();
     for (int h = 0; h < heads.n; ++h) {
-        float block_largest = all_largest[h * kDecodeWarps];
-        for (int w = 1; w < kDecodeWarps; ++w) {
-            block_largest = fmaxf(block_largest, all_largest[h * kDecodeWarps + w]);
-        }
-        float block_sum = 0.0f;
-        for (int w = 0; w < kDecodeWarps; ++w) {
-            block_sum += all_sums[h * kDecodeWarps + w] * expf(all_largest[h * kDecodeWarps + w] - block_largest);
-        }
-        const std::int64_t head = heads.first + h;
-        const float divisor = block_sum + sink_share(shape, head, block_largest);
-        float* partial = item.n_splits == 1 ? nullptr
-                                            : partial_of(split.partials, split.item, shape.n_heads, head,
-                                                         split.most_splits, split.index, d);
-        for (std::int64_t i = threadIdx.x; i < d; i += kDecodeThreads) {
-            float value = 0.0f;
-            for (int w = 0; w < kDecodeWarps; ++w) {
-                value += all_results[(h * kDecodeWarps + w) * kRow + i] *
-                         expf(all_largest[h * kDecodeWarps + w] - block_largest);
-            }
-            if (partial == nullptr) {
-                out[(item.row * shape.n_heads + head) * d + i] = value / divisor;
-            } else {
-                partial[2 + i] = value;
-            }
-        }
-        if (partial != nullptr && threadIdx.x == 0) {
-            partial[0] = block_largest;
-            partial[1] = block_sum;
-        }
+        combine_warps<kRow>(item, shape, heads, split, h, all_largest, all_sums, all_results, out);
     }
 }
 

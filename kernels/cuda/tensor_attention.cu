@@ -71,51 +71,100 @@ struct Pairs {
     }
 };
 
-// grid: (tiles of pairs, kv heads). Lane 4 * r + place of a warp has its pairs r and r +
-// 8: of scores and results as multiply_bf16() leaves them. Scores are in units of log(2).
-template <int kDims>
-__global__ void __launch_bounds__(kThreads, 2)
-    attend_on_tensor_cores(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range,
-                           const float* queries_of_rows, std::int64_t query_stride, float* out) {
-    constexpr int kSteps = kDims / 16;
-    using Tile = KeyTile<kDims>;
-    auto* const tiles = shared_memory<Tile>();  // (kBuffers, 2): keys, values
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const int place = lane % 4;
-    const int d = static_cast<int>(shape.key_dim);
-    const int window = static_cast<int>(shape.window);
-    const Pairs pairs{static_cast<int>(shape.n_heads / shape.n_kv_heads),
-                      static_cast<int>(blockIdx.y) * static_cast<int>(shape.n_heads / shape.n_kv_heads),
-                      static_cast<int>(shape.n_heads)};
+// The (token, head) pairs of a block of the grid, and the keys that they see in this
+// launch.
+struct Work {
+    Pairs pairs;
+    int n_pairs;  // of the segment
+    int past;
+    int window;
+    int begin;          // the first key that one of them sees
+    int last_position;  // the last
+    int first_tile;
+    int end_tile;
+    // Positions of the warp's first and last pair. Pairs beyond the segment's last use its
+    // query, and are not stored; a warp with only such pairs has -1, and multiplies nothing.
+    int warp_first;
+    int warp_last;
+    int my_pair;  // the lane's first; its second is 8 further
 
-    const int index = segment_of(list, blockIdx.x);
-    const CudaSegment& segment = list.segments[index];
-    const int first_pair = static_cast<int>(list.first_unit[index + 1] - 1 - blockIdx.x) * kRows;  // the longest first
-    const int n_pairs = static_cast<int>(segment.n_tokens) * pairs.group;
-    const int past = static_cast<int>(past_of(segment));
+    __device__ bool has(int h) const { return my_pair + 8 * h < n_pairs; }
+    // True if one of the warp's pairs sees one of a tile's keys.
+    __device__ bool sees(int first_key) const {
+        return first_key <= warp_last && (window == 0 || first_key + kTileKeys > warp_first + 1 - window);
+    }
+    __device__ bool sees_all(int first_key) const {
+        return first_key + kTileKeys - 1 <= warp_first && (window == 0 || first_key > warp_last - window);
+    }
+};
 
-    // The block's keys: those that its pairs see, and the tiles of this launch.
-    const int first_position = past + pairs.token(first_pair);
-    const int last_position = past + pairs.token((first_pair + kRows < n_pairs ? first_pair + kRows : n_pairs) - 1);
-    const int begin = window > 0 && first_position + 1 > window ? first_position + 1 - window : 0;
-    const auto first_tile = static_cast<int>(range.first_tile(begin / kTileKeys * kTileKeys, kTileKeys) / kTileKeys);
-    const int n_tiles_seen = last_position / kTileKeys + 1;
-    const int end_tile = n_tiles_seen < range.end / kTileKeys ? n_tiles_seen : static_cast<int>(range.end / kTileKeys);
+__device__ inline Work work_of(const CudaSegment& segment, const Pairs& pairs, int first_pair,
+                               const AttentionShape& shape, const KeyRange& range) {
+    Work work;
+    work.pairs = pairs;
+    work.n_pairs = static_cast<int>(segment.n_tokens) * pairs.group;
+    work.past = static_cast<int>(past_of(segment));
+    work.window = static_cast<int>(shape.window);
 
-    // The pairs of the warp, and of the lane. Pairs beyond the last use its query, and
-    // are not stored; a warp with only such pairs multiplies nothing.
+    const int first_position = work.past + pairs.token(first_pair);
+    const int end_pair = first_pair + kRows < work.n_pairs ? first_pair + kRows : work.n_pairs;
+    work.last_position = work.past + pairs.token(end_pair - 1);
+    work.begin = work.window > 0 && first_position + 1 > work.window ? first_position + 1 - work.window : 0;
+    work.first_tile = static_cast<int>(range.first_tile(work.begin / kTileKeys * kTileKeys, kTileKeys) / kTileKeys);
+    const int n_tiles_seen = work.last_position / kTileKeys + 1;
+    work.end_tile = n_tiles_seen < range.end / kTileKeys ? n_tiles_seen : static_cast<int>(range.end / kTileKeys);
+
     const int warp_pair = first_pair + static_cast<int>(threadIdx.x) / kWarp * 16;
-    const int warp_first = past + pairs.token(warp_pair);
-    const int warp_last = warp_pair < n_pairs ? past + pairs.token(warp_pair + 15) : -1;
-    const int my_pair = warp_pair + lane / 4;
+    work.warp_first = work.past + pairs.token(warp_pair);
+    work.warp_last = warp_pair < work.n_pairs ? work.past + pairs.token(warp_pair + 15) : -1;
+    work.my_pair = warp_pair + static_cast<int>(threadIdx.x) % kWarp / 4;
+    return work;
+}
 
-    unsigned queries[kSteps][kParts][4];
+// Copies the block's tiles of keys and values into its buffers.
+template <int kDims>
+struct TileCopies {
+    using Tile = KeyTile<kDims>;
+    static constexpr int kTilesPerBlock = kKvBlockTokens / kTileKeys;
+    const Work& work;
+    const KvPlaces& places;
+    std::byte* const* blocks;
+    int d;
+    Tile* tiles;                       // (kBuffers, 2): keys, values
+    const std::byte* block = nullptr;  // of the cache, with the tile that is copied next
+    AsyncCopies copies = {};
+
+    __device__ void find_block(int tile) {
+        if (tile < work.end_tile) block = blocks[tile / kTilesPerBlock];
+    }
+    __device__ void load(int tile, int buffer) {
+        if (tile < work.end_tile) {
+            const int first = work.begin - tile * kTileKeys;
+            const int end = work.last_position + 1 - tile * kTileKeys;
+            const auto key_stride = static_cast<int>(places.key_stride);
+            const auto value_stride = static_cast<int>(places.value_stride);
+            const int row = tile % kTilesPerBlock * kTileKeys;
+            tiles[2 * buffer].load(copies, block + places.keys + blockIdx.y * places.key_head + row * key_stride,
+                                   key_stride, d, first, end);
+            tiles[2 * buffer + 1].load(copies,
+                                       block + places.values + blockIdx.y * places.value_head + row * value_stride,
+                                       value_stride, d, first, end);
+        }
+        copies.commit();
+    }
+};
+
+// A lane's part of the queries, as multiply_bf16() takes them.
+template <int kSteps>
+__device__ inline void load_queries(const Work& work, const float* queries_of_rows, std::int64_t first_row,
+                                    std::int64_t query_stride, int d, float scale,
+                                    unsigned (&queries)[kSteps][kParts][4]) {
+    const int place = static_cast<int>(threadIdx.x) % 4;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-        const int pair = my_pair + 8 * h < n_pairs ? my_pair + 8 * h : n_pairs - 1;
+        const int pair = work.has(h) ? work.my_pair + 8 * h : work.n_pairs - 1;
         const float* const row =
-            queries_of_rows + (segment.first_row + pairs.token(pair)) * query_stride + pairs.head(pair) * d;
-        const float scale = shape.scale * kLog2E;
+            queries_of_rows + (first_row + work.pairs.token(pair)) * query_stride + work.pairs.head(pair) * d;
 #pragma unroll
         for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
@@ -129,202 +178,237 @@ __global__ void __launch_bounds__(kThreads, 2)
             }
         }
     }
+}
 
+// scores += queries * keys of the tile in a buffer.
+template <int kDims>
+__device__ inline void score_keys(const KeyTile<kDims>* tiles, int buffer,
+                                  const unsigned (&queries)[kDims / 16][kParts][4], float (&scores)[kTileKeys / 8][4]) {
+    using Tile = KeyTile<kDims>;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int my_keys = 2 * buffer * Tile::kSize + Tile::place(lane / 16 * 8 + lane % 8, lane / 8 % 2);
+#pragma unroll
+    for (int s = 0; s < kDims / 16; ++s) {
+        const uint4* const keys = tiles->chunks + (my_keys ^ 2 * s);
+#pragma unroll
+        for (int n = 0; n < kTileKeys / 8; n += 4) {
+            unsigned k[4][2];
+#pragma unroll
+            for (int i = 0; i < 4; i += 2) {
+                unsigned words[4];
+                load_matrices<false>(words, keys + (n + i) * 8 * Tile::kChunks);
+                k[i][0] = words[0], k[i][1] = words[1];
+                k[i + 1][0] = words[2], k[i + 1][1] = words[3];
+            }
+#pragma unroll
+            for (int p = kParts - 1; p >= 0; --p) {
+#pragma unroll
+                for (int i = 0; i < 4; ++i) multiply_bf16(scores[n + i], queries[s][p], k[i]);
+            }
+        }
+    }
+}
+
+// Sets the scores of keys that a pair does not see.
+__device__ inline void hide_unseen(const Work& work, int first_key, float (&scores)[kTileKeys / 8][4]) {
+    const int place = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const int last = work.past + work.pairs.token(work.my_pair + 8 * h) - first_key;
+        const int before = work.window == 0 ? -1 : last - work.window;
+#pragma unroll
+        for (int n = 0; n < kTileKeys / 8; ++n) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                const int key = 8 * n + 2 * place + i;
+                if (key > last || key <= before) scores[n][2 * h + i] = -INFINITY;
+            }
+        }
+    }
+}
+
+// A lane's sums over the keys so far, of its two pairs; a pair is four lanes'.
+template <int kDims>
+struct Sums {
     float largest[2] = {-INFINITY, -INFINITY};
     float sum[2] = {0.0f, 0.0f};
-    float result[2 * kSteps][4] = {};
-    // Calls body(two values, their place in out, h).
-    const auto for_each_two = [&](const auto& body) {
+    float result[kDims / 8][4] = {};
+
+    // Turns scores into e^(score - largest), and lets the sums follow.
+    __device__ void add_scores(float (&scores)[kTileKeys / 8][4]) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            if (my_pair + 8 * h >= n_pairs) continue;
-            float* const to = out + (segment.first_row * pairs.n_heads + pairs.place(my_pair + 8 * h)) * d + 2 * place;
+            float new_largest = largest[h];
 #pragma unroll
-            for (int n = 0; n < 2 * kSteps; ++n) {
+            for (int n = 0; n < kTileKeys / 8; ++n) {
+                new_largest = fmaxf(new_largest, fmaxf(scores[n][2 * h], scores[n][2 * h + 1]));
+            }
+            new_largest = fmaxf(new_largest, __shfl_xor_sync(kAllLanes, new_largest, 1));
+            new_largest = fmaxf(new_largest, __shfl_xor_sync(kAllLanes, new_largest, 2));
+            const float base = new_largest == -INFINITY ? 0.0f : new_largest;  // nothing seen yet: all weights are 0
+            float tile_sum = 0.0f;
+#pragma unroll
+            for (int n = 0; n < kTileKeys / 8; ++n) {
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    scores[n][2 * h + i] = exp2f(scores[n][2 * h + i] - base);
+                    tile_sum += scores[n][2 * h + i];
+                }
+            }
+            tile_sum += __shfl_xor_sync(kAllLanes, tile_sum, 1);
+            tile_sum += __shfl_xor_sync(kAllLanes, tile_sum, 2);
+            const float shrink = exp2f(largest[h] - base);
+            sum[h] = sum[h] * shrink + tile_sum;
+            largest[h] = new_largest;
+#pragma unroll
+            for (int n = 0; n < kDims / 8; ++n) {
+                result[n][2 * h] *= shrink;
+                result[n][2 * h + 1] *= shrink;
+            }
+        }
+    }
+
+    // result += probabilities * values of the tile in a buffer.
+    __device__ void add_values(const KeyTile<kDims>* tiles, int buffer, const float (&scores)[kTileKeys / 8][4]) {
+        using Tile = KeyTile<kDims>;
+        const int lane = static_cast<int>(threadIdx.x) % kWarp;
+        const int my_values = (2 * buffer + 1) * Tile::kSize + Tile::place(lane % 16, lane / 16);
+        unsigned probabilities[kTileKeys / 16][kParts][4];
+#pragma unroll
+        for (int s = 0; s < kTileKeys / 16; ++s) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                unsigned parts[kParts];
+                const float(&two)[4] = scores[2 * s + i / 2];
+                split_bf16(two[2 * (i % 2)], two[2 * (i % 2) + 1], parts);
+#pragma unroll
+                for (int p = 0; p < kParts; ++p) probabilities[s][p][i] = parts[p];
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < kDims / 8; n += 4) {
+#pragma unroll
+            for (int s = 0; s < kTileKeys / 16; ++s) {
+                unsigned v[4][2];
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    unsigned words[4];
+                    load_matrices<true>(words, tiles->chunks + (my_values ^ (n + 2 * i)) + 16 * s * Tile::kChunks);
+                    v[2 * i][0] = words[0], v[2 * i][1] = words[1];
+                    v[2 * i + 1][0] = words[2], v[2 * i + 1][1] = words[3];
+                }
+#pragma unroll
+                for (int p = kParts - 1; p >= 0; --p) {
+#pragma unroll
+                    for (int i = 0; i < 4; ++i) multiply_bf16(result[n + i], probabilities[s][p], v[i]);
+                }
+            }
+        }
+    }
+
+    // Calls body(two values, their place in out, h). out: of the segment's first row.
+    template <typename Body>
+    __device__ void for_each_two(const Work& work, float* out, int d, const Body& body) {
+        const int place = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            if (!work.has(h)) continue;
+            float* const to = out + work.pairs.place(work.my_pair + 8 * h) * d + 2 * place;
+#pragma unroll
+            for (int n = 0; n < kDims / 8; ++n) {
                 if (8 * n < d) body(result[n][2 * h], result[n][2 * h + 1], *reinterpret_cast<float2*>(to + 8 * n), h);
             }
         }
-    };
-    if (range.resumes) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-            if (my_pair + 8 * h >= n_pairs) continue;
-            const float2 state = range.state[pairs.place(my_pair + 8 * h)];
-            largest[h] = state.x;
-            sum[h] = state.y;
-        }
-        for_each_two([](float& x, float& y, const float2& from, int) { x = from.x, y = from.y; });
     }
 
-    AsyncCopies copies;
-    constexpr int kTilesPerBlock = kKvBlockTokens / kTileKeys;
-    const std::byte* block = nullptr;  // of the cache, with the tile that is copied next
-    const auto find_block = [&](int tile) {
-        if (tile < end_tile) block = segment.blocks[tile / kTilesPerBlock];
-    };
-    const auto load = [&](int tile, int buffer) {
-        if (tile < end_tile) {
-            const int first = begin - tile * kTileKeys;
-            const int end = last_position + 1 - tile * kTileKeys;
-            const auto key_stride = static_cast<int>(places.key_stride);
-            const auto value_stride = static_cast<int>(places.value_stride);
-            const int row = tile % kTilesPerBlock * kTileKeys;
-            tiles[2 * buffer].load(copies, block + places.keys + blockIdx.y * places.key_head + row * key_stride,
-                                   key_stride, d, first, end);
-            tiles[2 * buffer + 1].load(copies,
-                                       block + places.values + blockIdx.y * places.value_head + row * value_stride,
-                                       value_stride, d, first, end);
+    // Takes what an earlier launch left.
+    __device__ void resume(const Work& work, const float2* state, float* out, int d) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            if (!work.has(h)) continue;
+            const float2 kept = state[work.pairs.place(work.my_pair + 8 * h)];
+            largest[h] = kept.x;
+            sum[h] = kept.y;
         }
-        copies.commit();
-    };
-    find_block(first_tile);
-    load(first_tile, 0);
-    find_block(first_tile + 1);
-    load(first_tile + 1, 1);
-    find_block(first_tile + 2);
+        for_each_two(work, out, d, [](float& x, float& y, const float2& from, int) { x = from.x, y = from.y; });
+    }
+
+    // Leaves the sums to the next launch.
+    __device__ void keep(const Work& work, float2* state, float* out, int d) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            if (threadIdx.x % 4 == 0 && work.has(h)) {
+                state[work.pairs.place(work.my_pair + 8 * h)] = {largest[h], sum[h]};
+            }
+        }
+        for_each_two(work, out, d, [](float x, float y, float2& to, int) { to = {x, y}; });
+    }
+
+    __device__ void divide(const Work& work, const float* sinks, float* out, int d) {
+        float factor[2];
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            float sink = 0.0f;
+            if (sinks != nullptr) sink = exp2f(sinks[work.pairs.head(work.my_pair + 8 * h)] * kLog2E - largest[h]);
+            factor[h] = 1.0f / (sum[h] + sink);
+        }
+        for_each_two(work, out, d, [&](float x, float y, float2& to, int h) { to = {x * factor[h], y * factor[h]}; });
+    }
+};
+
+// grid: (tiles of pairs, kv heads). Lane 4 * r + place of a warp has its pairs r and r +
+// 8: of scores and results as multiply_bf16() leaves them. Scores are in units of log(2).
+template <int kDims>
+__global__ void __launch_bounds__(kThreads, 2)
+    attend_on_tensor_cores(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range,
+                           const float* queries_of_rows, std::int64_t query_stride, float* out) {
+    auto* const tiles = shared_memory<KeyTile<kDims>>();  // (kBuffers, 2): keys, values
+    const int d = static_cast<int>(shape.key_dim);
+    const Pairs pairs{static_cast<int>(shape.n_heads / shape.n_kv_heads),
+                      static_cast<int>(blockIdx.y) * static_cast<int>(shape.n_heads / shape.n_kv_heads),
+                      static_cast<int>(shape.n_heads)};
+    const int index = segment_of(list, blockIdx.x);
+    const CudaSegment& segment = list.segments[index];
+    const int first_pair = static_cast<int>(list.first_unit[index + 1] - 1 - blockIdx.x) * kRows;  // the longest first
+    const Work work = work_of(segment, pairs, first_pair, shape, range);
+    float* const its_out = out + segment.first_row * pairs.n_heads * d;
+
+    unsigned queries[kDims / 16][kParts][4];
+    load_queries(work, queries_of_rows, segment.first_row, query_stride, d, shape.scale * kLog2E, queries);
+    Sums<kDims> sums;
+    if (range.resumes) sums.resume(work, range.state, its_out, d);
+
+    TileCopies<kDims> copies{work, places, segment.blocks, d, tiles};
+    copies.find_block(work.first_tile);
+    copies.load(work.first_tile, 0);
+    copies.find_block(work.first_tile + 1);
+    copies.load(work.first_tile + 1, 1);
+    copies.find_block(work.first_tile + 2);
     int buffer = 0;
 #pragma unroll 1
-    for (int tile = first_tile; tile < end_tile; ++tile) {
-        const int first_key = tile * kTileKeys;
-        copies.wait<kBuffers - 2>();
+    for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
+        copies.copies.template wait<kBuffers - 2>();
         __syncthreads();
         // The tile is complete, and all threads have multiplied the tile before, whose
         // buffer the next copy overwrites.
-        load(tile + 2, buffer > 0 ? buffer - 1 : kBuffers - 1);
-        find_block(tile + 3);
+        copies.load(tile + 2, buffer > 0 ? buffer - 1 : kBuffers - 1);
+        copies.find_block(tile + 3);
 
-        // True if one of the warp's pairs sees one of the keys.
-        if (first_key <= warp_last && (window == 0 || first_key + kTileKeys > warp_first + 1 - window)) {
+        const int first_key = tile * kTileKeys;
+        if (work.sees(first_key)) {
             float scores[kTileKeys / 8][4] = {};
-            const int my_keys = 2 * buffer * Tile::kSize + Tile::place(lane / 16 * 8 + lane % 8, lane / 8 % 2);
-#pragma unroll
-            for (int s = 0; s < kSteps; ++s) {
-                const uint4* const keys = tiles->chunks + (my_keys ^ 2 * s);
-#pragma unroll
-                for (int n = 0; n < kTileKeys / 8; n += 4) {
-                    unsigned k[4][2];
-#pragma unroll
-                    for (int i = 0; i < 4; i += 2) {
-                        unsigned words[4];
-                        load_matrices<false>(words, keys + (n + i) * 8 * Tile::kChunks);
-                        k[i][0] = words[0], k[i][1] = words[1];
-                        k[i + 1][0] = words[2], k[i + 1][1] = words[3];
-                    }
-#pragma unroll
-                    for (int p = kParts - 1; p >= 0; --p) {
-#pragma unroll
-                        for (int i = 0; i < 4; ++i) multiply_bf16(scores[n + i], queries[s][p], k[i]);
-                    }
-                }
-            }
-            const bool all_seen =
-                first_key + kTileKeys - 1 <= warp_first && (window == 0 || first_key > warp_last - window);
-            if (!all_seen) {
-#pragma unroll
-                for (int h = 0; h < 2; ++h) {
-                    const int last = past + pairs.token(my_pair + 8 * h) - first_key;
-                    const int before = window == 0 ? -1 : last - window;
-#pragma unroll
-                    for (int n = 0; n < kTileKeys / 8; ++n) {
-#pragma unroll
-                        for (int i = 0; i < 2; ++i) {
-                            const int key = 8 * n + 2 * place + i;
-                            if (key > last || key <= before) scores[n][2 * h + i] = -INFINITY;
-                        }
-                    }
-                }
-            }
-
-            // Softmax so far: a pair is four lanes'.
-#pragma unroll
-            for (int h = 0; h < 2; ++h) {
-                float new_largest = largest[h];
-#pragma unroll
-                for (int n = 0; n < kTileKeys / 8; ++n) {
-                    new_largest = fmaxf(new_largest, fmaxf(scores[n][2 * h], scores[n][2 * h + 1]));
-                }
-                new_largest = fmaxf(new_largest, __shfl_xor_sync(kAllLanes, new_largest, 1));
-                new_largest = fmaxf(new_largest, __shfl_xor_sync(kAllLanes, new_largest, 2));
-                const float base =
-                    new_largest == -INFINITY ? 0.0f : new_largest;  // nothing seen yet: all weights are 0
-                float tile_sum = 0.0f;
-#pragma unroll
-                for (int n = 0; n < kTileKeys / 8; ++n) {
-#pragma unroll
-                    for (int i = 0; i < 2; ++i) {
-                        scores[n][2 * h + i] = exp2f(scores[n][2 * h + i] - base);
-                        tile_sum += scores[n][2 * h + i];
-                    }
-                }
-                tile_sum += __shfl_xor_sync(kAllLanes, tile_sum, 1);
-                tile_sum += __shfl_xor_sync(kAllLanes, tile_sum, 2);
-                const float shrink = exp2f(largest[h] - base);
-                sum[h] = sum[h] * shrink + tile_sum;
-                largest[h] = new_largest;
-#pragma unroll
-                for (int n = 0; n < 2 * kSteps; ++n) {
-                    result[n][2 * h] *= shrink;
-                    result[n][2 * h + 1] *= shrink;
-                }
-            }
-
-            // result += probabilities * values.
-            const int my_values = (2 * buffer + 1) * Tile::kSize + Tile::place(lane % 16, lane / 16);
-            unsigned probabilities[kTileKeys / 16][kParts][4];
-#pragma unroll
-            for (int s = 0; s < kTileKeys / 16; ++s) {
-#pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    unsigned parts[kParts];
-                    const float(&two)[4] = scores[2 * s + i / 2];
-                    split_bf16(two[2 * (i % 2)], two[2 * (i % 2) + 1], parts);
-#pragma unroll
-                    for (int p = 0; p < kParts; ++p) probabilities[s][p][i] = parts[p];
-                }
-            }
-#pragma unroll
-            for (int n = 0; n < 2 * kSteps; n += 4) {
-#pragma unroll
-                for (int s = 0; s < kTileKeys / 16; ++s) {
-                    unsigned v[4][2];
-#pragma unroll
-                    for (int i = 0; i < 2; ++i) {
-                        unsigned words[4];
-                        load_matrices<true>(words, tiles->chunks + (my_values ^ (n + 2 * i)) + 16 * s * Tile::kChunks);
-                        v[2 * i][0] = words[0], v[2 * i][1] = words[1];
-                        v[2 * i + 1][0] = words[2], v[2 * i + 1][1] = words[3];
-                    }
-#pragma unroll
-                    for (int p = kParts - 1; p >= 0; --p) {
-#pragma unroll
-                        for (int i = 0; i < 4; ++i) multiply_bf16(result[n + i], probabilities[s][p], v[i]);
-                    }
-                }
-            }
+            score_keys<kDims>(tiles, buffer, queries, scores);
+            if (!work.sees_all(first_key)) hide_unseen(work, first_key, scores);
+            sums.add_scores(scores);
+            sums.add_values(tiles, buffer, scores);
         }
         buffer = buffer + 1 < kBuffers ? buffer + 1 : 0;
     }
-
-    if (!range.is_last) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-            if (place == 0 && my_pair + 8 * h < n_pairs) {
-                range.state[pairs.place(my_pair + 8 * h)] = {largest[h], sum[h]};
-            }
-        }
-        for_each_two([](float x, float y, float2& to, int) { to = {x, y}; });
-        return;
+    if (range.is_last) {
+        sums.divide(work, shape.sinks, its_out, d);
+    } else {
+        sums.keep(work, range.state, its_out, d);
     }
-    float factor[2];
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-        float sink = 0.0f;
-        if (shape.sinks != nullptr) {
-            sink = exp2f(shape.sinks[pairs.head(my_pair + 8 * h)] * kLog2E - largest[h]);
-        }
-        factor[h] = 1.0f / (sum[h] + sink);
-    }
-    for_each_two([&](float x, float y, float2& to, int h) { to = {x * factor[h], y * factor[h]}; });
 }
 
 template <int kDims>

@@ -17,25 +17,6 @@ constexpr int kMostHeads = 8;     // of a block: a warp for each in the softmax
 constexpr int kValuesPerThread = static_cast<int>(kMostValueDim) / kThreads;
 static_assert(kMostHeads <= kWarps && kMostValueDim % kThreads == 0, "see attend_keys");
 
-// Heads [first, first + n) of one query row, all of one head of the cache.
-struct HeadRange {
-    std::int64_t kv_head;
-    std::int64_t first;
-    int n;
-};
-
-template <int kHeads>
-__device__ inline HeadRange heads_of(const AttentionShape& shape, std::int64_t index) {
-    const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-    const std::int64_t pieces = (group + kHeads - 1) / kHeads;
-    const std::int64_t first_in_group = index % pieces * kHeads;
-    HeadRange heads;
-    heads.kv_head = index / pieces;
-    heads.first = heads.kv_head * group + first_in_group;
-    heads.n = static_cast<int>(group - first_in_group < kHeads ? group - first_in_group : kHeads);
-    return heads;
-}
-
 // A head's softmax so far.
 struct Softmax {
     float largest;
@@ -76,7 +57,7 @@ __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
 // and so_far: the state that it resumes, for the first of the heads. The block's shared
 // memory then begins with the heads' Softmax.
 template <int kHeads>
-__device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const HeadRange& heads,
+__device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const QueryHeads& heads,
                             std::byte* const* blocks, const float* query_row, std::int64_t begin, std::int64_t end,
                             const KeyRange& range, const float2* state, const float* so_far,
                             float (&result)[kHeads][kValuesPerThread]) {
@@ -169,7 +150,7 @@ __global__ void __launch_bounds__(kThreads)
     const DecodeItem item = item_of(list, blockIdx.z, shape);
     const std::int64_t my_split = blockIdx.x;
     if (my_split >= item.n_splits) return;  // the whole block
-    const HeadRange heads = heads_of<kHeads>(shape, blockIdx.y);
+    const QueryHeads heads = QueryHeads::of<kHeads>(shape, blockIdx.y);
     const std::int64_t begin = item.first_key + my_split * item.split_keys;
     const std::int64_t end = begin + item.split_keys < item.n_keys ? begin + item.split_keys : item.n_keys;
     float result[kHeads][kValuesPerThread];
@@ -210,7 +191,7 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t row = segment.first_row + token;
     const std::int64_t end = past_of(segment) + token + 1;
     const std::int64_t begin = shape.window > 0 && end > shape.window ? end - shape.window : 0;
-    const HeadRange heads = heads_of<kHeads>(shape, blockIdx.y);
+    const QueryHeads heads = QueryHeads::of<kHeads>(shape, blockIdx.y);
     float2* const state = range.state == nullptr ? nullptr : range.state + token * shape.n_heads + heads.first;
     float result[kHeads][kValuesPerThread];
     attend_keys<kHeads>(shape, places, heads, segment.blocks, queries + row * query_stride, begin, end, range, state,

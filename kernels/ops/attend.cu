@@ -130,145 +130,105 @@ constexpr int kTileKeys = 32;
 // the keys they see. Thread (group, part) of (kRows / 4, 16 or more) forms 4 rows' scores
 // for its keys and 4 rows' results for its dimensions.
 template <int kRows, int kFours>
-__global__ void __launch_bounds__(kTileThreads)
-    attend_tiles(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range, const float* queries_of_rows,
-                 std::int64_t query_stride, float* out) {
-    constexpr int kPer = 4;  // rows of a thread
-    constexpr int kRowGroups = kRows / kPer;
-    constexpr int kParts = kTileThreads / kRowGroups;  // threads that share 4 rows
-    constexpr int kKeysPer = kTileKeys / kParts < 1 ? 1 : kTileKeys / kParts;
-    constexpr int kScoreStride = kTileKeys + 1;
-    constexpr int kPerRow = kTileThreads / kRows;  // threads that share a row's softmax
-    const int d = static_cast<int>(shape.key_dim);
-    const int stride = d + kPer;                     // keeps float4 alignment, spreads the banks
+struct QueryTile {
+    static constexpr int kPer = 4;  // rows of a thread
+    static constexpr int kRowGroups = kRows / kPer;
+    static constexpr int kParts = kTileThreads / kRowGroups;  // threads that share 4 rows
+    static constexpr int kKeysPer = kTileKeys / kParts < 1 ? 1 : kTileKeys / kParts;
+    static constexpr int kScoreStride = kTileKeys + 1;
+    static constexpr int kPerRow = kTileThreads / kRows;  // threads that share a row's softmax
+
+    const AttentionShape& shape;
+    const KvPlaces& places;
+    const CudaSegment& segment;
+    std::int64_t kv_head;
+    std::int64_t first_pair;
+    int d = static_cast<int>(shape.key_dim);
+    int stride = d + kPer;                           // keeps float4 alignment, spreads the banks
     float* queries = shared_memory<float>();         // (kRows, stride)
     float* keys = queries + kRows * stride;          // (kTileKeys, stride): keys, then values
     float* scores = keys + kTileKeys * stride;       // (kRows, kScoreStride)
     float* shrinks = scores + kRows * kScoreStride;  // (kRows)
     float* sums = shrinks + kRows;                   // (kRows)
 
-    const int thread = static_cast<int>(threadIdx.x);
-    const std::int64_t unit = blockIdx.x;
-    const int index = segment_of(list, unit);
-    const CudaSegment& segment = list.segments[index];
-    const std::int64_t n_tiles = list.first_unit[index + 1] - list.first_unit[index];
-    const std::int64_t tile = n_tiles - 1 - (unit - list.first_unit[index]);  // the longest first
-    const std::int64_t kv_head = blockIdx.y;
-    const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-    const std::int64_t first_pair = tile * kRows;
-    const std::int64_t n_pairs = segment.n_tokens * group;
+    int thread = static_cast<int>(threadIdx.x);
+    int row_group = thread / kParts;
+    int part = thread % kParts;
+    int softmax_row = thread / kPerRow;
+    std::int64_t group = shape.n_heads / shape.n_kv_heads;
+    std::int64_t n_pairs = segment.n_tokens * group;
+    std::int64_t past = past_of(segment);
+    std::int64_t last_position = past + ((first_pair + kRows < n_pairs ? first_pair + kRows : n_pairs) - 1) / group;
 
-    for (int i = thread; i < kRows * d; i += kTileThreads) {
-        const std::int64_t pair = first_pair + i / d;
-        float value = 0.0f;
-        if (pair < n_pairs) {
-            const std::int64_t row = segment.first_row + pair / group;
-            value = queries_of_rows[row * query_stride + (kv_head * group + pair % group) * d + i % d] * shape.scale;
-        }
-        queries[i / d * stride + i % d] = value;
-    }
-
-    const std::int64_t last_pair = (first_pair + kRows < n_pairs ? first_pair + kRows : n_pairs) - 1;
-    const std::int64_t past = past_of(segment);
-    const std::int64_t first_position = past + first_pair / group;
-    const std::int64_t last_position = past + last_pair / group;
-    std::int64_t begin = 0;
-    if (shape.window > 0 && first_position + 1 > shape.window) {
-        begin = first_position + 1 - shape.window;
-    }
-
-    const int row_group = thread / kParts;
-    const int part = thread % kParts;
-    const int softmax_row = thread / kPerRow;
-    float largest = -INFINITY;
+    float largest = -INFINITY;  // of softmax_row
     float sum = 0.0f;
     float result[kPer][kFours][4] = {};
-    // Calls body(value, place in out) for each value of the thread.
-    const auto for_each_value = [&](const auto& body) {
-#pragma unroll
-        for (int r = 0; r < kPer; ++r) {
-            const std::int64_t pair = first_pair + row_group * kPer + r;
-            if (pair >= n_pairs) continue;
-            const std::int64_t row = segment.first_row + pair / group;
-            float* const to = out + (row * shape.n_heads + kv_head * group + pair % group) * d;
-#pragma unroll
-            for (int f = 0; f < kFours; ++f) {
-                const int dim = (part + f * kParts) * 4;
-#pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    if (dim + i < d) body(result[r][f][i], to[dim + i], r);
-                }
+
+    __device__ void load_queries(const float* queries_of_rows, std::int64_t query_stride) {
+        for (int i = thread; i < kRows * d; i += kTileThreads) {
+            const std::int64_t pair = first_pair + i / d;
+            float value = 0.0f;
+            if (pair < n_pairs) {
+                const std::int64_t row = segment.first_row + pair / group;
+                value =
+                    queries_of_rows[row * query_stride + (kv_head * group + pair % group) * d + i % d] * shape.scale;
             }
+            queries[i / d * stride + i % d] = value;
         }
-    };
-    const std::int64_t softmax_pair = first_pair + softmax_row;
-    const std::int64_t state_place = softmax_pair / group * shape.n_heads + kv_head * group + softmax_pair % group;
-    if (range.resumes) {
-        if (softmax_pair < n_pairs) {
-            largest = range.state[state_place].x;
-            sum = range.state[state_place].y;
-        }
-        for_each_value([](float& value, const float& place, int) { value = place; });
     }
 
-    for (std::int64_t first_key = range.first_tile(begin, kTileKeys);
-         first_key <= last_position && first_key < range.end; first_key += kTileKeys) {
-        const auto load = [&](bool are_keys) {
-            for (int c = thread / kWarp; c < kTileKeys; c += kTileThreads / kWarp) {
-                const std::int64_t key = first_key + c;
-                const bool there = key <= last_position;
-                const std::byte* row = !there     ? nullptr
-                                       : are_keys ? key_row(places, segment.blocks, key, kv_head)
-                                                  : value_row(places, segment.blocks, key, kv_head);
-                for (int i = thread % kWarp * 4; i < d; i += kWarp * 4) {
-                    *reinterpret_cast<float4*>(keys + c * stride + i) =
-                        there ? four_cached_values(places.type, row, d, i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-                }
+    __device__ void load_tile(std::int64_t first_key, bool are_keys) {
+        for (int c = thread / kWarp; c < kTileKeys; c += kTileThreads / kWarp) {
+            const std::int64_t key = first_key + c;
+            const bool there = key <= last_position;
+            const std::byte* row = !there     ? nullptr
+                                   : are_keys ? key_row(places, segment.blocks, key, kv_head)
+                                              : value_row(places, segment.blocks, key, kv_head);
+            for (int i = thread % kWarp * 4; i < d; i += kWarp * 4) {
+                *reinterpret_cast<float4*>(keys + c * stride + i) =
+                    there ? four_cached_values(places.type, row, d, i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             }
-        };
-        load(true);
-        __syncthreads();
+        }
+    }
 
-        // Scores (with 8 rows there are more threads than keys). A thread's keys are
-        // kParts apart, so that neighbours read different banks.
-        if (part < kTileKeys) {
-            float products[kPer][kKeysPer] = {};
-            for (int i = 0; i < d; i += 4) {
-                float4 k[kKeysPer];
+    // A thread's keys are kParts apart, so that neighbours read different banks.
+    __device__ void score_keys(std::int64_t first_key) {
+        if (part >= kTileKeys) return;  // with 8 rows there are more threads than keys
+        float products[kPer][kKeysPer] = {};
+        for (int i = 0; i < d; i += 4) {
+            float4 k[kKeysPer];
 #pragma unroll
-                for (int c = 0; c < kKeysPer; ++c) {
-                    k[c] = *reinterpret_cast<const float4*>(keys + (part + c * kParts) * stride + i);
-                }
-#pragma unroll
-                for (int r = 0; r < kPer; ++r) {
-                    const float4 q = *reinterpret_cast<const float4*>(queries + (row_group * kPer + r) * stride + i);
-#pragma unroll
-                    for (int c = 0; c < kKeysPer; ++c) {
-                        products[r][c] = fmaf(q.x, k[c].x, products[r][c]);
-                        products[r][c] = fmaf(q.y, k[c].y, products[r][c]);
-                        products[r][c] = fmaf(q.z, k[c].z, products[r][c]);
-                        products[r][c] = fmaf(q.w, k[c].w, products[r][c]);
-                    }
-                }
+            for (int c = 0; c < kKeysPer; ++c) {
+                k[c] = *reinterpret_cast<const float4*>(keys + (part + c * kParts) * stride + i);
             }
 #pragma unroll
             for (int r = 0; r < kPer; ++r) {
-                const std::int64_t pair = first_pair + row_group * kPer + r;
-                const std::int64_t position = past + pair / group;
+                const float4 q = *reinterpret_cast<const float4*>(queries + (row_group * kPer + r) * stride + i);
 #pragma unroll
                 for (int c = 0; c < kKeysPer; ++c) {
-                    const std::int64_t key = first_key + part + c * kParts;
-                    const bool seen =
-                        key <= position && key <= last_position && (shape.window == 0 || key > position - shape.window);
-                    scores[(row_group * kPer + r) * kScoreStride + part + c * kParts] =
-                        seen ? products[r][c] : -INFINITY;
+                    products[r][c] = fmaf(q.x, k[c].x, products[r][c]);
+                    products[r][c] = fmaf(q.y, k[c].y, products[r][c]);
+                    products[r][c] = fmaf(q.z, k[c].z, products[r][c]);
+                    products[r][c] = fmaf(q.w, k[c].w, products[r][c]);
                 }
             }
         }
-        __syncthreads();
+#pragma unroll
+        for (int r = 0; r < kPer; ++r) {
+            const std::int64_t pair = first_pair + row_group * kPer + r;
+            const std::int64_t position = past + pair / group;
+#pragma unroll
+            for (int c = 0; c < kKeysPer; ++c) {
+                const std::int64_t key = first_key + part + c * kParts;
+                const bool seen =
+                    key <= position && key <= last_position && (shape.window == 0 || key > position - shape.window);
+                scores[(row_group * kPer + r) * kScoreStride + part + c * kParts] = seen ? products[r][c] : -INFINITY;
+            }
+        }
+    }
 
-        // Softmax so far; and the values in the keys' place.
-        load(false);
+    // Softmax so far.
+    __device__ void add_scores() {
         float tile_largest = -INFINITY;
         for (int c = thread % kPerRow; c < kTileKeys; c += kPerRow) {
             tile_largest = fmaxf(tile_largest, scores[softmax_row * kScoreStride + c]);
@@ -293,9 +253,10 @@ __global__ void __launch_bounds__(kTileThreads)
         sum = sum * shrink + tile_sum;
         largest = new_largest;
         if (thread % kPerRow == 0) shrinks[softmax_row] = shrink;
-        __syncthreads();
+    }
 
-        // result = result * shrink + probabilities * values.
+    // result = result * shrink + probabilities * values.
+    __device__ void add_values() {
 #pragma unroll
         for (int r = 0; r < kPer; ++r) {
             const float factor = shrinks[row_group * kPer + r];
@@ -325,23 +286,84 @@ __global__ void __launch_bounds__(kTileThreads)
                 }
             }
         }
+    }
+
+    // Calls body(value, place in out, row of the thread) for each value of the thread.
+    template <typename Body>
+    __device__ void for_each_value(float* out, const Body& body) {
+#pragma unroll
+        for (int r = 0; r < kPer; ++r) {
+            const std::int64_t pair = first_pair + row_group * kPer + r;
+            if (pair >= n_pairs) continue;
+            const std::int64_t row = segment.first_row + pair / group;
+            float* const to = out + (row * shape.n_heads + kv_head * group + pair % group) * d;
+#pragma unroll
+            for (int f = 0; f < kFours; ++f) {
+                const int dim = (part + f * kParts) * 4;
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    if (dim + i < d) body(result[r][f][i], to[dim + i], r);
+                }
+            }
+        }
+    }
+};
+
+template <int kRows, int kFours>
+__global__ void __launch_bounds__(kTileThreads)
+    attend_tiles(SegmentList list, AttentionShape shape, KvPlaces places, KeyRange range, const float* queries_of_rows,
+                 std::int64_t query_stride, float* out) {
+    const std::int64_t unit = blockIdx.x;
+    const int index = segment_of(list, unit);
+    const CudaSegment& segment = list.segments[index];
+    const std::int64_t n_tiles = list.first_unit[index + 1] - list.first_unit[index];
+    const std::int64_t number = n_tiles - 1 - (unit - list.first_unit[index]);  // the longest first
+    QueryTile<kRows, kFours> tile{shape, places, segment, blockIdx.y, number * kRows};
+    tile.load_queries(queries_of_rows, query_stride);
+
+    const std::int64_t first_position = tile.past + tile.first_pair / tile.group;
+    std::int64_t begin = 0;
+    if (shape.window > 0 && first_position + 1 > shape.window) {
+        begin = first_position + 1 - shape.window;
+    }
+    const std::int64_t softmax_pair = tile.first_pair + tile.softmax_row;
+    const std::int64_t head = tile.kv_head * tile.group + softmax_pair % tile.group;
+    const std::int64_t state_place = softmax_pair / tile.group * shape.n_heads + head;
+    const bool keeps_state = tile.thread % tile.kPerRow == 0;
+    if (range.resumes) {
+        if (softmax_pair < tile.n_pairs) {
+            tile.largest = range.state[state_place].x;
+            tile.sum = range.state[state_place].y;
+        }
+        tile.for_each_value(out, [](float& value, float& place, int) { value = place; });
+    }
+
+    for (std::int64_t first_key = range.first_tile(begin, kTileKeys);
+         first_key <= tile.last_position && first_key < range.end; first_key += kTileKeys) {
+        tile.load_tile(first_key, true);
+        __syncthreads();
+        tile.score_keys(first_key);
+        __syncthreads();
+        tile.load_tile(first_key, false);  // the values, in the keys' place
+        tile.add_scores();
+        __syncthreads();
+        tile.add_values();
         __syncthreads();  // before the next keys and scores
     }
 
     if (!range.is_last) {
-        if (thread % kPerRow == 0 && softmax_pair < n_pairs) {
-            range.state[state_place].x = largest;
-            range.state[state_place].y = sum;
+        if (keeps_state && softmax_pair < tile.n_pairs) {
+            range.state[state_place].x = tile.largest;
+            range.state[state_place].y = tile.sum;
         }
-        for_each_value([](const float& value, float& place, int) { place = value; });
+        tile.for_each_value(out, [](const float& value, float& place, int) { place = value; });
         return;
     }
-    if (thread % kPerRow == 0) {
-        const std::int64_t head = kv_head * group + softmax_pair % group;
-        sums[softmax_row] = sum + sink_share(shape, head, largest);
-    }
+    if (keeps_state) tile.sums[tile.softmax_row] = tile.sum + sink_share(shape, head, tile.largest);
     __syncthreads();
-    for_each_value([&](const float& value, float& place, int r) { place = value / sums[row_group * kPer + r]; });
+    tile.for_each_value(out, [&](const float& value, float& place, int r) {
+        place = value / tile.sums[tile.row_group * tile.kPer + r];
+    });
 }
 
 template <int kRows, int kFours>
