@@ -247,7 +247,7 @@ class TestChatViewText : public QObject {
             QuietDocument document;
             TableColumns columns;
             SourceMap map;
-            renderSegment(segment, TextStyle::of(QFont(), QPalette()), document, columns, map);
+            renderSegment(segment, TextStyle::of(QFont(), QPalette()), {}, document, columns, map);
             for (int at = 0; at < document.characterCount() - 1; ++at) {
                 const QChar shown = document.characterAt(at);
                 const qsizetype from = map.sourceAt(at);

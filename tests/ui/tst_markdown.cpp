@@ -41,6 +41,8 @@ class TestMarkdown : public QObject {
             QStringLiteral("\n\n\n"),
             QStringLiteral("a\r\n\r\nb\r\n"),
             QStringLiteral("😀").repeated(5000),
+            QStringLiteral("See [^1] and [^b].\n\n- [ ] to do [x]\n- [x] done\n\n[^1]: One\n[^b]: Two\n    lines\n\n"
+                           "    and more\n\n- a list\n\nend [^1]\n"),
             QString::fromStdString(offstage::test::longAnswer(3000)),
         };
     }
@@ -168,7 +170,7 @@ class TestMarkdown : public QObject {
         SourceMap map;
         renderSegment(
             {Kind::Prose, QStringLiteral("![a chart](http://e.example/x.png) ![f](file:///etc/hostname)"), {}, false},
-            style, document, columns, map);
+            style, {}, document, columns, map);
         QVERIFY(document.toPlainText().contains(QStringLiteral("a chart")));
         QVERIFY(!document.toPlainText().contains(QChar::ObjectReplacementCharacter));
         QVERIFY(!document.toHtml().contains(QStringLiteral("e.example")));
@@ -193,7 +195,8 @@ class TestMarkdown : public QObject {
         QuietDocument document;
         TableColumns columns;
         SourceMap map;
-        renderSegment({Kind::Prose, QStringLiteral("[text](%1)").arg(url), {}, false}, style, document, columns, map);
+        renderSegment({Kind::Prose, QStringLiteral("[text](%1)").arg(url), {}, false}, style, {}, document, columns,
+                      map);
         QCOMPARE(document.toPlainText(), QStringLiteral("text"));
         const QString href = document.begin().begin().fragment().charFormat().anchorHref();
         QCOMPARE(!href.isEmpty(), kept);
@@ -204,6 +207,87 @@ class TestMarkdown : public QObject {
         body.setMarkdown(QStringLiteral("7. seven\n8. eight\n"), true);
         QVERIFY(body.plainText().contains(QStringLiteral("7.\tseven")));
         QVERIFY(body.plainText().contains(QStringLiteral("8.\teight")));
+    }
+
+    void render_tasks_haveBoxes() {
+        MessageBody body;
+        const QString text = QStringLiteral(
+            "- [ ] write `[x]` down [x]\n- [x] x\n- [X] **bold**\n- [x](http://e.example)\n"
+            "- plain\n\n1. [ ] first\n2. second\n");
+        body.setMarkdown(text, true);
+        QCOMPARE(body.plainText(), QStringLiteral("☐\twrite [x] down [x]\n☑\tx\n☑\tbold\n•\tx\n•\tplain\n"
+                                                  "1.\t☐ first\n2.\tsecond"));
+        QCOMPARE(body.source(), text);  // what is copied and exported
+        // The "x" that is shown is the word, not the box's mark.
+        const SourceMap& map = body.text().parts()[0].map;
+        const auto shown =
+            map.pieces(text.indexOf(QStringLiteral("x\n- [X]")), text.indexOf(QStringLiteral("\n- [X]")));
+        QCOMPARE(shown.size(), 1);
+        QCOMPARE(shown[0].first, static_cast<int>(body.plainText().indexOf(QStringLiteral("☑\tx")) + 2));
+    }
+
+    void render_footnotes_refersAcrossSegments() {
+        MessageBody body;
+        const QString text = QStringLiteral(
+            "A claim[^1], `[^1]`, a class [^a-z], and another[^note].\n\nMore.\n\n"
+            "[^1]: https://example.org/a_b_c\n[^note]: The *text* of it\n    goes on\n\n"
+            "    and ends\n\n- a list\n");
+        body.setMarkdown(text, true);
+        body.layoutFor(600);
+        QCOMPARE(body.plainText(),
+                 QStringLiteral("A claim1, [^1], a class [^a-z], and anothernote.\n\nMore.\n\n"
+                                "1\thttps://example.org/a_b_c\n\nnote\tThe text of it goes on\nand ends\n\n•\ta list"));
+        const QTextDocument& first = *body.text().parts()[0].document;
+        const QTextCharFormat mark = [&first] {
+            QTextCursor cursor(const_cast<QTextDocument*>(&first));
+            cursor.setPosition(8);  // behind the first reference
+            return cursor.charFormat();
+        }();
+        QCOMPARE(mark.verticalAlignment(), QTextCharFormat::AlignSuperScript);
+        QCOMPARE(mark.property(kNoteProperty).toString(), QStringLiteral("1"));
+        QCOMPARE(body.text().noteText(QStringLiteral("note")), QStringLiteral("The *text* of it goes on and ends"));
+        body.selectAll();
+        QVERIFY(
+            body.selectedText().startsWith(QStringLiteral("A claim[^1], [^1], a class [^a-z], and another[^note].")));
+        QCOMPARE(body.source(), text);
+        // A click on a word of the footnote is at its place of the source.
+        const qsizetype at = text.indexOf(QStringLiteral("goes"));
+        QVERIFY(!body.text().rectOfSource(at).isEmpty());
+    }
+
+    void render_footnote_thatComesLater_turnsItsReferenceIntoOne() {
+        MessageBody body;
+        body.layoutFor(600);
+        body.setMarkdown(QString(), false);
+        body.appendMarkdown(QStringLiteral("A claim[^1].\n\nMore.\n\n"));
+        QVERIFY(body.plainText().startsWith(QStringLiteral("A claim[^1].")));
+        body.appendMarkdown(QStringLiteral("[^1]"));
+        QVERIFY(body.plainText().startsWith(QStringLiteral("A claim[^1].")));
+        body.appendMarkdown(QStringLiteral(": Its source"));
+        QVERIFY(body.plainText().startsWith(QStringLiteral("A claim1.")));
+        body.finishMarkdown();
+        QVERIFY(body.plainText().endsWith(QStringLiteral("1\tIts source")));
+    }
+
+    void formulas_andPrices_areNeverGarbled_data() {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("shown");
+        const auto row = [](const char* text, const char* shown) {
+            QTest::newRow(text) << QString::fromUtf8(text) << QString::fromUtf8(shown);
+        };
+        row("It costs $5, then $10 or $15.50 a_b_c.", "It costs $5, then $10 or $15.50 a_b_c.");
+        row("Between $5 and 10$ a month, $HOME and $PATH", "Between $5 and 10$ a month, $HOME and $PATH");
+        row("US$ 3 and 4 US$", "US$ 3 and 4 US$");
+        row("$\\frac{a_1}{b_2}$ and $x_i * y_i * z_i$", "a₁/b₂ and xᵢ ∗ yᵢ ∗ zᵢ");
+        row("\\(a_1 * b_1\\) * \\(c_2\\) *", "a₁ ∗ b₁ * c₂ *");
+        row("$a_{long\\_name}$ and _emphasis_", "a_(long_name) and emphasis");
+        row("Unclosed $x_1 + y_2 and \\(z_3", "Unclosed $x_1 + y_2 and (z_3");
+    }
+    void formulas_andPrices_areNeverGarbled() {
+        QFETCH(QString, text);
+        MessageBody body;
+        body.setMarkdown(text, true);
+        QTEST(body.plainText(), "shown");
     }
 
     void render_deepNesting_isBounded() {

@@ -5,6 +5,7 @@
 #include <cmark-gfm.h>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <QFontDatabase>
 #include <QFontMetricsF>
@@ -24,6 +25,8 @@ constexpr double kIndent = 26;       // pixels per list level
 constexpr int kDeepest = 24;         // nesting that is still drawn as such
 constexpr double kLineHeight = 132;  // per cent
 constexpr double kCellPadding = 6;
+constexpr double kNoteSize = 0.92;  // of the text's
+constexpr double kNoteGap = 10;     // behind a footnote's label
 
 struct NodeDeleter {
     void operator()(cmark_node* node) const { cmark_node_free(node); }
@@ -54,13 +57,36 @@ std::string_view typeOf(cmark_node* node) {
     return cmark_node_get_type_string(node);
 }
 
+constexpr qsizetype kBoxLength = 4;  // "[x] "
+
+// The box of a list item that is a task, "[ ] text" or "[x] text"; empty: it is none. The
+// parser's own extension takes any "[x]" in the line for the box's.
+QString boxOf(cmark_node* item) {
+    cmark_node* paragraph = cmark_node_first_child(item);
+    cmark_node* first = paragraph ? cmark_node_first_child(paragraph) : nullptr;
+    if (!first || cmark_node_get_type(paragraph) != CMARK_NODE_PARAGRAPH ||
+        cmark_node_get_type(first) != CMARK_NODE_TEXT) {
+        return {};
+    }
+    const QString begin = literal(first).left(kBoxLength);
+    return begin == u"[ ] "                       ? QStringLiteral("☐")
+           : begin == u"[x] " || begin == u"[X] " ? QStringLiteral("☑")
+                                                  : QString();
+}
+
 // Writes one parsed text at the end of a document.
 class Writer {
   public:
-    Writer(QTextDocument& document, const TextStyle& style, TextAligner& aligner, SourceMap& map)
-        : m_cursor(&document), m_style(style), m_aligner(aligner), m_map(map) {
+    // `note`: the label of the footnote that it is; empty: none.
+    Writer(QTextDocument& document, const TextStyle& style, TextAligner& aligner, SourceMap& map, const QString& note)
+        : m_cursor(&document), m_style(style), m_aligner(aligner), m_map(map), m_note(note) {
         m_text.setFont(style.font);
         m_text.setForeground(style.colours.text);
+        if (!note.isEmpty()) {
+            m_text.setFontPointSize(style.font.pointSizeF() * kNoteSize);
+            const QFontMetricsF metrics(m_text.font());
+            m_markerWidth = std::max(kIndent, metrics.horizontalAdvance(note) + kNoteGap);
+        }
     }
 
     void blocks(cmark_node* parent, int depth) {
@@ -93,8 +119,8 @@ class Writer {
     }
     void startBlock(QTextBlockFormat format) {
         if (!m_marker.isEmpty()) {
-            format.setTextIndent(-kIndent);
-            QList<QTextOption::Tab> tabs{QTextOption::Tab(kIndent, QTextOption::LeftTab)};
+            format.setTextIndent(-m_markerWidth);
+            QList<QTextOption::Tab> tabs{QTextOption::Tab(m_markerWidth, QTextOption::LeftTab)};
             format.setTabPositions(tabs);
         }
         if (m_first) {
@@ -108,6 +134,7 @@ class Writer {
             muted.setForeground(m_style.colours.muted);
             m_cursor.insertText(m_marker + u'\t', muted);
             m_marker.clear();
+            m_markerWidth = kIndent;
         }
     }
 
@@ -122,7 +149,11 @@ class Writer {
     int m_quote = 0;
     bool m_first = true;
     bool m_tight = false;
-    QString m_marker;  // of the list item whose first block comes next
+    QString m_marker;         // of the list item whose first block comes next
+    QString m_box;            // of a task in a numbered list, before the next text
+    qsizetype m_skipped = 0;  // characters of the next text that are not shown
+    QString m_note;
+    double m_markerWidth = kIndent;
 };
 
 // Enters the source of this text into the map; formulas replace the characters that stand
@@ -164,9 +195,19 @@ void Writer::text(const QString& shown, const QTextCharFormat& format) {
 
 void Writer::formula(const ProtectedText::Formula& formula, const QTextCharFormat& format) {
     QTextCharFormat set = format;
-    set.setFontFamilies(m_style.formula);
     set.setProperty(kMathSourceProperty, formula.written);
     set.setProperty(kMathNumberProperty, ++m_formulas);
+    if (formula.isNote) {
+        set.setProperty(kNoteProperty, formula.tex);
+        set.setVerticalAlignment(QTextCharFormat::AlignSuperScript);
+        set.setForeground(m_style.colours.accent);
+        m_map.append(
+            {m_cursor.position(), static_cast<int>(formula.tex.size()), formula.source, formula.written.size()});
+        m_aligner.skipFormula();
+        m_cursor.insertText(formula.tex, set);
+        return;
+    }
+    set.setFontFamilies(m_style.formula);
     set.setToolTip(formula.written);
     QString shown = mathToText(formula.tex, formula.display);
     shown.replace(u'\n', QChar::LineSeparator);
@@ -251,10 +292,18 @@ void Writer::list(cmark_node* node, int depth) {
     int number = cmark_node_get_list_start(node);
     static constexpr char16_t kBullets[] = {u'•', u'◦', u'▪'};
     const int level = static_cast<int>(m_indent / kIndent);
-    m_indent += kIndent;
+    const QString note = std::exchange(m_note, {});  // the list that it is made of
+    const double indent = note.isEmpty() ? kIndent : m_markerWidth;
+    m_indent += indent;
     bool firstItem = true;
     for (cmark_node* item = cmark_node_first_child(node); item; item = cmark_node_next(item)) {
-        m_marker = ordered ? QStringLiteral("%1.").arg(number++) : QString(QChar(kBullets[level % 3]));
+        m_marker = ordered           ? QStringLiteral("%1.").arg(number++)
+                   : !note.isEmpty() ? note
+                                     : QString(QChar(kBullets[level % 3]));
+        if (const QString box = boxOf(item); !box.isEmpty()) {
+            (ordered ? m_box : m_marker) = box;
+            m_skipped = kBoxLength;
+        }
         m_tight = tight && !firstItem;
         firstItem = false;
         if (!cmark_node_first_child(item)) {
@@ -264,7 +313,7 @@ void Writer::list(cmark_node* node, int depth) {
         m_marker.clear();
     }
     m_tight = false;
-    m_indent -= kIndent;
+    m_indent -= indent;
 }
 
 void Writer::codeBlock(const QString& code) {
@@ -289,9 +338,18 @@ void Writer::inlineNode(cmark_node* node, const QTextCharFormat& format, int dep
     QTextCharFormat next = format;
     switch (cmark_node_get_type(node)) {
         case CMARK_NODE_TEXT:
-        case CMARK_NODE_HTML_INLINE:
-            text(literal(node), format);
+        case CMARK_NODE_HTML_INLINE: {
+            QString shown = literal(node);
+            if (const qsizetype skipped = std::exchange(m_skipped, 0); skipped > 0) {
+                m_aligner.align(shown.left(skipped));
+                shown.remove(0, skipped);
+            }
+            if (!m_box.isEmpty()) {
+                m_cursor.insertText(std::exchange(m_box, {}) + u' ', format);
+            }
+            text(shown, format);
             return;
+        }
         case CMARK_NODE_SOFTBREAK:
             m_aligner.nextLine();
             if (!m_afterDisplay) {
@@ -468,8 +526,8 @@ void renderPlain(const QString& text, const TextStyle& style, QTextDocument& doc
     cursor.insertText(text, character);
 }
 
-void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QTextDocument& document,
-                   TableColumns& columns, SourceMap& map) {
+void renderSegment(const MarkdownSegment& segment, const TextStyle& style, const QSet<QString>& notes,
+                   QTextDocument& document, TableColumns& columns, SourceMap& map) {
     map.clear();
     QTextCursor edit(&document);
     if (segment.kind == MarkdownSegment::Kind::Code) {
@@ -483,7 +541,7 @@ void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QText
         map = SourceMap::ofLines(segment);
         return;
     }
-    const ProtectedText protectedText(segment);
+    const ProtectedText protectedText(segment, notes);
     const auto root = parse(protectedText.text());
     if (!root) {
         renderPlain(segment.text, style, document);
@@ -494,7 +552,7 @@ void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QText
     prepare(document, style.font);
     // One edit block: laid out once, at its end.
     edit.beginEditBlock();
-    Writer writer(document, style, aligner, map);
+    Writer writer(document, style, aligner, map, segment.note);
     cmark_node* first = cmark_node_first_child(root.get());
     if (segment.kind == MarkdownSegment::Kind::Table && first && typeOf(first) == "table") {
         writer.table(first, !segment.continued, &columns);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QFont>
+#include <QSet>
 #include <QTextDocument>
 #include <QTextFormat>
 
@@ -40,6 +41,9 @@ inline constexpr int kQuoteDepthProperty = QTextFormat::UserProperty + 1;
 inline constexpr int kMathSourceProperty = QTextFormat::UserProperty + 2;
 inline constexpr int kMathNumberProperty = QTextFormat::UserProperty + 3;
 
+// Character property of a reference to a footnote: its label.
+inline constexpr int kNoteProperty = QTextFormat::UserProperty + 4;
+
 // Preferred widths of a table's columns in pixels; a table cut into segments keeps the
 // first one's.
 using TableColumns = QList<double>;
@@ -47,10 +51,11 @@ using TableColumns = QList<double>;
 // Replaces the document's content. HTML in Markdown is shown as plain characters; images
 // show as their description; links keep their address only for http, https and mailto.
 // `columns` of a table: written by its first segment, read by one that is `continued`.
+// `notes`: the labels of the message's footnotes; a reference to another is text.
 // `map`: the source of each piece of the document; exact for text, the whole of it for
 // formulas.
-void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QTextDocument& document,
-                   TableColumns& columns, SourceMap& map);
+void renderSegment(const MarkdownSegment& segment, const TextStyle& style, const QSet<QString>& notes,
+                   QTextDocument& document, TableColumns& columns, SourceMap& map);
 void renderPlain(const QString& text, const TextStyle& style, QTextDocument& document);
 // Gives a table segment's document the width it should have in `available` pixels.
 void fitTable(QTextDocument& document, const TableColumns& columns, double available);

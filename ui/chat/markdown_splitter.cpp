@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ui/chat/footnotes.h"
+
 namespace offstage::ui {
 
 namespace {
@@ -277,10 +279,14 @@ void MarkdownSplitter::Lines::takeProse(QStringView line, bool wholeLine, qsizet
     }
     const bool item = isListItem(line);
     const bool heading = isHeading(line);
+    const QString note = noteLabel(line);
     if (!open.text.isEmpty()) {
         const bool long_ = open.text.size() >= kProseLimit;
-        bool cut = closed || heading || (long_ && (!isList || item));
-        if (blankBefore) {
+        bool cut = closed || heading || !note.isEmpty() || (long_ && (!isList || item));
+        if (!open.note.isEmpty()) {
+            // Only what is indented belongs to a footnote, or ends its paragraph.
+            cut = cut || long_ || (indentOf(line) < 2 && (blankBefore || item));
+        } else if (blankBefore) {
             // An indented line, or the next item, continues the list before it.
             cut = cut || !isList || (indentOf(line) < 2 && !item);
         }
@@ -291,7 +297,8 @@ void MarkdownSplitter::Lines::takeProse(QStringView line, bool wholeLine, qsizet
         }
     }
     if (open.text.isEmpty()) {
-        isList = item;
+        isList = item || !note.isEmpty();
+        open.note = note;
     }
     blankBefore = false;
     closed = heading;

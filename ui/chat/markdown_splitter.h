@@ -20,6 +20,7 @@ struct MarkdownSegment {
     QString language;  // for Code, in lower case; may be empty
     bool continued = false;        // goes on where the segment before it was cut: same box, no header
     QList<SourceLine> lines = {};  // in order of the source; a repeated table head stands first
+    QString note = {};             // of a footnote, "[^label]: text": its label
 
     // The place in the original text of a place in this segment's text: exact, except for
     // blank lines left out.
@@ -29,8 +30,8 @@ struct MarkdownSegment {
 };
 
 // Cuts a growing Markdown text into segments, so that finished ones are rendered once and
-// only the last is rendered again. It cuts at blank lines, headings, around fenced code
-// and tables; and inside very long code, tables and paragraphs, so that one more token
+// only the last is rendered again. It cuts at blank lines, headings, around fenced code,
+// tables and footnotes; and inside very long code, tables and paragraphs, so that one more token
 // has a bounded cost in an answer of any length. Only whole lines (or a line longer than
 // kLineLimit) change the state: the result does not depend on how append() received the
 // text.

@@ -426,34 +426,31 @@ QString TexReader::sequence(QStringView stop) {
 
 }  // namespace
 
+qsizetype behindCodeSpan(QStringView text, qsizetype at) {
+    const auto ticksEnd = [text](qsizetype from) {
+        while (from < text.size() && text[from] == u'`') {
+            ++from;
+        }
+        return from;
+    };
+    const qsizetype open = ticksEnd(at);
+    for (qsizetype close = text.indexOf(u'`', open); close >= 0;) {
+        const qsizetype end = ticksEnd(close);
+        if (end - close == open - at) {
+            return end;
+        }
+        close = text.indexOf(u'`', end);
+    }
+    return open;
+}
+
 QList<MathSpan> findMath(QStringView text) {
     QList<MathSpan> spans;
     qsizetype i = 0;
     while (i < text.size()) {
         const QChar c = text[i];
         if (c == u'`') {
-            qsizetype ticks = i;
-            while (ticks < text.size() && text[ticks] == u'`') {
-                ++ticks;
-            }
-            const qsizetype length = ticks - i;
-            qsizetype close = ticks;
-            while (close < text.size()) {
-                close = text.indexOf(u'`', close);
-                if (close < 0) {
-                    break;
-                }
-                qsizetype end = close;
-                while (end < text.size() && text[end] == u'`') {
-                    ++end;
-                }
-                if (end - close == length) {
-                    ticks = end;
-                    break;
-                }
-                close = end;
-            }
-            i = ticks;
+            i = behindCodeSpan(text, i);
             continue;
         }
         const bool slash = c == u'\\' && i + 1 < text.size();

@@ -15,6 +15,10 @@ struct MathSpan {
     bool operator==(const MathSpan&) const = default;
 };
 
+// Behind the code span that begins with the backtick at this place, or, if it is not
+// closed, behind its backticks.
+qsizetype behindCodeSpan(QStringView markdown, qsizetype at);
+
 // Finds $...$, $$...$$, \(...\) and \[...\] outside of code spans and of HTML-like tags.
 // A dollar is a delimiter only by Pandoc's rules (no blank after the opening one, no
 // digit after the closing one), and not around prose that begins with an amount: "$5 and

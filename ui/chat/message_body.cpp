@@ -361,8 +361,9 @@ void MessageBody::mouseMoveEvent(QMouseEvent* event) {
     }
     const QTextCharFormat format = formatAt(at);
     setCursor(format.anchorHref().isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
-    const QString formula = format.property(kMathSourceProperty).toString();
-    const QString tip = format.anchorHref().isEmpty() ? formula : format.anchorHref();
+    const QString note = format.property(kNoteProperty).toString();
+    const QString source = note.isEmpty() ? format.property(kMathSourceProperty).toString() : m_text.noteText(note);
+    const QString tip = format.anchorHref().isEmpty() ? source : format.anchorHref();
     // Both come from the model: any markup in them is shown as characters.
     setToolTip(tip.isEmpty()
                    ? tip

@@ -72,6 +72,7 @@ void MessageText::finish() {
 
 void MessageText::rebuild() {
     m_parts.clear();
+    m_notes.clear();
     m_frozen = 0;
     const QFontMetricsF prose(m_style.font);
     m_lineHeight = prose.height() * 1.32;
@@ -133,7 +134,34 @@ void MessageText::setPart(size_t index, const MarkdownSegment& segment) {
     }
 }
 
+// A reference shows as one as soon as its footnote is there, which comes later as a rule.
+void MessageText::takeNotes(size_t first) {
+    const qsizetype before = m_notes.size();
+    for (size_t i = first; i < m_parts.size(); ++i) {
+        if (!m_parts[i].segment.note.isEmpty()) {
+            m_notes.insert(m_parts[i].segment.note);
+        }
+    }
+    if (m_notes.size() == before) {
+        return;
+    }
+    for (Part& part : m_parts) {
+        if (!part.isCode() && part.segment.text.contains(u"[^")) {
+            part.stale = true;
+            part.laidOutFor = -1;
+        }
+    }
+}
+
+QString MessageText::noteText(const QString& label) const {
+    const auto part =
+        std::find_if(m_parts.begin(), m_parts.end(), [&label](const Part& each) { return each.segment.note == label; });
+    const QString text = part == m_parts.end() ? QString() : part->segment.text;
+    return text.mid(text.indexOf(u"]:") + 2).simplified();
+}
+
 void MessageText::renderGrowing() {
+    const size_t before = m_frozen;
     const QList<MarkdownSegment>& finished = m_splitter.finished();
     for (qsizetype i = static_cast<qsizetype>(m_frozen); i < finished.size(); ++i) {
         setPart(static_cast<size_t>(i), finished[i]);
@@ -146,6 +174,7 @@ void MessageText::renderGrowing() {
     while (m_parts.size() > m_frozen + static_cast<size_t>(growing.size())) {
         m_parts.pop_back();
     }
+    takeNotes(before);
 }
 
 QTextDocument& MessageText::documentOf(size_t index) {
@@ -178,7 +207,7 @@ void MessageText::renderPart(size_t index) {
             }
             part.columns = m_parts[first].columns;
         }
-        renderSegment(part.segment, m_style, *part.document, part.columns, part.map);
+        renderSegment(part.segment, m_style, m_notes, *part.document, part.columns, part.map);
     }
     part.stale = false;
     part.laidOutFor = -1;

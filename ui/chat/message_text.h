@@ -82,6 +82,7 @@ class MessageText {
     int yOfSource(qsizetype offset) const;
     qsizetype characterAt(QPoint at) const;      // the character under this point; -1: there is none
     QRect rectOfSource(qsizetype offset) const;  // of the character at this place; exact as yOfSource()
+    QString noteText(const QString& label) const;  // of a footnote, as it is written
     // A block of code, with its continuations.
     QString codeFrom(size_t index) const;
 
@@ -93,6 +94,7 @@ class MessageText {
     void rebuild();
     void setPart(size_t index, const MarkdownSegment& segment);
     void renderGrowing();
+    void takeNotes(size_t first);
     void renderPart(size_t index);
     void colourCode(size_t index, int firstLine);
     LexState stateBefore(size_t index, const CodeLanguage& language) const;
@@ -104,6 +106,7 @@ class MessageText {
     bool m_isFinished = false;  // no more text was expected
     MarkdownSplitter m_splitter;
     std::vector<Part> m_parts;
+    QSet<QString> m_notes;  // the labels of the footnotes so far
     size_t m_frozen = 0;  // parts that will not be rendered again
     TextStyle m_style;
     double m_lineHeight = 20;  // of prose, for estimates

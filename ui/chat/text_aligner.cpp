@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ui/chat/footnotes.h"
 #include "ui/chat/math_text.h"
 
 namespace offstage::ui {
@@ -19,26 +20,48 @@ bool isPlane15(QChar c) {
 
 }  // namespace
 
-ProtectedText::ProtectedText(const MarkdownSegment& segment) : m_segment(segment) {
+ProtectedText::ProtectedText(const MarkdownSegment& segment, const QSet<QString>& notes) : m_segment(segment) {
     const QString& text = segment.text;
-    const bool hasMarks =
-        text.contains(u'$') || text.contains(QStringLiteral("\\(")) || text.contains(QStringLiteral("\\["));
-    if (!hasMarks || std::any_of(text.begin(), text.end(), isPlane15)) {
-        m_text = text;
+    qsizetype from = 0;
+    if (!segment.note.isEmpty()) {
+        from = text.indexOf(u"]:") + 2;
+        while (from < text.size() && text[from] == u' ') {
+            ++from;
+        }
+        m_text = QStringLiteral("- ");
+        m_shifts.append({m_text.size(), from});
+    }
+    if (std::any_of(text.begin(), text.end(), isPlane15)) {
+        m_text += QStringView(text).mid(from);
         return;
     }
-    qsizetype from = 0;
-    for (const MathSpan& span : findMath(text)) {
-        if (m_formulas.size() >= kMostFormulas) {
-            break;
+    const bool hasMath =
+        text.contains(u'$') || text.contains(QStringLiteral("\\(")) || text.contains(QStringLiteral("\\["));
+    const QList<MathSpan> spans = hasMath ? findMath(text) : QList<MathSpan>();
+    const QList<NoteMark> marks = notes.isEmpty() ? QList<NoteMark>() : findNoteMarks(text, notes);
+    auto span = spans.begin();
+    auto mark = marks.begin();
+    const auto replace = [&](qsizetype begin, qsizetype end, Formula by) {
+        if (begin < from || m_formulas.size() >= kMostFormulas) {
+            return;
         }
-        m_text += QStringView(text).mid(from, span.begin - from);
-        const char32_t mark = kFirst + static_cast<char32_t>(m_formulas.size());
-        m_formulas.append(
-            {span.tex, text.mid(span.begin, span.end - span.begin), span.display, segment.sourceOf(span.begin)});
-        m_text += QString::fromUcs4(&mark, 1);
-        m_shifts.append({m_text.size(), span.end});
-        from = span.end;
+        m_text += QStringView(text).mid(from, begin - from);
+        const char32_t sign = kFirst + static_cast<char32_t>(m_formulas.size());
+        by.written = text.mid(begin, end - begin);
+        by.source = segment.sourceOf(begin);
+        m_formulas.append(by);
+        m_text += QString::fromUcs4(&sign, 1);
+        m_shifts.append({m_text.size(), end});
+        from = end;
+    };
+    while (span != spans.end() || mark != marks.end()) {
+        if (mark == marks.end() || (span != spans.end() && span->begin < mark->begin)) {
+            replace(span->begin, span->end, {span->tex, {}, span->display});
+            ++span;
+        } else {
+            replace(mark->begin, mark->end, {mark->label, {}, false, 0, true});
+            ++mark;
+        }
     }
     m_text += QStringView(text).mid(from);
 }

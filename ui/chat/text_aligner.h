@@ -2,6 +2,7 @@
 // Finds the place in the source for text that a Markdown parser has taken from it.
 
 #include <QList>
+#include <QSet>
 #include <QString>
 
 #include "ui/chat/markdown_splitter.h"
@@ -9,19 +10,21 @@
 
 namespace offstage::ui {
 
-// A segment's text in which each formula is one character outside of Unicode's assigned
-// ones, so that the parser does not parse its inside ("a_1 * b_2" is not emphasis in a
-// formula).
+// A segment's text in which each formula and each reference to a footnote is one
+// character outside of Unicode's assigned ones, so that the parser does not parse its
+// inside ("a_1 * b_2" is not emphasis in a formula). A footnote becomes a list item: the
+// parser reads segments one by one, and would drop it where its reference is in another.
 class ProtectedText {
   public:
     struct Formula {
-        QString tex;
+        QString tex;      // of a reference: the footnote's label
         QString written;  // with its delimiters
         bool display = false;
         qsizetype source = 0;
+        bool isNote = false;
     };
 
-    explicit ProtectedText(const MarkdownSegment& segment);
+    ProtectedText(const MarkdownSegment& segment, const QSet<QString>& notes);
 
     const QString& text() const { return m_text; }
     // Null: there is no formula at this place of a text that came from text().
