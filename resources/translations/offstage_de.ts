@@ -6579,6 +6579,10 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>Reading %1: page %2 of %3</source>
         <translation>Liest %1: Seite %2 von %3</translation>
     </message>
+    <message>
+        <source>Pasted text</source>
+        <translation>Eingefügter Text</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DropTarget</name>
@@ -9968,6 +9972,25 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Show or hide system prompt and sampling</source>
         <translation>System-Prompt und Sampling ein- oder ausblenden</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PasteOffer</name>
+    <message>
+        <source>Long text</source>
+        <translation>Langer Text</translation>
+    </message>
+    <message>
+        <source>Attach as a file</source>
+        <translation>Als Datei anhängen</translation>
+    </message>
+    <message>
+        <source>Keep as text</source>
+        <translation>Als Text behalten</translation>
+    </message>
+    <message>
+        <source>A long text (%1): attach it as a file?</source>
+        <translation>Ein langer Text (%1): als Datei anhängen?</translation>
     </message>
 </context>
 <context>

@@ -6572,6 +6572,10 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>Reading %1: page %2 of %3</source>
         <translation>Đang đọc %1: trang %2 trên %3</translation>
     </message>
+    <message>
+        <source>Pasted text</source>
+        <translation>Văn bản đã dán</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DropTarget</name>
@@ -9955,6 +9959,25 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Show or hide system prompt and sampling</source>
         <translation>Hiện hoặc ẩn lời nhắc hệ thống và cách lấy mẫu</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PasteOffer</name>
+    <message>
+        <source>Long text</source>
+        <translation>Văn bản dài</translation>
+    </message>
+    <message>
+        <source>Attach as a file</source>
+        <translation>Đính kèm dưới dạng tệp</translation>
+    </message>
+    <message>
+        <source>Keep as text</source>
+        <translation>Giữ là văn bản</translation>
+    </message>
+    <message>
+        <source>A long text (%1): attach it as a file?</source>
+        <translation>Văn bản dài (%1): đính kèm dưới dạng tệp?</translation>
     </message>
 </context>
 <context>

@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <QToolButton>
 
@@ -23,6 +24,7 @@
 #include "ui/chat/message_attachments.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
+#include "ui/chat/paste_offer.h"
 #include "ui/history/conversation_files.h"
 
 using namespace offstage;
@@ -87,6 +89,28 @@ bool isCounted(WindowFixture& f) {
     return QTest::qWaitFor([&] { return !test::part<ChatPage>(*f.window).attachments().isReading(); }) &&
            QTest::qWaitFor([&] { return !chips(f).join(QString()).contains(u'…'); }) &&
            QTest::qWaitFor([&] { return test::part<ChatPage>(*f.window).counter().isUpToDate(); });
+}
+
+QString longText() {
+    return QStringLiteral("A line of a log, and what it says\n").repeated(1000);
+}
+
+void pasteInto(PromptEdit& edit, const QString& text, const QString& by) {
+    if (by == QStringLiteral("drop")) {
+        QMimeData mime;
+        mime.setText(text);
+        const QPoint at = edit.cursorRect().center();
+        QDragEnterEvent enter(at, Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(edit.viewport(), &enter);
+        QDropEvent drop(QPointF(at), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(edit.viewport(), &drop);
+    } else if (by == QStringLiteral("middle")) {
+        QGuiApplication::clipboard()->setText(text, QClipboard::Selection);
+        QTest::mouseClick(edit.viewport(), Qt::MiddleButton, {}, edit.cursorRect().center());
+    } else {
+        QGuiApplication::clipboard()->setText(text);
+        QTest::keyClick(&edit, Qt::Key_V, Qt::ControlModifier);
+    }
 }
 
 // The messages are shown before the engine's thread has the request.
@@ -160,6 +184,120 @@ class TestAttachments : public QObject {
         QCOMPARE(promptForModel(QStringLiteral("why?"), {file}),
                  QStringLiteral("File: a.md\n`````\n````\ncode\n````\n`````\n\nwhy?"));
         QCOMPARE(promptForModel(QStringLiteral("why?"), {}), QStringLiteral("why?"));
+    }
+
+    // ---------------------------------------------------------------- long texts
+
+    void longText_isAskedAbout_andBecomesAFile_data() {
+        QTest::addColumn<QString>("by");
+        QTest::newRow("Ctrl+V") << QStringLiteral("key");
+        QTest::newRow("drop") << QStringLiteral("drop");
+        if (QGuiApplication::clipboard()->supportsSelection()) {  // not without a display
+            QTest::newRow("middle click") << QStringLiteral("middle");
+        }
+    }
+    void longText_isAskedAbout_andBecomesAFile() {
+        QFETCH(QString, by);
+        Script script;
+        script.context = 32'768;
+        WindowFixture f(script);
+        f.openAndWait();
+        PromptEdit& edit = input(f).edit();
+        edit.setFocus();
+        const QString text = longText();
+        QTest::keyClicks(&edit, QStringLiteral("sum it up"));
+        QTest::keyClick(&edit, Qt::Key_Home);
+        pasteInto(edit, text, by);
+        QVERIFY(input(f).pasteOffer().isVisible());
+        QCOMPARE(input(f).text(), text + QStringLiteral("sum it up"));  // nothing is lost while it is asked
+        test::picture(*f.window, QStringLiteral("paste-") + by, {500, 1280}, 800);
+        QTest::mouseClick(&test::find<QPushButton>(input(f), "Attach as a file"), Qt::LeftButton);
+        QVERIFY(!input(f).pasteOffer().isVisible());
+        QCOMPARE(input(f).text(), QStringLiteral("sum it up"));
+        QVERIFY(edit.hasFocus());
+        QVERIFY(isCounted(f));
+        QCOMPARE(chips(f).size(), 1);
+        QVERIFY2(chips(f)[0].startsWith(QStringLiteral("Pasted text.txt | 3")) &&
+                     chips(f)[0].endsWith(QStringLiteral(" tokens")),
+                 qPrintable(chips(f)[0]));
+        QTest::keyClick(&edit, Qt::Key_Return);
+        QTRY_COMPARE(f.messages().size(), qsizetype(2));
+        QCOMPARE(lastPrompt(f), "File: Pasted text.txt\n```\n" + text.toStdString() + "```\n\nsum it up");
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(input(f).text(), QString());
+    }
+
+    void longText_mayStayText_andIsAskedAboutAgain() {
+        WindowFixture f;
+        f.openAndWait();
+        PromptEdit& edit = input(f).edit();
+        edit.setFocus();
+        pasteInto(edit, QStringLiteral("short\n"), QStringLiteral("key"));
+        QVERIFY(!input(f).pasteOffer().isVisible());
+        pasteInto(edit, longText(), QStringLiteral("key"));
+        QTest::mouseClick(&test::find<QPushButton>(input(f), "Keep as text"), Qt::LeftButton);
+        QVERIFY(!input(f).pasteOffer().isVisible());
+        QCOMPARE(input(f).text(), QStringLiteral("short\n") + longText());
+        QVERIFY(chips(f).isEmpty() && edit.hasFocus());
+        pasteInto(edit, longText(), QStringLiteral("key"));
+        QVERIFY(input(f).pasteOffer().isVisible());  // the answer before was for that text
+        QTest::keyClick(&edit, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(!input(f).pasteOffer().isVisible());  // it is gone, and the question with it
+        QCOMPARE(input(f).text(), QStringLiteral("short\n") + longText());
+    }
+
+    void longText_asAFile_isNeverLost() {
+        const QTemporaryDir history;
+        const QString typed = QStringLiteral("sum it up");
+        ConversationId first = 0;
+        {
+            WindowFixture f({}, {}, history.path());
+            f.openAndWait();
+            f.ask(QStringLiteral("first"));
+            QTRY_COMPARE(f.messages().size(), 2);
+            QTRY_COMPARE(f.state(), State::Ready);
+            input(f).edit().setFocus();
+            for (int i = 0; i < 2; ++i) {
+                pasteInto(input(f).edit(), longText(), QStringLiteral("key"));
+                QTest::mouseClick(&test::find<QPushButton>(input(f), "Attach as a file"), Qt::LeftButton);
+            }
+            f.type(typed);
+            QCOMPARE(chips(f).size(), 2);
+            QVERIFY(chips(f)[1].startsWith(QStringLiteral("Pasted text 2.txt")));
+            // Another conversation and back: as it was.
+            first = f.window->core().chat.current();
+            test::part<QAction>(*f.window, "newConversation").trigger();
+            QVERIFY(chips(f).isEmpty() && input(f).text().isEmpty());
+            QVERIFY(f.window->core().chat.openConversation(first));
+            QCOMPARE(chips(f).size(), 2);
+            QCOMPARE(input(f).text(), typed);
+            // A removed one is gone; what was typed stays.
+            AttachmentChip* second = input(f).chips().chips()[1];
+            QTest::mouseClick(second, Qt::LeftButton, {}, second->markRect().center());
+            QCOMPARE(input(f).text(), typed);
+        }
+        // The program ends, with files that are no files.
+        WindowFixture f({}, {}, history.path());
+        f.openAndWait();
+        QVERIFY(f.window->core().chat.openConversation(first));
+        QCOMPARE(input(f).text(), typed + QStringLiteral("\n\n") + longText());
+        QVERIFY(chips(f).isEmpty());
+    }
+
+    void longText_beyondTheMostFiles_staysText() {
+        WindowFixture f;
+        f.openAndWait();
+        QList<Attachment> files;
+        for (int i = 0; i < DraftAttachments::kMostFiles; ++i) {
+            files.append({QStringLiteral("%1.txt").arg(i), 1, QStringLiteral("x")});
+        }
+        f.window->core().chat.setDraftAttachments(files);
+        input(f).edit().setFocus();
+        pasteInto(input(f).edit(), longText(), QStringLiteral("key"));
+        QTest::mouseClick(&test::find<QPushButton>(input(f), "Attach as a file"), Qt::LeftButton);
+        QCOMPARE(input(f).text(), longText());
+        QVERIFY2(input(f).notice().contains(QStringLiteral("a message can have 20 files")),
+                 qPrintable(input(f).notice()));
     }
 
     // ---------------------------------------------------------------- chips

@@ -19,6 +19,7 @@
 #include "tests/ui/find_widget.h"
 #include "tests/ui/geometry.h"
 #include "tests/ui/message_widgets.h"
+#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_find.h"
@@ -420,6 +421,24 @@ class TestChatView : public QObject {
         messages[0].createdMs = QDateTime::currentMSecsSinceEpoch();
         Shown today(messages);
         QVERIFY(!today.model.dayBegunBy(0).isValid());
+    }
+
+    void pictures() {
+        QList<Message> messages = conversation(4);
+        const QDateTime evening(QDate(2024, 2, 28), QTime(23, 58));
+        for (qsizetype i = 0; i < messages.size(); ++i) {
+            messages[i].createdMs = evening.addSecs(60 * i).toMSecsSinceEpoch();
+        }
+        messages[1].text = QStringLiteral(
+            "Two claims[^1], of which one has a longer source[^note].\n\n- [x] read\n- [ ] check $x_1^2$\n"
+            "- plain\n\n1. [x] first\n2. second\n\n[^1]: *A book*, page 3\n[^note]: A paper with a title that is so "
+            "long that its line is broken more than once in a narrow window\n");
+        messages[3].text = QStringLiteral("An answer that was stopp");
+        messages[3].state = Message::State::Stopped;
+        messages[3].note = QStringLiteral("Stopped");
+        messages[3].branches = 2;
+        Shown s(messages);
+        test::picture(*s.view, QStringLiteral("messages"), {300, 500, 900});
     }
 
     void newMessages_haveTheirTimes() {

@@ -113,23 +113,53 @@ void ChatController::setPersona(const QString& persona) {
     m_history.setPersona(m_current, persona);
 }
 
-void ChatController::setDraftAttachments(const QList<Attachment>& attachments) {
-    if (attachments.isEmpty()) {
-        m_draftAttachments.remove(m_current);
-    } else {
-        m_draftAttachments[m_current] = attachments;
+// What the stored draft keeps behind the typed text.
+QString ChatController::pastedOf(ConversationId conversation) const {
+    QString pasted;
+    const QStringList names = m_pasted.value(conversation);
+    for (const Attachment& file : m_draftAttachments.value(conversation)) {
+        if (names.contains(file.name)) {
+            pasted += QStringLiteral("\n\n") + file.text;
+        }
     }
-    Q_EMIT draftAttachmentsChanged();
+    return pasted;
 }
 
-void ChatController::addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments) {
-    if (attachments.isEmpty() || m_history.info(conversation).id != conversation) {
-        return;
+QString ChatController::draftOf(ConversationId conversation) const {
+    QString draft = m_history.info(conversation).draft;
+    const QString pasted = pastedOf(conversation);
+    if (draft.endsWith(pasted)) {
+        draft.chop(pasted.size());
     }
-    m_draftAttachments[conversation] += attachments;
+    return draft;
+}
+
+void ChatController::storeDraft(ConversationId conversation, const QString& typed) {
+    m_history.setDraft(conversation, typed + pastedOf(conversation));
+}
+
+void ChatController::putDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments) {
+    const QString typed = draftOf(conversation);
+    m_draftAttachments[conversation] = attachments;
+    storeDraft(conversation, typed);
     if (conversation == m_current) {
         Q_EMIT draftAttachmentsChanged();
     }
+}
+
+void ChatController::setDraftAttachments(const QList<Attachment>& attachments) {
+    putDraftAttachments(m_current, attachments);
+}
+
+void ChatController::addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments) {
+    if (!attachments.isEmpty() && m_history.info(conversation).id == conversation) {
+        putDraftAttachments(conversation, m_draftAttachments.value(conversation) + attachments);
+    }
+}
+
+void ChatController::attachPasted(const Attachment& text) {
+    m_pasted[m_current].append(text.name);
+    addDraftAttachments(m_current, {text});
 }
 
 // Gives the files of an unanswered prompt back to the draft; files already there stay.
@@ -143,10 +173,7 @@ void ChatController::returnAttachments(ConversationId conversation, const QList<
             all.append(later);
         }
     }
-    m_draftAttachments[conversation] = all;
-    if (conversation == m_current) {
-        Q_EMIT draftAttachmentsChanged();
-    }
+    putDraftAttachments(conversation, all);
 }
 
 void ChatController::returnPrompt(ConversationId conversation, const QString& text,
@@ -155,8 +182,8 @@ void ChatController::returnPrompt(ConversationId conversation, const QString& te
     if (conversation == m_current) {
         Q_EMIT promptReturned(text);
     } else {
-        const QString draft = m_history.info(conversation).draft;
-        m_history.setDraft(conversation, draft.isEmpty() ? text : text + u'\n' + draft);
+        const QString draft = draftOf(conversation);
+        storeDraft(conversation, draft.isEmpty() ? text : text + u'\n' + draft);
     }
 }
 
@@ -175,6 +202,7 @@ void ChatController::onRemoved(ConversationId conversation) {
     m_writer.abandon(conversation);
     m_problems.remove(conversation);
     m_draftAttachments.remove(conversation);
+    m_pasted.remove(conversation);
     if (conversation == m_current) {
         showConversation(create());
     }

@@ -51,8 +51,8 @@ class ChatController : public QObject {
     using PromptOf = std::function<QString(const QString& persona)>;
     void setPromptOf(PromptOf promptOf) { m_promptOf = std::move(promptOf); }
     QString persona() const { return m_history.info(m_current).persona; }
-    void setDraft(const QString& draft) { m_history.setDraft(m_current, draft); }
-    QString draft() const { return m_history.info(m_current).draft; }
+    void setDraft(const QString& draft) { storeDraft(m_current, draft); }
+    QString draft() const { return draftOf(m_current); }
 
     // Files for the next prompt of the shown conversation. They exist until the program
     // ends.
@@ -61,6 +61,9 @@ class ChatController : public QObject {
     // Appends files to the draft of a conversation that may be shown or not; ignored if
     // it is gone.
     void addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments);
+    // A text that no file has becomes one of the draft's files. The stored draft keeps it,
+    // behind what was typed, until it is sent or removed.
+    void attachPasted(const Attachment& text);
     QList<Attachment> draftAttachmentsOf(ConversationId conversation) const {
         return m_draftAttachments.value(conversation);
     }
@@ -149,6 +152,10 @@ class ChatController : public QObject {
   private:
     void connectAll();
     ConversationId create();
+    QString pastedOf(ConversationId conversation) const;
+    QString draftOf(ConversationId conversation) const;
+    void storeDraft(ConversationId conversation, const QString& typed);
+    void putDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments);
     void returnAttachments(ConversationId conversation, const QList<Attachment>& attachments);
     const ConversationTree* tree() const { return m_history.open(m_current); }
     void showConversation(ConversationId id);
@@ -178,6 +185,7 @@ class ChatController : public QObject {
     PromptOf m_promptOf;
     QHash<ConversationId, QList<Message>> m_problems;
     QHash<ConversationId, QList<Attachment>> m_draftAttachments;
+    QHash<ConversationId, QStringList> m_pasted;  // the names of those that no file has
 };
 
 }  // namespace offstage::ui

@@ -15,6 +15,7 @@
 #include "ui/chat/attachment_file.h"
 #include "ui/chat/context_counter.h"
 #include "ui/chat/input_bar.h"
+#include "ui/chat/paste_offer.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
@@ -50,6 +51,12 @@ DraftAttachments::DraftAttachments(EngineController& engine, ChatController& cha
     connect(&m_input, &InputBar::filesOffered, this, &DraftAttachments::attach);
     connect(&m_input, &InputBar::attachRequested, this, &DraftAttachments::chooseFiles);
     connect(&m_input.chips(), &AttachmentChips::clicked, this, &DraftAttachments::remove);
+    connect(&m_input.pasteOffer(), &PasteOffer::accepted, this, [this] {
+        if (attachText(m_input.pasteOffer().text())) {
+            m_input.pasteOffer().removeText();
+        }
+        m_input.setFocus();
+    });
     connect(&m_input.edit(), &QPlainTextEdit::textChanged, this, [this] { m_sendsWhenCounted = false; });
     connect(&m_chat, &ChatController::draftAttachmentsChanged, this, [this] {
         m_sendsWhenCounted = false;
@@ -112,8 +119,7 @@ void DraftAttachments::onRead(const QList<ReadAttachment>& read) {
         }
     }
     for (const QString& path : batch.paths.mid(read.size())) {
-        problems +=
-            tr("%1 was not attached: a message can have %2 files.").arg(QFileInfo(path).fileName()).arg(kMostFiles);
+        problems += tooManyFor(QFileInfo(path).fileName());
     }
     const bool sends = std::exchange(m_sendsWhenCounted, false) && isShown && problems.isEmpty();
     constexpr qsizetype kMostSentences = 4;
@@ -132,6 +138,27 @@ void DraftAttachments::onRead(const QList<ReadAttachment>& read) {
             Q_EMIT readyToSend();
         }
     }
+}
+
+QString DraftAttachments::tooManyFor(const QString& name) {
+    return tr("%1 was not attached: a message can have %2 files.").arg(name).arg(kMostFiles);
+}
+
+bool DraftAttachments::attachText(const QString& text) {
+    const QList<Attachment> files = m_chat.draftAttachments();
+    QString name = tr("Pasted text") + QStringLiteral(".txt");
+    const auto isTaken = [&files, &name] {
+        return std::any_of(files.begin(), files.end(), [&name](const Attachment& file) { return file.name == name; });
+    };
+    for (int number = 2; isTaken(); ++number) {
+        name = tr("Pasted text") + QStringLiteral(" %1.txt").arg(number);
+    }
+    if (files.size() >= kMostFiles) {
+        m_input.setNotice(tooManyFor(name));
+        return false;
+    }
+    m_chat.attachPasted({name, text.toUtf8().size(), text});
+    return true;
 }
 
 void DraftAttachments::chooseFiles() {

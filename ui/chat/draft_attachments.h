@@ -53,6 +53,8 @@ class DraftAttachments : public QObject {
 
     void readNext();
     void onRead(const QList<ReadAttachment>& files);
+    static QString tooManyFor(const QString& name);
+    bool attachText(const QString& text);  // false: there are as many files as may be
     void remove(int index);
     void showChips();
     void countNext();

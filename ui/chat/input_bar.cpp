@@ -18,6 +18,7 @@
 #include "ui/base/on_palette.h"
 #include "ui/base/theme.h"
 #include "ui/chat/message_column.h"
+#include "ui/chat/paste_offer.h"
 #include "ui/engine/sampling.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
@@ -110,7 +111,9 @@ void PromptEdit::insertFromMimeData(const QMimeData* source) {
     if (!files.isEmpty() && files.size() == urls.size()) {
         Q_EMIT filesPasted(files);
     } else if (source->hasText()) {
+        const int from = textCursor().selectionStart();
         insertPlainText(source->text());
+        Q_EMIT textPasted(from, textCursor().position());
     }
 }
 
@@ -120,6 +123,7 @@ InputBar::InputBar(QWidget* parent)
       m_button(new QToolButton),
       m_thinking(new QToolButton),
       m_chips(new AttachmentChips(AttachmentChip::Kind::Removable, Qt::AlignLeft)),
+      m_paste(new PasteOffer(*m_edit)),
       m_notice(textLabel()),
       m_reading(textLabel(tr("Files being read"))),
       m_cancelReading(new QPushButton(tr("Cancel"))),
@@ -140,7 +144,8 @@ InputBar::InputBar(QWidget* parent)
     auto* inside =
         rowOf({{m_edit, 1, Qt::AlignVCenter}, Gap{4}, {m_attach, 0, Qt::AlignBottom}, {m_button, 0, Qt::AlignBottom}},
               apart(4));
-    columnOf(m_box, {m_chips, m_notice, rowOf({{m_reading, 1}, m_cancelReading}), inside}, inset(14, 8, 8, 8, 6));
+    columnOf(m_box, {m_chips, m_paste, m_notice, rowOf({{m_reading, 1}, m_cancelReading}), inside},
+             inset(14, 8, 8, 8, 6));
     m_chips->hide();
     m_notice->hide();
     m_reading->hide();
@@ -159,6 +164,7 @@ InputBar::InputBar(QWidget* parent)
     m_edit->installEventFilter(this);
     connect(m_edit, &PromptEdit::sendRequested, this, &InputBar::send);
     connect(m_edit, &PromptEdit::filesPasted, this, &InputBar::filesOffered);
+    connect(m_edit, &PromptEdit::textPasted, m_paste, &PasteOffer::pasted);
     connect(m_attach, &QToolButton::clicked, this, &InputBar::attachRequested);
     connect(m_cancelReading, &QPushButton::clicked, this, &InputBar::readingCancelled);
     connect(m_edit, &QPlainTextEdit::textChanged, this, &InputBar::refresh);

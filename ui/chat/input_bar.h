@@ -11,6 +11,8 @@ class QToolButton;
 
 namespace offstage::ui {
 
+class PasteOffer;
+
 // A text of a few lines: Enter sends, Shift+Enter breaks the line. The window handles
 // dropped files; pasting offers the clipboard's files.
 class PromptEdit : public QPlainTextEdit {
@@ -25,6 +27,7 @@ class PromptEdit : public QPlainTextEdit {
   Q_SIGNALS:
     void sendRequested();
     void filesPasted(const QStringList& paths);
+    void textPasted(int from, int to);  // or dropped; it stands there now
 
   protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -76,6 +79,7 @@ class InputBar : public QFrame {
     QToolButton& thinkingButton() const { return *m_thinking; }
 
     AttachmentChips& chips() const { return *m_chips; }
+    PasteOffer& pasteOffer() const { return *m_paste; }
     void setFiles(const QList<AttachmentChips::File>& files);
     // Sentences about files that were not attached, below the chips; empty: none.
     void setNotice(const QString& notice);
@@ -107,6 +111,7 @@ class InputBar : public QFrame {
     QToolButton* m_button;
     QToolButton* m_thinking;
     AttachmentChips* m_chips;
+    PasteOffer* m_paste;
     QLabel* m_notice;
     QLabel* m_reading;
     QPushButton* m_cancelReading;

@@ -80,8 +80,8 @@ class MessageText {
     // The top of the line that shows this place of the source; exact if it lies in the
     // window of the last layout.
     int yOfSource(qsizetype offset) const;
-    qsizetype characterAt(QPoint at) const;      // the character under this point; -1: there is none
-    QRect rectOfSource(qsizetype offset) const;  // of the character at this place; exact as yOfSource()
+    qsizetype characterAt(QPoint at) const;        // the character under this point; -1: there is none
+    QRect rectOfSource(qsizetype offset) const;    // of the character at this place; exact as yOfSource()
     QString noteText(const QString& label) const;  // of a footnote, as it is written
     // A block of code, with its continuations.
     QString codeFrom(size_t index) const;
@@ -107,7 +107,7 @@ class MessageText {
     MarkdownSplitter m_splitter;
     std::vector<Part> m_parts;
     QSet<QString> m_notes;  // the labels of the footnotes so far
-    size_t m_frozen = 0;  // parts that will not be rendered again
+    size_t m_frozen = 0;    // parts that will not be rendered again
     TextStyle m_style;
     double m_lineHeight = 20;  // of prose, for estimates
     double m_codeLineHeight = 18;
