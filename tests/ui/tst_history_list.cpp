@@ -1,8 +1,14 @@
 // The list of conversations, files, and presets: the user's actions on them.
 #include <QAbstractItemModelTester>
 #include <QComboBox>
+#include <QContextMenuEvent>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
 #include <QLineEdit>
 #include <QListView>
+#include <QMenu>
+#include <QMimeData>
 #include <QPlainTextEdit>
 #include <QSignalSpy>
 #include <QTest>
@@ -49,6 +55,54 @@ struct Fixture {
         list->view().setCurrentIndex(list->model().index(list->model().rowOf(id)));
         list->view().setFocus();
     }
+
+    // The editor that a row has; types the name and ends with Return.
+    void typeName(const QString& name) const {
+        auto* editor = list->view().findChild<QLineEdit*>();
+        QVERIFY(editor != nullptr);
+        editor->selectAll();
+        QTest::keyClicks(editor, name);
+        QTest::keyClick(editor, Qt::Key_Return);
+        QTRY_VERIFY(list->view().findChild<QLineEdit*>() == nullptr);
+        list->view().setFocus();
+    }
+    void selectFolder(const QString& name) {
+        list->view().setCurrentIndex(list->model().index(list->model().rowOfFolder(name)));
+        list->view().setFocus();
+    }
+    // The entry of the row's context menu, or of its submenu, by mouse.
+    void chooseInMenu(int row, const QString& entry, const QString& below = {}) {
+        const QPoint at = list->view().visualRect(list->model().index(row)).center();
+        QContextMenuEvent event(QContextMenuEvent::Mouse, at, list->view().viewport()->mapToGlobal(at));
+        QApplication::sendEvent(list->view().viewport(), &event);
+        auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+        QVERIFY(menu != nullptr);
+        for (const QString& wanted : {entry, below}) {
+            for (QAction* action : menu != nullptr ? menu->actions() : QList<QAction*>()) {
+                if (!wanted.isEmpty() && QString(action->text()).remove(u'&') == wanted) {
+                    menu->setActiveAction(action);
+                    QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+                    menu = action->menu();
+                    break;
+                }
+            }
+        }
+        if (QWidget* open = QApplication::activePopupWidget()) {
+            open->close();
+        }
+    }
+    // As a drag with the mouse ends.
+    bool drop(int row, const QPoint& at) const {
+        const std::unique_ptr<QMimeData> mime(list->model().mimeData({list->model().index(row)}));
+        QDragEnterEvent enter(at, Qt::MoveAction, mime.get(), Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(list->view().viewport(), &enter);
+        QDragMoveEvent move(at, Qt::MoveAction, mime.get(), Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(list->view().viewport(), &move);
+        QDropEvent event(QPointF(at), Qt::MoveAction, mime.get(), Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(list->view().viewport(), &event);
+        return event.isAccepted();
+    }
+    QPoint middleOf(int row) const { return list->view().visualRect(list->model().index(row)).center(); }
 
     test::HistoryFolder folder;
     EngineController engine{[] { return test::makeFakeSession(std::make_shared<test::Stage>()); }};
@@ -114,6 +168,149 @@ class TestHistoryList : public QObject {
         QVERIFY(f.history.contains(a));
         QCOMPARE(f.chat->current(), a);
         QVERIFY(f.list->notice().isEmpty());
+    }
+
+    // Made, named and filled with keys and the mouse; F2 and Del mean the folder where
+    // one is chosen.
+    void folders_areMade_renamed_closed_andDeleted() {
+        Fixture f;
+        QAbstractItemModelTester tester(&f.list->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        const ConversationId a = f.talk(QStringLiteral("apple"), QStringLiteral("x"));
+        f.talk(QStringLiteral("banana"), QStringLiteral("x"));
+        f.chooseInMenu(f.list->model().rowOf(a), QStringLiteral("Move to folder"), QStringLiteral("New folder"));
+        f.typeName(QStringLiteral("Work & play"));
+        const QString work = QStringLiteral("Work & play");
+        QCOMPARE(f.titles(), QStringList({work, QStringLiteral("apple"), QStringLiteral("banana")}));
+        QCOMPARE(f.history.info(a).folder, work);
+        const QModelIndex folder = f.list->model().index(0);
+        QVERIFY(folder.data(Qt::AccessibleTextRole).toString().contains(QStringLiteral("1 conversation")));
+
+        f.selectFolder(work);
+        QTest::keyClick(&f.list->view(), Qt::Key_Left);
+        QCOMPARE(f.titles(), QStringList({work, QStringLiteral("banana")}));
+        QTest::keyClick(&f.list->view(), Qt::Key_Right);
+        QCOMPARE(f.titles().size(), 3);
+        QTest::mouseClick(f.list->view().viewport(), Qt::LeftButton, {}, f.middleOf(0));
+        QCOMPARE(f.titles().size(), 2);
+        f.chat->openConversation(a);
+        f.list->openNext(+1);  // steps over the folder
+        QTest::keyClick(&f.list->view(), Qt::Key_Home);
+        QTest::keyClick(&f.list->view(), Qt::Key_Return);
+        QCOMPARE(f.titles().size(), 3);
+
+        f.selectFolder(work);
+        QTest::keyClick(&f.list->view(), Qt::Key_F2);
+        f.typeName(QStringLiteral("Work"));
+        QCOMPARE(f.titles().first(), QStringLiteral("Work"));
+        QCOMPARE(f.history.info(a).folder, QStringLiteral("Work"));
+
+        f.selectFolder(QStringLiteral("Work"));
+        QTest::keyClick(&f.list->view(), Qt::Key_Delete);
+        QCOMPARE(f.titles(), QStringList({QStringLiteral("banana"), QStringLiteral("apple")}));
+        QVERIFY(f.history.contains(a));
+        QTest::mouseClick(&f.list->undoButton(), Qt::LeftButton);
+        QCOMPARE(f.history.info(a).folder, QStringLiteral("Work"));
+        QCOMPARE(f.titles().size(), 3);
+    }
+
+    void folders_takeWhatIsDropped() {
+        Fixture f;
+        const ConversationId a = f.talk(QStringLiteral("apple"), QStringLiteral("x"));
+        const ConversationId b = f.talk(QStringLiteral("banana"), QStringLiteral("x"));
+        const ConversationId c = f.talk(QStringLiteral("cherry"), QStringLiteral("x"));
+        const QString folder = f.list->model().folders().create();
+        QCOMPARE(f.titles().first(), folder);
+        QVERIFY(f.drop(f.list->model().rowOf(a), f.middleOf(0)));
+        QCOMPARE(f.history.info(a).folder, folder);
+        QVERIFY(f.drop(f.list->model().rowOf(b), f.middleOf(f.list->model().rowOf(a))));  // where that is
+        QCOMPARE(f.history.info(b).folder, folder);
+        QVERIFY(f.drop(f.list->model().rowOf(a), f.middleOf(f.list->model().rowOf(c))));
+        QCOMPARE(f.history.info(a).folder, QString());
+        QVERIFY(f.drop(f.list->model().rowOf(b), QPoint(20, f.list->view().viewport()->height() - 4)));
+        QCOMPARE(f.history.info(b).folder, QString());
+        QCOMPARE(f.history.info(b).title, QStringLiteral("banana"));
+        QVERIFY(!(f.list->model().flags(f.list->model().index(0)) & Qt::ItemIsDragEnabled));  // the folder itself
+    }
+
+    void folders_areKept_withTheirState() {
+        const test::HistoryFolder folder;
+        const QString empty = QStringLiteral("Empty"), full = QStringLiteral("Full");
+        ConversationId id = 0;
+        {
+            History history;
+            QVERIFY(history.open(folder.path()));
+            id = history.create({}, {});
+            history.add(id, test::prompt(QStringLiteral("apple")));
+            ConversationFolders folders(history);
+            folders.rename(folders.create(), empty);
+            folders.put(id, full);
+            folders.setClosed(full, true);
+        }
+        History history;
+        QVERIFY(history.open(folder.path()));
+        QCOMPARE(history.info(id).folder, full);
+        ConversationListModel model(history);
+        QCOMPARE(model.rowCount(), 2);
+        QCOMPARE(model.folders().names(), QStringList({empty, full}));
+        QVERIFY(model.index(1).data(ConversationListModel::ClosedRole).toBool());
+        QVERIFY(!model.index(0).data(ConversationListModel::ClosedRole).toBool());
+    }
+
+    // Also in a closed one, and the hit says where it is.
+    void folders_areSearched() {
+        Fixture f;
+        const ConversationId a = f.talk(QStringLiteral("apple"), QStringLiteral("quince"));
+        f.list->model().folders().put(a, QStringLiteral("Fruit"));
+        f.list->model().folders().setClosed(QStringLiteral("Fruit"), true);
+        QVERIFY(f.history.flush());
+        QTest::keyClicks(&test::child<QLineEdit>(*f.list), QStringLiteral("quin"));
+        QTRY_COMPARE(f.titles(), QStringList({QStringLiteral("apple")}));
+        QVERIFY(f.list->model()
+                    .index(0)
+                    .data(ConversationListModel::PlaceRole)
+                    .toString()
+                    .startsWith(QStringLiteral("Fruit")));
+        QTest::mouseClick(f.list->view().viewport(), Qt::LeftButton, {}, f.middleOf(0));
+        QCOMPARE(f.chat->current(), a);
+    }
+
+    void folder_exported_comesBack() {
+        Fixture f;
+        const QString file = f.folder.folder.filePath(QStringLiteral("folder.json"));
+        f.talk(QStringLiteral("banana"), QStringLiteral("x"));
+        const ConversationId a = f.talk(QStringLiteral("apple"), QStringLiteral("x"));
+        f.list->model().folders().put(a, QStringLiteral("Fruit"));
+        QVERIFY(f.history.flush());
+        f.chooseInMenu(f.list->model().rowOfFolder(QStringLiteral("Fruit")), QStringLiteral("Export…"));
+        auto* dialog = f.list->findChild<QFileDialog*>();
+        QVERIFY(dialog != nullptr);
+        dialog->selectFile(file);
+        dialog->findChild<QLineEdit*>()->setText(file);
+        QTest::keyClick(dialog->findChild<QLineEdit*>(), Qt::Key_Return);
+        QTRY_VERIFY(QFile::exists(file));
+        const ImportedConversations read = readConversations(file);
+        QCOMPARE(read.conversations.size(), 1);
+        QCOMPARE(read.conversations.first().info.folder, QStringLiteral("Fruit"));
+        f.list->importFrom(file);
+        QCOMPARE(f.list->model().folders().conversationsOf(QStringLiteral("Fruit")).size(), 2);
+    }
+
+    // A name that is being typed stays while an answer changes the list around it.
+    void folder_named_whileTheListChanges() {
+        Fixture f;
+        const ConversationId a = f.talk(QStringLiteral("apple"), QStringLiteral("x"));
+        const QString folder = f.list->model().folders().create();
+        f.selectFolder(folder);
+        QTest::keyClick(&f.list->view(), Qt::Key_F2);
+        auto* editor = f.list->view().findChild<QLineEdit*>();
+        QVERIFY(editor != nullptr);
+        editor->selectAll();
+        QTest::keyClicks(editor, QStringLiteral("Fru"));
+        f.history.add(a, test::prompt(QStringLiteral("more"), 0));
+        f.talk(QStringLiteral("banana"), QStringLiteral("x"));
+        QTest::keyClicks(editor, QStringLiteral("it"));
+        QTest::keyClick(editor, Qt::Key_Return);
+        QTRY_COMPARE(f.titles().first(), QStringLiteral("Fruit"));
     }
 
     void search_listsHits_andOpensThem() {

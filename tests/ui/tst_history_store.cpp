@@ -13,6 +13,7 @@
 #include "ui/history/commit_schedule.h"
 #include "ui/history/conversation_store.h"
 #include "ui/history/history_error.h"
+#include "ui/history/history_recovery.h"
 #include "ui/history/history_schema.h"
 #include "ui/history/history_writer.h"
 
@@ -82,6 +83,7 @@ class TestHistoryStore : public QObject {
         info.sampling.beamWidth = 4;
         info.activeLeaf = 9;
         info.draft = QStringLiteral("half a thou");
+        info.folder = QStringLiteral("Work & more");
         Message m = answer(QStringLiteral("text"), 8);
         m.id = 9;
         m.state = Message::State::Failed;
@@ -359,6 +361,51 @@ class TestHistoryStore : public QObject {
         QCOMPARE(sql(QStringLiteral("SELECT count(*) FROM labels")).toInt(), 0);
         migrate(sql.database(), steps);  // nothing left to do
         QCOMPARE(sql(QStringLiteral("PRAGMA user_version")).toInt(), first.to + 2);
+    }
+
+    // A file of the second version, which had no folders: its conversations are in none,
+    // and can be put into one.
+    void migrate_fileWithoutFolders_keepsItsConversations() {
+        HistoryFolder f;
+        {
+            Sql sql(f.file());
+            migrate(sql.database(), historyMigrations().first(2));
+            sql(
+                QStringLiteral("INSERT INTO conversations (id, title, draft, created_ms, changed_ms) "
+                               "VALUES (1, 'old', 'half', 5, 6)"));
+            sql(
+                QStringLiteral("INSERT INTO messages (id, conversation, kind, state, text) "
+                               "VALUES (2, 1, 'prompt', 'done', 'Hello')"));
+        }
+        {
+            ConversationStore store(f.file());
+            StoredConversation old = store.load(1);
+            QCOMPARE(old.info.title, QStringLiteral("old"));
+            QCOMPARE(old.info.draft, QStringLiteral("half"));
+            QCOMPARE(old.info.folder, QString());
+            QCOMPARE(old.messages.size(), 1);
+            old.info.folder = QStringLiteral("Work");
+            store.commit({change::PutConversation{old.info}}, 1);
+        }
+        QCOMPARE(ConversationStore(f.file()).load(1).info.folder, QStringLiteral("Work"));
+    }
+
+    // What is read from a damaged file of that version, too.
+    void salvage_ofAFileWithoutFolders() {
+        HistoryFolder f;
+        const QString damaged = f.folder.filePath(QStringLiteral("damaged.sqlite"));
+        {
+            Sql sql(damaged);
+            migrate(sql.database(), historyMigrations().first(2));
+            sql(QStringLiteral(
+                "INSERT INTO conversations (id, title, created_ms, changed_ms) VALUES (1, 'old', 5, 6)"));
+            sql(
+                QStringLiteral("INSERT INTO messages (id, conversation, kind, state, text) "
+                               "VALUES (2, 1, 'prompt', 'done', 'Hello')"));
+        }
+        ConversationStore into(f.file());
+        QCOMPARE(salvage(damaged, into).nMessages, 1);
+        QCOMPARE(into.load(1).info.title, QStringLiteral("old"));
     }
 
     void migrate_failingHalfway_changesNothing() {

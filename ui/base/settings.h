@@ -100,6 +100,11 @@ inline constexpr SettingOf<quint64> kBudgetNeuronCache{"budgets", "neuronCache"}
 inline constexpr SettingOf<QString> kChatTemplate{"chatTemplates"};  // of a model
 
 // --- conversations
+inline const Setting<bool> kReopensLast{QStringLiteral("conversations/reopensLast"), true};
+inline const Setting<quint64> kLastConversation{QStringLiteral("conversations/last")};  // the one shown
+inline const Setting<bool> kModelTitles{QStringLiteral("conversations/modelTitles"), true};
+inline const Setting<QStringList> kFolders{QStringLiteral("conversations/folders")};  // also those without any
+inline const Setting<QStringList> kClosedFolders{QStringLiteral("conversations/closedFolders")};
 inline constexpr SettingOf<QVariantMap> kConversationSetup{"conversationSetups"};  // of a conversation's id
 inline const Setting<QStringList> kConversationSetupOrder{QStringLiteral("conversationSetups/order")};
 inline const Setting<QString> kPersona{QStringLiteral("sampling/persona")};

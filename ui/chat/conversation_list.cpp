@@ -1,6 +1,8 @@
 #include "ui/chat/conversation_list.h"
 
 #include <QDir>
+#include <QDrag>
+#include <QDropEvent>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -23,10 +25,27 @@ namespace {
 
 constexpr int kTypingPauseMs = 120;  // saves a search for each key of a fast typist
 
-// Its rows are of different heights, which follow from their neighbours.
+// Its name; empty: the row is a conversation.
+QString folderAt(const QModelIndex& index) {
+    return index.data(ConversationListModel::ConversationRole).toULongLong() == 0
+               ? index.data(ConversationListModel::FolderRole).toString()
+               : QString();
+}
+
+// Its rows are of different heights, which follow from their neighbours. A row that is
+// dragged is moved by the model alone: Qt's view would clear or remove it as well.
 class SectionedView : public QListView {
   public:
     void layOutSoon() { scheduleDelayedItemsLayout(); }
+
+  protected:
+    void startDrag(Qt::DropActions actions) override {
+        auto* drag = new QDrag(this);
+        drag->setMimeData(model()->mimeData({currentIndex()}));
+        drag->setPixmap(viewport()->grab(visualRect(currentIndex())));
+        drag->exec(actions, Qt::MoveAction);
+    }
+    void dropEvent(QDropEvent* event) override { QAbstractItemView::dropEvent(event); }
 };
 
 }  // namespace
@@ -61,6 +80,9 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_view->installEventFilter(this);
+    m_view->setDragDropMode(QAbstractItemView::DragDrop);
+    m_view->setDragDropOverwriteMode(true);  // onto rows, never between them
+    m_view->setDefaultDropAction(Qt::MoveAction);
     m_empty->setWordWrap(true);
     m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
     m_empty->setForegroundRole(QPalette::PlaceholderText);
@@ -151,8 +173,8 @@ ConversationId ConversationList::currentId() const {
 }
 
 void ConversationList::refreshSelection() {
-    if (m_model->isSearching()) {
-        return;  // the user is moving through the hits
+    if (m_model->isSearching() || m_view->indexWidget(m_view->currentIndex()) != nullptr) {
+        return;  // the user is moving through the hits, or typing a name
     }
     const int row = m_model->rowOf(m_chat.current());
     if (row >= 0) {
@@ -181,6 +203,9 @@ void ConversationList::refreshEmptyText() {
 }
 
 void ConversationList::openIndex(const QModelIndex& index) {
+    if (toggleFolder(index)) {
+        return;
+    }
     const ConversationId id = index.data(ConversationListModel::ConversationRole).toULongLong();
     const MessageId message = index.data(ConversationListModel::MessageRole).toULongLong();
     if (id != 0 && (id != m_chat.current() || message != 0) && m_chat.openConversation(id, message)) {
@@ -196,29 +221,51 @@ void ConversationList::openIndex(const QModelIndex& index) {
 
 void ConversationList::openNext(int step) {
     const int now = m_model->rowOf(m_chat.current());
-    const int next = now < 0 ? (step > 0 ? 0 : m_model->rowCount() - 1) : now + step;
+    int next = now < 0 ? (step > 0 ? 0 : m_model->rowCount() - 1) : now + step;
+    while (next >= 0 && next < m_model->rowCount() && !folderAt(m_model->index(next)).isEmpty()) {
+        next += step;
+    }
     if (next >= 0 && next < m_model->rowCount()) {
         openIndex(m_model->index(next));
     }
+}
+
+// False: the row is no folder.
+bool ConversationList::toggleFolder(const QModelIndex& index, std::optional<bool> closed) {
+    const QString folder = folderAt(index);
+    if (folder.isEmpty()) {
+        return false;
+    }
+    m_model->folders().setClosed(folder, closed.value_or(!m_model->folders().isClosed(folder)));
+    m_view->setCurrentIndex(m_model->index(m_model->rowOfFolder(folder)));
+    return true;
 }
 
 void ConversationList::showMenu(const QPoint& at) {
     const QModelIndex index = m_view->indexAt(at);
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
-    if (index.isValid()) {
-        m_view->setCurrentIndex(index);
-        const ConversationId id = currentId();
+    m_view->setCurrentIndex(index);
+    const ConversationId id = currentId();
+    if (id != 0) {
         const ConversationInfo info = m_chat.conversations().info(id);
         menu->addAction(tr("&Rename"), this, [this, id] { rename(id); });
         menu->addAction(info.pinned ? tr("Un&pin") : tr("&Pin"), this, [this, id] { togglePinned(id); });
         menu->addAction(info.archived ? tr("Take out of the &archive") : tr("&Archive"), this,
                         [this, id] { toggleArchived(id); });
+        fillFolderMenu(*menu->addMenu(tr("Move to &folder")), id);
         menu->addAction(tr("&Export…"), this, [this, id] { chooseExport(id); });
         menu->addAction(tr("&Delete"), this, [this, id] { remove(id); });
         menu->addSeparator();
+    } else if (index.isValid()) {
+        const QString folder = folderAt(index);
+        menu->addAction(tr("&Rename"), this, [this, folder] { renameFolder(folder); });
+        menu->addAction(tr("&Export…"), this, [this, folder] { chooseFolderExport(folder); });
+        menu->addAction(tr("&Delete the folder"), this, [this, folder] { removeFolder(folder); });
+        menu->addSeparator();
     }
     menu->addAction(tr("&New conversation"), this, &ConversationList::newRequested);
+    menu->addAction(tr("New f&older"), this, [this] { newFolder(); });
     menu->addAction(tr("&Import…"), this, &ConversationList::chooseImport);
     menu->popup(m_view->viewport()->mapToGlobal(at));
 }
@@ -236,11 +283,61 @@ void ConversationList::rename(ConversationId id) {
     m_search->clear();
     m_model->setQuery({});
     m_archived->setChecked(m_chat.conversations().info(id).archived);
-    const int row = m_model->rowOf(id);
+    const QString folder = m_chat.conversations().info(id).folder;
+    if (!folder.isEmpty()) {
+        m_model->folders().setClosed(folder, false);
+    }
+    edit(m_model->rowOf(id));
+}
+
+void ConversationList::edit(int row) {
     if (row >= 0) {
         m_view->setCurrentIndex(m_model->index(row));
         m_view->edit(m_model->index(row));
     }
+}
+
+QString ConversationList::chosenFolder() const {
+    return m_view->hasFocus() ? folderAt(m_view->currentIndex()) : QString();
+}
+
+void ConversationList::newFolder(ConversationId first) {
+    const QString name = m_model->folders().create();
+    if (first != 0) {
+        m_model->folders().put(first, name);
+    }
+    renameFolder(name);
+}
+
+void ConversationList::renameFolder(const QString& folder) {
+    m_search->clear();
+    m_model->setQuery({});
+    m_archived->setChecked(false);
+    edit(m_model->rowOfFolder(folder));
+}
+
+void ConversationList::removeFolder(const QString& folder) {
+    m_removed = 0;
+    m_removedFolder = folder;
+    m_removedFrom = m_model->folders().conversationsOf(folder);
+    m_model->folders().remove(folder);
+    say(tr("The folder “%1” was deleted; its conversations are still there").arg(folder), true);
+}
+
+void ConversationList::fillFolderMenu(QMenu& menu, ConversationId id) {
+    menu.clear();
+    const QString now = m_chat.conversations().info(id).folder;
+    const auto add = [this, &menu, id, now](const QString& text, const QString& folder) {
+        QAction* action = menu.addAction(text, this, [this, id, folder] { m_model->folders().put(id, folder); });
+        action->setCheckable(true);
+        action->setChecked(folder == now);
+    };
+    add(tr("&None"), {});
+    for (const QString& folder : m_model->folders().names()) {
+        add(QString(folder).replace(u'&', QStringLiteral("&&")), folder);
+    }
+    menu.addSeparator();
+    menu.addAction(tr("New f&older"), this, [this, id] { newFolder(id); });
 }
 
 void ConversationList::togglePinned(ConversationId id) {
@@ -258,12 +355,20 @@ void ConversationList::remove(ConversationId id) {
         return;
     }
     m_removed = id;
+    m_removedFolder.clear();
     const QString title = m_chat.conversations().info(id).title;
     m_chat.conversations().remove(id);
     say(tr("“%1” was deleted").arg(title), true);
 }
 
 void ConversationList::undoRemove() {
+    if (!m_removedFolder.isEmpty()) {
+        const QString folder = std::exchange(m_removedFolder, {});
+        for (const ConversationId id : std::as_const(m_removedFrom)) {
+            m_model->folders().put(id, folder);
+        }
+        m_bar->hide();
+    }
     if (m_removed != 0) {
         const ConversationId id = std::exchange(m_removed, 0);
         m_chat.conversations().undoRemove(id);
@@ -272,15 +377,28 @@ void ConversationList::undoRemove() {
     }
 }
 
-void ConversationList::chooseExport(ConversationId id) {
+namespace {
+
+QString fileNameOf(const QString& title) {
     static const QRegularExpression notInNames(QStringLiteral("[\\x00-\\x1f/\\\\:*?\"<>|]+|^[.\\s]+|[.\\s]+$"));
+    return title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed();
+}
+
+}  // namespace
+
+void ConversationList::chooseExport(ConversationId id) {
     const QString title = id != 0 ? m_chat.conversations().info(id).title : tr("Conversations");
     const QStringList filters =
         id != 0 ? QStringList{tr("Markdown: as it is shown (*.md)"), tr("JSON: the whole conversation (*.json)")}
                 : QStringList{tr("JSON: whole conversations (*.json)")};
     openSaveDialog(this, id != 0 ? tr("Export the conversation") : tr("Export all conversations"), filters,
-                   title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed(),
-                   [this, id](const QString& file) { exportTo(file, id); });
+                   fileNameOf(title), [this, id](const QString& file) { exportTo(file, id); });
+}
+
+void ConversationList::chooseFolderExport(const QString& folder) {
+    openSaveDialog(
+        this, tr("Export the folder “%1”").arg(folder), {tr("JSON: whole conversations (*.json)")}, fileNameOf(folder),
+        [this, folder](const QString& file) { exportAll(file, m_model->folders().conversationsOf(folder)); });
 }
 
 void ConversationList::chooseImport() {
@@ -289,18 +407,25 @@ void ConversationList::chooseImport() {
 }
 
 void ConversationList::exportTo(const QString& file, ConversationId id) {
+    QList<ConversationId> ids;
+    for (const ConversationInfo& info : m_chat.conversations().conversations()) {
+        if (id == 0 || info.id == id) {
+            ids << info.id;
+        }
+    }
+    exportAll(file, ids);
+}
+
+void ConversationList::exportAll(const QString& file, const QList<ConversationId>& ids) {
     History& history = m_chat.conversations();
     QList<StoredConversation> chosen;
     QStringList unreadable;
-    for (const ConversationInfo& info : history.conversations()) {
-        if (id != 0 && info.id != id) {
-            continue;
-        }
-        if (std::optional<StoredConversation> read = history.stored(info.id)) {
+    for (const ConversationId id : ids) {
+        if (std::optional<StoredConversation> read = history.stored(id)) {
             read->info.draft.clear();  // not sent yet
             chosen.append(*read);
         } else {
-            unreadable.append(tr("“%1”").arg(info.title));
+            unreadable.append(tr("“%1”").arg(history.info(id).title));
         }
     }
     if (chosen.isEmpty()) {
@@ -372,7 +497,15 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             return true;
         }
         if (watched == m_view && key->key() == Qt::Key_Delete) {
-            remove(currentId());
+            if (const QString folder = folderAt(m_view->currentIndex()); !folder.isEmpty()) {
+                removeFolder(folder);
+            } else {
+                remove(currentId());
+            }
+            return true;
+        }
+        if (watched == m_view && (key->key() == Qt::Key_Left || key->key() == Qt::Key_Right) &&
+            toggleFolder(m_view->currentIndex(), key->key() == Qt::Key_Left)) {
             return true;
         }
         if (watched == m_view && key->matches(QKeySequence::Undo)) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <QWidget>
 
 #include "ui/chat/chat_controller.h"
@@ -7,6 +9,7 @@
 class QLabel;
 class QLineEdit;
 class QListView;
+class QMenu;
 class QToolButton;
 
 namespace offstage::ui {
@@ -14,8 +17,9 @@ namespace offstage::ui {
 class ConversationListModel;
 
 // The list of conversations beside the chat: open, search in all, rename, pin, archive,
-// delete (with undo), export, import. Keyboard: Return opens, F2 renames, Del deletes,
-// Ctrl+Z in the list undoes the last deletion.
+// delete (with undo), export, import, and folders of them. Keyboard: Return opens, F2
+// renames, Del deletes, Left and Right close and open a folder, Ctrl+Z in the list undoes
+// the last deletion.
 class ConversationList : public QWidget {
     Q_OBJECT
 
@@ -43,6 +47,15 @@ class ConversationList : public QWidget {
     void openNext(int step);               // in the list's order, from the one that is shown
     void chooseExport(ConversationId id);  // 0: all
 
+    // The folder selected in the list while that has the focus; empty: none.
+    QString chosenFolder() const;
+    void newFolder(ConversationId first = 0);  // with this conversation; its name is edited in the list
+    void renameFolder(const QString& folder);
+    void removeFolder(const QString& folder);  // its conversations stay
+    void chooseFolderExport(const QString& folder);
+    // The choice of the conversation's folder.
+    void fillFolderMenu(QMenu& menu, ConversationId id);
+
   public Q_SLOTS:
     void undoRemove();
     void chooseImport();
@@ -65,6 +78,9 @@ class ConversationList : public QWidget {
     ConversationId currentId() const;
     void openIndex(const QModelIndex& index);
     void showMenu(const QPoint& at);
+    bool toggleFolder(const QModelIndex& index, std::optional<bool> closed = std::nullopt);
+    void edit(int row);
+    void exportAll(const QString& file, const QList<ConversationId>& ids);
     void refreshSelection();
     void refreshActivities();
     void refreshEmptyText();
@@ -80,6 +96,8 @@ class ConversationList : public QWidget {
     QLabel* m_notice;
     QToolButton* m_undo;
     ConversationId m_removed = 0;
+    QString m_removedFolder;              // the last removal was of this folder,
+    QList<ConversationId> m_removedFrom;  // which had these
 };
 
 }  // namespace offstage::ui

@@ -18,6 +18,8 @@ constexpr int kMarginX = 12;
 constexpr int kMarginY = 7;
 constexpr int kTextGap = 2;
 constexpr int kSectionAbove = 10, kSectionBelow = 3;
+constexpr int kFolderIndent = 16;  // of its conversations, and of its name beside the arrow
+constexpr int kArrow = 12;
 
 // The part of a row that is the name of its section.
 int sectionHeight(const QFont& font, const QModelIndex& index);
@@ -31,6 +33,37 @@ int sectionHeight(const QFont& font, const QModelIndex& index) {
     return index.data(ConversationListModel::SectionRole).toString().isEmpty()
                ? 0
                : kSectionAbove + QFontMetrics(smaller(font)).height() + kSectionBelow;
+}
+
+bool isFolder(const QModelIndex& index) {
+    return index.data(ConversationListModel::ConversationRole).toULongLong() == 0;
+}
+
+// An arrow that says whether it is open, its name, and how many conversations it has.
+void paintFolder(QPainter& painter, const QStyleOptionViewItem& option, const QRect& inner, const QModelIndex& index) {
+    const auto group = option.state & QStyle::State_Active ? QPalette::Active : QPalette::Inactive;
+    const QWidget* widget = option.widget;
+    const QStyle* style = widget ? widget->style() : QApplication::style();
+    QStyleOption arrow;
+    arrow.palette = option.palette;
+    arrow.state = QStyle::State_Enabled;
+    arrow.rect = QRect(inner.left() - 2, inner.center().y() - kArrow / 2, kArrow, kArrow);
+    const bool isClosed = index.data(ConversationListModel::ClosedRole).toBool();
+    style->drawPrimitive(isClosed ? QStyle::PE_IndicatorArrowRight : QStyle::PE_IndicatorArrowDown, &arrow, &painter,
+                         widget);
+    const QString count = index.data(ConversationListModel::SecondLineRole).toString();
+    painter.setFont(smaller(option.font));
+    painter.setPen(option.palette.color(group, QPalette::PlaceholderText));
+    painter.drawText(inner, Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, count);
+    const int counted = painter.fontMetrics().horizontalAdvance(count) + kFolderIndent;
+    QFont font = option.font;
+    font.setWeight(QFont::DemiBold);
+    painter.setFont(font);
+    painter.setPen(option.palette.color(group, QPalette::Text));
+    const QRect name = inner.adjusted(kFolderIndent, 0, -counted, 0);
+    painter.drawText(
+        name, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+        QFontMetrics(font).elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight, name.width()));
 }
 
 // One line of text that fades into "…"; `marks` in bold. If the first match is far from
@@ -117,7 +150,14 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
                           Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
                           index.data(ConversationListModel::SectionRole).toString());
     }
-    const QRect inner = row.adjusted(kMarginX, kMarginY, -kMarginX, -kMarginY);
+    const bool inFolder = !index.data(ConversationListModel::FolderRole).toString().isEmpty();
+    const int indent = inFolder && !isFolder(index) ? kFolderIndent : 0;
+    const QRect inner = row.adjusted(kMarginX + indent, kMarginY, -kMarginX, -kMarginY);
+    if (isFolder(index)) {
+        paintFolder(*painter, option, inner, index);
+        painter->restore();
+        return;
+    }
     const QFontMetrics title(option.font);
     painter->setFont(option.font);
     painter->setPen(strong);
@@ -146,7 +186,8 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
 }
 
 QSize ConversationDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
-    const int height = QFontMetrics(option.font).height() + kTextGap + QFontMetrics(smaller(option.font)).height();
+    const int secondLine = isFolder(index) ? 0 : kTextGap + QFontMetrics(smaller(option.font)).height();
+    const int height = QFontMetrics(option.font).height() + secondLine;
     return {120, height + 2 * kMarginY + sectionHeight(option.font, index)};
 }
 

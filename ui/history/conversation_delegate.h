@@ -6,7 +6,8 @@ namespace offstage::ui {
 
 // Paints a row of ConversationListModel: above the first of a day or week its heading;
 // the title, and below it, smaller, the time of its change or the search hit, with the
-// matches in bold, and in the colour of problems if the conversation is not saved.
+// matches in bold, and in the colour of problems if the conversation is not saved. A
+// folder has one line, and its conversations stand further in.
 class ConversationDelegate : public QStyledItemDelegate {
     Q_OBJECT
 

@@ -192,6 +192,7 @@ StoredConversation readConversation(const Reader& in) {
     out.info.systemPrompt = in.string("system_prompt");
     out.info.draft = in.string("draft");
     out.info.persona = in.string("persona");
+    out.info.folder = in.string("folder").simplified();
     if (in.has("sampler")) {
         const Reader sampler(in["sampler"], in.file(), in.placeOf("sampler"));
         QString complaint;
@@ -269,6 +270,9 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
         }
         if (!info.persona.isEmpty()) {
             one[QStringLiteral("persona")] = info.persona;
+        }
+        if (!info.folder.isEmpty()) {
+            one[QStringLiteral("folder")] = info.folder;
         }
         list.append(one);
     }

@@ -11,6 +11,7 @@
 //       "model": text, "system_prompt": text,
 //       "sampler": {...},                           history_json.h
 //       "persona": text,                            optional: its id in this program
+//       "folder": text,                             optional: its name
 //       "draft": text,                              the input box's text; only if it
 //       could not be saved
 //       "active": number,                           the message at the end of the shown

@@ -4,11 +4,15 @@
 
 #include <QDateTime>
 #include <QLocale>
+#include <QMap>
+#include <QMimeData>
 #include <QPoint>
 
 namespace offstage::ui {
 
 namespace {
+
+const QString kMimeType = QStringLiteral("application/x-offstage-conversation");
 
 QString shownTime(qint64 ms) {
     const QDateTime then = QDateTime::fromMSecsSinceEpoch(ms);
@@ -20,10 +24,16 @@ QString shownTime(qint64 ms) {
 }  // namespace
 
 ConversationListModel::ConversationListModel(History& history, QObject* parent)
-    : QAbstractListModel(parent), m_history(history) {
-    connect(&m_history, &History::added, this, &ConversationListModel::onAdded);
+    : QAbstractListModel(parent), m_history(history), m_folders(history) {
+    const auto follow = [this] {
+        if (!isSearching()) {
+            update();
+        }
+    };
+    connect(&m_history, &History::added, this, follow);
     connect(&m_history, &History::changed, this, &ConversationListModel::onChanged);
-    connect(&m_history, &History::removed, this, &ConversationListModel::onRemoved);
+    connect(&m_history, &History::removed, this, &ConversationListModel::update);
+    connect(&m_folders, &ConversationFolders::changed, this, follow);
     connect(&m_history, &History::listed, this, &ConversationListModel::rebuild);
     connect(&m_history, &History::troubleChanged, this, &ConversationListModel::refreshSecondLines);
     rebuild();
@@ -37,7 +47,10 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
         return {};
     }
-    const SearchHit& row = m_rows[index.row()];
+    if (m_rows[index.row()].hit.conversation == 0) {
+        return folderData(m_rows[index.row()], role);
+    }
+    const SearchHit& row = m_rows[index.row()].hit;
     const ConversationInfo& info = m_history.info(row.conversation);
     const bool found = isSearching() && row.message != 0;
     switch (role) {
@@ -46,10 +59,11 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
             return info.title.isEmpty() && role == Qt::DisplayRole ? tr("New conversation") : info.title;
         case Qt::ToolTipRole:
             return info.title + (info.model.isEmpty() ? QString() : u'\n' + info.model);
-        case Qt::AccessibleTextRole:
+        case Qt::AccessibleTextRole: {
+            const QString place = placeOf(m_rows[index.row()]);
             return data(index, Qt::DisplayRole).toString() + QStringLiteral(", ") +
-                   (found && row.inThought ? data(index, PlaceRole).toString() + QStringLiteral(": ") : QString()) +
-                   data(index, SecondLineRole).toString();
+                   (place.isEmpty() ? place : place + QStringLiteral(": ")) + data(index, SecondLineRole).toString();
+        }
         case ConversationRole:
             return row.conversation;
         case MessageRole:
@@ -57,7 +71,9 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
         case ThoughtRole:
             return found && row.inThought;
         case PlaceRole:
-            return found && row.inThought ? tr("Thought", "where a search found something") : QString();
+            return placeOf(m_rows[index.row()]);
+        case FolderRole:
+            return m_rows[index.row()].folder;
         case SecondLineRole: {
             if (found) {
                 return row.snippet;
@@ -73,8 +89,8 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
             if (isSearching()) {
                 return QString();
             }
-            const QString section = sectionOf(row.conversation);
-            const bool isFirst = index.row() == 0 || sectionOf(m_rows[index.row() - 1].conversation) != section;
+            const QString section = sectionOf(m_rows[index.row()]);
+            const bool isFirst = index.row() == 0 || sectionOf(m_rows[index.row() - 1]) != section;
             return isFirst ? section : QString();
         }
         case UnsavedRole:
@@ -91,28 +107,101 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
     }
 }
 
+QVariant ConversationListModel::folderData(const Row& row, int role) const {
+    switch (role) {
+        case Qt::DisplayRole:
+        case Qt::EditRole:
+        case FolderRole:
+            return row.folder;
+        case Qt::ToolTipRole:
+        case Qt::AccessibleTextRole:
+            return (row.isClosed ? tr("%1, closed folder, %n conversation(s)", nullptr, row.nConversations)
+                                 : tr("%1, folder, %n conversation(s)", nullptr, row.nConversations))
+                .arg(row.folder);
+        case SecondLineRole:
+            return QLocale().toString(row.nConversations);
+        case ConversationRole:
+        case MessageRole:
+            return quint64{0};
+        case ClosedRole:
+            return row.isClosed;
+        default:
+            return {};
+    }
+}
+
+// Where a hit is: "Work · Thought".
+QString ConversationListModel::placeOf(const Row& row) const {
+    if (!isSearching()) {
+        return {};
+    }
+    QStringList places;
+    if (const QString& folder = m_history.info(row.hit.conversation).folder; !folder.isEmpty()) {
+        places << folder;
+    }
+    if (row.hit.message != 0 && row.hit.inThought) {
+        places << tr("Thought", "where a search found something");
+    }
+    return places.join(QStringLiteral(" · "));
+}
+
 Qt::ItemFlags ConversationListModel::flags(const QModelIndex& index) const {
-    return QAbstractListModel::flags(index) | (index.isValid() ? Qt::ItemIsEditable : Qt::NoItemFlags);
+    if (!index.isValid()) {
+        return Qt::ItemIsDropEnabled;  // below the last row
+    }
+    const bool isConversation = m_rows[index.row()].hit.conversation != 0;
+    return QAbstractListModel::flags(index) | Qt::ItemIsEditable |
+           (isSearching() ? Qt::NoItemFlags : Qt::ItemIsDropEnabled) |
+           (isConversation && !isSearching() ? Qt::ItemIsDragEnabled : Qt::NoItemFlags);
+}
+
+QStringList ConversationListModel::mimeTypes() const {
+    return {kMimeType};
+}
+
+QMimeData* ConversationListModel::mimeData(const QModelIndexList& indexes) const {
+    auto* data = new QMimeData;
+    data->setData(kMimeType, QByteArray::number(m_rows[indexes.first().row()].hit.conversation));
+    return data;
+}
+
+bool ConversationListModel::dropMimeData(const QMimeData* data, Qt::DropAction, int, int, const QModelIndex& parent) {
+    const ConversationId id = data->data(kMimeType).toULongLong();
+    if (!m_history.contains(id)) {
+        return false;
+    }
+    m_folders.put(id, parent.isValid() ? m_rows[parent.row()].folder : QString());
+    return true;
 }
 
 bool ConversationListModel::setData(const QModelIndex& index, const QVariant& value, int role) {
     if (role != Qt::EditRole || !checkIndex(index, CheckIndexOption::IndexIsValid)) {
         return false;
     }
-    const ConversationId id = m_rows[index.row()].conversation;
-    if (value.toString() != m_history.info(id).title) {
-        m_history.setTitle(id, value.toString());
+    const Row row = m_rows[index.row()];
+    if (row.hit.conversation == 0) {
+        const QString name = value.toString().simplified();
+        // The rows stay, with their editor, unless the folder joins another one.
+        for (Row& each : m_rows) {
+            if (each.folder == row.folder && !name.isEmpty() && !m_folders.names().contains(name)) {
+                each.folder = name;
+            }
+        }
+        m_folders.rename(row.folder, name);
+    } else if (value.toString() != m_history.info(row.hit.conversation).title) {
+        m_history.setTitle(row.hit.conversation, value.toString());
     }
     return true;
 }
 
 int ConversationListModel::rowOf(ConversationId id) const {
-    for (int row = 0; row < m_rows.size(); ++row) {
-        if (m_rows[row].conversation == id) {
-            return row;
-        }
-    }
-    return -1;
+    const auto found =
+        std::find_if(m_rows.begin(), m_rows.end(), [id](const Row& row) { return row.hit.conversation == id; });
+    return found == m_rows.end() || id == 0 ? -1 : static_cast<int>(found - m_rows.begin());
+}
+
+int ConversationListModel::rowOfFolder(const QString& folder) const {
+    return static_cast<int>(m_rows.indexOf(Row{{}, folder, 0, false}));
 }
 
 void ConversationListModel::setShowArchived(bool archived) {
@@ -140,12 +229,11 @@ void ConversationListModel::refreshSecondLines() {
     }
 }
 
-bool ConversationListModel::isListed(ConversationId id) const {
-    return m_history.contains(id) && m_history.info(id).archived == m_archived;
-}
-
-QString ConversationListModel::sectionOf(ConversationId id) const {
-    const ConversationInfo& info = m_history.info(id);
+QString ConversationListModel::sectionOf(const Row& row) const {
+    if (!row.folder.isEmpty()) {
+        return {};
+    }
+    const ConversationInfo& info = m_history.info(row.hit.conversation);
     if (info.pinned) {
         return tr("Pinned");
     }
@@ -153,83 +241,99 @@ QString ConversationListModel::sectionOf(ConversationId id) const {
     return days <= 0 ? tr("Today") : days == 1 ? tr("Yesterday") : days < 7 ? tr("This week") : tr("Older");
 }
 
-bool ConversationListModel::precedes(ConversationId a, ConversationId b) const {
-    const ConversationInfo& first = m_history.info(a);
-    const ConversationInfo& second = m_history.info(b);
-    if (first.pinned != second.pinned) {
-        return first.pinned;
+QList<ConversationListModel::Row> ConversationListModel::wantedRows() const {
+    QList<Row> rows;
+    if (isSearching()) {
+        for (const SearchHit& hit : m_history.search(m_query)) {
+            rows.append({hit, {}, 0, false});
+        }
+        return rows;
     }
-    return first.changedMs != second.changedMs ? first.changedMs > second.changedMs : a > b;
+    QList<ConversationInfo> listed = m_history.conversations();
+    listed.removeIf([this](const ConversationInfo& info) { return info.archived != m_archived; });
+    std::sort(listed.begin(), listed.end(), [](const ConversationInfo& a, const ConversationInfo& b) {
+        if (a.pinned != b.pinned) {
+            return a.pinned;
+        }
+        return a.changedMs != b.changedMs ? a.changedMs > b.changedMs : a.id > b.id;
+    });
+    QMap<QString, QList<Row>> inFolder;
+    for (const ConversationInfo& info : std::as_const(listed)) {
+        Row row{{}, info.folder, 0, false};
+        row.hit.conversation = info.id;
+        inFolder[info.folder].append(row);
+    }
+    for (const QString& folder : m_folders.names()) {
+        if (m_archived && !inFolder.contains(folder)) {
+            continue;
+        }
+        const QList<Row> inIt = inFolder.value(folder);
+        rows.append({{}, folder, static_cast<int>(inIt.size()), m_folders.isClosed(folder)});
+        if (!rows.last().isClosed) {
+            rows += inIt;
+        }
+    }
+    return rows + inFolder.value({});
 }
 
 void ConversationListModel::rebuild() {
     beginResetModel();
-    m_rows.clear();
-    if (isSearching()) {
-        m_rows = m_history.search(m_query);
-    } else {
-        for (const ConversationInfo& info : m_history.conversations()) {
-            if (info.archived == m_archived) {
-                SearchHit row;
-                row.conversation = info.id;
-                m_rows.append(row);
-            }
-        }
-        std::sort(m_rows.begin(), m_rows.end(),
-                  [this](const SearchHit& a, const SearchHit& b) { return precedes(a.conversation, b.conversation); });
-    }
+    m_rows = wantedRows();
     endResetModel();
 }
 
-void ConversationListModel::onAdded(ConversationId id) {
-    if (isSearching() || !isListed(id) || rowOf(id) >= 0) {
-        return;
+// Row by row, so that selection, editors and the scrolled place stay.
+void ConversationListModel::update() {
+    QList<Row> wanted = isSearching() ? m_rows : wantedRows();
+    if (isSearching()) {
+        wanted.removeIf([this](const Row& row) { return !m_history.contains(row.hit.conversation); });
     }
-    int at = 0;
-    while (at < m_rows.size() && precedes(m_rows[at].conversation, id)) {
-        ++at;
+    for (int row = m_rows == wanted ? -1 : rowCount() - 1; row >= 0; --row) {
+        if (!wanted.contains(m_rows[row])) {
+            beginRemoveRows({}, row, row);
+            m_rows.removeAt(row);
+            endRemoveRows();
+        }
     }
-    SearchHit row;
-    row.conversation = id;
-    beginInsertRows({}, at, at);
-    m_rows.insert(at, row);
-    endInsertRows();
-}
-
-void ConversationListModel::onRemoved(ConversationId id) {
-    for (int row = rowOf(id); row >= 0; row = rowOf(id)) {
-        beginRemoveRows({}, row, row);
-        m_rows.removeAt(row);
-        endRemoveRows();
+    for (int row = 0; row < wanted.size(); ++row) {
+        if (row < m_rows.size() && m_rows[row] == wanted[row]) {
+            continue;
+        }
+        const auto from = static_cast<int>(m_rows.indexOf(wanted[row], row));
+        const auto down = row < m_rows.size() ? static_cast<int>(wanted.indexOf(m_rows[row], row)) : -1;
+        if (from < 0) {
+            beginInsertRows({}, row, row);
+            m_rows.insert(row, wanted[row]);
+            endInsertRows();
+        } else if (from == row + 1 && down > row && down < m_rows.size()) {  // one goes down: the others stay
+            beginMoveRows({}, row, row, {}, down + 1);
+            m_rows.move(row, down);
+            endMoveRows();
+        } else {
+            beginMoveRows({}, from, from, {}, row);
+            m_rows.move(from, row);
+            endMoveRows();
+        }
+    }
+    for (int row = 0; row < rowCount(); ++row) {
+        if (m_rows[row].nConversations != wanted[row].nConversations || m_rows[row].isClosed != wanted[row].isClosed) {
+            m_rows[row] = wanted[row];
+            Q_EMIT dataChanged(index(row), index(row), {SecondLineRole, ClosedRole});
+        }
     }
 }
 
 void ConversationListModel::onChanged(ConversationId id) {
-    const int from = rowOf(id);
     if (isSearching()) {
-        if (from >= 0) {
+        if (rowOf(id) >= 0) {
             Q_EMIT dataChanged(index(0), index(rowCount() - 1));
         }
         return;
     }
-    if (!isListed(id)) {
-        onRemoved(id);
-        return;
+    update();
+    if (const int row = rowOf(id); row >= 0) {
+        Q_EMIT dataChanged(index(row), index(row));
     }
-    if (from < 0) {
-        onAdded(id);
-        return;
-    }
-    // Its place among the others.
-    int to = 0;
-    for (int row = 0; row < m_rows.size(); ++row) {
-        to += row != from && precedes(m_rows[row].conversation, id) ? 1 : 0;
-    }
-    if (to != from && beginMoveRows({}, from, from, {}, to > from ? to + 1 : to)) {
-        m_rows.move(from, to);
-        endMoveRows();
-    }
-    Q_EMIT dataChanged(index(to), index(to));
 }
 
 }  // namespace offstage::ui

@@ -2,25 +2,29 @@
 
 #include <QAbstractListModel>
 
+#include "ui/history/conversation_folders.h"
 #include "ui/history/history.h"
 
 namespace offstage::ui {
 
-// The conversations of a history, pinned ones first, then the newest; or, during a
-// search, the hits. GUI thread only.
+// The folders of a history, each with its conversations unless it is closed, then those
+// in no folder: pinned ones first, then the newest. Or, during a search, the hits. A
+// conversation that is dropped on a row goes where that is. GUI thread only.
 class ConversationListModel : public QAbstractListModel {
     Q_OBJECT
 
   public:
     enum Role {
-        ConversationRole = Qt::UserRole + 1,  // quint64
+        ConversationRole = Qt::UserRole + 1,  // quint64; 0: the row is a folder
         MessageRole,                          // quint64: where it was found; 0: in the title, or not searched
         SecondLineRole,                       // QString
         ThoughtRole,                          // bool: the hit is in the model's thinking
-        PlaceRole,                            // QString: "Thought", before the second line of such a hit; else empty
+        PlaceRole,                            // QString: of a hit, its folder and "Thought"; else empty
         MarksRole,                            // QVariantList of QPoint(from, length) in the second line
         SectionRole,                          // QString: "Today", above the first of them; empty above the others
         UnsavedRole,                          // bool: trouble keeps it from the disk; the second line begins with that
+        FolderRole,                           // QString: that it is, or is listed in; empty: none, or a search's hit
+        ClosedRole,                           // bool: a closed folder
     };
 
     explicit ConversationListModel(History& history, QObject* parent = nullptr);
@@ -29,6 +33,13 @@ class ConversationListModel : public QAbstractListModel {
     QVariant data(const QModelIndex& index, int role) const override;
     bool setData(const QModelIndex& index, const QVariant& value, int role) override;  // renames
     Qt::ItemFlags flags(const QModelIndex& index) const override;
+    QStringList mimeTypes() const override;
+    QMimeData* mimeData(const QModelIndexList& indexes) const override;
+    Qt::DropActions supportedDropActions() const override { return Qt::MoveAction; }
+    bool dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                      const QModelIndex& parent) override;
+
+    ConversationFolders& folders() { return m_folders; }
 
     void setShowArchived(bool archived);  // only these, or only the others
     bool showsArchived() const { return m_archived; }
@@ -39,19 +50,33 @@ class ConversationListModel : public QAbstractListModel {
     // time of their last change.
     void setActivities(const QHash<ConversationId, QString>& activities);
     int rowOf(ConversationId id) const;  // the first; -1: none
+    int rowOfFolder(const QString& folder) const;
 
   private:
-    bool isListed(ConversationId id) const;
-    QString sectionOf(ConversationId id) const;
-    bool precedes(ConversationId a, ConversationId b) const;
+    struct Row {
+        SearchHit hit;           // in the list only `conversation` counts; 0: a folder
+        QString folder;          // it is this one, or is listed in it
+        int nConversations = 0;  // of a folder
+        bool isClosed = false;   // the same
+
+        bool operator==(const Row& other) const {
+            return hit.conversation == other.hit.conversation && hit.message == other.hit.message &&
+                   folder == other.folder;
+        }
+    };
+
+    QVariant folderData(const Row& row, int role) const;
+    QString sectionOf(const Row& row) const;
+    QString placeOf(const Row& row) const;
+    QList<Row> wantedRows() const;
     void rebuild();
+    void update();
     void refreshSecondLines();
-    void onAdded(ConversationId id);
     void onChanged(ConversationId id);
-    void onRemoved(ConversationId id);
 
     History& m_history;
-    QList<SearchHit> m_rows;  // in the list, only `conversation` counts
+    ConversationFolders m_folders;
+    QList<Row> m_rows;
     QString m_query;
     bool m_archived = false;
     QHash<ConversationId, QString> m_activities;

@@ -111,6 +111,7 @@ ConversationInfo conversationOf(const QSqlQuery& row) {
     info.persona = sampler[QLatin1String("persona")].toString();
     info.activeLeaf = row.value(10).toULongLong();
     info.draft = row.value(11).toString();
+    info.folder = row.value(12).toString();
     return info;
 }
 
@@ -384,14 +385,15 @@ void ConversationStore::apply(const Change& change, quint64 session) {
     const auto put = [&](const change::PutConversation& c) {
         static constexpr char kStatement[] =
             "INSERT INTO conversations (id, title, title_by_person, pinned, archived, created_ms, changed_ms, model, "
-            "system_prompt, sampler, active_leaf, draft) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "system_prompt, sampler, active_leaf, draft, folder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET title = excluded.title, title_by_person = excluded.title_by_person, "
             "pinned = excluded.pinned, archived = excluded.archived, changed_ms = excluded.changed_ms, "
             "model = excluded.model, system_prompt = excluded.system_prompt, sampler = excluded.sampler, "
-            "active_leaf = excluded.active_leaf, draft = excluded.draft";
-        run(kStatement, {number(c.info.id), full(c.info.title), c.info.titleByPerson, c.info.pinned, c.info.archived,
-                         c.info.createdMs, c.info.changedMs, full(c.info.model), full(c.info.systemPrompt),
-                         compact(samplerColumn(c.info)), number(c.info.activeLeaf), full(c.info.draft)});
+            "active_leaf = excluded.active_leaf, draft = excluded.draft, folder = excluded.folder";
+        run(kStatement,
+            {number(c.info.id), full(c.info.title), c.info.titleByPerson, c.info.pinned, c.info.archived,
+             c.info.createdMs, c.info.changedMs, full(c.info.model), full(c.info.systemPrompt),
+             compact(samplerColumn(c.info)), number(c.info.activeLeaf), full(c.info.draft), full(c.info.folder)});
     };
     const auto putMessage = [&](const change::PutMessage& c) {
         static constexpr char kStatement[] =

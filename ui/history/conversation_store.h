@@ -79,7 +79,7 @@ class ConversationStore {
 // unknown kind becomes an answer, an unknown state Stopped.
 inline constexpr char kConversationColumns[] =
     "id, title, title_by_person, pinned, archived, created_ms, changed_ms, model, system_prompt, sampler, active_leaf, "
-    "draft";
+    "draft, folder";
 ConversationInfo conversationOf(const QSqlQuery& row);
 inline constexpr char kMessageColumns[] = "id, parent, kind, state, text, author, note, figures, created_ms";
 Message messageOf(const QSqlQuery& row);

@@ -280,6 +280,14 @@ void History::setTitle(ConversationId id, const QString& title) {
     touch(*e);
 }
 
+void History::setModelTitle(ConversationId id, const QString& title) {
+    Entry* e = entry(id);
+    if (e && !e->info.titleByPerson) {
+        e->info.title = title;
+        touch(*e);
+    }
+}
+
 void History::setPinned(ConversationId id, bool pinned) {
     if (Entry* e = entry(id)) {
         e->info.pinned = pinned;
@@ -312,6 +320,14 @@ void History::setPersona(ConversationId id, const QString& persona) {
     Entry* e = entry(id);
     if (e != nullptr && e->info.persona != persona) {
         e->info.persona = persona;
+        touch(*e);
+    }
+}
+
+void History::setFolder(ConversationId id, const QString& folder) {
+    Entry* e = entry(id);
+    if (e && e->info.folder != folder) {
+        e->info.folder = folder;
         touch(*e);
     }
 }

@@ -71,12 +71,14 @@ class History : public QObject {
     const ConversationInfo& info(ConversationId id) const;  // an empty one where there is none
     // Neither listed nor on the disk before its first message or draft.
     ConversationId create(const QString& systemPrompt, const Sampling& sampling, const QString& persona = {});
-    void setTitle(ConversationId id, const QString& title);  // blanks: back to the one made from the first prompt
+    void setTitle(ConversationId id, const QString& title);       // blanks: back to the one made from the first prompt
+    void setModelTitle(ConversationId id, const QString& title);  // no change of one that a person wrote
     void setPinned(ConversationId id, bool pinned);
     void setArchived(ConversationId id, bool archived);
     void setSystemPrompt(ConversationId id, const QString& prompt);
     void setSampling(ConversationId id, const Sampling& sampling);
     void setPersona(ConversationId id, const QString& persona);
+    void setFolder(ConversationId id, const QString& folder);  // empty: in none
     void setDraft(ConversationId id, const QString& draft);
     // Can be taken back until the next start.
     void remove(ConversationId id);

@@ -11,6 +11,7 @@
 #include <QSet>
 #include <QSqlDatabase>
 #include <QSqlQuery>
+#include <QSqlRecord>
 #include <QVariant>
 
 #include "ui/history/conversation_store.h"
@@ -123,16 +124,19 @@ Salvage salvage(const QString& damagedFile, ConversationStore& into) {
             QSet<ConversationId> deleted;
             const qint64 now = QDateTime::currentMSecsSinceEpoch();
             const QStringList id = {QStringLiteral("id")};
-            readFromBothEnds(database, id, QLatin1String(kConversationColumns) + QStringLiteral(", deleted_by"),
-                             QStringLiteral("conversations"), [&](const QSqlQuery& row) {
-                                 const ConversationInfo info = conversationOf(row);
-                                 if (!row.value(12).isNull()) {
-                                     deleted.insert(info.id);
-                                     return;
-                                 }
-                                 conversations.append(change::PutConversation{info});
-                                 known.insert(info.id);
-                             });
+            QString columns = QLatin1String(kConversationColumns) + QStringLiteral(", deleted_by");
+            if (!database.record(QStringLiteral("conversations")).contains(QStringLiteral("folder"))) {
+                columns.replace(QStringLiteral("folder"), QStringLiteral("''"));  // of an earlier version
+            }
+            readFromBothEnds(database, id, columns, QStringLiteral("conversations"), [&](const QSqlQuery& row) {
+                const ConversationInfo info = conversationOf(row);
+                if (!row.value(13).isNull()) {
+                    deleted.insert(info.id);
+                    return;
+                }
+                conversations.append(change::PutConversation{info});
+                known.insert(info.id);
+            });
             const QHash<MessageId, QString> journal = readJournal(database);
             QList<Change> messages;
             readFromBothEnds(

@@ -91,6 +91,7 @@ std::span<const Migration> historyMigrations() {
                  .arg(thoughtOf("old.figures"), thoughtOf("new.figures")),
              QStringLiteral("INSERT INTO thought_text(thought_text) VALUES ('rebuild')"),
          }},
+        {3, {QStringLiteral("ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''")}},
     };
     return steps;
 }

@@ -30,6 +30,7 @@ struct ConversationInfo {
     MessageId activeLeaf = 0;  // the end of the shown path; 0: at the newest message
     QString draft;             // the input box's text
     QString persona;           // Persona::id; empty: none
+    QString folder;            // its name; empty: in none
 
     bool operator==(const ConversationInfo&) const = default;
 };

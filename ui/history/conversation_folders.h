@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QObject>
+#include <QSet>
+#include <QStringList>
+
+#include "ui/history/history_values.h"
+
+namespace offstage::ui {
+
+class History;
+
+// Folders of conversations. A conversation's folder is stored with it; the settings have
+// the names of folders that are empty, and which are closed in the list. GUI thread only.
+class ConversationFolders : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit ConversationFolders(History& history, QObject* parent = nullptr);
+
+    QStringList names() const;  // by the alphabet
+    QList<ConversationId> conversationsOf(const QString& folder) const;
+    bool isClosed(const QString& folder) const { return m_closed.contains(folder); }
+    void setClosed(const QString& folder, bool closed);
+    // Returns its name, which no other has.
+    QString create();
+    // Under the name of another one: both become one. Blanks change nothing.
+    void rename(const QString& folder, const QString& name);
+    // Its conversations stay, in no folder.
+    void remove(const QString& folder);
+    void put(ConversationId conversation, const QString& folder);  // empty: in none
+
+  Q_SIGNALS:
+    void changed();
+
+  private:
+    void keep();
+
+    History& m_history;
+    QStringList m_known;
+    QStringList m_closed;
+};
+
+}  // namespace offstage::ui
