@@ -3,7 +3,9 @@
 
 #include <QAbstractItemView>
 #include <QAction>
+#include <QCheckBox>
 #include <QComboBox>
+#include <QDialogButtonBox>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -15,6 +17,7 @@
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/persona_bar.h"
+#include "ui/settings/persona_editor.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/window/conversation_setup.h"
@@ -44,11 +47,20 @@ void choose(const WindowFixture& f, const QString& beginning) {
     QVERIFY(!box(f).view()->isVisible());
 }
 
-void enterName(const WindowFixture& f, const QString& name) {
-    QLineEdit& edit = child<QLineEdit>(bar(f).presets());
+// The dialog of New or Edit, by keys: a name, and whether the model goes with it.
+void edit(const WindowFixture& f, QAction& action, const QString& name, std::optional<bool> withModel = std::nullopt) {
+    action.trigger();
+    auto& editor = part<PersonaEditor>(*f.window);
+    QTRY_VERIFY(editor.isVisible());
+    auto& edit = find<QLineEdit>(editor, "Name");
     edit.selectAll();
     QTest::keyClicks(&edit, name);
+    auto& model = child<QCheckBox>(editor);
+    if (withModel && model.isChecked() != *withModel) {
+        QTest::keyClick(&model, Qt::Key_Space);
+    }
     QTest::keyClick(&edit, Qt::Key_Return);
+    QTRY_VERIFY(f.window->findChild<PersonaEditor*>() == nullptr);
 }
 
 void setPrompt(const WindowFixture& f, const QString& prompt) {
@@ -62,9 +74,8 @@ void setTemperature(const WindowFixture& f, float temperature) {
     part<SamplingPanel>(*f.window).choose(part<SamplingPanel>(*f.window).systemPrompt(), sampling);
 }
 
-QString saveAs(const WindowFixture& f, const QString& name) {
-    bar(f).presets().saveAction().trigger();
-    enterName(f, name);
+QString saveAs(const WindowFixture& f, const QString& name, bool withModel = false) {
+    edit(f, bar(f).newAction(), name, withModel);
     return f.window->core().chat.persona();
 }
 
@@ -107,7 +118,7 @@ class TestPersonas : public QObject {
         const Persona made = *f.window->core().personas.find(id);
         QCOMPARE(made.systemPrompt, QStringLiteral("Rhyme."));
         QCOMPARE(made.sampling->sampler.temperature, 0.33F);
-        QCOMPARE(made.model, QStringLiteral("/models/fake-moe"));
+        QCOMPARE(made.model, QString());  // unless it is asked for
 
         setTemperature(f, 0.5F);
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet, changed"));
@@ -115,9 +126,7 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
         QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
 
-        bar(f).presets().renameAction().trigger();
-        QCOMPARE(child<QLineEdit>(bar(f).presets()).text(), QStringLiteral("Poet"));
-        enterName(f, QStringLiteral("Bard"));
+        edit(f, bar(f).editAction(), QStringLiteral("Bard"));
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
         QCOMPARE(f.window->core().chat.persona(), id);
 
@@ -137,6 +146,66 @@ class TestPersonas : public QObject {
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
         QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
         QVERIFY(!bar(f).restoreAction().isVisible());
+    }
+
+    void editor_hasInstructionsSamplingAndModel_andCancelChangesNothing() {
+        WindowFixture f;
+        f.openAndWait();
+        setPrompt(f, QStringLiteral("Rhyme."));
+        bar(f).newAction().trigger();
+        {
+            auto& editor = part<PersonaEditor>(*f.window);
+            QTRY_VERIFY(editor.isVisible());
+            QCOMPARE(find<QPlainTextEdit>(editor, "Instructions").toPlainText(), QStringLiteral("Rhyme."));
+            QVERIFY(!child<QCheckBox>(editor).isChecked());
+            QPushButton& save = *child<QDialogButtonBox>(editor).button(QDialogButtonBox::Save);
+            QVERIFY(!save.isEnabled());  // it has no name
+            QTest::keyClicks(&find<QLineEdit>(editor, "Name"), QStringLiteral("Poet"));
+            QVERIFY(save.isEnabled());
+            QTest::keyClick(&editor, Qt::Key_Escape);
+        }
+        QTRY_VERIFY(f.window->findChild<PersonaEditor*>() == nullptr);
+        QVERIFY(f.window->core().personas.own().isEmpty());
+
+        bar(f).newAction().trigger();
+        auto& editor = part<PersonaEditor>(*f.window);
+        QTest::keyClicks(&find<QLineEdit>(editor, "Name"), QStringLiteral("Poet"));
+        find<QPlainTextEdit>(editor, "Instructions").selectAll();
+        QTest::keyClicks(&find<QPlainTextEdit>(editor, "Instructions"), QStringLiteral("Sing."));
+        auto& sampling = find<QComboBox>(editor, "Sampling");
+        sampling.setFocus();
+        QTest::keyClick(&sampling, Qt::Key_P);
+        QCOMPARE(sampling.currentText(), QStringLiteral("Precise"));
+        QTest::mouseClick(child<QDialogButtonBox>(editor).button(QDialogButtonBox::Save), Qt::LeftButton);
+        const Persona made = f.window->core().personas.own().first();
+        QCOMPARE(made.systemPrompt, QStringLiteral("Sing."));
+        QVERIFY(*made.sampling == samplingPresets().first().sampling);
+        // It is the conversation's at once.
+        QCOMPARE(f.window->core().chat.systemPrompt(), QStringLiteral("Sing."));
+        QVERIFY(f.window->core().chat.sampling() == *made.sampling);
+        QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
+    }
+
+    // A conversation that was changed since keeps its changes.
+    void edited_theConversationFollows_unlessItWasChanged() {
+        WindowFixture f;
+        f.openAndWait();
+        setPrompt(f, QStringLiteral("Rhyme."));
+        saveAs(f, QStringLiteral("Poet"));
+        const auto rewrite = [&f](const QString& instructions) {
+            bar(f).editAction().trigger();
+            auto& editor = part<PersonaEditor>(*f.window);
+            find<QPlainTextEdit>(editor, "Instructions").selectAll();
+            QTest::keyClicks(&find<QPlainTextEdit>(editor, "Instructions"), instructions);
+            QTest::mouseClick(child<QDialogButtonBox>(editor).button(QDialogButtonBox::Save), Qt::LeftButton);
+            QTRY_VERIFY(f.window->findChild<PersonaEditor*>() == nullptr);
+        };
+        rewrite(QStringLiteral("Sing."));
+        QCOMPARE(f.window->core().chat.systemPrompt(), QStringLiteral("Sing."));
+        setPrompt(f, QStringLiteral("Whisper."));
+        rewrite(QStringLiteral("Shout."));
+        QCOMPARE(f.window->core().chat.systemPrompt(), QStringLiteral("Whisper."));
+        QCOMPARE(f.window->core().personas.own().first().systemPrompt, QStringLiteral("Shout."));
     }
 
     void keptWithTheConversation_alsoAfterAStart() {
@@ -167,7 +236,7 @@ class TestPersonas : public QObject {
         WindowFixture f;
         f.openAndWait(QStringLiteral("/models/poet-moe"));
         setPrompt(f, QStringLiteral("Rhyme."));
-        const QString id = saveAs(f, QStringLiteral("Poet"));
+        const QString id = saveAs(f, QStringLiteral("Poet"), true);
         f.openAndWait();
         choose(f, QStringLiteral("Concise"));
         QVERIFY(!part<SetupBar>(*f.window).isVisible());
@@ -176,8 +245,7 @@ class TestPersonas : public QObject {
                  qPrintable(part<SetupBar>(*f.window).sentence()));
         QCOMPARE(f.stage->loads().back().model, std::string("/models/fake-moe"));
         // It need not have the model.
-        QVERIFY(bar(f).bindAction().isChecked());
-        bar(f).bindAction().trigger();
+        edit(f, bar(f).editAction(), QStringLiteral("Poet"), false);
         QCOMPARE(f.window->core().personas.find(id)->model, QString());
         QVERIFY(!part<SetupBar>(*f.window).isVisible());
     }
@@ -188,7 +256,7 @@ class TestPersonas : public QObject {
         QVERIFY(QDir().mkpath(model));
         WindowFixture f;
         f.openAndWait(model);
-        saveAs(f, QStringLiteral("Poet"));
+        saveAs(f, QStringLiteral("Poet"), true);
         f.openAndWait();
         QVERIFY(part<SetupBar>(*f.window).isVisible());
         QVERIFY(part<SetupBar>(*f.window).openButton().isVisible());
@@ -253,6 +321,8 @@ class TestPersonas : public QObject {
         QTRY_COMPARE(f.messages().size(), 2);
         QTRY_COMPARE(f.state(), State::Ready);
         picture(*f.window, QStringLiteral("personas"), {560, 1280}, 800);
+        bar(f).newAction().trigger();
+        picture(part<PersonaEditor>(*f.window), QStringLiteral("persona-editor"), {360, 520}, 380);
     }
 };
 

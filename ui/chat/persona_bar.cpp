@@ -17,6 +17,7 @@
 #include "ui/chat/chat_controller.h"
 #include "ui/chat/message_column.h"
 #include "ui/history/conversation_files.h"
+#include "ui/settings/persona_editor.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/boxes.h"
@@ -72,8 +73,7 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
       m_engine(engine),
       m_bar(new PresetBar),
       m_prompt(new SystemPromptChip) {
-    m_bar->setTexts({tr("Name of the persona"), tr("Make, change, rename or delete a persona"),
-                     tr("&New persona of what is set up now…")});
+    m_bar->setForOthers(tr("Make, edit or delete a persona"));
     m_bar->box().setAccessibleName(tr("Persona of this conversation"));
     m_bar->box().setToolTip(tr("Persona: system prompt, sampling and model under a name"));
     // One width for all choices: the menu beside it keeps its place.
@@ -81,15 +81,14 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     m_bar->box().setMinimumContentsLength(kNameLength);
     m_bar->box().setFocusPolicy(Qt::TabFocus);
     QMenu& menu = m_bar->menu();
+    m_new = new QAction(tr("&New persona…"), this);
+    m_edit = new QAction(tr("Edi&t…"), this);
     m_update = new QAction(tr("&Change it to what is set up now"), this);
-    m_bind = new QAction(tr("&With the model that is open"), this);
-    m_bind->setCheckable(true);
     m_restore = new QAction(this);
     m_restore->setVisible(false);
     m_import = new QAction(tr("&Import personas…"), this);
     m_export = new QAction(tr("&Export my personas…"), this);
-    menu.insertAction(&m_bar->renameAction(), m_update);
-    menu.insertAction(&m_bar->renameAction(), m_bind);
+    menu.insertActions(&m_bar->deleteAction(), {m_new, m_edit, m_update});
     menu.addAction(m_restore);
     menu.addSeparator();
     menu.addAction(m_import);
@@ -110,24 +109,17 @@ PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& 
     }
     connect(m_prompt, &QToolButton::clicked, this, &PersonaBar::systemPromptRequested);
     connect(m_bar, &PresetBar::chosen, this, &PersonaBar::choose);
-    connect(m_bar, &PresetBar::saved, this, &PersonaBar::save);
-    connect(m_bar, &PresetBar::renamed, this,
-            [this](int own, const QString& name) { m_personas.rename(m_personas.own()[own].id, name); });
     connect(m_bar, &PresetBar::deleted, this, [this](int own) { remove(m_personas.own()[own]); });
+    connect(m_new, &QAction::triggered, this, [this] {
+        Persona fresh;
+        fresh.systemPrompt = m_chat.systemPrompt();
+        edit(fresh);
+    });
+    connect(m_edit, &QAction::triggered, this, [this] { edit(persona().value_or(Persona())); });
     connect(m_restore, &QAction::triggered, this, &PersonaBar::restore);
     connect(m_update, &QAction::triggered, this, [this] {
         if (const auto now = persona()) {
             m_personas.put(setupNow(*now));
-        }
-    });
-    connect(m_bind, &QAction::triggered, this, [this](bool on) {
-        if (auto now = persona()) {
-            now->model.clear();
-            now->modelName.clear();
-            if (on) {
-                bindToModel(*now);
-            }
-            m_personas.put(*now);
         }
     });
     connect(m_import, &QAction::triggered, this, &PersonaBar::chooseImport);
@@ -176,21 +168,32 @@ void PersonaBar::choose(qsizetype index) {
     Q_EMIT chosen();
 }
 
-// To the open one, if there is one.
-void PersonaBar::bindToModel(Persona& persona) const {
+void PersonaBar::edit(const Persona& before) {
+    PersonaEditor::Now now{m_chat.sampling(), {}, {}};
     if (const auto& model = m_engine.model()) {
-        persona.model = QString::fromStdString(model->source);
-        persona.modelName = QString::fromStdString(model->name);
+        now.model = QString::fromStdString(model->source);
+        now.modelName = QString::fromStdString(model->name);
     }
+    auto* editor = new PersonaEditor(before, now, this);
+    editor->setAttribute(Qt::WA_DeleteOnClose);
+    connect(editor, &QDialog::accepted, this, [this, editor] { save(editor->persona()); });
+    editor->open();
 }
 
-void PersonaBar::save(const QString& name) {
-    Persona made;
-    made.name = name;
-    made = setupNow(made);
-    bindToModel(made);
-    setPersona(m_personas.put(made));
+// A new one is the conversation's at once. So is an edited one, unless the conversation
+// was changed since.
+void PersonaBar::save(const Persona& made) {
+    const bool isNew = made.id.isEmpty();
+    const bool follows = isNew || (made.id == m_chat.persona() && !isChanged());
+    const QString id = m_personas.put(made);
+    if (isNew) {
+        setPersona(id);
+    }
+    if (follows) {
+        m_sampling.choose(made.systemPrompt, made.sampling.value_or(m_chat.sampling()));
+    }
     refresh();
+    Q_EMIT chosen();
 }
 
 // At once and without a question, because it can be restored.
@@ -225,12 +228,8 @@ void PersonaBar::refresh() {
     m_bar->setCurrent(current);
     m_bar->setMark(isChanged() ? tr("%1, changed") : QString());
     const bool isOwn = current >= builtIn.size();
-    const auto now = persona();
     m_update->setEnabled(isOwn && isChanged());
-    m_bind->setEnabled(isOwn && (m_engine.model() || !now->model.isEmpty()));
-    m_bind->setChecked(isOwn && !now->model.isEmpty());
-    m_bind->setText(isOwn && !now->model.isEmpty() ? tr("&With the model %1").arg(now->modelName)
-                                                   : tr("&With the model that is open"));
+    m_edit->setEnabled(isOwn);
     m_export->setEnabled(!own.isEmpty());
     m_prompt->setPrompt(m_chat.systemPrompt());
 }

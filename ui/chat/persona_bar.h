@@ -16,8 +16,8 @@ class PresetBar;
 class SamplingPanel;
 class SystemPromptChip;
 
-// At the head of the conversation: its persona, and a menu to make one from the present
-// settings, to change, rename, delete, import and export them. Choosing a persona sets
+// At the head of the conversation: its persona, and a menu to make, edit, delete, import
+// and export them. Choosing a persona sets
 // the conversation's system prompt and sampling; the window offers its model. Beside it
 // the conversation's system prompt, if it has one. GUI thread only.
 class PersonaBar : public QWidget {
@@ -29,7 +29,8 @@ class PersonaBar : public QWidget {
 
     PresetBar& presets() const { return *m_bar; }
     QAction& updateAction() const { return *m_update; }
-    QAction& bindAction() const { return *m_bind; }
+    QAction& newAction() const { return *m_new; }
+    QAction& editAction() const { return *m_edit; }
     QAction& restoreAction() const { return *m_restore; }  // seen once one was deleted
     // The shown conversation's; nothing: none, or it was deleted.
     std::optional<Persona> persona() const;
@@ -50,8 +51,8 @@ class PersonaBar : public QWidget {
 
   private:
     void choose(qsizetype index);
-    void bindToModel(Persona& persona) const;
-    void save(const QString& name);
+    void edit(const Persona& persona);
+    void save(const Persona& persona);
     void remove(const Persona& persona);
     void restore();
     void setPersona(const QString& id);
@@ -66,8 +67,9 @@ class PersonaBar : public QWidget {
     const EngineController& m_engine;
     PresetBar* m_bar;
     SystemPromptChip* m_prompt;
+    QAction* m_new;
+    QAction* m_edit;
     QAction* m_update;
-    QAction* m_bind;
     QAction* m_restore;
     QAction* m_import;
     QAction* m_export;

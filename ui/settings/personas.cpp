@@ -17,7 +17,6 @@ namespace {
 
 const QString kPersonasFormat = QStringLiteral("offstage.personas");
 constexpr int kPersonasVersion = 1;
-constexpr qsizetype kLongestName = 60;
 
 QString newId() {
     return QUuid::createUuid().toString(QUuid::WithoutBraces);
@@ -41,7 +40,7 @@ QJsonObject jsonOf(const Persona& persona) {
 std::optional<Persona> personaFrom(const QJsonObject& json) {
     Persona persona;
     persona.id = json[QLatin1String("id")].toString();
-    persona.name = json[QLatin1String("name")].toString().simplified().left(kLongestName);
+    persona.name = json[QLatin1String("name")].toString().simplified().left(Personas::kLongestName);
     persona.systemPrompt = json[QLatin1String("system_prompt")].toString();
     if (json[QLatin1String("sampling")].isObject()) {
         persona.sampling = samplingFrom(json[QLatin1String("sampling")].toObject());
@@ -64,7 +63,7 @@ Personas::Personas(QObject* parent) : QObject(parent) {
     }
     const QJsonArray earlier = listAt(settings::kEarlierPersonas);
     for (const QJsonValue& value : earlier) {
-        const QString name = value[QLatin1String("name")].toString().simplified().left(kLongestName);
+        const QString name = value[QLatin1String("name")].toString().simplified().left(Personas::kLongestName);
         if (!name.isEmpty()) {
             m_own.append({newId(), name, value[QLatin1String("text")].toString(), std::nullopt, {}, {}});
         }
@@ -118,17 +117,6 @@ QString Personas::put(const Persona& persona) {
     keep();
     Q_EMIT changed();
     return put.id;
-}
-
-void Personas::rename(const QString& id, const QString& name) {
-    for (Persona& each : m_own) {
-        if (each.id == id) {
-            each.name = name.simplified().left(kLongestName);
-            keep();
-            Q_EMIT changed();
-            return;
-        }
-    }
 }
 
 void Personas::remove(const QString& id) {

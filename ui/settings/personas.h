@@ -29,6 +29,8 @@ class Personas : public QObject {
     Q_OBJECT
 
   public:
+    static constexpr int kLongestName = 60;
+
     explicit Personas(QObject* parent = nullptr);
 
     static QList<Persona> builtIn();                     // Concise, Teacher, Programmer: only a system prompt
@@ -38,7 +40,6 @@ class Personas : public QObject {
     // Adds it, with a new id if it has none, or replaces the user's own persona of that
     // id or, without an id, of that name. Returns the id.
     QString put(const Persona& persona);
-    void rename(const QString& id, const QString& name);
     void remove(const QString& id);
 
     // {"format": "offstage.personas", "version": 1, "personas": [{"name",

@@ -77,11 +77,10 @@ void PresetBar::setNames(const QStringList& builtIn, const QStringList& own, con
     refresh();
 }
 
-void PresetBar::setTexts(const Texts& texts) {
-    m_name->setPlaceholderText(texts.name);
-    m_name->setAccessibleName(texts.name);
-    describe(*m_menu, texts.menu, texts.menu);
-    m_save->setText(texts.save);
+void PresetBar::setForOthers(const QString& menu) {
+    describe(*m_menu, menu);
+    m_save->setVisible(false);
+    m_rename->setVisible(false);
 }
 
 void PresetBar::setMark(const QString& mark) {

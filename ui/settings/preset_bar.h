@@ -21,13 +21,9 @@ class PresetBar : public QWidget {
   public:
     explicit PresetBar(QWidget* parent = nullptr);
 
-    struct Texts {
-        QString name;  // in the empty field for a name
-        QString menu;
-        QString save;
-    };
-    // For a choice of something other than presets.
-    void setTexts(const Texts& texts);
+    // For a choice of something other than presets, which the owner makes and changes:
+    // the menu has Delete alone, and what the owner adds.
+    void setForOthers(const QString& menu);
     // `none`: shown when no preset fits; comes first.
     void setNames(const QStringList& builtIn, const QStringList& own, const QString& none);
     void setCurrent(qsizetype index);  // among all names, the built-in ones first; -1: none fits

@@ -81,7 +81,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         // A text with a mnemonic is measured with kerning and drawn without.
         label->setMinimumWidth(label->sizeHint().width() + 4);
     };
-    auto* promptLabel = labelOf(m_prompt, tr("System prompt"));
+    auto* promptLabel = labelOf(m_prompt, tr("Instructions (system prompt)"));
     form->addRow(promptLabel);
     form->addRow(m_prompt);
     m_prompt->setAccessibleName(tr("System prompt"));
