@@ -1,7 +1,6 @@
 #include "ui/window/panel_docks.h"
 
 #include <algorithm>
-#include <map>
 
 #include <QApplication>
 #include <QDockWidget>
@@ -47,8 +46,13 @@ PanelDocks::PanelDocks(QMainWindow& window, Core& core)
             [this] { QTimer::singleShot(0, this, &PanelDocks::resizeColumns); });
     reset();
     m_rail->setObjectName(QStringLiteral("panelRail"));
-    for (QDockWidget* each : tabbed()) {
-        m_rail->addTab(PanelAction::of(*each));
+    for (const PanelEntry& entry : panelList()) {
+        QAction& action = PanelAction::of(*dock(QString::fromLatin1(entry.name)));
+        if (entry.place == PanelEntry::Place::Inspector) {
+            m_rail->addTab(action);
+        } else if (entry.place == PanelEntry::Place::Below) {
+            m_rail->addDock(action);
+        }
     }
     window.addToolBar(Qt::RightToolBarArea, m_rail);
     connect(m_columns, &SideColumns::roomChanged, m_rail,
@@ -121,7 +125,7 @@ void PanelDocks::reset() {
     }
     m_roomy.clear();
     m_lowerHeight = 0;
-    std::map<int, QDockWidget*> inspector;  // by the place of its tab
+    QDockWidget* firstTab = nullptr;
     for (const PanelEntry& entry : panelList()) {
         QDockWidget* each = dock(QString::fromLatin1(entry.name));
         switch (entry.place) {
@@ -132,14 +136,13 @@ void PanelDocks::reset() {
                 m_window.addDockWidget(Qt::BottomDockWidgetArea, each);
                 break;
             case PanelEntry::Place::Inspector:
-                inspector.emplace(entry.tab, each);
+                m_window.addDockWidget(Qt::RightDockWidgetArea, each);
+                if (firstTab == nullptr) {
+                    firstTab = each;
+                } else {
+                    m_window.tabifyDockWidget(firstTab, each);
+                }
                 break;
-        }
-    }
-    for (const auto& [tab, each] : inspector) {
-        m_window.addDockWidget(Qt::RightDockWidgetArea, each);
-        if (each != inspector.begin()->second) {
-            m_window.tabifyDockWidget(inspector.begin()->second, each);
         }
     }
     m_window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);

@@ -21,14 +21,14 @@ struct PanelEntry {
     const char* name;  // of its dock, its shortcut, its page of help, and in View > Reset layout
     const char* icon;  // resources/icons
     Place place;
-    int tab;            // among the inspector's, from 0; 0 elsewhere
     bool shownAtFirst;  // the others are hidden until the user opens them
     QString (*title)();
     QString (*tip)();
     QWidget* (*make)(Core& core);
 };
 
-// All panels, in the order of the View menu. A new panel needs a row here.
+// All panels, in the order of the View menu and of the tabs. A new panel needs a row
+// here.
 std::span<const PanelEntry> panelList();
 
 }  // namespace offstage::ui
