@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/families/family.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/gguf_model.h"
 #include "engine/model/model_files.h"
@@ -93,8 +95,9 @@ std::string architecture_of(const json& config) {
 }
 
 std::string family_name(std::string architecture) {
-    constexpr std::string_view kEnd = "ForCausalLM";
-    if (architecture.ends_with(kEnd)) architecture.resize(architecture.size() - kEnd.size());
+    for (const std::string_view end : {"ForCausalLM", "ForConditionalGeneration"}) {
+        if (architecture.ends_with(end)) architecture.erase(architecture.find(end));
+    }
     return architecture;
 }
 
@@ -564,6 +567,21 @@ std::optional<OllamaManifest> ollama_manifest_of(const fs::path& model) {
                                           [&](const OllamaManifest& one) { return has_other_template(one, *own); });
     }
     return own;
+}
+
+std::vector<std::string> family_names() {
+    std::map<std::string, std::string> names;  // by themselves in lower case: "PhiMoE" is also written "Phimoe"
+    for (const Family* family : families()) {
+        std::string name = family_name(std::string(family->architecture));
+        std::replace(name.begin(), name.end(), '_', '.');  // "Qwen3_5Moe"
+        std::string key = name;
+        std::transform(key.begin(), key.end(), key.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        names.try_emplace(std::move(key), std::move(name));
+    }
+    std::vector<std::string> all;
+    for (auto& [key, name] : names) all.push_back(std::move(name));
+    return all;
 }
 
 }  // namespace offstage::engine

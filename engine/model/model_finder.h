@@ -46,6 +46,9 @@ struct ModelPlace {
 // Source: huggingface_hub's constants.py, llama.cpp's common.cpp, Ollama's docs/faq.md.
 std::vector<ModelPlace> model_places();
 
+// Of models that can be opened, by name, each once: "DeepseekV3", "Qwen3Moe".
+std::vector<std::string> family_names();
+
 struct FoundModel {
     // To open: a folder, a GGUF file, of a split one the first part, or one of several
     // manifests of Ollama's for the same file.

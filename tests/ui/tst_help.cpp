@@ -7,6 +7,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QFile>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenuBar>
@@ -15,10 +16,13 @@
 #include <QScrollBar>
 #include <QTextBrowser>
 
+#include "engine/model/model_finder.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_dialog.h"
 #include "ui/help/help_html.h"
@@ -30,6 +34,7 @@
 #include "ui/widgets/panel_action.h"
 #include "ui/window/panel_docks.h"
 
+namespace engine = offstage::engine;
 using namespace offstage::test;
 using namespace offstage::ui;
 
@@ -304,6 +309,72 @@ class TestHelp : public QObject {
         const auto* view = help.findChild<QTextBrowser*>();
         QTRY_VERIFY(view->verticalScrollBar()->value() > 0);
         QVERIFY(view->viewport()->rect().contains(view->cursorRect().center()));
+    }
+
+    void questionAboutTheProgram_isKnown_data() {
+        QTest::addColumn<QString>("page");
+        for (const char* asked : {"Can you open GGUF files?", "which file formats do you read",
+                                  "Which models can this program open?", "Does Offstage support safetensors?"}) {
+            QTest::newRow(asked) << QStringLiteral("models");
+        }
+        for (const char* asked : {"Do you send my data anywhere?", "Does this program need an internet connection?",
+                                  "Can you work offline?"}) {
+            QTest::newRow(asked) << QStringLiteral("privacy");
+        }
+        QTest::newRow("Can I attach a PDF?") << QStringLiteral("chat");
+        QTest::newRow("Can you use other computers?") << QStringLiteral("machines");
+        for (const char* asked :
+             {"What is an expert?", "Can you open the window?", "Write a story about how you open a GGUF file.",
+              "What is GGUF?", "Do you know a poem?", "Can you read Shakespeare?", "How do you send data in Python?",
+              "Can you open GGUF files?\nAnswer in French.",
+              "Can you explain to me in a few words that a child understands how one would go about it to open "
+              "GGUF?"}) {
+            QTest::newRow(asked) << QString();
+        }
+    }
+    void questionAboutTheProgram_isKnown() {
+        QFETCH(const QString, page);
+        const QList<HelpAnswer> answers = helpAnswers();
+        const HelpAnswer* answer = answerOf(answers, QString::fromUtf8(QTest::currentDataTag()));
+        QCOMPARE(answer != nullptr ? answer->page : QString(), page);
+    }
+
+    // The demo model would answer it falsely. Other models get what is typed.
+    void questionToTheDemoModel_isAnsweredFromTheManual() {
+        const QString question = QStringLiteral("Can you open GGUF files?");
+        WindowFixture f({}, QStringLiteral("/models/demo"));
+        f.openAndWait(QStringLiteral("/models/demo"));
+        f.ask(question);
+        QCOMPARE(f.last().problem.title, question);
+        QVERIFY(part<ChatPage>(*f.window).input().text().isEmpty());
+        QVERIFY(f.stage->requests().empty());
+        auto& view = part<ChatPage>(*f.window).view();
+        QLabel* text = nullptr;
+        for (QLabel* label : view.findChildren<QLabel*>()) {
+            text = label->text().contains(QStringLiteral("Qwen3Moe")) ? label : text;
+        }
+        QVERIFY(text != nullptr);  // names families
+        for (const std::string& family : engine::family_names()) {
+            QVERIFY2(text->text().contains(QString::fromStdString(family)), family.c_str());
+        }
+        picture(*f.window, QStringLiteral("help-card"), {620, 1280}, 800);
+        // Its link leads to the other page, by keys.
+        text->setFocus();
+        QTest::keyClick(text, Qt::Key_Tab);
+        QTest::keyClick(text, Qt::Key_Return);
+        QTRY_COMPARE(part<HelpDialog>(*f.window).page(), QStringLiteral("measuring"));
+        part<HelpDialog>(*f.window).close();
+
+        QTest::mouseClick(&find<QPushButton>(view, "Ask the model anyway"), Qt::LeftButton);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages().first().text, question);
+
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        f.openAndWait();  // another model
+        f.ask(question);
+        QTRY_COMPARE(f.messages().size(), 4);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
     }
 
     void escape_closesTheHelp_andStopsNoAnswer() {

@@ -63,6 +63,7 @@ enum class ProblemAction {
     LeaveOutOldest,
     SummariseOldest,
     OpenHelp,
+    AskModel,  // Problem::prompt, all the same
 };
 
 // Also an answer of the manual, which is no problem: it has a help page.
@@ -72,7 +73,8 @@ struct Problem {
     QString detail;  // may be empty
     QList<ProblemAction> actions;
     qint64 context = 0;  // tokens, of LargerContext
-    QString helpPage;    // HelpPage::id, of OpenHelp
+    QString helpPage;    // HelpPage::id, of OpenHelp; the sentence is Markdown then
+    QString prompt;      // of AskModel
 };
 
 struct Message {

@@ -95,10 +95,15 @@ void ChatPage::connectMessages() {
             m_input->setFocus();
         } else if (action == ProblemAction::OpenHelp) {
             Q_EMIT helpRequested(m_conversation.messages().last().problem.helpPage);
+        } else if (action == ProblemAction::AskModel) {
+            m_chat.send(m_conversation.messages().last().problem.prompt);
+            m_input->setFocus();
         } else {
             Q_EMIT actionChosen(action);
         }
     });
+    connect(m_view, &ConversationView::helpLinkChosen, this,
+            [this](const QString& page) { Q_EMIT helpRequested(page.section(u'.', 0, 0)); });
     connect(m_view, &ConversationView::problemClosed, &m_chat, &ChatController::dismissProblem);
     const auto finish = [this](MessageId id, bool accepted, const QString& refusal) {
         if (accepted) {
@@ -142,7 +147,9 @@ void ChatPage::showDraft() {
 }
 
 void ChatPage::sendDraft() {
-    if (m_attachments->maySend() && m_chat.sendDraft(m_input->text())) {
+    const bool isAnswered = m_answeredByHelp && m_chat.draftAttachments().isEmpty() && m_chat.canSend() &&
+                            m_answeredByHelp(m_input->text());
+    if (isAnswered || (m_attachments->maySend() && m_chat.sendDraft(m_input->text()))) {
         m_input->clear();
         m_input->setNotice({});
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include <QStringList>
 #include <QWidget>
 
@@ -33,6 +35,9 @@ class ChatPage : public QWidget {
     ContextCounter& counter() const { return *m_counter; }
     DraftAttachments& attachments() const { return *m_attachments; }
 
+    // Asked before a prompt without files is sent: true, it was answered by other means.
+    void setAnsweredByHelp(std::function<bool(const QString& prompt)> asked) { m_answeredByHelp = std::move(asked); }
+
     // Takes the room that the docks leave, and needs only its minimum.
     QSize sizeHint() const override { return minimumSizeHint(); }
 
@@ -64,6 +69,7 @@ class ChatPage : public QWidget {
     FindBar* m_findBar;
     ContextCounter* m_counter;
     DraftAttachments* m_attachments;
+    std::function<bool(const QString&)> m_answeredByHelp;
 };
 
 }  // namespace offstage::ui

@@ -40,6 +40,8 @@ QString textOf(ProblemAction action) {
             return ProblemCard::tr("Summarise the oldest turns and go on");
         case ProblemAction::OpenHelp:
             return ProblemCard::tr("Read the page in the help");
+        case ProblemAction::AskModel:
+            return ProblemCard::tr("Ask the model anyway");
     }
     return {};
 }
@@ -63,6 +65,15 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
     m_title->setFont(bold);
     m_sentence->setText(problem.sentence);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    if (m_isHelp) {
+        m_sentence->setTextFormat(Qt::MarkdownText);
+        m_sentence->setTextInteractionFlags(Qt::TextBrowserInteraction | Qt::TextSelectableByKeyboard);
+        connect(m_sentence, &QLabel::linkActivated, this, &ProblemCard::linkChosen);
+        onPalette(m_sentence, [label = m_sentence, text = problem.sentence] {
+            label->clear();  // links take the theme's colour when the text is set
+            label->setText(text);
+        });
+    }
 
     auto* texts = columnOf({m_title, m_sentence}, apart(4));
     if (!problem.detail.isEmpty()) {

@@ -23,6 +23,7 @@ class ProblemCard : public QFrame {
 
   Q_SIGNALS:
     void actionChosen(offstage::ui::ProblemAction action);
+    void linkChosen(const QString& page);          // of the manual: "models.md"
     void closed(offstage::ui::MessageId problem);  // by the user
     void heightChanged();
 

@@ -207,6 +207,7 @@ void ModelOpener::handle(ProblemAction action) {
         case ProblemAction::LeaveOutOldest:
         case ProblemAction::SummariseOldest:
         case ProblemAction::OpenHelp:
+        case ProblemAction::AskModel:
             break;
     }
 }
