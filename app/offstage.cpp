@@ -16,7 +16,6 @@
 #include "engine/device/byte_size.h"
 #include "engine/error.h"
 #include "ui/base/language.h"
-#include "ui/chat/input_bar.h"
 #include "ui/settings/cache_place.h"
 #include "ui/settings/settings_format.h"
 #include "ui/window/main_window.h"
@@ -53,6 +52,7 @@ struct CommandLine {
     QString screenshot;
     QSize size;
     bool separate = false;  // beside a window that is open
+    bool newChat = false;
     MainWindow::Options window;
 };
 
@@ -84,7 +84,9 @@ CommandLine parse(const QApplication& app) {
                                   QStringLiteral("WxH"));
     const QCommandLineOption separate(QStringLiteral("separate"),
                                       Main::tr("Do not use the window that is open: open another one."));
-    parser.addOptions({prompt, theme, screenshot, size, device, vram, language, separate});
+    const QCommandLineOption newChat(QStringLiteral("new-chat"),
+                                     Main::tr("Begin with a new conversation, not with the last one."));
+    parser.addOptions({prompt, theme, screenshot, size, device, vram, language, separate, newChat});
     parser.process(app);
 
     CommandLine line;
@@ -92,6 +94,8 @@ CommandLine parse(const QApplication& app) {
     line.prompt = parser.value(prompt);
     line.screenshot = parser.value(screenshot);
     line.separate = parser.isSet(separate) || !line.screenshot.isEmpty();
+    line.newChat = parser.isSet(newChat);
+    line.window.reopensLast = !line.newChat && line.prompt.isEmpty() && line.screenshot.isEmpty();
     const QStringList sides = parser.value(size).split(u'x');
     if (sides.size() == 2) {
         line.size = QSize(sides[0].toInt(), sides[1].toInt());
@@ -179,7 +183,7 @@ int main(int argc, char** argv) {
     offstage::ui::OneInstance instance(line.window.historyFolder);
     if (!instance.isFirst() && !line.separate) {
         const QFileInfo model(line.model);
-        if (instance.handOver({model.exists() ? model.absoluteFilePath() : line.model, line.prompt})) {
+        if (instance.handOver({model.exists() ? model.absoluteFilePath() : line.model, line.prompt, line.newChat})) {
             return 0;
         }
     }
@@ -190,18 +194,7 @@ int main(int argc, char** argv) {
         window.fitToScreen();
     }
     window.show();
-    QObject::connect(&instance, &offstage::ui::OneInstance::asked, &window,
-                     [&window](const QString& model, const QString& prompt) {
-                         window.setWindowState(window.windowState() & ~Qt::WindowMinimized);
-                         window.raise();
-                         window.activateWindow();
-                         if (!model.isEmpty()) {
-                             window.opener().open(model);
-                         }
-                         if (!window.core().chat.send(prompt) && !prompt.isEmpty()) {  // beside an answer
-                             window.findChild<offstage::ui::InputBar*>()->edit().appendPlainText(prompt);
-                         }
-                     });
+    QObject::connect(&instance, &offstage::ui::OneInstance::asked, &window, &MainWindow::handle);
     if (!instance.isFirst() && line.screenshot.isEmpty()) {
         offstage::ui::Problem notice;
         notice.title = Main::tr("Another window of Offstage is open");

@@ -4210,6 +4210,58 @@
         <source>Does this program send my data anywhere?</source>
         <translation>Sendet dieses Programm meine Daten irgendwohin?</translation>
     </message>
+    <message>
+        <source>can, could, may, do, does, is, are, will, which, what</source>
+        <translation>kann, kannst, können, könnt, könnte, darf, ist, sind, wird, welche, welchen, was, sendet, schickt, braucht, öffnet, öffnest, liest, unterstützt</translation>
+    </message>
+    <message>
+        <source>you, your, i, this program, the program, this app, offstage</source>
+        <translation>du, dein, ich, ihr, dieses Programm, das Programm, diese App, Offstage</translation>
+    </message>
+    <message>
+        <source>open, load, read, run, support, accept, know</source>
+        <translation>öffnen, öffnet, öffnest, laden, lesen, liest, ausführen, unterstützen, unterstützt, unterstützt du, kennen</translation>
+    </message>
+    <message>
+        <source>gguf, safetensors, which models, what models, other models, another model, own models, model files, model formats, file formats, checkpoints</source>
+        <translation>gguf, safetensors, welche Modelle, andere Modelle, anderes Modell, eigene Modelle, Modelldateien, Modellformate, Dateiformate, Checkpoints</translation>
+    </message>
+    <message>
+        <source>Families: %1.</source>
+        <translation>Familien: %1.</translation>
+    </message>
+    <message>
+        <source>send, upload, share, collect, connect, need, use, have, go, work</source>
+        <translation>senden, sendet, schicken, schickt, hochladen, teilen, sammeln, verbinden, brauchen, brauchst, braucht, nutzen, haben, arbeiten, funktionieren</translation>
+    </message>
+    <message>
+        <source>my data, my conversations, my messages, the internet, internet access, internet connection, network connection, offline, online, the cloud, telemetry</source>
+        <translation>meine Daten, meine Unterhaltungen, meine Nachrichten, das Internet, ins Internet, Internet, Internetverbindung, Netzwerkverbindung, offline, online, die Cloud, Telemetrie</translation>
+    </message>
+    <message>
+        <source>Which files can go with a message?</source>
+        <translation>Welche Dateien können mit einer Nachricht mitgehen?</translation>
+    </message>
+    <message>
+        <source>read, open, attach, take, accept, see, send, upload</source>
+        <translation>lesen, öffnen, anhängen, nehmen, annehmen, sehen, senden, schicken, hochladen</translation>
+    </message>
+    <message>
+        <source>pdf, pdfs, pdf files, attachments, images, pictures, photos, my files</source>
+        <translation>PDF, PDFs, PDF-Dateien, Anhänge, Bilder, Fotos, meine Dateien</translation>
+    </message>
+    <message>
+        <source>Can other computers help?</source>
+        <translation>Können andere Rechner helfen?</translation>
+    </message>
+    <message>
+        <source>use, connect, share, spread, run, borrow, help</source>
+        <translation>nutzen, benutzen, verbinden, teilen, verteilen, ausführen, helfen</translation>
+    </message>
+    <message>
+        <source>other machines, other computers, another machine, another computer, several machines, several computers, two machines, two computers, a cluster</source>
+        <translation>andere Rechner, andere Computer, anderen Rechner, anderen Computer, mehrere Rechner, mehrere Computer, zwei Rechner, zwei Computer, einen Cluster</translation>
+    </message>
 </context>
 <context>
     <name>History</name>
@@ -4562,6 +4614,10 @@
         <source>Both have the same conversations. What is written in one of them is shown in the other after its next start.</source>
         <translation>Beide haben dieselben Gespräche. Was in einem geschrieben wird, zeigt das andere nach seinem nächsten Start.</translation>
     </message>
+    <message>
+        <source>Begin with a new conversation, not with the last one.</source>
+        <translation>Mit einer neuen Unterhaltung beginnen, nicht mit der letzten.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>
@@ -4625,10 +4681,6 @@
         <translation>Das Modell hat seinen Zug mitten im Nachdenken beendet, ohne Antwort</translation>
     </message>
     <message>
-        <source>Ended at the limit of %1 tokens (Sampling panel)</source>
-        <translation>Beendet an der Grenze von %1 Tokens (Panel „Sampling“)</translation>
-    </message>
-    <message>
         <source>This prompt cannot be answered</source>
         <translation>Dieser Prompt kann nicht beantwortet werden</translation>
     </message>
@@ -4663,6 +4715,10 @@
     <message>
         <source>The answer ended because the conversation fills the model&apos;s context: %1 tokens.</source>
         <translation>Die Antwort endete, weil das Gespräch den Kontext des Modells füllt: %1 Token.</translation>
+    </message>
+    <message>
+        <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
+        <translation>Endete an der Grenze von %1 Token (Anweisungen und Sampling)</translation>
     </message>
 </context>
 <context>
@@ -6000,6 +6056,17 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
 </context>
 <context>
+    <name>offstage::ui::ConversationFolders</name>
+    <message>
+        <source>New folder</source>
+        <translation>Neuer Ordner</translation>
+    </message>
+    <message>
+        <source>New folder %1</source>
+        <translation>Neuer Ordner %1</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::ConversationList</name>
     <message>
         <source>Search all conversations</source>
@@ -6140,6 +6207,30 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>%1. Not in it, because they cannot be read: %2</source>
         <translation>%1. Nicht darin, weil nicht lesbar: %2</translation>
     </message>
+    <message>
+        <source>Move to &amp;folder</source>
+        <translation>In &amp;Ordner verschieben</translation>
+    </message>
+    <message>
+        <source>&amp;Delete the folder</source>
+        <translation>Den Ordner &amp;löschen</translation>
+    </message>
+    <message>
+        <source>New f&amp;older</source>
+        <translation>Neuer Or&amp;dner</translation>
+    </message>
+    <message>
+        <source>The folder “%1” was deleted; its conversations are still there</source>
+        <translation>Der Ordner „%1“ wurde gelöscht; seine Unterhaltungen sind noch da</translation>
+    </message>
+    <message>
+        <source>&amp;None</source>
+        <translation>&amp;Keiner</translation>
+    </message>
+    <message>
+        <source>Export the folder “%1”</source>
+        <translation>Den Ordner „%1“ exportieren</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationListModel</name>
@@ -6180,6 +6271,20 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <comment>where a search found something</comment>
         <translation>Gedanke</translation>
     </message>
+    <message numerus="yes">
+        <source>%1, closed folder, %n conversation(s)</source>
+        <translation>
+            <numerusform>%1, geschlossener Ordner, %n Unterhaltung</numerusform>
+            <numerusform>%1, geschlossener Ordner, %n Unterhaltungen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1, folder, %n conversation(s)</source>
+        <translation>
+            <numerusform>%1, Ordner, %n Unterhaltung</numerusform>
+            <numerusform>%1, Ordner, %n Unterhaltungen</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationModel</name>
@@ -6197,6 +6302,25 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Go to the latest message</source>
         <translation>Zur neuesten Nachricht</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ConversationsPage</name>
+    <message>
+        <source>&amp;Show the last conversation at the start</source>
+        <translation>Beim Start die &amp;letzte Unterhaltung zeigen</translation>
+    </message>
+    <message>
+        <source>Without it the program begins with a new conversation. The list has the others.</source>
+        <translation>Sonst beginnt das Programm mit einer neuen Unterhaltung. Die anderen stehen in der Liste.</translation>
+    </message>
+    <message>
+        <source>Let the model write the &amp;titles</source>
+        <translation>Das Modell die &amp;Titel schreiben lassen</translation>
+    </message>
+    <message>
+        <source>After the first answer, in a few words and seconds. Your next message comes first. A title that you have typed stays. The demo model writes none.</source>
+        <translation>Nach der ersten Antwort, in wenigen Wörtern und Sekunden. Ihre nächste Nachricht geht vor. Ein Titel, den Sie getippt haben, bleibt. Das Demomodell schreibt keine.</translation>
     </message>
 </context>
 <context>
@@ -9169,18 +9293,6 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <translation>Ordner, Modellordner, Cache, Platte, Verlauf, löschen</translation>
     </message>
     <message>
-        <source>Sampling › System prompt</source>
-        <translation>Sampling › System-Prompt</translation>
-    </message>
-    <message>
-        <source>instructions, persona, role, character</source>
-        <translation>Anweisungen, Persona, Rolle, Charakter</translation>
-    </message>
-    <message>
-        <source>Sampling › Temperature, top-p, seed</source>
-        <translation>Sampling › Temperatur, Top-p, Seed</translation>
-    </message>
-    <message>
         <source>creativity, randomness, top-k, min-p, repetition penalty, beam, longest answer, max tokens, thinking</source>
         <translation>Kreativität, Zufall, Top-k, Min-p, Wiederholungsstrafe, Beam, längste Antwort, Tokens, Denken</translation>
     </message>
@@ -9339,6 +9451,38 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>chats, history, list</source>
         <translation>Chats, Verlauf, Liste</translation>
+    </message>
+    <message>
+        <source>Move to &amp;folder</source>
+        <translation>In &amp;Ordner verschieben</translation>
+    </message>
+    <message>
+        <source>New f&amp;older</source>
+        <translation>Neuer Or&amp;dner</translation>
+    </message>
+    <message>
+        <source>Settings › Conversations</source>
+        <translation>Einstellungen › Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>start, last conversation, reopen, titles, names</source>
+        <translation>Start, letzte Unterhaltung, wieder öffnen, Titel, Namen</translation>
+    </message>
+    <message>
+        <source>Instructions and sampling › System prompt</source>
+        <translation>Anweisungen und Sampling › Systemprompt</translation>
+    </message>
+    <message>
+        <source>persona, role, character</source>
+        <translation>Persona, Rolle, Charakter</translation>
+    </message>
+    <message>
+        <source>Instructions and sampling › Temperature, top-p, seed</source>
+        <translation>Anweisungen und Sampling › Temperatur, Top-p, Seed</translation>
+    </message>
+    <message>
+        <source>group, category, project</source>
+        <translation>Gruppe, Kategorie, Projekt</translation>
     </message>
 </context>
 <context>
@@ -9966,12 +10110,19 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Protokoll der Ereignisse ein- oder ausblenden</translation>
     </message>
     <message>
-        <source>Sampling</source>
-        <translation>Sampling</translation>
+        <source>Instructions and sampling</source>
+        <translation>Anweisungen und Sampling</translation>
     </message>
     <message>
-        <source>Show or hide system prompt and sampling</source>
-        <translation>System-Prompt und Sampling ein- oder ausblenden</translation>
+        <source>Show or hide instructions (system prompt) and sampling</source>
+        <translation>Anweisungen (Systemprompt) und Sampling ein- oder ausblenden</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PanelRail</name>
+    <message>
+        <source>Opens below the conversation</source>
+        <translation>Öffnet sich unter der Unterhaltung</translation>
     </message>
 </context>
 <context>
@@ -9996,18 +10147,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
 <context>
     <name>offstage::ui::PersonaBar</name>
     <message>
-        <source>Name of the persona</source>
-        <translation>Name der Persona</translation>
-    </message>
-    <message>
-        <source>Make, change, rename or delete a persona</source>
-        <translation>Eine Persona anlegen, ändern, umbenennen oder löschen</translation>
-    </message>
-    <message>
-        <source>&amp;New persona of what is set up now…</source>
-        <translation>&amp;Neue Persona aus dem, was jetzt eingestellt ist …</translation>
-    </message>
-    <message>
         <source>Persona of this conversation</source>
         <translation>Persona dieser Unterhaltung</translation>
     </message>
@@ -10018,10 +10157,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>&amp;Change it to what is set up now</source>
         <translation>&amp;Auf das ändern, was jetzt eingestellt ist</translation>
-    </message>
-    <message>
-        <source>&amp;With the model that is open</source>
-        <translation>&amp;Mit dem geöffneten Modell</translation>
     </message>
     <message>
         <source>&amp;Import personas…</source>
@@ -10042,10 +10177,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>%1, changed</source>
         <translation>%1, geändert</translation>
-    </message>
-    <message>
-        <source>&amp;With the model %1</source>
-        <translation>&amp;Mit dem Modell %1</translation>
     </message>
     <message>
         <source>%1 cannot be read: %2.</source>
@@ -10089,6 +10220,77 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>This conversation&apos;s alone; click to change it</source>
         <translation>Gilt nur für diese Unterhaltung; Klicken zum Ändern</translation>
+    </message>
+    <message>
+        <source>Make, edit or delete a persona</source>
+        <translation>Eine Persona anlegen, bearbeiten oder löschen</translation>
+    </message>
+    <message>
+        <source>&amp;New persona…</source>
+        <translation>&amp;Neue Persona …</translation>
+    </message>
+    <message>
+        <source>Edi&amp;t…</source>
+        <translation>&amp;Bearbeiten …</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PersonaEditor</name>
+    <message>
+        <source>New persona</source>
+        <translation>Neue Persona</translation>
+    </message>
+    <message>
+        <source>Edit a persona</source>
+        <translation>Persona bearbeiten</translation>
+    </message>
+    <message>
+        <source>Name of the persona</source>
+        <translation>Name der Persona</translation>
+    </message>
+    <message>
+        <source>What every answer should heed</source>
+        <translation>Was jede Antwort beachten soll</translation>
+    </message>
+    <message>
+        <source>The model that is open (none is)</source>
+        <translation>Das offene Modell (keines ist offen)</translation>
+    </message>
+    <message>
+        <source>Offer %1</source>
+        <translation>%1 anbieten</translation>
+    </message>
+    <message>
+        <source>Where another model is open, the window offers to open this one</source>
+        <translation>Ist ein anderes Modell offen, bietet das Fenster an, dieses zu öffnen</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>&amp;Name</translation>
+    </message>
+    <message>
+        <source>&amp;Instructions</source>
+        <translation>&amp;Anweisungen</translation>
+    </message>
+    <message>
+        <source>&amp;Sampling</source>
+        <translation>&amp;Sampling</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>&amp;Modell</translation>
+    </message>
+    <message>
+        <source>As the persona has it: temperature %1</source>
+        <translation>Wie die Persona es hat: Temperatur %1</translation>
+    </message>
+    <message>
+        <source>As set up now: temperature %1</source>
+        <translation>Wie jetzt eingestellt: Temperatur %1</translation>
+    </message>
+    <message>
+        <source>The conversation&apos;s own</source>
+        <translation>Das der Unterhaltung</translation>
     </message>
 </context>
 <context>
@@ -10311,6 +10513,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Close this notice</source>
         <translation>Hinweis schließen</translation>
+    </message>
+    <message>
+        <source>Ask the model anyway</source>
+        <translation>Trotzdem das Modell fragen</translation>
     </message>
 </context>
 <context>
@@ -10695,6 +10901,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>How much this model thinks before it answers; more takes longer. From the next answer on</source>
         <translation>Wie viel dieses Modell nachdenkt, bevor es antwortet; mehr dauert länger. Ab der nächsten Antwort</translation>
     </message>
+    <message>
+        <source>Instructions (system prompt)</source>
+        <translation>Anweisungen (Systemprompt)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ServerIndicator</name>
@@ -10754,6 +10964,10 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Memory</source>
         <translation>Arbeitsspeicher</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Unterhaltungen</translation>
     </message>
 </context>
 <context>

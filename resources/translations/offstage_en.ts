@@ -46,6 +46,23 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::ConversationListModel</name>
+    <message numerus="yes">
+        <source>%1, closed folder, %n conversation(s)</source>
+        <translation>
+            <numerusform>%1, closed folder, %n conversation</numerusform>
+            <numerusform>%1, closed folder, %n conversations</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1, folder, %n conversation(s)</source>
+        <translation>
+            <numerusform>%1, folder, %n conversation</numerusform>
+            <numerusform>%1, folder, %n conversations</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::DeviceChoices</name>
     <message numerus="yes">
         <source>%n core(s), %1 RAM</source>

@@ -4210,6 +4210,58 @@
         <source>Does this program send my data anywhere?</source>
         <translation>Chương trình này có gửi dữ liệu của tôi đi đâu không?</translation>
     </message>
+    <message>
+        <source>can, could, may, do, does, is, are, will, which, what</source>
+        <translation>có thể, có, liệu, những, bạn, chương trình này, tôi</translation>
+    </message>
+    <message>
+        <source>you, your, i, this program, the program, this app, offstage</source>
+        <translation>bạn, tôi, chương trình này, chương trình, ứng dụng này, offstage</translation>
+    </message>
+    <message>
+        <source>open, load, read, run, support, accept, know</source>
+        <translation>mở, tải, đọc, chạy, hỗ trợ</translation>
+    </message>
+    <message>
+        <source>gguf, safetensors, which models, what models, other models, another model, own models, model files, model formats, file formats, checkpoints</source>
+        <translation>gguf, safetensors, mô hình nào, mô hình khác, tệp mô hình, định dạng tệp, định dạng nào</translation>
+    </message>
+    <message>
+        <source>Families: %1.</source>
+        <translation>Các họ mô hình: %1.</translation>
+    </message>
+    <message>
+        <source>send, upload, share, collect, connect, need, use, have, go, work</source>
+        <translation>gửi, tải lên, chia sẻ, thu thập, kết nối, cần, dùng, hoạt động</translation>
+    </message>
+    <message>
+        <source>my data, my conversations, my messages, the internet, internet access, internet connection, network connection, offline, online, the cloud, telemetry</source>
+        <translation>dữ liệu của tôi, cuộc trò chuyện của tôi, internet, mạng, ngoại tuyến, trực tuyến, đám mây</translation>
+    </message>
+    <message>
+        <source>Which files can go with a message?</source>
+        <translation>Những tệp nào có thể gửi kèm tin nhắn?</translation>
+    </message>
+    <message>
+        <source>read, open, attach, take, accept, see, send, upload</source>
+        <translation>đọc, mở, đính kèm, nhận, xem, gửi</translation>
+    </message>
+    <message>
+        <source>pdf, pdfs, pdf files, attachments, images, pictures, photos, my files</source>
+        <translation>pdf, tệp đính kèm, hình ảnh, ảnh, tệp của tôi</translation>
+    </message>
+    <message>
+        <source>Can other computers help?</source>
+        <translation>Máy tính khác có thể giúp không?</translation>
+    </message>
+    <message>
+        <source>use, connect, share, spread, run, borrow, help</source>
+        <translation>dùng, kết nối, chia sẻ, chạy, giúp</translation>
+    </message>
+    <message>
+        <source>other machines, other computers, another machine, another computer, several machines, several computers, two machines, two computers, a cluster</source>
+        <translation>máy khác, máy tính khác, nhiều máy, hai máy, cụm máy</translation>
+    </message>
 </context>
 <context>
     <name>History</name>
@@ -4560,6 +4612,10 @@
         <source>Both have the same conversations. What is written in one of them is shown in the other after its next start.</source>
         <translation>Cả hai có cùng các cuộc trò chuyện. Những gì viết ở cửa sổ này sẽ hiện ở cửa sổ kia sau lần khởi động tới của nó.</translation>
     </message>
+    <message>
+        <source>Begin with a new conversation, not with the last one.</source>
+        <translation>Bắt đầu bằng cuộc trò chuyện mới, không phải cuộc gần nhất.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AnswerTokens</name>
@@ -4623,10 +4679,6 @@
         <translation>Mô hình kết thúc lượt khi còn đang suy nghĩ, không có câu trả lời</translation>
     </message>
     <message>
-        <source>Ended at the limit of %1 tokens (Sampling panel)</source>
-        <translation>Kết thúc ở giới hạn %1 token (bảng “Lấy mẫu”)</translation>
-    </message>
-    <message>
         <source>This prompt cannot be answered</source>
         <translation>Không thể trả lời lời nhắc này</translation>
     </message>
@@ -4661,6 +4713,10 @@
     <message>
         <source>The answer ended because the conversation fills the model&apos;s context: %1 tokens.</source>
         <translation>Câu trả lời dừng lại vì cuộc trò chuyện đã lấp đầy ngữ cảnh của mô hình: %1 token.</translation>
+    </message>
+    <message>
+        <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
+        <translation>Đã dừng ở giới hạn %1 token (Chỉ dẫn và lấy mẫu)</translation>
     </message>
 </context>
 <context>
@@ -5996,6 +6052,17 @@ Precision: of the experts copied on a guess, those that were called.</source>
     </message>
 </context>
 <context>
+    <name>offstage::ui::ConversationFolders</name>
+    <message>
+        <source>New folder</source>
+        <translation>Thư mục mới</translation>
+    </message>
+    <message>
+        <source>New folder %1</source>
+        <translation>Thư mục mới %1</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::ConversationList</name>
     <message>
         <source>Search all conversations</source>
@@ -6135,6 +6202,30 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <source>%1. Not in it, because they cannot be read: %2</source>
         <translation>%1. Không có trong đó, vì không đọc được: %2</translation>
     </message>
+    <message>
+        <source>Move to &amp;folder</source>
+        <translation>Chuyển &amp;vào thư mục</translation>
+    </message>
+    <message>
+        <source>&amp;Delete the folder</source>
+        <translation>Xóa thư mụ&amp;c</translation>
+    </message>
+    <message>
+        <source>New f&amp;older</source>
+        <translation>T&amp;hư mục mới</translation>
+    </message>
+    <message>
+        <source>The folder “%1” was deleted; its conversations are still there</source>
+        <translation>Đã xóa thư mục “%1”; các cuộc trò chuyện trong đó vẫn còn</translation>
+    </message>
+    <message>
+        <source>&amp;None</source>
+        <translation>&amp;Không có</translation>
+    </message>
+    <message>
+        <source>Export the folder “%1”</source>
+        <translation>Xuất thư mục “%1”</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationListModel</name>
@@ -6175,6 +6266,18 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <comment>where a search found something</comment>
         <translation>Suy nghĩ</translation>
     </message>
+    <message numerus="yes">
+        <source>%1, closed folder, %n conversation(s)</source>
+        <translation>
+            <numerusform>%1, thư mục đóng, %n cuộc trò chuyện</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1, folder, %n conversation(s)</source>
+        <translation>
+            <numerusform>%1, thư mục, %n cuộc trò chuyện</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationModel</name>
@@ -6192,6 +6295,25 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Go to the latest message</source>
         <translation>Đến tin nhắn mới nhất</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::ConversationsPage</name>
+    <message>
+        <source>&amp;Show the last conversation at the start</source>
+        <translation>&amp;Hiện cuộc trò chuyện gần nhất khi khởi động</translation>
+    </message>
+    <message>
+        <source>Without it the program begins with a new conversation. The list has the others.</source>
+        <translation>Nếu không, chương trình bắt đầu bằng cuộc trò chuyện mới. Các cuộc khác nằm trong danh sách.</translation>
+    </message>
+    <message>
+        <source>Let the model write the &amp;titles</source>
+        <translation>Để mô hình viết &amp;tiêu đề</translation>
+    </message>
+    <message>
+        <source>After the first answer, in a few words and seconds. Your next message comes first. A title that you have typed stays. The demo model writes none.</source>
+        <translation>Sau câu trả lời đầu tiên, bằng vài từ trong vài giây. Tin nhắn tiếp theo của bạn được ưu tiên. Tiêu đề do bạn gõ được giữ nguyên. Mô hình demo không viết tiêu đề.</translation>
     </message>
 </context>
 <context>
@@ -9157,18 +9279,6 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <translation>thư mục, thư mục mô hình, bộ đệm, đĩa, lịch sử, xóa</translation>
     </message>
     <message>
-        <source>Sampling › System prompt</source>
-        <translation>Lấy mẫu › Lời nhắc hệ thống</translation>
-    </message>
-    <message>
-        <source>instructions, persona, role, character</source>
-        <translation>chỉ dẫn, vai, nhân vật</translation>
-    </message>
-    <message>
-        <source>Sampling › Temperature, top-p, seed</source>
-        <translation>Lấy mẫu › Nhiệt độ, top-p, hạt giống</translation>
-    </message>
-    <message>
         <source>creativity, randomness, top-k, min-p, repetition penalty, beam, longest answer, max tokens, thinking</source>
         <translation>sáng tạo, ngẫu nhiên, top-k, min-p, phạt lặp, beam, câu trả lời dài nhất, token, suy nghĩ</translation>
     </message>
@@ -9327,6 +9437,38 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>chats, history, list</source>
         <translation>chat, lịch sử, danh sách</translation>
+    </message>
+    <message>
+        <source>Move to &amp;folder</source>
+        <translation>Chuyển &amp;vào thư mục</translation>
+    </message>
+    <message>
+        <source>New f&amp;older</source>
+        <translation>T&amp;hư mục mới</translation>
+    </message>
+    <message>
+        <source>Settings › Conversations</source>
+        <translation>Thiết lập › Cuộc trò chuyện</translation>
+    </message>
+    <message>
+        <source>start, last conversation, reopen, titles, names</source>
+        <translation>khởi động, cuộc trò chuyện gần nhất, mở lại, tiêu đề, tên</translation>
+    </message>
+    <message>
+        <source>Instructions and sampling › System prompt</source>
+        <translation>Chỉ dẫn và lấy mẫu › Lời nhắc hệ thống</translation>
+    </message>
+    <message>
+        <source>persona, role, character</source>
+        <translation>vai, nhân vật, tính cách</translation>
+    </message>
+    <message>
+        <source>Instructions and sampling › Temperature, top-p, seed</source>
+        <translation>Chỉ dẫn và lấy mẫu › Nhiệt độ, top-p, hạt giống</translation>
+    </message>
+    <message>
+        <source>group, category, project</source>
+        <translation>nhóm, phân loại, dự án</translation>
     </message>
 </context>
 <context>
@@ -9953,12 +10095,19 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Hiện hoặc ẩn những gì đã xảy ra</translation>
     </message>
     <message>
-        <source>Sampling</source>
-        <translation>Lấy mẫu</translation>
+        <source>Instructions and sampling</source>
+        <translation>Chỉ dẫn và lấy mẫu</translation>
     </message>
     <message>
-        <source>Show or hide system prompt and sampling</source>
-        <translation>Hiện hoặc ẩn lời nhắc hệ thống và cách lấy mẫu</translation>
+        <source>Show or hide instructions (system prompt) and sampling</source>
+        <translation>Hiện hoặc ẩn chỉ dẫn (lời nhắc hệ thống) và lấy mẫu</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PanelRail</name>
+    <message>
+        <source>Opens below the conversation</source>
+        <translation>Mở bên dưới cuộc trò chuyện</translation>
     </message>
 </context>
 <context>
@@ -9983,18 +10132,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
 <context>
     <name>offstage::ui::PersonaBar</name>
     <message>
-        <source>Name of the persona</source>
-        <translation>Tên vai</translation>
-    </message>
-    <message>
-        <source>Make, change, rename or delete a persona</source>
-        <translation>Tạo, đổi, đổi tên hoặc xóa một vai</translation>
-    </message>
-    <message>
-        <source>&amp;New persona of what is set up now…</source>
-        <translation>Vai &amp;mới từ thiết lập hiện tại…</translation>
-    </message>
-    <message>
         <source>Persona of this conversation</source>
         <translation>Vai của cuộc trò chuyện này</translation>
     </message>
@@ -10005,10 +10142,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>&amp;Change it to what is set up now</source>
         <translation>Đổ&amp;i thành thiết lập hiện tại</translation>
-    </message>
-    <message>
-        <source>&amp;With the model that is open</source>
-        <translation>&amp;Kèm mô hình đang mở</translation>
     </message>
     <message>
         <source>&amp;Import personas…</source>
@@ -10029,10 +10162,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>%1, changed</source>
         <translation>%1, đã đổi</translation>
-    </message>
-    <message>
-        <source>&amp;With the model %1</source>
-        <translation>&amp;Kèm mô hình %1</translation>
     </message>
     <message>
         <source>%1 cannot be read: %2.</source>
@@ -10075,6 +10204,77 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>This conversation&apos;s alone; click to change it</source>
         <translation>Chỉ cho cuộc trò chuyện này; bấm để đổi</translation>
+    </message>
+    <message>
+        <source>Make, edit or delete a persona</source>
+        <translation>Tạo, sửa hoặc xóa vai</translation>
+    </message>
+    <message>
+        <source>&amp;New persona…</source>
+        <translation>Vai &amp;mới…</translation>
+    </message>
+    <message>
+        <source>Edi&amp;t…</source>
+        <translation>&amp;Sửa…</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::PersonaEditor</name>
+    <message>
+        <source>New persona</source>
+        <translation>Vai mới</translation>
+    </message>
+    <message>
+        <source>Edit a persona</source>
+        <translation>Sửa vai</translation>
+    </message>
+    <message>
+        <source>Name of the persona</source>
+        <translation>Tên của vai</translation>
+    </message>
+    <message>
+        <source>What every answer should heed</source>
+        <translation>Điều mà mọi câu trả lời cần tuân theo</translation>
+    </message>
+    <message>
+        <source>The model that is open (none is)</source>
+        <translation>Mô hình đang mở (chưa có)</translation>
+    </message>
+    <message>
+        <source>Offer %1</source>
+        <translation>Đề nghị %1</translation>
+    </message>
+    <message>
+        <source>Where another model is open, the window offers to open this one</source>
+        <translation>Khi một mô hình khác đang mở, cửa sổ đề nghị mở mô hình này</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>&amp;Tên</translation>
+    </message>
+    <message>
+        <source>&amp;Instructions</source>
+        <translation>&amp;Chỉ dẫn</translation>
+    </message>
+    <message>
+        <source>&amp;Sampling</source>
+        <translation>&amp;Lấy mẫu</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>&amp;Mô hình</translation>
+    </message>
+    <message>
+        <source>As the persona has it: temperature %1</source>
+        <translation>Như vai đang có: nhiệt độ %1</translation>
+    </message>
+    <message>
+        <source>As set up now: temperature %1</source>
+        <translation>Như thiết lập hiện tại: nhiệt độ %1</translation>
+    </message>
+    <message>
+        <source>The conversation&apos;s own</source>
+        <translation>Của cuộc trò chuyện</translation>
     </message>
 </context>
 <context>
@@ -10296,6 +10496,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Close this notice</source>
         <translation>Đóng thông báo này</translation>
+    </message>
+    <message>
+        <source>Ask the model anyway</source>
+        <translation>Vẫn hỏi mô hình</translation>
     </message>
 </context>
 <context>
@@ -10680,6 +10884,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>How much this model thinks before it answers; more takes longer. From the next answer on</source>
         <translation>Mô hình này suy nghĩ bao nhiêu trước khi trả lời; nhiều hơn thì lâu hơn. Từ câu trả lời sau</translation>
     </message>
+    <message>
+        <source>Instructions (system prompt)</source>
+        <translation>Chỉ dẫn (lời nhắc hệ thống)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ServerIndicator</name>
@@ -10739,6 +10947,10 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Memory</source>
         <translation>Bộ nhớ</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Cuộc trò chuyện</translation>
     </message>
 </context>
 <context>

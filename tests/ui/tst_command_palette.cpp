@@ -61,13 +61,15 @@ class TestCommandPalette : public QObject {
     void settingsAndSynonyms_areFound_data() {
         QTest::addColumn<QString>("typed");
         QTest::addColumn<QString>("first");
-        QTest::newRow("a setting") << QStringLiteral("system prompt") << QStringLiteral("Sampling › System prompt");
+        QTest::newRow("a setting") << QStringLiteral("system prompt")
+                                   << QStringLiteral("Instructions and sampling › System prompt");
         QTest::newRow("a language by its English name")
             << QStringLiteral("german") << QStringLiteral("View › Language › Deutsch");
         QTest::newRow("a synonym") << QStringLiteral("exit") << QStringLiteral("File › Quit");
         QTest::newRow("two words") << QStringLiteral("font size") << QStringLiteral("View › Text size › Larger");
         QTest::newRow("a page") << QStringLiteral("hotkeys") << QStringLiteral("Settings › Keys");
-        QTest::newRow("a value") << QStringLiteral("temperat") << QStringLiteral("Sampling › Temperature, top-p, seed");
+        QTest::newRow("a value") << QStringLiteral("temperat")
+                                 << QStringLiteral("Instructions and sampling › Temperature, top-p, seed");
         QTest::newRow("a name before synonyms")
             << QStringLiteral("find") << QStringLiteral("Edit › Find in this conversation…");
     }

@@ -1,6 +1,7 @@
 // The window on the real engine and the demo model: from a cold start to an answer, a
 // stop, and errors.
 #include <algorithm>
+#include <array>
 
 #include <QElapsedTimer>
 #include <QFile>
@@ -11,6 +12,7 @@
 
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/full_context.h"
@@ -82,6 +84,39 @@ class TestDemoModel : public QObject {
         ask(QStringLiteral("What is a cache hit?"));
         QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
         QVERIFY(last().figures->tokensReused > 0);
+    }
+
+    // A title is read and written beside the conversation: what the KV cache has of that
+    // is still there for the next prompt.
+    void title_leavesTheConversationInTheCache() {
+        QSettings().clear();
+        std::array<qint64, 2> reused{}, read{};
+        for (const bool titles : {false, true}) {
+            settings::kModelTitles.set(titles);
+            MainWindow::Options options;  // this model is not the one that writes none
+            options.theme = Theme::Light;
+            m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
+            m_window->show();
+            m_window->opener().open(m_model);
+            QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+            Sampling greedy = defaultSampling();
+            greedy.sampler.temperature = 0;
+            m_window->core().chat.setSampling(greedy);
+            QSignalSpy served(&m_window->core().engine, &EngineController::servingChanged);
+            ask(QStringLiteral("What is an expert?"));
+            QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+            if (titles) {
+                QTRY_COMPARE_WITH_TIMEOUT(served.size(), 2, 60'000);  // begun and ended
+            }
+            ask(QStringLiteral("What is a cache hit?"));
+            QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+            QCOMPARE(m_window->core().conversation.messages().size(), 4);
+            reused[titles] = last().figures->tokensReused;
+            read[titles] = last().figures->tokensIn;
+        }
+        QCOMPARE(read[1], read[0]);
+        QVERIFY2(reused[0] > 0 && reused[1] >= reused[0],
+                 qPrintable(QStringLiteral("%1 of %2, without a title %3").arg(reused[1]).arg(read[1]).arg(reused[0])));
     }
 
     void stop_realEngine_endsTheAnswer() {

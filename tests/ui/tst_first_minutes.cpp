@@ -45,6 +45,8 @@
 #include "ui/chat/persona_bar.h"
 #include "ui/chat/problem_card.h"
 #include "ui/chat/suggested_prompts.h"
+#include "ui/chat/title_writer.h"
+#include "ui/history/conversation_list_model.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/experts_panel.h"
@@ -52,8 +54,10 @@
 #include "ui/plot/line_plot.h"
 #include "ui/settings/preset_bar.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/settings/settings_dialog.h"
 #include "ui/widgets/menu_commands.h"
 #include "ui/widgets/panel_action.h"
+#include "ui/widgets/panel_rail.h"
 #include "ui/widgets/size_spin_box.h"
 #include "ui/widgets/value_slider.h"
 #include "ui/window/panel_docks.h"
@@ -710,13 +714,290 @@ class TestFirstMinutes : public QObject {
             WindowFixture f;
             f.openAndWait();
             QVERIFY(!hint(f)->isVisible());
-            QTest::keyClick(f.window.get(), Qt::Key_4, Qt::AltModifier);
+            QTest::keyClick(f.window.get(), Qt::Key_3, Qt::AltModifier);
             QTRY_VERIFY(part<BudgetPanel>(*f.window).isVisible());
             f.window->close();
         }
         WindowFixture f;  // what was opened is kept
         f.openAndWait();
         QTRY_VERIFY(part<BudgetPanel>(*f.window).isVisible());
+    }
+
+    // ---- starts
+
+    void secondStart_besideAnAnswer_putsItsPromptIntoTheInputBox() {
+        Script script;
+        script.answer = test::longAnswer(2000);
+        script.tokensPerSecond = 200;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("a long story"));
+        QTRY_COMPARE(f.last().state, Message::State::Streaming);
+        f.window->handle({{}, QStringLiteral("What is the time?"), false});
+        QCOMPARE(text(f), QStringLiteral("What is the time?"));
+        QCOMPARE(f.messages().size(), 2);
+        QTest::keyClick(f.window.get(), Qt::Key_Escape);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QTest::keyClick(&part<ChatPage>(*f.window).input().edit(), Qt::Key_Return);  // and is sent from there
+        QTRY_COMPARE(f.messages().size(), 4);
+        QCOMPARE(f.messages()[2].text, QStringLiteral("What is the time?"));
+    }
+
+    void secondStart_withAPrompt_orForANewConversation() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("one"));
+        const ConversationId first = f.window->core().chat.current();
+        f.window->handle({{}, QStringLiteral("two"), false});
+        QTRY_COMPARE(f.messages().size(), 4);
+        QTRY_COMPARE(f.state(), State::Ready);
+        f.window->handle({QStringLiteral("/models/other"), QStringLiteral("three"), true});
+        QVERIFY(f.window->core().chat.current() != first);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.messages().first().text, QStringLiteral("three"));
+        QCOMPARE(f.stage->loads().back().model, std::string("/models/other"));
+    }
+
+    void lastConversation_isShownAtTheStart_atItsEnd() {
+        const test::HistoryFolder folder;
+        using Start = WindowFixture::Start;
+        Script script;
+        script.answer = test::longAnswer(1500);
+        ConversationId last = 0;
+        {
+            WindowFixture f(script, {}, folder.path(), Start::WithLastConversation);
+            QVERIFY(f.messages().isEmpty());  // the first start
+            QVERIFY(part<ChatPage>(*f.window).emptyState().isVisible());
+            f.openAndWait();
+            askAndWait(f, QStringLiteral("one"));
+            part<QAction>(*f.window, "newConversation").trigger();
+            askAndWait(f, QStringLiteral("two"));
+            last = f.window->core().chat.current();
+            f.window->close();
+        }
+        {
+            WindowFixture f(script, {}, folder.path(), Start::WithLastConversation);
+            QCOMPARE(f.window->core().chat.current(), last);
+            QCOMPARE(f.messages().size(), 2);
+            QVERIFY(f.stage->loads().empty());  // that is not the conversation's to begin
+            const QScrollBar& bar = *part<ChatPage>(*f.window).view().verticalScrollBar();
+            QTRY_VERIFY(bar.maximum() > 0 && bar.value() == bar.maximum());
+            f.openAndWait();
+            QCOMPARE(f.stage->loads().size(), size_t(1));
+            QTRY_VERIFY(bar.value() == bar.maximum());
+            askAndWait(f, QStringLiteral("more"));
+            QCOMPARE(f.messages().size(), 4);
+            part<QAction>(*f.window, "newConversation").trigger();
+            f.window->close();
+        }
+        {  // a new one was shown last: it is shown
+            WindowFixture f(script, {}, folder.path(), Start::WithLastConversation);
+            QVERIFY(f.messages().isEmpty());
+            f.window->core().chat.openConversation(last);
+            QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
+            part<SettingsDialog>(*f.window).showPage(SettingsDialog::Page::Conversations);
+            auto& choice =
+                test::find<QCheckBox>(part<SettingsDialog>(*f.window), "Show the last conversation at the start");
+            QVERIFY(choice.isChecked());
+            choice.setFocus();
+            QTest::keyClick(&choice, Qt::Key_Space);
+            f.window->close();
+        }
+        const WindowFixture f(script, {}, folder.path(), Start::WithLastConversation);
+        QVERIFY(f.messages().isEmpty());
+    }
+
+    // The list with folders, the rail, and both in German.
+    void pictures_data() {
+        QTest::addColumn<QString>("language");
+        QTest::newRow("en") << QStringLiteral("en");
+        QTest::newRow("de") << QStringLiteral("de");
+    }
+    void pictures() {
+        QFETCH(const QString, language);
+        speak(*qApp, language);
+        WindowFixture f;
+        f.openAndWait();
+        ConversationFolders& folders = part<ConversationList>(*f.window).model().folders();
+        for (const char* asked : {"A plan for the garden", "Quinces and pears", "What is an expert?"}) {
+            f.window->core().chat.newConversation();
+            askAndWait(f, QString::fromUtf8(asked));
+            if (*asked != 'W') {
+                folders.put(f.window->core().chat.current(), QStringLiteral("Garden & kitchen"));
+            }
+        }
+        folders.rename(folders.create(), QStringLiteral("A closed one with a rather long name"));
+        folders.setClosed(QStringLiteral("A closed one with a rather long name"), true);
+        part<PanelDocks>(*f.window).show(QStringLiteral("dispatch"));
+        test::picture(*f.window, QStringLiteral("folders-") + language, {620, 1280}, 800);
+        for (QTranslator* each : qApp->findChildren<QTranslator*>()) {  // English is in the sources
+            QApplication::removeTranslator(each);
+        }
+    }
+
+    // ---- titles by the model
+
+    void title_isWrittenAfterTheFirstAnswer_fromTheConversation() {
+        settings::kModelTitles.set(true);
+        Script script;
+        script.answer = "\"Pears and quinces.\"";
+        WindowFixture f(script);
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("Which fruits are related?"));
+        const ConversationId id = f.window->core().chat.current();
+        QTRY_COMPARE(f.window->core().history.info(id).title, QStringLiteral("Pears and quinces"));
+        QCOMPARE(f.messages().size(), 2);  // nothing of it is in the conversation
+        const auto requests = f.stage->requests();
+        QCOMPARE(requests.size(), size_t(2));
+        // It goes on from the conversation, so that the KV cache has its beginning.
+        QCOMPARE(requests[1].messages.size(), size_t(3));
+        QCOMPARE(requests[1].messages[0].content, requests[0].messages[0].content);
+        QCOMPARE(requests[1].messages[1].content, script.answer);
+        QCOMPARE(f.stage->resets.load(), 0);
+        askAndWait(f, QStringLiteral("More?"));
+        QCOMPARE(f.stage->requests().size(), size_t(3));  // once
+        QVERIFY(!f.window->core().history.info(id).titleByPerson);
+    }
+
+    void title_isGivenUp_whenThePersonTypes_andTriedAgain() {
+        settings::kModelTitles.set(true);
+        Script script;
+        script.answer = "Pears and quinces";
+        script.tokensPerSecond = 20;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("Which fruits are related?"));
+        QTRY_COMPARE(f.last().state, Message::State::Streaming);
+        f.stage->heldBack = true;  // the title's answer does not come
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const ConversationId id = f.window->core().chat.current();
+        QTRY_COMPARE(f.stage->requests().size(), size_t(2));
+        QCOMPARE(f.state(), State::Ready);  // nobody waits for it
+        f.type(QStringLiteral("A"));
+        QTRY_VERIFY(!f.window->core().engine.isServing());  // it is stopped, not waited for
+        QCOMPARE(f.window->core().history.info(id).title, QStringLiteral("Which fruits are related?"));
+        f.stage->heldBack = false;
+        f.ask(QStringLiteral(" second"));
+        QTRY_COMPARE(f.messages().size(), 4);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_COMPARE(f.window->core().history.info(id).title, QStringLiteral("Pears and quinces"));
+    }
+
+    // A prompt that comes from elsewhere than the input box ends it, too; and a title
+    // that was typed meanwhile stays.
+    void title_comesAfterPrompts_andNotOverATypedOne() {
+        settings::kModelTitles.set(true);
+        Script script;
+        script.answer = "Pears and quinces";
+        script.tokensPerSecond = 20;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("one"));
+        QTRY_COMPARE(f.last().state, Message::State::Streaming);
+        f.stage->heldBack = true;
+        QTRY_COMPARE(f.stage->requests().size(), size_t(2));
+        f.window->handle({{}, QStringLiteral("two"), false});
+        QTRY_COMPARE(f.stage->requests().size(), size_t(3));  // the title did not hold it back
+        const ConversationId id = f.window->core().chat.current();
+        QTest::keyClick(f.window.get(), Qt::Key_F2);
+        auto* editor = part<ConversationList>(*f.window).view().findChild<QLineEdit*>();
+        QVERIFY(editor != nullptr);
+        editor->selectAll();
+        QTest::keyClicks(editor, QStringLiteral("Mine"));
+        QTest::keyClick(editor, Qt::Key_Return);
+        f.stage->heldBack = false;
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCoreApplication::processEvents();
+        QCOMPARE(f.stage->requests().size(), size_t(3));
+        QCOMPARE(f.window->core().history.info(id).title, QStringLiteral("Mine"));
+    }
+
+    void title_notWritten_data() {
+        QTest::addColumn<bool>("switchedOff");
+        QTest::addColumn<QString>("demo");
+        QTest::newRow("switched off") << true << QString();
+        QTest::newRow("the demo model") << false << QStringLiteral("/models/fake-moe");
+    }
+    void title_notWritten() {
+        QFETCH(const bool, switchedOff);
+        QFETCH(const QString, demo);
+        settings::kModelTitles.set(true);
+        WindowFixture f({}, demo);
+        f.openAndWait();
+        if (switchedOff) {
+            QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
+            part<SettingsDialog>(*f.window).showPage(SettingsDialog::Page::Conversations);
+            auto& choice = test::find<QCheckBox>(part<SettingsDialog>(*f.window), "Let the model write the titles");
+            choice.setFocus();
+            QTest::keyClick(&choice, Qt::Key_Space);
+            part<SettingsDialog>(*f.window).close();
+        }
+        askAndWait(f, QStringLiteral("one"));
+        askAndWait(f, QStringLiteral("two"));
+        QCOMPARE(f.stage->requests().size(), size_t(2));
+        QCOMPARE(f.window->core().history.info(f.window->core().chat.current()).title, QStringLiteral("one"));
+    }
+
+    void titles_areTakenFromWhatModelsWrite_data() {
+        QTest::addColumn<QString>("written");
+        QTest::addColumn<QString>("title");
+        QTest::newRow("plain") << "Related fruits"
+                               << "Related fruits";
+        QTest::newRow("marks") << "**\"Related fruits.\"**\n\nIs there more?"
+                               << "Related fruits";
+        QTest::newRow("label") << "Title: Related fruits"
+                               << "Related fruits";
+        QTest::newRow("German") << QStringLiteral("„Verwandte Früchte“") << QStringLiteral("Verwandte Früchte");
+        QTest::newRow("question") << "Which fruits?"
+                                  << "Which fruits?";
+        QTest::newRow("nothing") << " \n "
+                                 << "";
+        QTest::newRow("an answer")
+            << "Sure! Here is what I would say about all of the fruits that you have named so far"
+            << "";
+    }
+    void titles_areTakenFromWhatModelsWrite() {
+        QFETCH(const QString, written);
+        QTEST(titleFromModel(written), "title");
+    }
+
+    // ---- the rail
+
+    // What opens below the conversation is no tab: framed, and apart from them.
+    void rail_tabsAndWhatOpensBelow_lookDifferent() {
+        WindowFixture f;
+        f.openAndWait();
+        auto& rail = part<PanelRail>(*f.window);
+        const QList<QToolButton*> buttons = rail.findChildren<QToolButton*>();
+        QToolButton& below = test::find<QToolButton>(rail, "Dispatch");
+        QVERIFY(!below.accessibleDescription().isEmpty());
+        int lowest = 0;
+        for (QToolButton* each : buttons) {
+            if (each != &below && each->isVisible() && !each->accessibleName().isEmpty()) {
+                QVERIFY(each->accessibleDescription() != below.accessibleDescription());
+                lowest = std::max(lowest, each->geometry().bottom());
+            }
+        }
+        QVERIFY(below.geometry().top() > lowest + 20);
+        // The frame: the edge differs from the ground, also where nothing is chosen.
+        const auto framed = [](QToolButton& button) {
+            const QImage shown = button.grab().toImage();
+            const int middle = shown.height() / 2;
+            int edges = 0;
+            for (int x = 1; x < shown.width() / 6; ++x) {
+                edges += shown.pixel(x, middle) != shown.pixel(x - 1, middle) ? 1 : 0;
+            }
+            return edges > 0;
+        };
+        QVERIFY(framed(below));
+        QVERIFY(!framed(test::find<QToolButton>(rail, "Budget")));
+        QTest::mouseClick(&below, Qt::LeftButton);
+        QTRY_VERIFY(part<PanelDocks>(*f.window).dock(QStringLiteral("dispatch"))->isVisible());
+        for (const char* name : {"Instructions and sampling", "Dispatch"}) {
+            QToolButton& button = test::find<QToolButton>(rail, name);
+            QVERIFY2(button.width() <= 110, qPrintable(QString::number(button.width())));
+        }
     }
 
     // ---- colours

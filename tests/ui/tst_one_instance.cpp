@@ -3,7 +3,6 @@
 
 #include <QDir>
 #include <QFile>
-#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -19,18 +18,20 @@ class TestOneInstance : public QObject {
         const QTemporaryDir folder;
         OneInstance first(folder.path());
         QVERIFY(first.isFirst());
-        QSignalSpy asked(&first, &OneInstance::asked);
+        QList<OneInstance::Request> asked;
+        connect(&first, &OneInstance::asked, this, [&asked](const OneInstance::Request& r) { asked << r; });
         bool isFirst = true, taken = false;
         std::thread second([&] {
             const OneInstance later(folder.path());
             isFirst = later.isFirst();
-            taken = later.handOver({QStringLiteral("/models/a b.gguf"), QStringLiteral("Guten Tag?")});
+            taken = later.handOver({QStringLiteral("/models/a b.gguf"), QStringLiteral("Guten Tag?"), true});
         });
         QTRY_COMPARE(asked.size(), 1);
         second.join();
         QVERIFY(!isFirst && taken);
-        QCOMPARE(asked.first().at(0).toString(), QStringLiteral("/models/a b.gguf"));
-        QCOMPARE(asked.first().at(1).toString(), QStringLiteral("Guten Tag?"));
+        QCOMPARE(asked.first().model, QStringLiteral("/models/a b.gguf"));
+        QCOMPARE(asked.first().prompt, QStringLiteral("Guten Tag?"));
+        QVERIFY(asked.first().newChat);
         QVERIFY(QDir(folder.filePath(QStringLiteral("requests"))).isEmpty());
     }
 

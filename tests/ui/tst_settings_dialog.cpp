@@ -460,6 +460,8 @@ class TestSettingsDialog : public QObject {
         QVERIFY(!dialog.pages().isVisible());
         dialog.choice().setFocus();
         QTest::keyClick(&dialog.choice(), Qt::Key_Down);
+        QCOMPARE(dialog.page(), Page::Conversations);
+        QTest::keyClick(&dialog.choice(), Qt::Key_Down);
         QCOMPARE(dialog.page(), Page::Keys);
         QVERIFY(child<KeysPage>(dialog).isVisible());
         dialog.showPage(Page::Storage);
@@ -472,6 +474,8 @@ class TestSettingsDialog : public QObject {
         const WindowFixture f({}, {}, history.path());
         SettingsDialog& dialog = open(f, Page::Appearance);
         picture(dialog, QStringLiteral("settings-appearance"), {480, 760}, 520);
+        dialog.showPage(Page::Conversations);
+        picture(dialog, QStringLiteral("settings-conversations"), {480, 760}, 520);
         dialog.showPage(Page::Keys);
         child<KeysPage>(dialog).choose(QStringLiteral("newConversation"));
         QTest::keyClick(&child<KeyEdit>(child<KeysPage>(dialog)), Qt::Key_K, Qt::ControlModifier);

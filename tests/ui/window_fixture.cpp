@@ -11,12 +11,16 @@ namespace offstage::test {
 WindowFixture::WindowFixture(const Script& script, const QString& demoModel, const QString& historyFolder, Start start)
     : stage(std::make_shared<Stage>()) {
     stage->setScript(script);
+    if (!ui::settings::kModelTitles.kept()) {
+        ui::settings::kModelTitles.set(false);  // requests are the tests' own
+    }
     ui::MainWindow::Options options;
     options.models.demoModel = demoModel;
     options.historyFolder = historyFolder;
     options.theme = ui::Theme::Light;
+    options.reopensLast = start == Start::WithLastConversation;
     window = std::make_unique<ui::MainWindow>([s = stage] { return makeFakeSession(s); }, options);
-    if (start == Start::Later && !ui::settings::kWindowState.kept()) {
+    if (start != Start::First && !ui::settings::kWindowState.kept()) {
         part<ui::PanelDocks>(*window).show(QStringLiteral("experts"));
     }
     window->show();

@@ -29,8 +29,10 @@ Part& part(const QObject& window, const char* name = nullptr) {
 
 class WindowFixture {
   public:
-    // The panel of experts is open, unless a layout is kept or it is the first start.
-    enum class Start { Later, First };
+    // The panel of experts is open, unless a layout is kept or it is the first start. As
+    // the program does, it may show the last conversation again. Models write titles only
+    // where the test has set that.
+    enum class Start { Later, First, WithLastConversation };
     explicit WindowFixture(const Script& script = {}, const QString& demoModel = {}, const QString& historyFolder = {},
                            Start start = Start::Later);
     ~WindowFixture();

@@ -397,7 +397,7 @@ QString AnswerWriter::noteFor(const Job& job, const engine::GenerationResult& re
         case engine::FinishReason::kStopped:
             return tr("Stopped");
         case engine::FinishReason::kMaxTokens:
-            return tr("Ended at the limit of %1 tokens (Sampling panel)")
+            return tr("Ended at the limit of %1 tokens (Instructions and sampling)")
                 .arg(m_history.info(job.conversation).sampling.maxTokens);
         case engine::FinishReason::kContextFull:
             return tr("The context is full");

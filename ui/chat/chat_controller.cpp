@@ -485,8 +485,9 @@ void ChatController::ask(MessageId prompt, AnswerWriter::Ask kind, MessageId sum
     m_writer.add({m_current, id, kind, {}, summariseAbove});
 }
 
-std::vector<engine::ChatMessage> ChatController::history() const {
-    return m_writer.messagesFor(m_current, tree() ? tree()->leaf() : 0);
+std::vector<engine::ChatMessage> ChatController::messagesOf(ConversationId conversation) const {
+    const ConversationTree* all = m_history.open(conversation);
+    return m_writer.messagesFor(conversation, all ? all->leaf() : 0);
 }
 
 // ---------------------------------------------------------------- problems

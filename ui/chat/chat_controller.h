@@ -125,7 +125,8 @@ class ChatController : public QObject {
 
     // The engine's input for the shown path: the system prompt, prompts with their
     // answers, and the last prompt.
-    std::vector<engine::ChatMessage> history() const;
+    std::vector<engine::ChatMessage> history() const { return messagesOf(m_current); }
+    std::vector<engine::ChatMessage> messagesOf(ConversationId conversation) const;
 
     // At the end of the conversation shown; until the next prompt, or until the user
     // closes it. One about a model goes once another is open.

@@ -188,11 +188,12 @@ void EngineController::stop() {
     }
 }
 
-void EngineController::serve(std::shared_ptr<engine::AnswerQueue> queue) {
+void EngineController::serve(std::shared_ptr<engine::AnswerQueue> queue, Service service) {
     if (!m_worker || m_state != State::Ready || m_serving) {
         return;
     }
     m_serving = true;
+    m_service = service;
     m_advanceStop.request_stop();  // remaining work moves between the answer's steps
     m_serveStop = std::stop_source();
     Q_EMIT servingChanged(true);

@@ -56,12 +56,15 @@ class EngineController : public QObject {
     // tokensCounted() follows: the number of context tokens for these messages.
     RequestId countTokens(const std::vector<engine::ChatMessage>& messages);
 
-    // ---- requests of other programs, one at a time, between the window's own answers
+    // ---- requests of other programs, and work without haste of the window's own, one at
+    // a time, between its answers
+    enum class Service { Others, OwnWork };
     // Answers the oldest request; only if Ready and not serving, otherwise nothing
     // happens. The state stays Ready: generate() accepts requests meanwhile and answers
     // them next.
-    void serve(std::shared_ptr<engine::AnswerQueue> queue);
+    void serve(std::shared_ptr<engine::AnswerQueue> queue, Service service = Service::Others);
     bool isServing() const { return m_serving; }
+    bool isServingOthers() const { return m_serving && m_service == Service::Others; }
     void stopServing();
 
     // A copied value; nothing before the first load.
@@ -159,8 +162,9 @@ class EngineController : public QObject {
     engine::JoinMachinesFn m_machines;
     std::stop_source m_joinStop{std::nostopstate};
     bool m_serving = false;
-    RequestId m_previewId = 0;  // 0: none
-    QTimer m_reading;           // runs until the answer's first token
+    Service m_service = Service::Others;  // of what is being served
+    RequestId m_previewId = 0;            // 0: none
+    QTimer m_reading;                     // runs until the answer's first token
 };
 
 }  // namespace offstage::ui

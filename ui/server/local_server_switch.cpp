@@ -183,7 +183,7 @@ void LocalServerSwitch::setHeld(bool held) {
 }
 
 bool LocalServerSwitch::isAnswering() const {
-    return m_engine.isServing();
+    return m_engine.isServingOthers();
 }
 
 void LocalServerSwitch::stopAnswer() {

@@ -13,6 +13,7 @@
 #include "ui/help/help_pages.h"
 #include "ui/server/local_server_page.h"
 #include "ui/settings/appearance_page.h"
+#include "ui/settings/conversations_page.h"
 #include "ui/settings/keys_page.h"
 #include "ui/settings/memory_page.h"
 #include "ui/settings/storage_page.h"
@@ -44,6 +45,7 @@ SettingsDialog::SettingsDialog(const Subjects& subjects, QWidget* parent)
     m_list->setAccessibleName(tr("Subjects"));
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     add(tr("Appearance"), new PanelArea(m_appearance));
+    add(tr("Conversations"), new PanelArea(new ConversationsPage));
     add(tr("Keys"), m_keys);
     add(tr("Memory"), new PanelArea(m_memory));
     add(tr("Local server"), new PanelArea(m_server));

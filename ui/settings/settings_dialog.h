@@ -25,7 +25,7 @@ class SettingsDialog : public QDialog {
     Q_OBJECT
 
   public:
-    enum class Page { Appearance, Keys, Memory, Server, Storage };
+    enum class Page { Appearance, Conversations, Keys, Memory, Server, Storage };
 
     struct Subjects {
         Appearance& appearance;

@@ -23,6 +23,7 @@
 #include "ui/chat/message_body.h"
 #include "ui/engine/format.h"
 #include "ui/help/help_desk.h"
+#include "ui/history/conversation_list_model.h"
 #include "ui/settings/appearance.h"
 #include "ui/settings/key_bindings.h"
 #include "ui/settings/sampling_panel.h"
@@ -129,8 +130,13 @@ void MainMenu::createConversationMenu() {
     ConversationList* const list = &m_panels.panel<ConversationList>();
     QList<QAction*> ofOne;
     const auto add = [&](const char* name, const QString& text, const QKeySequence& keys,
-                         void (ConversationList::*what)(ConversationId), bool showsList) {
-        ofOne.append(command(*menu, name, text, keys, [this, list, what, showsList] {
+                         void (ConversationList::*what)(ConversationId), bool showsList,
+                         void (ConversationList::*ofFolder)(const QString&) = nullptr) {
+        ofOne.append(command(*menu, name, text, keys, [this, list, what, showsList, ofFolder] {
+            if (const QString folder = list->chosenFolder(); ofFolder != nullptr && !folder.isEmpty()) {
+                (list->*ofFolder)(folder);
+                return;
+            }
             const ConversationId id = list->chosen();
             if (id != 0 && showsList) {
                 m_panels.show(QStringLiteral("conversations"));  // there it is seen, and can be undone
@@ -141,11 +147,24 @@ void MainMenu::createConversationMenu() {
         }));
         return ofOne.last();
     };
-    add("rename", tr("&Rename"), QKeySequence(Qt::Key_F2), &ConversationList::rename, true);
+    add("rename", tr("&Rename"), QKeySequence(Qt::Key_F2), &ConversationList::rename, true,
+        &ConversationList::renameFolder);
     QAction* pinned = add("pin", tr("&Pinned"), {}, &ConversationList::togglePinned, false);
     QAction* archived = add("archive", tr("&Archived"), {}, &ConversationList::toggleArchived, false);
-    add("export", tr("&Export…"), {}, &ConversationList::chooseExport, true);
-    add("delete", tr("&Delete"), {}, &ConversationList::remove, true);
+    QMenu* folders = menu->addMenu(tr("Move to &folder"));
+    const auto fillFolders = [list, folders] {
+        const ConversationId id = list->chosen();
+        list->fillFolderMenu(*folders, id);
+        folders->setEnabled(id != 0);
+    };
+    fillFolders();
+    connect(&list->model().folders(), &ConversationFolders::changed, folders, fillFolders);
+    add("export", tr("&Export…"), {}, &ConversationList::chooseExport, true, &ConversationList::chooseFolderExport);
+    add("delete", tr("&Delete"), {}, &ConversationList::remove, true, &ConversationList::removeFolder);
+    command(*menu, "newFolder", tr("New f&older"), {}, [this, list] {
+        m_panels.show(QStringLiteral("conversations"));
+        list->newFolder();
+    });
     menu->addSeparator();
     createMessageCommands(*menu);
     menu->addSeparator();
@@ -158,11 +177,12 @@ void MainMenu::createConversationMenu() {
     command(*menu, "import", tr("&Import conversations…"), {}, [list] { list->chooseImport(); });
     pinned->setCheckable(true);
     archived->setCheckable(true);
-    connect(menu, &QMenu::aboutToShow, this, [this, list, ofOne, pinned, archived] {
+    connect(menu, &QMenu::aboutToShow, this, [this, list, ofOne, pinned, archived, fillFolders] {
         const ConversationId id = list->chosen();
         for (QAction* action : ofOne) {
-            action->setEnabled(id != 0);
+            action->setEnabled(id != 0 || !list->chosenFolder().isEmpty());
         }
+        fillFolders();
         pinned->setChecked(id != 0 && m_core.history.info(id).pinned);
         archived->setChecked(id != 0 && m_core.history.info(id).archived);
     });
@@ -283,6 +303,8 @@ void MainMenu::addSettingsToPalette() {
     using Page = SettingsDialog::Page;
     add(tr("Settings › Appearance"), tr("theme, dark, light, colours, text size, font, language"),
         page(Page::Appearance));
+    add(tr("Settings › Conversations"), tr("start, last conversation, reopen, titles, names"),
+        page(Page::Conversations));
     add(tr("Settings › Keys"), tr("shortcuts, keyboard, hotkeys"), page(Page::Keys));
     add(tr("Settings › Memory"), tr("context kept, conversations, RAM, KV cache"), page(Page::Memory));
     add(tr("Settings › Local server"), tr("API, OpenAI, port, address, HTTP"), page(Page::Server));
@@ -290,11 +312,11 @@ void MainMenu::addSettingsToPalette() {
     const auto panel = [this](const char* name) {
         return [this, name] { PanelAction::of(*m_panels.dock(QLatin1String(name))).triggerByKeys(); };
     };
-    add(tr("Sampling › System prompt"), tr("instructions, persona, role, character"), [this] {
+    add(tr("Instructions and sampling › System prompt"), tr("persona, role, character"), [this] {
         m_panels.show(QStringLiteral("sampling"));
         m_panels.panel<SamplingPanel>().editSystemPrompt();
     });
-    add(tr("Sampling › Temperature, top-p, seed"),
+    add(tr("Instructions and sampling › Temperature, top-p, seed"),
         tr("creativity, randomness, top-k, min-p, repetition penalty, beam, longest answer, max tokens, thinking"),
         panel("sampling"));
     add(tr("Budget › Memory, context and quality"),
@@ -320,6 +342,7 @@ void MainMenu::addSynonyms() {
         {"exportAll", tr("save, backup, JSON, download")},
         {"import", tr("load, restore, JSON")},
         {"delete", tr("remove, erase")},
+        {"newFolder", tr("group, category, project")},
         {"regenerate", tr("retry, redo, try again, another answer")},
         {"editLast", tr("change, correct, prompt")},
         {"tokenProbabilities", tr("logits, logprobs, alternatives")},

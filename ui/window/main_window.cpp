@@ -28,6 +28,7 @@
 #include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
 #include "ui/chat/persona_bar.h"
+#include "ui/chat/title_writer.h"
 #include "ui/engine/speed_meter.h"
 #include "ui/help/help_answers.h"
 #include "ui/help/help_desk.h"
@@ -96,6 +97,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     });
     addToolBar(new MainToolBar(*m_menu, *m_panels, *models, *hardware, this));
     createServer();
+    createTitles();
     auto* drop = new DropTarget(*this);
     connect(drop, &DropTarget::modelDropped, m_opener, &ModelOpener::open);
     connect(drop, &DropTarget::filesDropped, this, [this](const QStringList& files) {
@@ -118,6 +120,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     restoreGeometry(settings::kWindowGeometry.value());
     m_panels->restore();
     hintAtPanels();
+    followLastConversation(options.reopensLast);
     m_page->input().setFocus();
 }
 
@@ -125,6 +128,36 @@ MainWindow::~MainWindow() {
     // Before the widgets that listen to it.
     delete m_server;
     m_core.engine.shutdown();
+}
+
+// The conversation that is shown is the one to begin with at the next start. One without
+// messages does not exist then: the start page comes.
+void MainWindow::followLastConversation(bool reopens) {
+    if (reopens && settings::kReopensLast.value()) {
+        m_core.chat.openConversation(settings::kLastConversation.value());
+    }
+    const auto keep = [this] { settings::kLastConversation.set(m_core.chat.current()); };
+    connect(&m_core.chat, &ChatController::currentChanged, this, keep);
+    connect(&m_core.history, &History::added, this, [this, keep](quint64 conversation) {
+        if (conversation == m_core.chat.current()) {
+            keep();
+        }
+    });
+}
+
+void MainWindow::handle(const OneInstance::Request& request) {
+    setWindowState(windowState() & ~Qt::WindowMinimized);
+    raise();
+    activateWindow();
+    if (!request.model.isEmpty()) {
+        m_opener->open(request.model);
+    }
+    if (request.newChat) {
+        m_core.chat.newConversation();
+    }
+    if (!request.prompt.isEmpty() && !m_core.chat.send(request.prompt)) {  // beside an answer
+        m_page->input().edit().appendPlainText(request.prompt);
+    }
 }
 
 // Once, until a panel was opened or the hint closed: somebody who only chats needs none.
@@ -157,23 +190,43 @@ void MainWindow::createMiddle() {
     setCentralWidget(middle);
 }
 
-// Questions about the program are answered from the manual, with its page at hand.
+// Questions about the program are answered from the manual, with its page at hand. The
+// demo model would answer them falsely; others are asked what was typed.
 void MainWindow::answerQuestions() {
-    const QList<HelpAnswer> answers = helpAnswers();
-    QStringList questions;
-    for (const HelpAnswer& answer : answers) {
-        questions << answer.question;
+    QStringList offered;
+    for (const HelpAnswer& answer : m_helpAnswers) {
+        if (answer.isOffered) {
+            offered << answer.question;
+        }
     }
-    m_page->emptyState().setQuestions(questions);
-    connect(&m_page->emptyState(), &EmptyState::questionChosen, this, [this, answers](int question) {
-        Problem card;
-        card.title = answers[question].question;
-        card.sentence = answers[question].text;
-        card.actions = {ProblemAction::OpenHelp};
-        card.helpPage = answers[question].page;
-        m_core.chat.showOnly(card);
-        m_page->input().setFocus();
+    m_page->emptyState().setQuestions(offered);
+    connect(&m_page->emptyState(), &EmptyState::questionChosen, this,
+            [this, offered](int question) { answerFromHelp(offered[question], {}); });
+    m_page->setAnsweredByHelp([this](const QString& prompt) {
+        const bool isDemo = QString::fromStdString(m_core.engine.loadRequest().model) == m_opener->demoModel();
+        return isDemo && answerFromHelp(prompt, {ProblemAction::AskModel});
     });
+}
+
+bool MainWindow::answerFromHelp(const QString& question, const QList<ProblemAction>& more) {
+    const HelpAnswer* answer = answerOf(m_helpAnswers, question);
+    if (answer == nullptr) {
+        return false;
+    }
+    Problem card;
+    card.title = question.trimmed();
+    card.sentence = answer->text;
+    card.actions = QList<ProblemAction>{ProblemAction::OpenHelp} + more;
+    card.helpPage = answer->page;
+    card.prompt = question;
+    m_core.chat.showOnly(card);
+    m_page->input().setFocus();
+    return true;
+}
+
+void MainWindow::createTitles() {
+    m_titles = new TitleWriter(m_core.engine, m_core.chat, m_opener->demoModel(), this);
+    connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, m_titles, &TitleWriter::giveUp);
 }
 
 // Off, unless the user chose that it starts with the program.
@@ -259,6 +312,7 @@ void MainWindow::connectBenchmark() {
     auto* const panel = &m_panels->panel<BenchmarkPanel>();
     const auto hold = [this](bool held) {
         m_server->setHeld(held);
+        m_titles->setHeld(held);
         m_core.chat.setHeld(held);
     };
     connect(&panel->runner(), &BenchmarkRunner::began, m_server, [hold] { hold(true); });

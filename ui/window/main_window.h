@@ -6,10 +6,12 @@
 #include <QMainWindow>
 #include <QPointer>
 
+#include "ui/help/help_answers.h"
 #include "ui/settings/appearance.h"
 #include "ui/settings/settings_watch.h"
 #include "ui/window/core.h"
 #include "ui/window/model_opener.h"
+#include "ui/window/one_instance.h"
 
 namespace offstage::ui {
 
@@ -19,6 +21,7 @@ class LocalServerSwitch;
 class MainMenu;
 class PanelDocks;
 class SettingsDialog;
+class TitleWriter;
 class UnsavedGuard;
 
 // Makes the window's parts, which have one job each, and joins them.
@@ -33,6 +36,7 @@ class MainWindow : public QMainWindow {
         // The user's other machines; nullptr: the program was built without connections
         // to any.
         std::shared_ptr<engine::MachineNetwork> machines;
+        bool reopensLast = false;  // shows the last conversation again, unless the settings say no
     };
 
     MainWindow(SessionFactory factory, const Options& options, QWidget* parent = nullptr);
@@ -43,6 +47,9 @@ class MainWindow : public QMainWindow {
     // No larger than the screen has room for, and inside it; before it is shown.
     void fitToScreen();
     QMenu* createPopupMenu() override;
+    // Comes to the front with what a second start of the program was made for. A prompt
+    // that cannot be sent beside an answer goes into the input box.
+    void handle(const OneInstance::Request& request);
 
   protected:
     void keyPressEvent(QKeyEvent* event) override;
@@ -52,8 +59,11 @@ class MainWindow : public QMainWindow {
   private:
     void createMiddle();
     void answerQuestions();
+    bool answerFromHelp(const QString& question, const QList<ProblemAction>& more);
     void hintAtPanels();
+    void followLastConversation(bool reopens);
     void createServer();
+    void createTitles();
     void connectSampling();
     void connectList();
     void connectBenchmark();
@@ -64,6 +74,7 @@ class MainWindow : public QMainWindow {
     SettingsWatch m_settings;
     Appearance m_appearance;
     Core m_core;
+    const QList<HelpAnswer> m_helpAnswers = helpAnswers();
     ChatPage* m_page;
     UnsavedGuard* m_unsaved;
     HelpDesk* m_help;
@@ -71,6 +82,7 @@ class MainWindow : public QMainWindow {
     ModelOpener* m_opener;
     MainMenu* m_menu = nullptr;  // made after the panels
     LocalServerSwitch* m_server;
+    TitleWriter* m_titles;
     QPointer<SettingsDialog> m_settingsDialog;
 };
 

@@ -39,7 +39,9 @@ OneInstance::OneInstance(const QString& folder, QObject* parent)
 bool OneInstance::handOver(const Request& request) const {
     const QString name = m_requests + u'/' + QString::number(QCoreApplication::applicationPid()) + kEnding;
     QSaveFile file(name);
-    const QJsonObject json = {{QStringLiteral("model"), request.model}, {QStringLiteral("prompt"), request.prompt}};
+    const QJsonObject json = {{QStringLiteral("model"), request.model},
+                              {QStringLiteral("prompt"), request.prompt},
+                              {QStringLiteral("new_chat"), request.newChat}};
     if (!file.open(QFile::WriteOnly) || !file.setPermissions(QFile::ReadOwner | QFile::WriteOwner) ||
         file.write(QJsonDocument(json).toJson()) < 0 || !file.commit()) {
         return false;
@@ -60,7 +62,8 @@ void OneInstance::readRequests() {
         const QJsonObject json = QJsonDocument::fromJson(file.readAll()).object();
         file.close();
         if (file.remove()) {
-            Q_EMIT asked(json[QLatin1String("model")].toString(), json[QLatin1String("prompt")].toString());
+            Q_EMIT asked({json[QLatin1String("model")].toString(), json[QLatin1String("prompt")].toString(),
+                          json[QLatin1String("new_chat")].toBool()});
         }
     }
 }

@@ -13,7 +13,7 @@ namespace offstage::ui {
 // started for, and ends. It goes through files in a folder beside the conversations:
 //
 //   window.lock            held by the first, with its process id; a dead one's is taken over
-//   requests/ID.json       {"model": ..., "prompt": ...}, renamed into place; the first
+//   requests/ID.json       {"model", "prompt", "new_chat"}, renamed into place; the first
 //                          removes it when it has read it
 //
 // GUI thread only.
@@ -24,6 +24,7 @@ class OneInstance : public QObject {
     struct Request {
         QString model;   // empty: none was named
         QString prompt;  // the same
+        bool newChat = false;
     };
     static constexpr int kPatienceMs = 3000;
 
@@ -35,7 +36,7 @@ class OneInstance : public QObject {
     bool handOver(const Request& request) const;
 
   Q_SIGNALS:
-    void asked(const QString& model, const QString& prompt);  // of the first
+    void asked(const offstage::ui::OneInstance::Request& request);  // of the first
 
   private:
     void readRequests();

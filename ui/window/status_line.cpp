@@ -135,11 +135,11 @@ void StatusLine::refreshState() {
             m_context->setUsed(0, 0);
             break;
         case State::Ready:
-            m_state->setText(m_engine.isServing() ? tr("Answering another program") : tr("Ready"));
+            m_state->setText(m_engine.isServingOthers() ? tr("Answering another program") : tr("Ready"));
             break;
         case State::Generating:
-            m_state->setText(m_engine.isServing() ? tr("Waiting for the end of another program's answer…")
-                                                  : tr("Reading the prompt…"));
+            m_state->setText(m_engine.isServingOthers() ? tr("Waiting for the end of another program's answer…")
+                                                        : tr("Reading the prompt…"));
             m_first = true;
             break;
         case State::Stopping:
