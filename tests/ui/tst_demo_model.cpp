@@ -217,6 +217,16 @@ class TestDemoModel : public QObject {
             QVERIFY(m_window->core().chat.history().size() < static_cast<std::size_t>(messages.size()));
         }
         test::picture(*m_window, QStringLiteral("full-context-%1").arg(static_cast<int>(way)), {620, 1280}, 800);
+        if (cut != messages.end()) {  // the same prompt in other words stands behind the same cut
+            const std::optional<QString> summary = cut->cut;
+            const MessageId first = messages.first().id;
+            QVERIFY(m_window->core().chat.editPrompt(cut->id, QStringLiteral("What is the capital of Spain?")));
+            QTRY_VERIFY_WITH_TIMEOUT(engine.state() == State::Ready && last().kind == Message::Kind::Answer &&
+                                         last().state == Message::State::Done,
+                                     60'000);
+            QCOMPARE(messages.first().id, first);
+            QVERIFY(messages[messages.size() - 2].cut == summary);
+        }
     }
 
     void load_brokenFolder_namesTheFile() {

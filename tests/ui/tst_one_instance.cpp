@@ -1,6 +1,7 @@
 // A second program hands over what it was started for to the window that is open.
 #include <thread>
 
+#include <QDateTime>
 #include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
@@ -32,6 +33,27 @@ class TestOneInstance : public QObject {
         QCOMPARE(asked.first().model, QStringLiteral("/models/a b.gguf"));
         QCOMPARE(asked.first().prompt, QStringLiteral("Guten Tag?"));
         QVERIFY(asked.first().newChat);
+        QVERIFY(QDir(folder.filePath(QStringLiteral("requests"))).isEmpty());
+    }
+
+    // Two programs start at once: what the second asked before the first watched is read,
+    // the earliest first. What nobody waits for any more is not.
+    void requestBeforeTheWatch_isRead() {
+        const QTemporaryDir folder;
+        QVERIFY(QDir(folder.path()).mkdir(QStringLiteral("requests")));
+        const auto request = [&folder](const QString& name, int ageMs) {
+            QFile file(folder.filePath(QStringLiteral("requests/%1.json").arg(name)));
+            return file.open(QFile::WriteOnly) && file.write("{\"prompt\": \"" + name.toUtf8() + "\"}") > 0 &&
+                   file.flush() &&
+                   file.setFileTime(QDateTime::currentDateTime().addMSecs(-ageMs), QFileDevice::FileModificationTime);
+        };
+        QVERIFY(request(QStringLiteral("2"), 0));
+        QVERIFY(request(QStringLiteral("1"), OneInstance::kPatienceMs / 2));
+        QVERIFY(request(QStringLiteral("0"), 10 * OneInstance::kPatienceMs));
+        OneInstance first(folder.path());
+        QStringList prompts;
+        connect(&first, &OneInstance::asked, this, [&prompts](const OneInstance::Request& r) { prompts << r.prompt; });
+        QTRY_COMPARE(prompts, (QStringList{QStringLiteral("1"), QStringLiteral("2")}));
         QVERIFY(QDir(folder.filePath(QStringLiteral("requests"))).isEmpty());
     }
 

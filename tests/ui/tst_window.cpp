@@ -827,6 +827,11 @@ class TestWindow : public QObject {
         QCOMPARE(f.last().problem.title, answer.question);
         QCOMPARE(f.last().problem.sentence, answer.text);
         QVERIFY(f.stage->requests().empty());
+        // A card that comes behind it does not change what its button opens.
+        Problem another;
+        another.title = QStringLiteral("Another card");
+        f.window->core().chat.reportProblem(another);
+        QCOMPARE(f.last().problem.title, another.title);
         press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::OpenHelp));
         QTRY_COMPARE(test::part<HelpDialog>(*f.window).page(), answer.page);
         test::part<HelpDialog>(*f.window).close();

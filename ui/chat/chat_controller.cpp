@@ -279,6 +279,7 @@ bool ChatController::editPrompt(MessageId prompt, const QString& text) {
     question.text = text;
     question.attachments = before->attachments;
     question.parent = before->parent;
+    question.cut = before->cut;
     const MessageId id = m_history.add(m_current, question);
     refreshModel();
     ask(id, AnswerWriter::Ask::Prompt);
@@ -423,14 +424,13 @@ void ChatController::offerRoom(ConversationId conversation, const Problem& probl
     m_fullContext.offer(conversation, problem, tokens, all && cutOfPath(all->path(), contextOf(m_engine)) != 0);
 }
 
-void ChatController::makeRoom(ProblemAction action) {
-    const QList<Message> problems = m_problems.value(m_current);
-    if (problems.isEmpty() || !canSend()) {
+void ChatController::makeRoom(ProblemAction action, qint64 context) {
+    if (!canSend()) {
         return;
     }
     MessageId cut = 0;
     if (action == ProblemAction::LargerContext) {
-        if (!m_fullContext.enlarge(problems.last().problem.context)) {
+        if (!m_fullContext.enlarge(context)) {
             return;
         }
         m_writer.setHeldFor(tr("Making the context larger…"));

@@ -103,9 +103,9 @@ class ChatController : public QObject {
     void tryAgain();
     // Takes a failed prompt out of the conversation and gives it back to the user.
     void editFailedPrompt();
-    // LargerContext, LeaveOutOldest or SummariseOldest of the shown problem: then the
+    // LargerContext (of `context` tokens), LeaveOutOldest or SummariseOldest: then the
     // prompt is asked again, or the answer goes on. Ignored where it is not possible.
-    void makeRoom(ProblemAction action);
+    void makeRoom(ProblemAction action, qint64 context);
 
     // ---- the queue
     struct Queued {

@@ -84,19 +84,19 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
 
 // What the user does with a message of the conversation.
 void ChatPage::connectMessages() {
-    connect(m_view, &ConversationView::actionChosen, this, [this](ProblemAction action) {
+    connect(m_view, &ConversationView::actionChosen, this, [this](ProblemAction action, const Problem& problem) {
         if (action == ProblemAction::EditPrompt) {
             m_chat.editFailedPrompt();
         } else if (action == ProblemAction::TryAgain) {
             m_chat.tryAgain();
         } else if (action == ProblemAction::LargerContext || action == ProblemAction::LeaveOutOldest ||
                    action == ProblemAction::SummariseOldest) {
-            m_chat.makeRoom(action);
+            m_chat.makeRoom(action, problem.context);
             m_input->setFocus();
         } else if (action == ProblemAction::OpenHelp) {
-            Q_EMIT helpRequested(m_conversation.messages().last().problem.helpPage);
+            Q_EMIT helpRequested(problem.helpPage);
         } else if (action == ProblemAction::AskModel) {
-            m_chat.send(m_conversation.messages().last().problem.prompt);
+            m_chat.send(problem.prompt);
             m_input->setFocus();
         } else {
             Q_EMIT actionChosen(action);

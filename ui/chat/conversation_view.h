@@ -67,7 +67,7 @@ class ConversationView : public QAbstractScrollArea {
     void scrollToEnd();
 
   Q_SIGNALS:
-    void actionChosen(offstage::ui::ProblemAction action);
+    void actionChosen(offstage::ui::ProblemAction action, const offstage::ui::Problem& problem);
     void helpLinkChosen(const QString& page);  // ProblemCard::linkChosen()
     void problemClosed(offstage::ui::MessageId problem);
     void promptEdited(offstage::ui::MessageId id, const QString& text);

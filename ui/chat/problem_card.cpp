@@ -89,7 +89,7 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
     for (const ProblemAction action : problem.actions) {
         auto* button = new QPushButton(textOf(action), this);
         button->setAccessibleName(textOf(action));
-        connect(button, &QPushButton::clicked, this, [this, action] { Q_EMIT actionChosen(action); });
+        connect(button, &QPushButton::clicked, this, [this, action, problem] { Q_EMIT actionChosen(action, problem); });
         button->setMinimumSize(button->sizeHint() + QSize(18, 6));
         buttons->addWidget(button);
     }

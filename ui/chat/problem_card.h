@@ -22,7 +22,7 @@ class ProblemCard : public QFrame {
     int layoutFor(int width);
 
   Q_SIGNALS:
-    void actionChosen(offstage::ui::ProblemAction action);
+    void actionChosen(offstage::ui::ProblemAction action, const offstage::ui::Problem& problem);
     void linkChosen(const QString& page);          // of the manual: "models.md"
     void closed(offstage::ui::MessageId problem);  // by the user
     void heightChanged();

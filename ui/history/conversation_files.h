@@ -12,25 +12,23 @@
 //       "sampler": {...},                           history_json.h
 //       "persona": text,                            optional: its id in this program
 //       "folder": text,                             optional: its name
-//       "draft": text,                              the input box's text; only if it
-//       could not be saved
-//       "active": number,                           the message at the end of the shown
-//       path; 0: the newest
-//       "messages": [{                              the whole tree, parents before
-//       children
+//       "draft": text,                              of the input field that the store
+//                                                   could not take
+//       "active": number,                           the shown path's end; 0: the newest
+//       "messages": [{                              the tree, parents before children
 //         "number": number,                         1, 2, 3 ... in this order
-//         "parent": number,                         0 for a first message, else that of
-//         an earlier one
+//         "parent": number,                         an earlier message; 0: none
 //         "kind": "prompt" | "answer",
 //         "state": "done" | "stopped" | "failed",   optional: "done"
 //         "text": text,
+//         "cut": text,                              optional: of a prompt from which on
+//                                                   the model reads; the summary of what
+//                                                   stands above, or empty
 //         "author": text, "note": text,             optional
 //         "created_ms": number,                     optional
-//         "figures": {...}                          optional; history_json.h
-//         "thought": {...}                          optional: before the answer;
-//         history_json.h
-//         "attachments": [{...}]                    optional: the prompt's files;
-//         history_json.h
+//         "figures": {...},                         optional; history_json.h
+//         "thought": {...},                         optional: an answer's; the same
+//         "attachments": [{...}]                    optional: a prompt's files; the same
 //       }]
 //     }]
 //   }

@@ -1,9 +1,11 @@
 #include "ui/window/one_instance.h"
 
 #include <QCoreApplication>
+#include <QDateTime>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
+#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QSaveFile>
@@ -28,12 +30,17 @@ OneInstance::OneInstance(const QString& folder, QObject* parent)
     if (!m_isFirst) {
         return;
     }
-    // What nobody waits for any more.
-    for (const QString& name : QDir(m_requests).entryList({u'*' + kEnding}, QDir::Files)) {
-        QFile::remove(m_requests + u'/' + name);
-    }
     m_watcher.addPath(m_requests);
     connect(&m_watcher, &QFileSystemWatcher::directoryChanged, this, &OneInstance::readRequests);
+    // A request that came before the watch began waits already; what nobody waits for any
+    // more goes.
+    const QDateTime oldest = QDateTime::currentDateTime().addMSecs(-kPatienceMs);
+    for (const QFileInfo& file : QDir(m_requests).entryInfoList({u'*' + kEnding}, QDir::Files)) {
+        if (file.lastModified() < oldest) {
+            QFile::remove(file.filePath());
+        }
+    }
+    QMetaObject::invokeMethod(this, &OneInstance::readRequests, Qt::QueuedConnection);
 }
 
 bool OneInstance::handOver(const Request& request) const {
@@ -54,7 +61,7 @@ bool OneInstance::handOver(const Request& request) const {
 }
 
 void OneInstance::readRequests() {
-    for (const QString& name : QDir(m_requests).entryList({u'*' + kEnding}, QDir::Files, QDir::Time)) {
+    for (const QString& name : QDir(m_requests).entryList({u'*' + kEnding}, QDir::Files, QDir::Time | QDir::Reversed)) {
         QFile file(m_requests + u'/' + name);
         if (file.size() > kMostRequestBytes || !file.open(QFile::ReadOnly)) {
             continue;

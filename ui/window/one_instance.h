@@ -1,7 +1,5 @@
 #pragma once
 
-#include <memory>
-
 #include <QFileSystemWatcher>
 #include <QLockFile>
 #include <QObject>
