@@ -82,8 +82,9 @@ struct Work {
     int last_position;  // the last
     int first_tile;
     int end_tile;
-    // Positions of the warp's first and last pair. Pairs beyond the segment's last use its
-    // query, and are not stored; a warp with only such pairs has -1, and multiplies nothing.
+    // Positions of the warp's first and last pair. Pairs beyond the segment's last use
+    // its query, and are not stored; a warp with only such pairs has -1, and multiplies
+    // nothing.
     int warp_first;
     int warp_last;
     int my_pair;  // the lane's first; its second is 8 further

@@ -1,5 +1,5 @@
-// GGUF files that are damaged, cut short or made to attack: each is refused with the file's
-// name and what is wrong.
+// GGUF files that are damaged, cut short or made to attack: each is refused with the
+// file's name and what is wrong.
 
 #include <QTemporaryDir>
 #include <QtTest>
