@@ -198,7 +198,8 @@ class TestDemoModel : public QObject {
                                      last().kind == Message::Kind::Answer && last().figures &&
                                      last().state == Message::State::Done,
                                  120'000);
-        QVERIFY(m_window->core().conversation.rowCount() >= before - 1);  // nothing is erased
+        QVERIFY(m_window->core().conversation.rowCount() >= before - 1);      // nothing is erased
+        QCOMPARE(test::part<ChatPage>(*m_window).input().text(), QString());  // the offered prompt was asked
         const auto& messages = m_window->core().conversation.messages();
         const auto cut =
             std::find_if(messages.begin(), messages.end(), [](const Message& m) { return m.cut.has_value(); });

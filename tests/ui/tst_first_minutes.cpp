@@ -1043,6 +1043,21 @@ class TestFirstMinutes : public QObject {
         applyTheme(*qApp, Theme::Light);
     }
 
+    // The colours of an empty message's Send button are the new theme's, too.
+    void send_followsTheTheme() {
+        applyTheme(*qApp, Theme::Light);
+        WindowFixture f;
+        f.openAndWait();
+        const QToolButton& button = part<ChatPage>(*f.window).input().button();
+        const auto fill = [] { return Colours::of(QApplication::palette()).raised.name(); };
+        QVERIFY(!button.isEnabled() && button.styleSheet().contains(fill()));
+        const QString light = fill();
+        applyTheme(*qApp, Theme::Dark);
+        QVERIFY(fill() != light);
+        QTRY_VERIFY2(button.styleSheet().contains(fill()), qPrintable(button.styleSheet()));
+        applyTheme(*qApp, Theme::Light);
+    }
+
     // An arrow that does nothing is fainter than one that does.
     void disabledIcon_looksDisabled_data() { disabled_canBeRead_data(); }
     void disabledIcon_looksDisabled() {

@@ -337,6 +337,32 @@ class TestHistoryList : public QObject {
         QTRY_COMPARE(f.list->model().rowCount(), 2);
     }
 
+    // A new conversation is listed and marked, though a search was on.
+    void search_endsWithANewConversation() {
+        Fixture f;
+        f.talk(QStringLiteral("quinces?"), QStringLiteral("A fruit."));
+        QVERIFY(f.history.flush());
+        QTest::keyClicks(&test::child<QLineEdit>(*f.list), QStringLiteral("quin"));
+        QTRY_VERIFY(f.list->model().isSearching() && f.list->model().rowCount() > 0);
+        f.chat->newConversation();
+        QCOMPARE(test::child<QLineEdit>(*f.list).text(), QString());
+        QVERIFY(!f.list->model().isSearching());
+        const ConversationId now = f.talk(QStringLiteral("pears?"), QStringLiteral("A fruit."));
+        f.chat->open(now);
+        QCOMPARE(f.list->currentId(), now);
+    }
+
+    // A menu of another row does not leave the mark there.
+    void menu_leavesTheMarkAtTheConversationThatIsShown() {
+        Fixture f;
+        f.talk(QStringLiteral("quinces?"), QStringLiteral("A fruit."));
+        const ConversationId shown = f.talk(QStringLiteral("pears?"), QStringLiteral("A fruit."));
+        f.chat->open(shown);
+        QCOMPARE(f.list->currentId(), shown);
+        f.chooseInMenu(1 - f.list->model().rowOf(shown), QStringLiteral("Nothing of these"));
+        QTRY_COMPARE(f.list->currentId(), shown);
+    }
+
     void search_thatFindsAThought_saysSo_andUnfoldsIt() {
         Fixture f;
         const ConversationId a = f.talk(QStringLiteral("fruit?"), QStringLiteral("Pears."));

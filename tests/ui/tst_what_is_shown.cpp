@@ -138,6 +138,12 @@ class TestWhatIsShown : public QObject {
         QVERIFY2(text.contains(QStringLiteral("tokens/s (simulated)")), qPrintable(text));
         QVERIFY2(text.contains(QRegularExpression(QStringLiteral("text came at [\\d.,]+ a second"))), qPrintable(text));
         QCOMPARE(bareSpeeds(*f.window), QStringList());
+        // A narrow window has no room for both.
+        const int wide = f.window->width();
+        f.window->resize(f.window->minimumWidth(), f.window->height());
+        QTRY_COMPARE(part<StatusLine>(*f.window).speedText(), text.section(QStringLiteral(" · "), 0, 0));
+        f.window->resize(wide, f.window->height());
+        QTRY_COMPARE(part<StatusLine>(*f.window).speedText(), text);
     }
 
     // An answer that is not the model's own is marked, and so is the window while such

@@ -198,6 +198,17 @@ void ChatController::offerPrompt(ConversationId conversation, MessageId prompt) 
     Q_EMIT promptOffered(asked->text);
 }
 
+void ChatController::withdrawOffer(MessageId prompt) {
+    const Message* asked = tree()->find(prompt);
+    if (!asked) {
+        return;
+    }
+    if (draftAttachments() == asked->attachments) {
+        putDraftAttachments(m_current, {});
+    }
+    Q_EMIT offerWithdrawn(asked->text);
+}
+
 void ChatController::onRemoved(ConversationId conversation) {
     m_writer.abandon(conversation);
     m_problems.remove(conversation);
@@ -387,6 +398,7 @@ void ChatController::tryAgain() {
         return;
     }
     clearProblems();
+    withdrawOffer(prompt);
     m_history.edit(m_current, prompt, [](Message& m) {
         m.state = Message::State::Done;
         m.note.clear();
@@ -453,6 +465,7 @@ void ChatController::goOn(MessageId summariseAbove) {
     }
     clearProblems();
     const MessageId id = leaf->id;
+    withdrawOffer(id);
     const bool isAnswer = leaf->kind == Message::Kind::Answer;
     m_history.edit(m_current, id, [isAnswer](Message& m) {
         m.state = isAnswer ? Message::State::Waiting : Message::State::Done;

@@ -142,6 +142,8 @@ class ChatController : public QObject {
     void promptReturned(const QString& prompt);
     // The same, but it is still in the conversation: only for an empty input box.
     void promptOffered(const QString& prompt);
+    // The prompt that was offered is asked again as it stands: no draft of it is left.
+    void offerWithdrawn(const QString& prompt);
     void waitingChanged();
     void queueChanged();
     // A piece of text was appended to an answer, of any conversation, which had
@@ -171,6 +173,7 @@ class ChatController : public QObject {
     void addProblem(ConversationId conversation, const Problem& problem);
     void returnPrompt(ConversationId conversation, const QString& text, const QList<Attachment>& attachments);
     void offerPrompt(ConversationId conversation, MessageId prompt);
+    void withdrawOffer(MessageId prompt);
     void onRemoved(ConversationId conversation);
     MessageId lastPrompt() const;
 

@@ -61,6 +61,7 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
     connect(&m_chat, &ChatController::waitingChanged, this, &ChatPage::refresh);
     connect(&m_chat, &ChatController::promptReturned, m_input, &InputBar::returnPrompt);
     connect(&m_chat, &ChatController::promptOffered, m_input, &InputBar::offerPrompt);
+    connect(&m_chat, &ChatController::offerWithdrawn, m_input, &InputBar::withdrawPrompt);
     connect(m_findBar, &FindBar::left, m_input, [this] { m_input->setFocus(); });
     connect(m_input, &InputBar::stopRequested, &m_chat, &ChatController::stop);
     connect(m_input, &InputBar::sendRequested, this, &ChatPage::sendDraft);

@@ -24,6 +24,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kTypingPauseMs = 120;  // saves a search for each key of a fast typist
+constexpr int kNoticeMs = 10'000;    // of a notice without Undo
 
 // Its name; empty: the row is a conversation.
 QString folderAt(const QModelIndex& index) {
@@ -60,7 +61,8 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
       m_empty(new QLabel),
       m_bar(new QWidget),
       m_notice(textLabel()),
-      m_undo(new QToolButton) {
+      m_undo(new QToolButton),
+      m_noticeTime(new QTimer(this)) {
     m_search->setPlaceholderText(tr("Search all conversations"));
     m_search->setAccessibleName(m_search->placeholderText());
     m_search->setClearButtonEnabled(true);
@@ -90,6 +92,9 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_empty->setAttribute(Qt::WA_TransparentForMouseEvents);
     columnOf(m_view->viewport(), {m_empty, Stretch{}}, flush());
 
+    m_noticeTime->setSingleShot(true);
+    m_noticeTime->setInterval(kNoticeMs);
+    connect(m_noticeTime, &QTimer::timeout, m_bar, &QWidget::hide);
     m_undo->setText(tr("Undo"));
     auto* close = new QToolButton;
     close->setText(QStringLiteral("✕"));
@@ -115,7 +120,7 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     connect(m_view, &QWidget::customContextMenuRequested, this, &ConversationList::showMenu);
     connect(m_undo, &QToolButton::clicked, this, &ConversationList::undoRemove);
     connect(close, &QToolButton::clicked, m_bar, &QWidget::hide);
-    connect(&m_chat, &ChatController::currentChanged, this, &ConversationList::refreshSelection);
+    connect(&m_chat, &ChatController::currentChanged, this, &ConversationList::showCurrent);
     connect(&m_chat, &ChatController::queueChanged, this, &ConversationList::refreshActivities);
     connect(&m_chat, &ChatController::waitingChanged, this, &ConversationList::refreshActivities);
     for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
@@ -153,6 +158,11 @@ void ConversationList::say(const QString& text, bool offerUndo) {
     m_notice->setText(text);
     m_undo->setVisible(offerUndo);
     m_bar->show();
+    if (offerUndo) {
+        m_noticeTime->stop();
+    } else {
+        m_noticeTime->start();
+    }
     placeNotice();
 }
 
@@ -170,6 +180,20 @@ void ConversationList::resizeEvent(QResizeEvent* event) {
 
 ConversationId ConversationList::currentId() const {
     return m_view->currentIndex().data(ConversationListModel::ConversationRole).toULongLong();
+}
+
+// A search that does not list the conversation that is shown now ends.
+void ConversationList::showCurrent() {
+    if (m_model->isSearching() && currentId() != m_chat.current()) {
+        const int row = m_model->rowOf(m_chat.current());
+        if (row < 0) {
+            m_search->clear();
+            m_model->setQuery({});
+        } else {
+            m_view->setCurrentIndex(m_model->index(row));
+        }
+    }
+    refreshSelection();
 }
 
 void ConversationList::refreshSelection() {
@@ -267,6 +291,8 @@ void ConversationList::showMenu(const QPoint& at) {
     menu->addAction(tr("&New conversation"), this, &ConversationList::newRequested);
     menu->addAction(tr("New f&older"), this, [this] { newFolder(); });
     menu->addAction(tr("&Import…"), this, &ConversationList::chooseImport);
+    // Then the mark is at the conversation that is shown, also for what the main menu does.
+    connect(menu, &QMenu::aboutToHide, this, &ConversationList::refreshSelection, Qt::QueuedConnection);
     menu->popup(m_view->viewport()->mapToGlobal(at));
 }
 

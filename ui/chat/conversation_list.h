@@ -10,6 +10,7 @@ class QLabel;
 class QLineEdit;
 class QListView;
 class QMenu;
+class QTimer;
 class QToolButton;
 
 namespace offstage::ui {
@@ -81,6 +82,7 @@ class ConversationList : public QWidget {
     bool toggleFolder(const QModelIndex& index, std::optional<bool> closed = std::nullopt);
     void edit(int row);
     void exportAll(const QString& file, const QList<ConversationId>& ids);
+    void showCurrent();
     void refreshSelection();
     void refreshActivities();
     void refreshEmptyText();
@@ -95,6 +97,7 @@ class ConversationList : public QWidget {
     QWidget* m_bar;
     QLabel* m_notice;
     QToolButton* m_undo;
+    QTimer* m_noticeTime;
     ConversationId m_removed = 0;
     QString m_removedFolder;              // the last removal was of this folder,
     QList<ConversationId> m_removedFrom;  // which had these

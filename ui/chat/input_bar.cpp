@@ -175,7 +175,7 @@ InputBar::InputBar(QWidget* parent)
             send();
         }
     });
-    refresh();
+    onPalette(this, [this] { refresh(); });
 }
 
 void InputBar::setThinking(const QStringList& choices, const QString& chosen) {
@@ -353,6 +353,12 @@ void InputBar::offerPrompt(const QString& prompt) {
     if (text().trimmed().isEmpty()) {
         m_edit->setPlainText(prompt);
         m_edit->moveCursor(QTextCursor::End);
+    }
+}
+
+void InputBar::withdrawPrompt(const QString& prompt) {
+    if (text() == prompt) {
+        m_edit->clear();
     }
 }
 

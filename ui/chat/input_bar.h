@@ -72,6 +72,8 @@ class InputBar : public QFrame {
     void returnPrompt(const QString& prompt);
     // Only into an empty box.
     void offerPrompt(const QString& prompt);
+    // Unless it was changed.
+    void withdrawPrompt(const QString& prompt);
     void clear() { m_edit->clear(); }
     // The model's choices of thinking, and the chosen one ("": the model's default); no
     // choices: no button.

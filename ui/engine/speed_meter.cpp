@@ -70,12 +70,12 @@ void SpeedMeter::forget() {
     Q_EMIT changed();
 }
 
-QString SpeedMeter::text() const {
+QString SpeedMeter::text(bool withArrival) const {
     if (m_byDevice <= 0) {
         return {};
     }
     const QString speed = tokenSpeedText(m_byDevice, isSimulated());
-    return isSimulated() && m_here > 0
+    return withArrival && isSimulated() && m_here > 0
                ? speed + QStringLiteral(" · ") + tr("text came at %1 a second").arg(QLocale().toString(m_here, 'f', 1))
                : speed;
 }

@@ -27,8 +27,8 @@ class SpeedMeter : public QObject {
     void beginTrial();
     void endTrial();
     // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a
-    // second". Empty: not known.
-    QString text() const;
+    // second", its second part only `withArrival`. Empty: not known.
+    QString text(bool withArrival = true) const;
 
   Q_SIGNALS:
     void changed();

@@ -1,5 +1,7 @@
 #include "ui/window/status_line.h"
 
+#include <utility>
+
 #include <QEvent>
 #include <QLabel>
 #include <QLocale>
@@ -70,7 +72,7 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
 // Called with each piece of an answer. A label of fixed size causes no layout, which
 // would be the whole window's: it grows only if a text needs more room.
 void StatusLine::refreshSpeed() {
-    const QString text = m_meter->text();
+    const QString text = m_meter->text(!m_isNarrow);
     if (text.isEmpty() || m_meter->isSimulated() != m_showsSimulated) {
         m_speed->setMinimumSize(0, 0);
         m_speed->setMaximumSize(QWIDGETSIZE_MAX, QWIDGETSIZE_MAX);
@@ -103,12 +105,17 @@ QString StatusLine::thetaText() const {
 QString StatusLine::speedText() const {
     return m_speed->text();
 }
+
 // In a narrow window the numbers take the room of the model's name, which the tool bar
-// shows too.
+// shows too, and the speed is the device's alone.
 bool StatusLine::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize) {
         const int width = static_cast<QResizeEvent*>(event)->size().width();
         m_model->setVisible(width >= kWideEnoughForAName);
+        if (std::exchange(m_isNarrow, width < kWideEnoughForAName) != m_isNarrow) {
+            m_showsSimulated.reset();  // the label has another size now
+            refreshSpeed();
+        }
     }
     return QObject::eventFilter(watched, event);
 }

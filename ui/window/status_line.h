@@ -55,6 +55,7 @@ class StatusLine : public QObject {
     bool m_first = true;
     std::optional<bool> m_showsSimulated;  // by the speed's tool tip
     bool m_followsAnswer = false;
+    bool m_isNarrow = false;
 };
 
 }  // namespace offstage::ui
