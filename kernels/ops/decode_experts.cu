@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     const std::int64_t first = std::int64_t{blockIdx.x} * kUpNeurons;
-    for (int n = warp; n < kUpNeurons; n += kUpWarps) {
-        const unsigned char* const row = weights + (first + n) * job.up_rows.stride;
+    const unsigned char* row = weights + (first + warp) * job.up_rows.stride;
+    for (int n = warp; n < kUpNeurons; n += kUpWarps, row += kUpWarps * job.up_rows.stride) {
         const unsigned char* const rows[2] = {row + job.up_rows.offsets[0], row + job.up_rows.offsets[1]};
         float sums[2][1] = {};
         add_byte_rows<kType, 2>(rows, job.input, job.hidden_dim, lane, sums);
@@ -89,13 +89,15 @@ __global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
     if (row >= job.hidden_dim) return;
     const std::int64_t ffn_dim = job.gating.ffn_dim;
     float result = job.x[row];
+    const unsigned char* activations = job.activations;
     for (std::int32_t a = 0; a < job.n_active; ++a) {
         const unsigned char* const weights = job.block(static_cast<unsigned>(a));
         const unsigned char* const rows[1] = {weights + job.down_offset + row * job.down_stride};
         float sums[1][1] = {};
-        add_byte_rows<kType, 1>(rows, job.activations + a * rounded_bytes(ffn_dim), ffn_dim, lane, sums);
+        add_byte_rows<kType, 1>(rows, activations, ffn_dim, lane, sums);
         float sum = warp_sum(sums[0][0]);
         if (job.gating.spec.biases) sum += job.gating.biases(weights)[2 * ffn_dim + row];
+        activations += rounded_bytes(ffn_dim);
         result = fmaf(job.weights[a], sum, result);
     }
     if (lane == 0) job.x[row] = result;
