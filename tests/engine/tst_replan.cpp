@@ -306,8 +306,8 @@ class TestReplan : public QObject, ReplanSetup {
         QCOMPARE(session.model()->experts().n_resident(), 30);
     }
 
-    // Without an answer, too, each expert that moves is reported, and a re-plan ends after
-    // the present one when it is cancelled; one that is still being planned ends at once.
+    // Without an answer, too, each expert that moves is reported. A re-plan that is
+    // cancelled ends after the present expert, and one that is being planned at once.
     void cancelledBetweenAnswers_goesBackAfterThePresentExpert() {
         LoadRequest request = on("emulated:rtx-3060");
         request.vram_bytes = vramFor(12);

@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include <QApplication>
-#include <QPainter>
-#include <QProxyStyle>
-#include <QStyleOption>
-#include <QWidget>
+
+#include "ui/base/window_style.h"
 
 namespace offstage::ui {
 
@@ -52,75 +50,6 @@ QPalette paletteOf(const Shades& s) {
     return p;
 }
 
-// Qt keeps the font that a dock's title had when the dock was made. This style uses the
-// dock's present font, which follows the text size.
-class DockTitleStyle : public QProxyStyle {
-  public:
-    DockTitleStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
-
-    void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
-                     const QWidget* widget) const override {
-        const auto* box =
-            element == CE_ComboBoxLabel ? qstyleoption_cast<const QStyleOptionComboBox*>(option) : nullptr;
-        if (box != nullptr && !box->editable && box->currentIcon.isNull()) {
-            drawBoxLabel(*box, painter, widget);
-            return;
-        }
-        const bool title = element == CE_DockWidgetTitle && widget != nullptr;
-        if (title) {
-            painter->save();
-            painter->setFont(widget->font());
-        }
-        QProxyStyle::drawControl(element, option, painter, widget);
-        if (title) {
-            painter->restore();
-        }
-    }
-
-    // Elides a text that is too long for its box in the middle, because "…, changed" is
-    // at its end.
-    void drawBoxLabel(const QStyleOptionComboBox& box, QPainter* painter, const QWidget* widget) const {
-        constexpr int kMargins = 2;  // of the text in its field
-        QStyleOptionComboBox shown = box;
-        const int field = proxy()->subControlRect(CC_ComboBox, &box, SC_ComboBoxEditField, widget).width();
-        if (box.fontMetrics.horizontalAdvance(box.currentText) > field) {
-            shown.currentText = box.fontMetrics.elidedText(box.currentText, Qt::ElideMiddle, field - kMargins);
-        }
-        QProxyStyle::drawControl(CE_ComboBoxLabel, &shown, painter, widget);
-    }
-
-    // The desktop's icons of "Close" and "Cancel" are dark and hardly visible on a dark
-    // button.
-    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
-                  QStyleHintReturn* data) const override {
-        return hint == SH_DialogButtonBox_ButtonsHaveIcons ? 0 : QProxyStyle::styleHint(hint, option, widget, data);
-    }
-
-    // Fusion's outline of an unchecked box has a shade of the window's colour and is
-    // hardly visible in a dark theme.
-    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
-                       const QWidget* widget) const override {
-        QProxyStyle::drawPrimitive(element, option, painter, widget);
-        const bool isBox = element == PE_IndicatorCheckBox, isRadio = element == PE_IndicatorRadioButton;
-        if ((!isBox && !isRadio) || !isDark(option->palette)) {
-            return;
-        }
-        const auto group = option->state & State_Enabled ? QPalette::Active : QPalette::Disabled;
-        const QRectF frame = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
-        painter->save();
-        painter->setRenderHint(QPainter::Antialiasing);
-        painter->setBrush(Qt::NoBrush);
-        painter->setPen(
-            option->palette.color(group, group == QPalette::Disabled ? QPalette::Text : QPalette::PlaceholderText));
-        if (isBox) {
-            painter->drawRoundedRect(frame, 1.5, 1.5);
-        } else {
-            painter->drawEllipse(frame);
-        }
-        painter->restore();
-    }
-};
-
 QColor mix(const QColor& a, const QColor& b, double shareOfB) {
     const auto channel = [shareOfB](float x, float y) { return static_cast<float>(x * (1 - shareOfB) + y * shareOfB); };
     return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()),
@@ -153,7 +82,7 @@ void applyTheme(QApplication& app, Theme theme) {
     static const char kKey[] = "offstageDesktopIsDark";
     if (!app.property(kKey).isValid()) {
         app.setProperty(kKey, isDark(app.palette()));
-        app.setStyle(new DockTitleStyle);
+        app.setStyle(new WindowStyle);
     }
     const bool dark = theme == Theme::Dark || (theme == Theme::System && app.property(kKey).toBool());
     app.setPalette(paletteOf(dark ? kDark : kLight));

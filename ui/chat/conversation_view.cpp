@@ -13,12 +13,15 @@
 
 #include "ui/base/icons.h"
 #include "ui/base/theme.h"
+#include "ui/base/window_style.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/widgets/fields.h"
 
 namespace offstage::ui {
+
+static_assert(ConversationView::kScrollBarWidth == WindowStyle::kScrollBar);
 
 namespace {
 
@@ -574,17 +577,6 @@ void ConversationView::restyle() {
     m_toEnd->setStyleSheet(QStringLiteral("QToolButton { border: 1px solid %1; border-radius: 18px; background: %2; } "
                                           "QToolButton:focus, QToolButton:hover { border-color: %3; }")
                                .arg(colours.line.name(), colours.surface.name(), colours.accent.name()));
-    verticalScrollBar()->setStyleSheet(
-        QStringLiteral(
-            "QScrollBar:vertical { background: %1; width: %3px; margin: 0; border: none; }"
-            "QScrollBar::handle:vertical { background: %2; border-radius: 4px; min-height: 32px; margin: 2px; }"
-            "QScrollBar::handle:vertical:hover { background: %4; }"
-            "QScrollBar::handle:vertical:disabled { background: transparent; }"
-            "QScrollBar::add-line:vertical, QScrollBar::sub-line:vertical { height: 0; }"
-            "QScrollBar::add-page:vertical, QScrollBar::sub-page:vertical { background: none; }")
-            .arg(colours.surface.name(), colours.line.name())
-            .arg(kScrollBarWidth)
-            .arg(colours.muted.name()));
 }
 
 }  // namespace offstage::ui

@@ -11,23 +11,12 @@ namespace {
 constexpr int kLeastLines = 5;
 constexpr int kLeastCharacters = 24;  // in widths of an x
 
-// Always reserves its room, and is visible if there is something to scroll.
-class QuietBar : public QScrollBar {
-  protected:
-    void paintEvent(QPaintEvent* event) override {
-        if (maximum() > minimum()) {
-            QScrollBar::paintEvent(event);
-        }
-    }
-};
-
 }  // namespace
 
 PanelArea::PanelArea(QWidget* content) {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::NoFocus);
-    setVerticalScrollBar(new QuietBar);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
     viewport()->setAutoFillBackground(false);
     setWidget(content);
