@@ -355,6 +355,17 @@ class TestBudgetBenchmarkDemo : public QObject {
         QVERIFY(panel.machinesText().contains(QStringLiteral("forecast")));
         QCOMPARE(panel.measurements(), 1);
         QCOMPARE(panel.tabs().count(), 3);
+        // No name is cut, also where there is little room: two could look alike.
+        panel.resize(360, 760);
+        const QTableWidget& table = panel.table();
+        QTRY_VERIFY(table.width() < 360);
+        for (int row = 0; row < table.rowCount(); ++row) {
+            const QRect room(0, 0, table.columnWidth(0) - 8, 1000);
+            const QRect taken =
+                table.fontMetrics().boundingRect(room, Qt::AlignLeft | Qt::TextWordWrap, table.item(row, 0)->text());
+            QVERIFY2(taken.height() <= table.rowHeight(row) && taken.width() <= room.width(),
+                     qPrintable(table.item(row, 0)->text()));
+        }
         panel.price().setValue(2'000);
         for (int i = 0; i < panel.tabs().count(); ++i) {
             panel.tabs().setCurrentIndex(i);

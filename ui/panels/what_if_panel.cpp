@@ -132,13 +132,19 @@ QWidget* WhatIfPanel::buildGpus() {
         forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
                       tr("Forecasts by GPU"));
     new FirstColumn(*m_table, 26 * fontMetrics().averageCharWidth());
-    m_table->setTextElideMode(Qt::ElideMiddle);  // GPUs differ in their names' ends
+    // GPUs differ in their names' middle or end: they are not cut, but take two lines.
+    connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, m_table, [this](int column) {
+        if (column == Name) {
+            m_table->resizeRowsToContents();
+        }
+    });
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_table->horizontalHeaderItem(Speed)->setToolTip(tr("Forecast, not measured"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
     m_bars->setEmptyText(tr("Press Forecast to compare hardware."));
     m_bars->setFileName(QStringLiteral("what-if"));
+    m_bars->setWhole(true);
     return widgetOf(columnOf({{sideBySide(m_table, m_bars), 1}}, inset(0, 8, 0, 0)));
 }
 
@@ -403,7 +409,7 @@ void WhatIfPanel::showSnapshot(const engine::Snapshot&) {
 void WhatIfPanel::showClaim(double overheadUs) {
     QString text =
         tr("Forecasts from datasheets and this computer's measured CPU, not measurements. Experts "
-           "count as they are in the checkpoint.");
+           "count as they are in the model's files.");
     if (overheadUs >= 0.5) {
         text += u' ' + tr("Each token includes %1 µs that tokens here were measured to take beyond their forecast.")
                            .arg(QLocale().toString(overheadUs, 'f', 0));
@@ -445,9 +451,9 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
         }
         ++row;
     }
+    m_table->resizeRowsToContents();
     m_bars->setBars({tr("forecast tokens/s"), names, speeds, true});
     m_bars->setEmphasised(emphasised);
-    m_bars->setMinimumHeight(static_cast<int>(names.size()) * (fontMetrics().lineSpacing() + 4) + 50);
 }
 
 void WhatIfPanel::showVram(const WhatIfResult& result) {

@@ -82,7 +82,33 @@ void BarPlot::changed() {
         m_hint = hint;
         updateGeometry();
     }
+    keepWhole();
     markStale(Layer::Frame);
+}
+
+void BarPlot::setWhole(bool whole) {
+    m_whole = whole;
+    keepWhole();
+}
+
+void BarPlot::keepWhole() {
+    if (m_whole) {
+        const int line = fontMetrics().lineSpacing();
+        setMinimumHeight(barCount() * ((namesStandAbove() ? 2 : 1) * line + 4) + 50);
+    }
+}
+
+void BarPlot::resizeEvent(QResizeEvent* event) {
+    PlotWidget::resizeEvent(event);
+    keepWhole();
+}
+
+int BarPlot::widestName() const {
+    int widest = 0;
+    for (const QString& name : m_bars.names) {
+        widest = std::max(widest, fontMetrics().horizontalAdvance(name) + 2);
+    }
+    return widest;
 }
 
 void BarPlot::clear() {
@@ -141,11 +167,8 @@ void BarPlot::layOut() {
         m_isHistogram ? Axis(m_binSpec, bins.lo, bins.hi, 0, 1) : Axis(m_valueSpec, range.lo, range.hi, 0, 1);
     const int bottom = height() - kEdge - bottomAxisHeight(below.caption());
     if (!m_isHistogram) {
-        int widest = 0;
-        for (const QString& name : m_bars.names) {
-            widest = std::max(widest, metrics.horizontalAdvance(name));
-        }
-        const int left = kEdge + std::min(widest + 2, width() * 2 / 5) + 8;
+        m_namesAbove = namesStandAbove();
+        const int left = kEdge + (m_namesAbove ? 0 : widestName() + 8);
         const int right = width() - kEdge - m_widestValue - 8;
         m_area = QRect(QPoint(left, kEdge), QPoint(std::max(left + 10, right), std::max(20, bottom)));
         m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.left(), m_area.right() + 1);
@@ -170,6 +193,21 @@ QStringList BarPlot::numbersBelow() {
     return numbers;
 }
 
+QStringList BarPlot::names() {
+    ensureLaidOut();
+    QStringList names;
+    for (int bar = 0; !m_isHistogram && bar < barCount(); ++bar) {
+        names << fontMetrics().elidedText(m_bars.names[bar], Qt::ElideMiddle, static_cast<int>(nameRect(bar).width()));
+    }
+    return names;
+}
+
+QRectF BarPlot::nameRect(int bar) const {
+    const double top = m_area.top() + bar * room();
+    return m_namesAbove ? QRectF(kEdge, top, width() - 2 * kEdge, std::min<double>(fontMetrics().height(), room()))
+                        : QRectF(kEdge, top, m_area.left() - kEdge - 6, room());
+}
+
 double BarPlot::room() const {
     return static_cast<double>(m_isHistogram ? m_area.width() : m_area.height()) / barCount();
 }
@@ -177,8 +215,9 @@ double BarPlot::room() const {
 QRectF BarPlot::rectOf(int bar) {
     ensureLaidOut();
     const double share = m_isHistogram ? 1 : kBarShare;
-    const double thick = room() * share;
-    const double from = bar * room() + room() * (1 - share) / 2;
+    const double above = m_isHistogram || !m_namesAbove ? 0 : std::min<double>(fontMetrics().height(), room() / 2);
+    const double thick = (room() - above) * share;
+    const double from = bar * room() + above + (room() - above) * (1 - share) / 2;
     const double end = m_values.pixelOf(valueOf(bar));
     const double gap = thick > 4 ? 1 : 0;
     return m_isHistogram ? QRectF(m_area.left() + from, std::min(end, m_area.bottom() + 0.0), thick - gap,
@@ -208,13 +247,13 @@ void BarPlot::paintFrame(QPainter& painter) {
     const Colours colours = Colours::of(palette());
     paintBottomAxis(painter, m_values, m_area);
     for (int bar = 0; bar < barCount(); ++bar) {
-        const QRectF box(kEdge, m_area.top() + bar * room(), m_area.left() - kEdge - 6, room());
+        const QRectF box = nameRect(bar);
         QFont named = font();
         named.setBold(bar == m_emphasised);
         painter.setFont(named);
         painter.setPen(bar == m_emphasised ? colours.text : colours.muted);
         painter.drawText(
-            box, Qt::AlignRight | Qt::AlignVCenter,
+            box, (m_namesAbove ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
             QFontMetrics(named).elidedText(m_bars.names[bar], Qt::ElideMiddle, static_cast<int>(box.width())));
     }
     painter.setFont(font());

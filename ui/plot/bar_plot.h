@@ -21,7 +21,8 @@ struct Histogram {
 Histogram histogramOf(std::span<const double> values, int most, double quantile = 1);
 
 // Horizontal bars, one below the other, each with its name; or a histogram. Each bar's
-// value is written beside it if there is room.
+// value is written beside it if there is room. Names that would take more than two fifths
+// of the width stand above their bars, as whole as they can be.
 class BarPlot : public PlotWidget {
     Q_OBJECT
 
@@ -42,6 +43,8 @@ class BarPlot : public PlotWidget {
     void setHistogram(const Histogram& histogram, const AxisSpec& bins, const std::vector<PlotMark>& marks = {});
     void clear();
     void setValueAxis(const AxisSpec& spec);
+    // Never lower than its bars and their names need.
+    void setWhole(bool whole);
     // The bar that is "now", emphasised; -1: none.
     void setEmphasised(int bar);
 
@@ -49,6 +52,7 @@ class BarPlot : public PlotWidget {
     std::optional<int> barAt(QPoint at);
     QRectF rectOf(int bar);
     QStringList numbersBelow();  // as they are painted below the plot
+    QStringList names();         // as they are painted
     std::optional<int> current() const { return m_current; }
 
     QString csv() const override;
@@ -62,9 +66,14 @@ class BarPlot : public PlotWidget {
     void paintOver(QPainter& painter) override;
     void pointAt(std::optional<QPoint> at) override;
     void step(int right, int down) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
     void changed();
+    void keepWhole();
+    int widestName() const;
+    bool namesStandAbove() const { return widestName() > width() * 2 / 5; }
+    QRectF nameRect(int bar) const;
     double valueOf(int bar) const;
     // The width of one bar's room.
     double room() const;
@@ -80,6 +89,8 @@ class BarPlot : public PlotWidget {
     AxisSpec m_valueSpec;
     std::vector<PlotMark> m_marks;
     int m_emphasised = -1;
+    bool m_whole = false;
+    bool m_namesAbove = false;
     Axis m_values;
     Axis m_bins;
     std::vector<Tick> m_ticks;
