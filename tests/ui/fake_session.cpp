@@ -117,6 +117,8 @@ class FakeSession : public engine::Session {
             model.layer_numbers.push_back(script.denseLayers + i);
         }
         model.n_experts = script.experts;
+        model.hidden_dim = 2048;
+        model.ffn_dim = 768;
         model.n_active = script.active;
         model.context = model.max_context = script.context;
         model.total_weights = 14'200'000;

@@ -425,16 +425,53 @@ class TestPanels : public QObject {
         QMenu* menu = test::find<QToolButton>(*b.experts, "Change the selected experts").menu();
         Q_EMIT menu->aboutToShow();
         QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Pin 384 experts to the device"));
+        const auto pinned = [&] {
+            const std::vector<std::uint8_t> states = b.engine->snapshot()->experts.pinned;
+            return std::count(states.begin(), states.end(), 1);
+        };
+        const auto press = [&](const char* button) {
+            QTest::mouseClick(&test::find<QPushButton>(*b.experts, button), Qt::LeftButton);
+        };
+        const std::vector<std::uint8_t> places = b.engine->snapshot()->experts.place;
+        // Shown first; nothing happens before Apply.
         menu->actions().at(0)->trigger();
+        QVERIFY2(b.experts->notice().startsWith(QStringLiteral("Pin 384 experts: ")), qPrintable(b.experts->notice()));
+        takePicture(*b.experts, QStringLiteral("experts-proposal"));
+        press("Discard");
+        QVERIFY(b.experts->notice().isEmpty() && !test::find<QPushButton>(*b.experts, "Apply").isEnabled());
+        QCOMPARE(pinned(), 0);
+        menu->actions().at(0)->trigger();
+        QTest::keyClick(b.experts->focusWidget(), Qt::Key_Space);  // on Apply
         QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are pinned."));
-        QTRY_COMPARE(
-            std::count(b.experts->snapshot().experts.pinned.begin(), b.experts->snapshot().experts.pinned.end(), 1),
-            384);
+        QCOMPARE(pinned(), 384);
+        QTRY_VERIFY(b.experts->snapshot().revision == b.engine->snapshot()->revision);
         QVERIFY(b.experts->readout().contains(QStringLiteral("384 pinned")));
         Q_EMIT menu->aboutToShow();
         QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Unpin 384 experts"));
+        const std::vector<std::uint8_t> formats = b.engine->snapshot()->experts.format;
         menu->actions().at(2)->menu()->actions().at(3)->trigger();
+        QVERIFY2(b.experts->notice().startsWith(QStringLiteral("Keep 384 experts in 4 bit (HQQ): about ")),
+                 qPrintable(b.experts->notice()));
+        press("Apply");
         QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are kept in 4 bit (HQQ)."));
+        QVERIFY(b.engine->snapshot()->experts.format != formats);
+        QTRY_VERIFY(!map.marks().empty());
+        // Back, one change after the other.
+        press("Undo");
+        QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are as before."));
+        QVERIFY(b.engine->snapshot()->experts.format == formats);
+        QCOMPARE(pinned(), 384);
+        press("Undo");
+        QTRY_COMPARE(pinned(), 0);
+        QTRY_VERIFY(b.engine->snapshot()->experts.place == places);
+        QTRY_VERIFY(!test::find<QPushButton>(*b.experts, "Undo").isEnabled());
+        QTRY_VERIFY(map.marks().empty());
+        // A proposal is of the experts that are marked.
+        Q_EMIT menu->aboutToShow();
+        menu->actions().at(0)->trigger();
+        QVERIFY(test::find<QPushButton>(*b.experts, "Apply").isEnabled());
+        map.setArea(HeatMap::Area{1, 1, 0, 127});
+        QVERIFY(!test::find<QPushButton>(*b.experts, "Apply").isEnabled());
         // One outside of the marked ones means only itself.
         QMenu one;
         Q_EMIT map.cellMenuRequested({0, 0}, &one);

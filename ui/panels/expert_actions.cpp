@@ -1,7 +1,7 @@
 #include "ui/panels/expert_actions.h"
 
 #include <algorithm>
-#include <iterator>
+#include <map>
 
 #include <QMenu>
 
@@ -38,6 +38,15 @@ std::vector<Choice> choicesFor(const std::optional<engine::ModelSummary>& model)
     return choices;
 }
 
+engine::ExpertChange changeOf(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts,
+                              engine::FormatId format) {
+    engine::ExpertChange change{kind, {}, format};
+    for (const ExpertId& expert : experts) {
+        change.experts.push_back({expert.layer, expert.expert});
+    }
+    return change;
+}
+
 // Whether the format is one of the model's file.
 bool isOfFile(engine::FormatId format) {
     return engine::format_row(format).kind == engine::FormatRow::Kind::kFile;
@@ -51,6 +60,8 @@ ExpertActions::ExpertActions(EngineController& engine, QObject* parent) : QObjec
     connect(&m_engine, &EngineController::loadStarted, this, [this] {
         m_evicted.clear();
         m_reformatted.clear();
+        m_history.clear();
+        drop();
     });
 }
 
@@ -69,7 +80,7 @@ void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, cons
         action->setToolTip(tip);
         action->setStatusTip(tip);
         action->setEnabled(enabled);
-        connect(action, &QAction::triggered, this, [this, kind, experts] { change(kind, experts); });
+        connect(action, &QAction::triggered, this, [this, kind, experts] { propose(kind, experts); });
         menu.insertAction(first, action);
     };
     if (state.pinned) {
@@ -91,7 +102,7 @@ void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, cons
         action->setChecked(choice.format == state.format ||
                            (choice.isStored && isOfFile(choice.format) && state.format && isOfFile(*state.format)));
         connect(action, &QAction::triggered, this,
-                [this, experts, id = choice.format] { change(Kind::kFormat, experts, id); });
+                [this, experts, id = choice.format] { propose(Kind::kFormat, experts, id); });
     }
     menu.insertMenu(first, precision);
     if (first != nullptr) {
@@ -102,16 +113,14 @@ void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, cons
 void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts,
                            engine::FormatId format) {
     using Kind = engine::ExpertChange::Kind;
-    engine::ExpertChange change{kind, {}, format};
-    for (const ExpertId& expert : experts) {
-        change.experts.push_back({expert.layer, expert.expert});
-    }
-    const quint64 id = experts.empty() ? 0 : m_engine.changeExperts(change);
-    if (id == 0) {
-        Q_EMIT said(tr("Experts cannot be changed at the moment: no model is loaded."), true);
+    drop();
+    const engine::ExpertChange change = changeOf(kind, experts, format);
+    Undo undo = wayBack(change);
+    if (!ask(change)) {
         return;
     }
-    m_watched = id;
+    m_undo = std::move(undo);
+    m_undoing = false;
     m_experts = experts;
     m_pins = kind == Kind::kPin;
     m_kind = kind;
@@ -131,15 +140,164 @@ void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<Ex
             m_done = named(tr("Layer %1, expert %2 has left the device."), tr("%1 experts have left the device."));
             break;
         case Kind::kFormat:
-            const QString to = formatText(m_engine.model() ? m_engine.model()->formats : engine::format_rows(),
-                                          static_cast<std::size_t>(format));
+            const QString to = formatName(format);
             doing = named(tr("Changing layer %1, expert %2 to %3…"), tr("Changing %1 experts to %2…")).arg(to);
             m_done = named(tr("Layer %1, expert %2 is kept in %3."), tr("%1 experts are kept in %2.")).arg(to);
             break;
     }
+    watch(doing);
+}
+
+bool ExpertActions::ask(const engine::ExpertChange& change) {
+    m_watched = change.experts.empty() ? 0 : m_engine.changeExperts(change);
+    if (m_watched == 0) {
+        Q_EMIT said(tr("Experts cannot be changed at the moment: no model is loaded."), true);
+    }
+    return m_watched != 0;
+}
+
+void ExpertActions::watch(const QString& doing) {
     Q_EMIT said(doing, false);
     m_timer.start();
     look();
+}
+
+void ExpertActions::propose(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts,
+                            engine::FormatId format) {
+    if (experts.size() < 2) {
+        change(kind, experts, format);
+        return;
+    }
+    m_proposal = changeOf(kind, experts, format);
+    Q_EMIT proposed(proposalText(*m_proposal));
+}
+
+void ExpertActions::apply() {
+    if (!m_proposal) {
+        return;
+    }
+    std::vector<ExpertId> experts;
+    for (const engine::ExpertChange::Expert& each : m_proposal->experts) {
+        experts.push_back({static_cast<int>(each.layer), static_cast<int>(each.expert)});
+    }
+    change(m_proposal->kind, experts, m_proposal->format);
+}
+
+void ExpertActions::drop() {
+    if (m_proposal) {
+        m_proposal.reset();
+        Q_EMIT proposed({});
+    }
+}
+
+// Requests that follow each other become one re-plan.
+void ExpertActions::undo() {
+    drop();
+    if (!canUndo()) {
+        return;
+    }
+    m_undo = m_history.back();
+    m_undoing = true;
+    m_pins = false;
+    m_done = m_undo->done;
+    for (const engine::ExpertChange& change : m_undo->changes) {
+        if (!ask(change)) {
+            return;
+        }
+    }
+    watch(tr("Going back…"));
+}
+
+ExpertActions::Undo ExpertActions::wayBack(const engine::ExpertChange& change) const {
+    using Kind = engine::ExpertChange::Kind;
+    const auto snapshot = m_engine.snapshot();
+    const engine::ExpertStates states = snapshot ? snapshot->experts : engine::ExpertStates();
+    engine::ExpertChange pin{Kind::kPin, {}, {}}, unpin{Kind::kUnpin, {}, {}}, evict{Kind::kEvict, {}, {}};
+    std::map<engine::FormatId, engine::ExpertChange> formats;
+    for (const engine::ExpertChange::Expert& each : change.experts) {
+        const auto at = static_cast<std::size_t>(each.layer * (snapshot ? snapshot->n_experts : 0) + each.expert);
+        if (at >= states.pinned.size() || at >= states.place.size() || at >= states.format.size()) {
+            continue;
+        }
+        const bool isPinned = states.pinned[at] != 0;
+        const bool isThere = static_cast<engine::Place>(states.place[at]) == engine::Place::kDevice;
+        if (change.kind == Kind::kFormat) {
+            const auto format = static_cast<engine::FormatId>(states.format[at]);
+            formats.try_emplace(format, engine::ExpertChange{Kind::kFormat, {}, format})
+                .first->second.experts.push_back(each);
+        } else if (change.kind == Kind::kPin) {
+            if (!isPinned) {
+                (isThere ? unpin : evict).experts.push_back(each);
+            }
+        } else if (isPinned || (isThere && change.kind == Kind::kEvict)) {
+            pin.experts.push_back(each);
+            if (!isPinned) {
+                unpin.experts.push_back(each);  // once it is back
+            }
+        }
+    }
+    Undo undo{{}, m_evicted, m_reformatted, {}};
+    for (engine::ExpertChange* each : {&pin, &unpin, &evict}) {
+        if (!each->experts.empty()) {
+            undo.changes.push_back(std::move(*each));
+        }
+    }
+    for (auto& [format, each] : formats) {
+        undo.changes.push_back(std::move(each));
+    }
+    undo.done = change.experts.size() == 1 ? tr("The expert is as before.")
+                                           : tr("%1 experts are as before.").arg(change.experts.size());
+    return undo;
+}
+
+QString ExpertActions::formatName(engine::FormatId format) const {
+    return formatText(m_engine.model() ? m_engine.model()->formats : engine::format_rows(),
+                      static_cast<std::size_t>(format));
+}
+
+// Bytes by the formats' bits, without their scales.
+QString ExpertActions::proposalText(const engine::ExpertChange& change) const {
+    using Kind = engine::ExpertChange::Kind;
+    const auto& model = m_engine.model();
+    const auto snapshot = m_engine.snapshot();
+    const auto bytesIn = [&](engine::FormatId format) {
+        const double weights = model ? 3.0 * static_cast<double>(model->hidden_dim * model->ffn_dim) : 0;
+        const bool isStored = model && model->expert_formats.in_blocks && isOfFile(format);
+        return weights / 8 * (isStored ? model->expert_formats.bits : engine::format_row(format).bits);
+    };
+    double now = 0, there = 0, missing = 0, after = 0;
+    qsizetype nThere = 0;
+    for (const engine::ExpertChange::Expert& each : change.experts) {
+        const auto at = static_cast<std::size_t>(each.layer * (snapshot ? snapshot->n_experts : 0) + each.expert);
+        if (!snapshot || at >= snapshot->experts.place.size() || at >= snapshot->experts.format.size()) {
+            continue;
+        }
+        const double bytes = bytesIn(static_cast<engine::FormatId>(snapshot->experts.format[at]));
+        const bool isThere = static_cast<engine::Place>(snapshot->experts.place[at]) == engine::Place::kDevice;
+        nThere += isThere ? 1 : 0;
+        now += bytes;
+        (isThere ? there : missing) += bytes;
+        after += bytesIn(change.format);
+    }
+    const auto n = static_cast<qsizetype>(change.experts.size());
+    const auto text = [](double bytes) { return bytesText(static_cast<quint64>(bytes)); };
+    switch (change.kind) {
+        case Kind::kPin:
+            return tr("Pin %1 experts: %2 of them are copied to the device, about %3, and others leave it where there "
+                      "is no room.")
+                .arg(n)
+                .arg(n - nThere)
+                .arg(text(missing));
+        case Kind::kUnpin:
+            return tr("Unpin %1 experts: the cache may give their places to others.").arg(n);
+        case Kind::kEvict:
+            return tr("Take %1 experts off the device: %2 are there, about %3.").arg(n).arg(nThere).arg(text(there));
+        case Kind::kFormat:
+            break;
+    }
+    return tr("Keep %1 experts in %2: about %3 instead of %4. Answers change.")
+        .arg(n)
+        .arg(formatName(change.format), text(after), text(now));
 }
 
 QString ExpertActions::named(const QString& one, const QString& many) const {
@@ -163,6 +321,16 @@ qsizetype ExpertActions::withoutPlace() const {
 }
 
 void ExpertActions::remember() {
+    if (m_undoing) {
+        m_evicted = m_undo->evicted;
+        m_reformatted = m_undo->reformatted;
+        m_history.pop_back();
+        return;
+    }
+    m_history.push_back(*m_undo);
+    if (m_history.size() > kMostUndo) {
+        m_history.erase(m_history.begin());
+    }
     using Kind = engine::ExpertChange::Kind;
     const bool isModels = m_engine.model() && (m_format == m_engine.model()->expert_format || isOfFile(m_format));
     for (const ExpertId& expert : m_experts) {

@@ -16,11 +16,14 @@ class QMenu;
 namespace offstage::ui {
 
 // The user's actions on experts (pin, unpin, evict, another format) and their results.
-// GUI thread only.
+// What concerns several experts is proposed first, with what it would change; every
+// change can be undone, the last first. GUI thread only.
 class ExpertActions : public QObject {
     Q_OBJECT
 
   public:
+    using Experts = std::set<std::pair<int, int>>;
+    static constexpr std::size_t kMostUndo = 20;
     static constexpr int kIntervalMs = 100;  // between two looks at a change that is under way
 
     explicit ExpertActions(EngineController& engine, QObject* parent = nullptr);
@@ -34,18 +37,37 @@ class ExpertActions : public QObject {
     void fill(QMenu& menu, const std::vector<ExpertId>& experts, const State& state);
 
     void change(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts, engine::FormatId format = {});
+    // The same for one expert; of several proposed() says what it would change, until
+    // apply() or drop().
+    void propose(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts, engine::FormatId format = {});
+    bool hasProposal() const { return m_proposal.has_value(); }
+    void apply();
+    void drop();
+    bool canUndo() const { return !m_history.empty() && !isWatching(); }
+    void undo();
     bool isWatching() const { return m_watched != 0; }
     // Since the model was loaded, by (layer, expert): evicted from the device by the user
     // and not brought back, and set by the user to another format than the model's.
-    using Experts = std::set<std::pair<int, int>>;
     const Experts& evicted() const { return m_evicted; }
     const Experts& reformatted() const { return m_reformatted; }
 
   Q_SIGNALS:
     // A sentence about the newest change: requested, done, or why not.
     void said(const QString& text, bool isProblem);
+    void proposed(const QString& what);  // empty: there is no proposal any more
 
   private:
+    // What leads back to the state before a change, by requests in this order.
+    struct Undo {
+        std::vector<engine::ExpertChange> changes;
+        Experts evicted, reformatted;
+        QString done;
+    };
+    Undo wayBack(const engine::ExpertChange& change) const;
+    bool ask(const engine::ExpertChange& change);
+    void watch(const QString& doing);
+    QString proposalText(const engine::ExpertChange& change) const;
+    QString formatName(engine::FormatId format) const;
     void look();
     void remember();
     qsizetype withoutPlace() const;  // of the experts concerned
@@ -62,6 +84,10 @@ class ExpertActions : public QObject {
     engine::ExpertChange::Kind m_kind{};
     engine::FormatId m_format{};
     Experts m_evicted, m_reformatted;
+    std::optional<engine::ExpertChange> m_proposal;
+    std::vector<Undo> m_history;
+    std::optional<Undo> m_undo;  // of the change that is under way
+    bool m_undoing = false;
 };
 
 }  // namespace offstage::ui

@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QLocale>
 #include <QMenu>
+#include <QPushButton>
 #include <QToolButton>
 
 #include "ui/engine/engine_controller.h"
@@ -32,11 +33,14 @@ constexpr double kFaintest = 0.3;      // brightness of an expert that was not c
 ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     : Panel(engine, parent),
       m_channel(new QComboBox),
-      m_fading(new QCheckBox(tr("Fade the idle"))),
+      m_fading(new QCheckBox(tr("Dim unused"))),
       m_map(new HeatMap),
       m_legend(new HeatMapLegend),
       m_readout(textLabel(tr("Numbers of the chosen expert"))),
       m_change(new QToolButton),
+      m_apply(new QPushButton(tr("Apply"))),
+      m_drop(new QPushButton(tr("Discard"))),
+      m_undo(new QPushButton(tr("Undo"))),
       m_actions(new ExpertActions(engine, this)) {
     for (int i = 0; i < kExpertChannels; ++i) {
         m_channel->addItem(channelName(static_cast<ExpertChannel>(i)));
@@ -46,7 +50,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     letShrink(*m_channel, 6);
     auto* label = labelOf(m_channel, tr("Show"));
     m_fading->setChecked(true);
-    describe(*m_fading, tr("Fade experts that were not called lately"),
+    describe(*m_fading, tr("Dim experts that were not called lately"),
              tr("Shows experts that were not called lately in a faint colour"));
 
     m_map->setTitles(tr("layers"), tr("experts"));
@@ -70,11 +74,11 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     menu->setToolTipsVisible(true);
     m_change->setMenu(menu);
     m_change->setEnabled(false);
-    footer().addLayout(rowOf({m_change, Stretch{1}}));
+    footer().addLayout(rowOf({m_change, m_apply, m_drop, m_undo, Stretch{1}}, apart(8)));
     body().addLayout(rowOf({label, {m_channel, 1}}));
     body().addWidget(m_fading);  // below: beside the box it would make a narrow panel scroll sideways
     addTo(body(), {{m_map, 100}, m_legend, readout, Stretch{1}});
-    reserveNotice(2);
+    reserveNotice(3);
     setEmptyText(tr("Open a model to see its experts."));
     poller().setLively(true);
 
@@ -85,6 +89,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     connect(m_map, &HeatMap::cellMenuRequested, this, [this](HeatMap::Cell cell, QMenu* on) { fillMenu(*on, cell); });
     connect(m_map, &HeatMap::areaChanged, this, [this] {
         m_change->setEnabled(m_map->area() || m_map->selected());
+        m_actions->drop();  // it was of other experts
         refreshReadout();
     });
     connect(menu, &QMenu::aboutToShow, this, [this, menu] {
@@ -98,7 +103,19 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     connect(m_actions, &ExpertActions::said, this, [this](const QString& text, bool isProblem) {
         say(text, isProblem ? Notice::Problem : Notice::Plain);
         refreshMarks();
+        refreshButtons();
     });
+    connect(m_actions, &ExpertActions::proposed, this, [this](const QString& what) {
+        say(what);
+        refreshButtons();
+        if (!what.isEmpty()) {
+            m_apply->setFocus(Qt::OtherFocusReason);
+        }
+    });
+    connect(m_apply, &QPushButton::clicked, m_actions, &ExpertActions::apply);
+    connect(m_drop, &QPushButton::clicked, m_actions, &ExpertActions::drop);
+    connect(m_undo, &QPushButton::clicked, m_actions, &ExpertActions::undo);
+    refreshButtons();
     refresh();
 }
 
@@ -162,6 +179,12 @@ void ExpertsPanel::refresh() {
                              ? tr("Shows experts that were not called lately in a faint colour")
                              : tr("Of residency, precision and machines alone: other colours are amounts"));
     m_legend->setVisible(!cells.isEmpty());
+    std::vector<HeatMapLegend::SignName> signs{{HeatMap::Sign::Dot, tr("other bits", "sign: by the user")}};
+    if (hasOwnMemory()) {
+        signs.insert(signs.begin(), {{HeatMap::Sign::Filled, tr("pinned", "sign")},
+                                     {HeatMap::Sign::Hollow, tr("taken off", "sign: the device")}});
+    }
+    m_legend->setSigns(signs);
     m_map->setPictureTexts(tr("Colour: %1", "title of a picture").arg(channelName(channel())),
                            cells.isEmpty() ? nullptr : m_legend);
     m_channel->setToolTip(channelExplanation(channel()));
@@ -258,9 +281,6 @@ QString ExpertsPanel::restText() const {
     if (!hasOwnMemory() && (channel() == ExpertChannel::Residency || channel() == ExpertChannel::HitRate)) {
         lines << tr("The model runs on the CPU: there is no accelerator to bring experts to.");
     }
-    if (!m_map->marks().empty()) {
-        lines << tr("Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.");
-    }
     if (!m_map->highlighted().empty()) {
         lines << tr("Ringed: the experts that the selected token called.");
     } else if (m_selection != nullptr && m_selection->token()) {
@@ -320,6 +340,20 @@ void ExpertsPanel::click(HeatMap::Cell cell, Qt::MouseButton button) {
     } else {
         m_selection->selectExpert(expert);
     }
+}
+
+void ExpertsPanel::refreshButtons() {
+    QWidget* const focused = focusAmong({m_apply, m_drop, m_undo});
+    const bool proposes = m_actions->hasProposal();
+    m_apply->setEnabled(proposes);
+    m_apply->setToolTip(proposes ? tr("Carry this out in the background; the conversation goes on meanwhile")
+                                 : tr("Changes of several experts are shown first, and wait for this"));
+    m_drop->setEnabled(proposes);
+    m_drop->setToolTip(proposes ? tr("Leave these experts as they are") : tr("There is nothing to discard"));
+    m_undo->setEnabled(m_actions->canUndo());
+    m_undo->setToolTip(m_undo->isEnabled() ? tr("Go back to the state before the last change of experts")
+                                           : tr("No experts were changed yet"));
+    passFocus(focused, {m_undo, m_change});
 }
 
 // For the marked area, or for this cell if it is outside of it.

@@ -7,6 +7,7 @@
 
 class QCheckBox;
 class QComboBox;
+class QPushButton;
 class QToolButton;
 
 namespace offstage::ui {
@@ -48,6 +49,7 @@ class ExpertsPanel : public Panel {
     void refreshRings();
     void refreshMarks();
     void click(HeatMap::Cell cell, Qt::MouseButton button);
+    void refreshButtons();
     void fillMenu(QMenu& menu, HeatMap::Cell cell);
     void lookAtPlan();
     QString restText() const;
@@ -58,6 +60,9 @@ class ExpertsPanel : public Panel {
     HeatMapLegend* m_legend;
     QLabel* m_readout;
     QToolButton* m_change;
+    QPushButton* m_apply;
+    QPushButton* m_drop;
+    QPushButton* m_undo;
     ExpertActions* m_actions;
     Selection* m_selection = nullptr;
     std::vector<float> m_planned;

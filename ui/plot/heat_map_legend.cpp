@@ -25,7 +25,11 @@ QString percent(double share) {
 }  // namespace
 
 HeatMapLegend::HeatMapLegend(QWidget* parent) : QWidget(parent) {
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    // Not Fixed: that would use the hint's height, which belongs to the width before a
+    // resize, as the limit.
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
 }
 
 void HeatMapLegend::setRange(double top, double mark, const QString& markText) {
@@ -35,7 +39,7 @@ void HeatMapLegend::setRange(double top, double mark, const QString& markText) {
         m_top = top;
         m_mark = mark;
         m_markText = markText;
-        setAccessibleName(tr("Colour scale: from 0 to %1; %2 %3").arg(percent(top), markText, percent(mark)));
+        refreshName();
         if (other) {
             updateGeometry();
         }
@@ -48,18 +52,55 @@ void HeatMapLegend::setCategories(const std::vector<HeatMap::Category>& categori
         return;
     }
     m_categories = categories;
-    QStringList names;
-    for (const auto& category : categories) {
-        names << (category.glyph.isEmpty() ? category.name : category.glyph + QStringLiteral(": ") + category.name);
-    }
-    setAccessibleName(tr("Colours: %1").arg(names.join(QStringLiteral(", "))));
-    // Not Fixed: that would use the hint's height, which belongs to the width before a
-    // resize, as the limit.
-    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
-    policy.setHeightForWidth(true);
-    setSizePolicy(policy);
+    refreshName();
     updateGeometry();
     update();
+}
+
+void HeatMapLegend::setSigns(const std::vector<SignName>& signs) {
+    if (signs == m_signs) {
+        return;
+    }
+    m_signs = signs;
+    refreshName();
+    updateGeometry();
+    update();
+}
+
+void HeatMapLegend::refreshName() {
+    QStringList names;
+    for (const auto& category : m_categories) {
+        names << (category.glyph.isEmpty() ? category.name : category.glyph + QStringLiteral(": ") + category.name);
+    }
+    QString text = m_categories.empty()
+                       ? tr("Colour scale: from 0 to %1; %2 %3").arg(percent(m_top), m_markText, percent(m_mark))
+                       : tr("Colours: %1").arg(names.join(QStringLiteral(", ")));
+    names.clear();
+    for (const SignName& each : m_signs) {
+        names << each.name;
+    }
+    if (!names.isEmpty()) {
+        text += QStringLiteral(". ") + tr("Signs in corners: %1").arg(names.join(QStringLiteral(", ")));
+    }
+    setAccessibleName(text);
+}
+
+std::vector<LegendEntry> HeatMapLegend::signEntries() const {
+    std::vector<LegendEntry> entries;
+    for (const SignName& each : m_signs) {
+        LegendEntry& entry = entries.emplace_back();
+        entry.text = each.name;
+        entry.kind = LegendEntry::Kind::Sign;
+        entry.paintSign = [sign = each.sign, colours = palette()](QPainter& painter, const QRect& place) {
+            painter.fillRect(place, mixed(colours.color(QPalette::Window), Colours::of(colours).text, 0.2));
+            HeatMapPainter::paintSign(painter, place, sign, colours);
+        };
+    }
+    return entries;
+}
+
+int HeatMapLegend::signsHeight(int width) const {
+    return m_signs.empty() ? 0 : legendHeight(fontMetrics(), signEntries(), width - 2) + 2;
 }
 
 std::vector<LegendEntry> HeatMapLegend::entries() const {
@@ -77,7 +118,8 @@ int HeatMapLegend::heightForWidth(int width) const {
     // The same height for every content, unless there are many kinds: the map above keeps
     // its place.
     const int scale = 2 * fontMetrics().height() + kScaleBar + 14;
-    return m_categories.empty() ? scale : std::max(scale, legendHeight(fontMetrics(), entries(), width - 2) + 4);
+    const int names = m_categories.empty() ? 0 : legendHeight(fontMetrics(), entries(), width - 2) + 4;
+    return std::max(scale, names) + signsHeight(width);
 }
 
 QSize HeatMapLegend::sizeHint() const {
@@ -94,6 +136,9 @@ void HeatMapLegend::paintEvent(QPaintEvent*) {
         paintScale(painter);
     } else {
         paintLegend(painter, rect().adjusted(2, 2, 0, 0), entries(), palette());
+    }
+    if (!m_signs.empty()) {
+        paintLegend(painter, rect().adjusted(2, height() - signsHeight(width()) + 2, 0, 0), signEntries(), palette());
     }
 }
 

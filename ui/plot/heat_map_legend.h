@@ -8,8 +8,8 @@
 
 namespace offstage::ui {
 
-// The scale beside its numbers, with one value marked (the uniform share); or the names
-// of the categories.
+// The scale beside its numbers, with one value marked (the uniform share), or the names
+// of the categories; below, what the signs on cells mean.
 class HeatMapLegend : public QWidget {
     Q_OBJECT
 
@@ -21,10 +21,16 @@ class HeatMapLegend : public QWidget {
     double mark() const { return m_mark; }
     // Names instead of a scale; setRange() brings the scale back.
     void setCategories(const std::vector<HeatMap::Category>& categories);
+    struct SignName {
+        HeatMap::Sign sign = HeatMap::Sign::Filled;
+        QString name;
+        bool operator==(const SignName&) const = default;
+    };
+    void setSigns(const std::vector<SignName>& signs);
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
-    bool hasHeightForWidth() const override { return !m_categories.empty(); }
+    bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override;
 
   protected:
@@ -32,12 +38,16 @@ class HeatMapLegend : public QWidget {
 
   private:
     std::vector<LegendEntry> entries() const;
+    std::vector<LegendEntry> signEntries() const;
+    int signsHeight(int width) const;
+    void refreshName();
     void paintScale(QPainter& painter) const;
 
     double m_top = 1;
     double m_mark = 0;
     QString m_markText;
     std::vector<HeatMap::Category> m_categories;
+    std::vector<SignName> m_signs;
 };
 
 }  // namespace offstage::ui

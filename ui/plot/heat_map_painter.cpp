@@ -163,33 +163,35 @@ void HeatMapPainter::paintGlyphs() {
     m_painter.restore();
 }
 
-// Dark on a light edge: visible on every colour.
 void HeatMapPainter::paintMarks(const std::vector<Mark>& marks) {
-    const Colours colours = Colours::of(m_palette);
-    m_painter.save();
-    m_painter.setRenderHint(QPainter::Antialiasing);
     for (const Mark& mark : marks) {
-        const QRectF cell = m_geometry.rectOf(mark.cell);
-        if (cell.isNull()) {
-            continue;
-        }
-        const double side = std::clamp(std::min(cell.width(), cell.height()) * 0.45, 3.0, 9.0);
-        const QPointF corner = cell.topRight();
-        m_painter.setPen(QPen(m_palette.color(QPalette::Window), 1.5));
-        m_painter.setBrush(mark.sign == Sign::Hollow ? m_palette.color(QPalette::Window) : colours.text);
-        if (mark.sign == Sign::Dot) {
-            m_painter.drawEllipse(QRectF(cell.left() + 1, cell.bottom() - side * 0.8 - 1, side * 0.8, side * 0.8));
-            continue;
-        }
-        const QPolygonF triangle{corner, corner - QPointF(side, 0), corner + QPointF(0, side)};
-        m_painter.drawPolygon(triangle);
-        if (mark.sign == Sign::Hollow) {
-            m_painter.setPen(QPen(colours.text, 1.2));
-            m_painter.setBrush(Qt::NoBrush);
-            m_painter.drawPolygon(triangle);
+        if (const QRectF cell = m_geometry.rectOf(mark.cell); !cell.isNull()) {
+            paintSign(m_painter, cell, mark.sign, m_palette);
         }
     }
-    m_painter.restore();
+}
+
+// Dark on a light edge: visible on every colour.
+void HeatMapPainter::paintSign(QPainter& painter, const QRectF& cell, Sign sign, const QPalette& palette) {
+    const Colours colours = Colours::of(palette);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double side = std::clamp(std::min(cell.width(), cell.height()) * 0.45, 3.0, 9.0);
+    const QPointF corner = cell.topRight();
+    const QPolygonF triangle{corner, corner - QPointF(side, 0), corner + QPointF(0, side)};
+    painter.setPen(QPen(palette.color(QPalette::Window), 1.5));
+    painter.setBrush(sign == Sign::Hollow ? palette.color(QPalette::Window) : colours.text);
+    if (sign == Sign::Dot) {
+        painter.drawEllipse(QRectF(cell.left() + 1, cell.bottom() - side * 0.8 - 1, side * 0.8, side * 0.8));
+    } else {
+        painter.drawPolygon(triangle);
+    }
+    if (sign == Sign::Hollow) {
+        painter.setPen(QPen(colours.text, 1.2));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawPolygon(triangle);
+    }
+    painter.restore();
 }
 
 void HeatMapPainter::paintRing(Cell cell, const QColor& colour, int width) {

@@ -53,6 +53,8 @@ class HeatMapPainter {
     // With hatching, glyphs and summaries.
     void paintCells();
     void paintMarks(const std::vector<Mark>& marks);
+    // In a corner of a cell with these edges.
+    static void paintSign(QPainter& painter, const QRectF& cell, Sign sign, const QPalette& palette);
     void paintRing(Cell cell, const QColor& colour, int width);
 
   private:

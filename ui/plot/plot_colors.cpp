@@ -153,6 +153,9 @@ void paintLegend(QPainter& painter, const QRect& area, const std::vector<LegendE
                     painter.restore();
                 }
                 break;
+            case LegendEntry::Kind::Sign:
+                entry.paintSign(painter, swatch);
+                break;
             case LegendEntry::Kind::Outline:
                 painter.setPen(QPen(entry.colour, 1));
                 painter.setBrush(Qt::NoBrush);

@@ -1,6 +1,7 @@
 #pragma once
 // Colours, patterns and marks that distinguish series; none of them is used alone.
 
+#include <functional>
 #include <vector>
 
 #include <QBrush>
@@ -39,13 +40,14 @@ QColor patternInk(const QColor& colour);
 QBrush patternBrush(const QColor& colour, Pattern pattern);
 
 struct LegendEntry {
-    enum class Kind { Area, Line, DashedLine, Outline };
+    enum class Kind { Area, Line, DashedLine, Outline, Sign };
     QString text;
     Kind kind = Kind::Area;
     QColor colour;
     Pattern pattern = Pattern::Solid;
     int marker = -1;     // for a line: shape as drawn by paintMarker, -1 for none
     QString glyph = {};  // for an area: a letter on it
+    std::function<void(QPainter&, const QRect& place)> paintSign = {};
 };
 
 // Of a series' areas, and of an outline that belongs to no series.
