@@ -24,7 +24,9 @@ struct ReplanStage {
     int previews = 0;                  // of a change; a preview of no change returns the present state
     std::int64_t measuredSteps = 0;    // of a preview
     std::int64_t quantized = 0;
-    std::uint64_t vram_times = 1, ram_times = 1;  // as much of each memory
+    double predictedLoss = 0;                          // of a preview's plan
+    std::optional<kernels::WeightType> previewFormat;  // of all experts in it
+    std::uint64_t vram_times = 1, ram_times = 1;       // as much of each memory
     std::vector<engine::ReplanRequest> requests;
     engine::NeuronThresholds thresholds;  // of models loaded from now on
     bool leavesOut = true;                // whether the engine can leave out neurons
@@ -140,6 +142,8 @@ class ReplanSession : public engine::Session {
             const std::lock_guard lock(m_stage->mutex);
             preview.measured_steps = m_stage->measuredSteps;
             preview.quantized = m_stage->quantized;
+            if (m_waitingChanges) preview.after.predicted_loss = m_stage->predictedLoss;
+            if (m_stage->previewFormat) preview.plan.formats.assign(64, *m_stage->previewFormat);
             if (m_stage->choosesTheta) {
                 preview.plan.theta = m_stage->planTheta;
             }

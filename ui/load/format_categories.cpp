@@ -11,7 +11,7 @@ std::vector<int> formatCategories(std::span<const engine::FormatRow> rows) {
     };
     std::vector<int> categories(rows.size());
     std::vector<bool> taken(kAll);
-    for (const MemoryCategory other : {Dense, KvCache, Others, Staging, Workspace, Spare}) {
+    for (const MemoryCategory other : {Dense, KvCache, Others, Buffers, Spare}) {
         taken[other] = true;
     }
     for (const bool chosen : {true, false}) {

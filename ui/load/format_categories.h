@@ -11,7 +11,7 @@ namespace offstage::ui {
 
 // Large parts have separate colours; small ones, or ones rarely shown side by side, share
 // one.
-enum MemoryCategory { Dense = 0, KvCache = 1, Others = 6, Staging = 10, Workspace = 12, Spare = 13 };
+enum MemoryCategory { Dense = 0, KvCache = 1, Others = 6, Buffers = 10, Spare = 13 };
 
 // By index in `rows`. Colours follow from the bits; formats of equal bits have the same
 // colour and other patterns, those that users can choose first.

@@ -38,8 +38,7 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     }
     add(Memory::tr("room for experts"), ledger.experts_spare, Spare);
     add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);
-    add(Memory::tr("staging"), ledger.staging, Staging);
-    add(Memory::tr("workspace"), ledger.workspace, Workspace);
+    add(Memory::tr("buffers"), ledger.staging + ledger.workspace, Buffers);
     if (!hair) {
         add(Memory::tr("other programs"), ledger.others, Others);
     }

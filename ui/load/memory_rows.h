@@ -9,7 +9,7 @@
 
 namespace offstage::ui {
 
-// One memory as a bar: dense weights, experts by format, KV cache, staging, workspace,
+// One memory as a bar: dense weights, experts by format, KV cache, buffers,
 // other programs. Parts of one kind look alike in all bars of the program. `formats`: of
 // ledger.experts. If the model takes only a small part of a memory, only that part is
 // shown, up to the budget if that is small too, and the row's name says so.

@@ -32,7 +32,7 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
              tr("Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. "
                 "Nothing of this changes unless you choose it"));
     letShrink(*m_choice, kShownOfQuality);
-    m_choice->addItem(tr("As in the checkpoint"));
+    m_choice->addItem(tr("Original"));
     m_choice->addItem(tr("Mean bits, at least"));
     m_choice->addItem(tr("Predicted loss, at most"));
     m_choice->addItem(tr("Measured loss, at most"));
@@ -95,8 +95,8 @@ void QualityEdit::setChoices(const engine::ExpertFormats& formats) {
     const engine::QualityFloor floor = this->floor();
     const std::optional<engine::FormatId> experts = this->experts();
     m_formats = formats;
-    m_choice->setItemText(Off, formats.in_blocks ? tr("As in the file: %1").arg(QString::fromStdString(formats.stored))
-                                                 : tr("As in the checkpoint"));
+    m_choice->setItemText(
+        Off, formats.in_blocks ? tr("Original: %1").arg(QString::fromStdString(formats.stored)) : tr("Original"));
     const bool isSmallest = formats.in_blocks && formats.smaller.empty();
     for (const int index : {MeanBits, Loss}) {
         QStandardItem& item = *qobject_cast<QStandardItemModel*>(m_choice->model())->item(index);

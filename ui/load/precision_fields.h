@@ -13,7 +13,7 @@ namespace offstage::ui {
 
 class ValueSlider;
 
-// The precision of a model's experts: as in the checkpoint, a floor that the planner
+// The precision of a model's experts: the original, a floor that the planner
 // keeps to (with the measured loss one of neurons left out as well), or one format for
 // all. GUI thread only.
 class QualityEdit : public QWidget {

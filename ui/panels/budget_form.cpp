@@ -9,10 +9,14 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QLocale>
+#include <QPushButton>
+#include <QStandardItemModel>
+#include <QToolButton>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/format.h"
 #include "ui/load/precision_fields.h"
+#include "ui/load/quality_levels.h"
 #include "ui/panels/left_out_edit.h"
 #include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
@@ -30,6 +34,7 @@ constexpr quint64 kLeastBytes = quint64{1} << 20;
 constexpr quint64 kRoomBeside = quint64{128} << 20;  // KV cache and workspace, generously
 constexpr double kLeastContext = 64;
 constexpr double kContextStep = 256;
+constexpr int kShownOfLevel = 12;  // letters
 
 }  // namespace
 
@@ -129,7 +134,10 @@ QString settingText(const BudgetSetting& setting) {
     if (setting.kv != engine::KvType::kBf16) {
         parts << BudgetText::tr("KV cache in %1 bits").arg(setting.kv == engine::KvType::kInt8 ? 8 : 32);
     }
-    if (setting.experts) {
+    const std::optional<int> level = levelOf(setting.quality, setting.experts, {});
+    if (level.value_or(0) > 0) {
+        parts << BudgetText::tr("quality: %1").arg(qualityLevels()[static_cast<std::size_t>(*level)].name());
+    } else if (setting.experts) {
         parts << BudgetText::tr("all experts in %1").arg(formatText(engine::format_row(*setting.experts)));
     } else if (setting.quality.min_mean_bits > 0) {
         parts << BudgetText::tr("at least %1 bits").arg(QLocale().toString(setting.quality.min_mean_bits, 'f', 2));
@@ -151,56 +159,139 @@ BudgetForm::BudgetForm(QWidget* parent)
       m_ram(new ValueSlider(tr("RAM budget"))),
       m_context(new ValueSlider(tr("Context in tokens"))),
       m_kv(newKvBox()),
+      m_level(new QComboBox),
+      m_change(mutedLabel(tr("What this quality changes"))),
+      m_advanced(new QToolButton),
       m_quality(new QualityEdit),
       m_leftOut(new LeftOutEdit),
       m_vramReason(mutedLabel()) {
     m_vram->setToolTip(
         tr("Memory of the accelerator that Offstage may take, for everything: dense weights, experts, "
-           "KV cache and workspace"));
+           "KV cache and buffers"));
     m_ram->setToolTip(
         tr("Memory of this computer that Offstage may take. Experts that find no room in it are read "
            "from disk when they are called"));
     m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
     m_context->setRange(kLeastContext, 1e6, kContextStep, 0);
-
-    auto* grid = new QGridLayout(this);
-    grid->setContentsMargins(0, 0, 0, 0);
-    grid->setHorizontalSpacing(8);
-    grid->setVerticalSpacing(6);
-    const auto addRow = [&](int row, const QString& text, QWidget* field) {
-        auto* label = labelOf(field, text);
-        grid->addWidget(label, row, 0);
-        grid->addWidget(field, row, 1);
-        return label;
-    };
-    addRow(0, tr("VRAM"), m_vram);
-    grid->addWidget(m_vramReason, 1, 1);
-    addRow(2, tr("RAM"), m_ram);
-    addRow(3, tr("Context"), m_context);
-    addRow(4, tr("KV cache"), m_kv);
-    addRow(5, tr("Quality"), m_quality);
-    // Beside the first line of the field, which has two.
-    QLabel* const leftOut = addRow(6, tr("Left out"), m_leftOut);
-    leftOut->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    leftOut->setContentsMargins(
-        0, std::max(0, (m_leftOut->how().sizeHint().height() - leftOut->fontMetrics().height()) / 2), 0, 0);
-    grid->setColumnStretch(1, 1);
-
+    describe(*m_level, tr("Quality"),
+             tr("How exactly experts are kept. Fewer bits are smaller and faster, and change what the model says"));
+    letShrink(*m_level, kShownOfLevel);
+    fillLevels();
+    build();
     for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
         connect(slider, &ValueSlider::changed, this, &BudgetForm::changed);
     }
     connect(m_kv, &QComboBox::activated, this, &BudgetForm::changed);
-    connect(m_quality, &QualityEdit::changed, this, &BudgetForm::changed);
-    connect(m_leftOut, &LeftOutEdit::changed, this, &BudgetForm::changed);
-    connect(m_quality, &QualityEdit::changed, this, &BudgetForm::refreshLeftOut);
+    connect(m_level, &QComboBox::activated, this, &BudgetForm::levelChosen);
+    connect(m_advanced, &QToolButton::toggled, this, &BudgetForm::unfold);
+    for (const auto refresh : {&BudgetForm::refreshLevel, &BudgetForm::changed}) {
+        connect(m_quality, &QualityEdit::changed, this, refresh);
+        connect(m_leftOut, &LeftOutEdit::changed, this, refresh);
+    }
     alignFields({m_vram, m_ram, m_context}, *m_quality);
     m_leftOut->value().setFixedWidth(m_quality->value().minimumWidth());
     m_vramReason->hide();
+    unfold(false);
+    refreshLevel();
 }
 
-// With one floor for bits and neurons the plan chooses both.
-void BudgetForm::refreshLeftOut() {
+void BudgetForm::build() {
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(8);
+    grid->setVerticalSpacing(6);
+    grid->setColumnStretch(1, 1);
+    int row = 0;
+    const auto addRow = [&](const QString& text, QWidget* field) {
+        grid->addWidget(labelOf(field, text), row, 0);
+        grid->addWidget(field, row++, 1);
+    };
+    addRow(tr("VRAM"), m_vram);
+    grid->addWidget(m_vramReason, row++, 1);
+    addRow(tr("RAM"), m_ram);
+    addRow(tr("Context"), m_context);
+    addRow(tr("KV cache"), m_kv);
+    addRow(tr("Quality"), m_level);
+    reserveLines(*m_change, 1);
+    grid->addWidget(m_change, row++, 0, 1, 2);
+    m_advanced->setText(tr("Advanced"));
+    m_advanced->setCheckable(true);
+    m_advanced->setAutoRaise(true);
+    m_advanced->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_advanced->setFocusPolicy(Qt::StrongFocus);
+    m_advanced->setToolTip(tr("Formats and floors of experts, neurons that are skipped, single experts"));
+    grid->addWidget(m_advanced, row, 0, 1, 2, Qt::AlignLeft);
+    buildAdvanced(*grid);
+}
+
+void BudgetForm::buildAdvanced(QGridLayout& grid) {
+    const auto addRow = [&](const QString& text, QWidget* field) {
+        QLabel* const label = labelOf(field, text);
+        label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+        label->setContentsMargins(0, std::max(0, (m_kv->sizeHint().height() - fontMetrics().height()) / 2), 0, 0);
+        const int row = grid.rowCount();
+        grid.addWidget(label, row, 0);
+        grid.addWidget(field, row, 1);
+        m_folded << label << field;
+    };
+    addRow(tr("Experts"), m_quality);
+    addRow(tr("Skip weak\nneurons"), m_leftOut);
+    auto* single = new QPushButton(tr("Single experts…"));
+    single->setToolTip(tr("Opens the Experts panel: mark experts there, and Change gives them other bits"));
+    connect(single, &QPushButton::clicked, this, &BudgetForm::singleExpertsRequested);
+    grid.addWidget(single, grid.rowCount(), 1, Qt::AlignLeft);
+    m_folded << single;
+}
+
+void BudgetForm::unfold(bool all) {
+    m_advanced->setArrowType(all ? Qt::DownArrow : Qt::RightArrow);
+    for (QWidget* each : std::as_const(m_folded)) {
+        each->setVisible(all);
+    }
+    Q_EMIT unfolded(all);
+}
+
+void BudgetForm::fillLevels() {
+    const int chosen = m_level->currentIndex();
+    m_level->clear();
+    for (const QualityLevel& level : qualityLevels()) {
+        m_level->addItem(level.name());
+        QStandardItem& item = *qobject_cast<QStandardItemModel*>(m_level->model())->item(m_level->count() - 1);
+        item.setEnabled(isOffered(level, m_formats));
+        item.setToolTip(
+            item.isEnabled()
+                ? level.explanation()
+                : tr("The experts of this file have no more bits: %1").arg(QLocale().toString(m_formats.bits, 'f', 2)));
+    }
+    m_level->addItem(tr("Custom"));
+    m_level->setItemData(kQualityLevels, tr("As chosen below, under Advanced"), Qt::ToolTipRole);
+    m_level->setCurrentIndex(std::max(0, chosen));
+}
+
+// "Custom" changes nothing: it shows what can be chosen.
+void BudgetForm::levelChosen() {
+    const int chosen = m_level->currentIndex();
+    if (chosen == kQualityLevels) {
+        m_advanced->setChecked(true);
+        m_quality->choice().setFocus(Qt::OtherFocusReason);
+        refreshLevel();
+        return;
+    }
+    m_quality->set({.min_mean_bits = qualityLevels()[static_cast<std::size_t>(chosen)].leastBits}, std::nullopt);
+    m_leftOut->set({});
+    refreshLevel();
+    Q_EMIT changed();
+}
+
+void BudgetForm::refreshLevel() {
+    const std::optional<int> level = levelOf(m_quality->floor(), m_quality->experts(), m_leftOut->choice());
+    m_level->setCurrentIndex(level.value_or(kQualityLevels));
+    // With one floor for bits and neurons the plan chooses both.
     m_leftOut->setChosenByPlan(m_quality->floor().max_kl > 0);
+}
+
+void BudgetForm::setQualityChange(const QString& text) {
+    m_change->setText(text);
 }
 
 QString BudgetForm::vramReason() const {
@@ -210,6 +301,10 @@ QString BudgetForm::vramReason() const {
 void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot) {
     const BudgetSetting kept = setting();
     m_quality->setChoices(model.expert_formats);
+    if (!(model.expert_formats == m_formats)) {
+        m_formats = model.expert_formats;
+        fillLevels();
+    }
     m_leftOut->setMeasured(model.thresholds, model.device != "cpu");
     m_hasVram = snapshot.vram.total > 0 || model.vram_budget_bytes > 0;
     m_vram->setEnabled(m_hasVram);
@@ -266,7 +361,7 @@ void BudgetForm::setSetting(const BudgetSetting& setting) {
     setKv(*m_kv, setting.kv);
     m_quality->set(setting.quality, setting.experts);
     m_leftOut->set(setting.theta);
-    refreshLeftOut();
+    refreshLevel();
 }
 
 }  // namespace offstage::ui

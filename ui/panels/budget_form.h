@@ -7,7 +7,9 @@
 #include "engine/run/session.h"
 
 class QComboBox;
+class QGridLayout;
 class QLabel;
+class QToolButton;
 
 namespace offstage::ui {
 
@@ -40,8 +42,9 @@ engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetti
 // out.
 QString settingText(const BudgetSetting& setting);
 
-// Sliders with spin boxes for VRAM, RAM, context, quality and the neurons that are left
-// out. Disabled rows show the reason. GUI thread only.
+// Sliders with spin boxes for VRAM, RAM and context, levels of quality, and, unfolded,
+// the choices that the levels are made of: formats and floors of experts, and neurons
+// that are skipped. Disabled rows show the reason. GUI thread only.
 class BudgetForm : public QWidget {
     Q_OBJECT
 
@@ -60,21 +63,37 @@ class BudgetForm : public QWidget {
     ValueSlider& ram() const { return *m_ram; }
     ValueSlider& context() const { return *m_context; }
     QComboBox& kv() const { return *m_kv; }
+    QComboBox& level() const { return *m_level; }
+    QToolButton& advanced() const { return *m_advanced; }  // unfolds the rest
     QualityEdit& quality() const { return *m_quality; }
     LeftOutEdit& leftOut() const { return *m_leftOut; }
     // Why VRAM cannot be set; empty where it can.
     QString vramReason() const;
+    // What the shown quality changes: a line below its level.
+    void setQualityChange(const QString& text);
 
   Q_SIGNALS:
     void changed();  // by the user
+    void unfolded(bool all);
+    void singleExpertsRequested();
 
   private:
-    void refreshLeftOut();
+    void build();
+    void buildAdvanced(QGridLayout& grid);
+    void fillLevels();
+    void levelChosen();
+    void refreshLevel();
+    void unfold(bool all);
 
     ValueSlider* m_vram;
     ValueSlider* m_ram;
     ValueSlider* m_context;
     QComboBox* m_kv;
+    QComboBox* m_level;
+    engine::ExpertFormats m_formats;  // that it offers levels of
+    QLabel* m_change;
+    QToolButton* m_advanced;
+    QList<QWidget*> m_folded;
     QualityEdit* m_quality;
     LeftOutEdit* m_leftOut;
     QLabel* m_vramReason;

@@ -12,6 +12,7 @@
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 #include "ui/load/memory_rows.h"
+#include "ui/load/quality_levels.h"
 #include "ui/panels/left_out_edit.h"
 #include "ui/panels/planned_memory.h"
 #include "ui/plot/stacked_bar.h"
@@ -30,7 +31,8 @@ QString budgetNumber(double value, int decimals) {
 }
 
 constexpr int kBudgetNoticeLines = 3;
-constexpr int kOnDevice = 5;  // its row of figures
+constexpr int kOnDevice = 5;                   // its row of figures
+constexpr std::array kOfAdvanced = {4, 6, 7};  // shown with the choices that they are of
 
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
@@ -87,6 +89,8 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     connect(&m_previewTimer, &QTimer::timeout, this, &BudgetPanel::askPreview);
     connect(&m_progressTimer, &QTimer::timeout, this, &BudgetPanel::follow);
     connect(m_form, &BudgetForm::changed, this, &BudgetPanel::formChanged);
+    connect(m_form, &BudgetForm::singleExpertsRequested, this, &BudgetPanel::expertsRequested);
+    connect(m_form, &BudgetForm::unfolded, this, &BudgetPanel::showFigures);
     connect(m_apply, &QPushButton::clicked, this, &BudgetPanel::apply);
     connect(m_undo, &QPushButton::clicked, this, &BudgetPanel::undo);
     connect(m_reset, &QPushButton::clicked, this, [this] {
@@ -120,9 +124,9 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
 
 BudgetPanel::Figure BudgetPanel::addFigure(QGridLayout& grid, const QString& name, const QString& tip) {
     const int row = grid.rowCount();
-    Figure figure{new QLabel, new QLabel};
+    Figure figure{new QLabel(name), new QLabel, new QLabel};
     int column = 0;
-    for (QLabel* label : {new QLabel(name), figure.now, figure.then}) {
+    for (QLabel* label : {figure.name, figure.now, figure.then}) {
         label->setTextFormat(Qt::PlainText);
         label->setToolTip(tip);
         grid.addWidget(label, row, column++);
@@ -182,11 +186,21 @@ void BudgetPanel::buildPreview() {
     m_figures[kOnDevice] = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
     m_figures[6] = addFigure(*grid, tr("Active neurons"),
                              tr("Share of a token's neurons that is not left out, as measured over a text"));
-    m_figures[7] = addFigure(*grid, tr("Loss by those left out"),
+    m_figures[7] = addFigure(*grid, tr("Loss by those skipped"),
                              tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
                                 "“offstage-cli sensitivity --keep”"));
     reserveLines(*m_basis, 2);
     columnOf(m_preview, {grid, m_basis, m_move}, flush(4));
+    showFigures(false);
+}
+
+void BudgetPanel::showFigures(bool all) {
+    for (const int row : kOfAdvanced) {
+        const Figure& figure = m_figures[static_cast<std::size_t>(row)];
+        for (QLabel* label : {figure.name, figure.now, figure.then}) {
+            label->setVisible(all);
+        }
+    }
 }
 
 void BudgetPanel::modelChanged() {
@@ -278,6 +292,7 @@ void BudgetPanel::showBars() {
 
 void BudgetPanel::formChanged() {
     say({});
+    m_form->setQualityChange({});
     m_previewId = 0;
     if (m_form->setting() == m_inForce) {
         m_previewTimer.stop();
@@ -331,6 +346,10 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     showNow();
     setFigures(&Figure::then, figureTexts(p.after, m_form->setting().theta,
                                           tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size())));
+    const bool isTraded = p.plan.theta.has_value();  // by the measured loss of each
+    m_form->setQualityChange(qualityText(p.after.predicted_loss,
+                                         isTraded ? std::optional(p.plan.format_kl) : measuredKl(p.plan.formats),
+                                         m_form->setting().theta));
     QString move = p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
                    : p.was_timed ? tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
                                  : tr("%1 to move, at least %2: such moves were not timed yet.")
@@ -361,6 +380,10 @@ void BudgetPanel::showNow() {
     }
     const engine::ReplanPreview& p = *m_now;
     setFigures(&Figure::now, figureTexts(p.before, m_inForce.theta, onDeviceNow()));
+    if (m_form->setting() == m_inForce) {
+        m_form->setQualityChange(
+            qualityText(p.before.predicted_loss, measuredKl(snapshot().experts.format), m_inForce.theta));
+    }
     const bool simulated = engine().model() && engine().model()->emulated;
     m_basis->setText(
         p.measured_steps > 0 && simulated
@@ -401,6 +424,40 @@ QString BudgetPanel::leftOutText(const engine::ThetaChoice& theta) const {
     // The cost of wrong guesses, in addition to the neurons', depends on the guesses.
     return loss.known && !theta.accepts_guesses() ? tr("KL %1").arg(QLocale().toString(loss.mean_kl, 'g', 2))
                                                   : tr("not measured");
+}
+
+// Measured of all experts in one format; nothing: they have several, or it was not.
+template <typename Formats>
+std::optional<double> BudgetPanel::measuredKl(const Formats& formats) const {
+    const auto& model = engine().model();
+    if (!model || formats.empty()) {
+        return 0;
+    }
+    const auto id = static_cast<engine::FormatId>(formats.front());
+    const auto isOfFile = [&](engine::FormatId f) {
+        return f == model->expert_format || engine::format_row(f).kind == engine::FormatRow::Kind::kFile;
+    };
+    const bool isOriginal =
+        std::all_of(formats.begin(), formats.end(), [&](auto f) { return isOfFile(static_cast<engine::FormatId>(f)); });
+    if (isOriginal) {
+        return 0;
+    }
+    const auto& measured = model->thresholds.formats;
+    const auto found = std::find_if(measured.begin(), measured.end(),
+                                    [id](const engine::FormatLoss& known) { return known.format == id; });
+    const bool isOne = std::all_of(formats.begin(), formats.end(), [&](auto f) { return f == formats.front(); });
+    return isOne && found != measured.end() ? std::optional(found->mean_kl) : std::nullopt;
+}
+
+QString BudgetPanel::qualityText(double predictedLoss, std::optional<double> formatKl,
+                                 const engine::ThetaChoice& theta) const {
+    QualityChange change{predictedLoss, formatKl, theta.leaves_out()};
+    const auto& model = engine().model();
+    if (model && change.skips && !theta.accepts_guesses()) {
+        const engine::ThresholdLoss loss = engine::expected_loss(model->thresholds, theta);
+        change.skippedKl = loss.known ? std::optional(loss.mean_kl) : std::nullopt;
+    }
+    return tr("Quality change: %1").arg(qualityChangeText(change));
 }
 
 void BudgetPanel::apply() {
@@ -457,7 +514,8 @@ void BudgetPanel::follow() {
     }
     if (found == reports.rend()) {  // not begun: the running step ends first
         m_progress->setRange(0, 0);
-        m_progressText->setText(tr("Waiting for the end of a step"));
+        m_progressText->setText(engine().isAnswering() ? tr("Waiting for the end of a step")
+                                                       : tr("Working out the plan"));
         return;
     }
     using State = engine::ReplanState;

@@ -40,8 +40,8 @@ class BudgetPanel : public Panel {
     // The preview's figures, one per line; empty: there is none.
     QString problem() const { return m_problem; }  // why there is no preview
 
-    // A proposal of What if or a benchmark: moves the sliders and previews; applies
-    // nothing.
+  Q_SIGNALS:
+    void expertsRequested();  // the panel of single experts
 
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;
@@ -49,6 +49,7 @@ class BudgetPanel : public Panel {
 
   private:
     struct Figure {
+        QLabel* name;
         QLabel* now;
         QLabel* then;
     };
@@ -57,6 +58,7 @@ class BudgetPanel : public Panel {
     void setFigures(QLabel* Figure::*column, const QStringList& texts);
     Figure addFigure(QGridLayout& grid, const QString& name, const QString& tip);
     void buildPreview();
+    void showFigures(bool all);
     void formChanged();
     void askPreview();
     void askNow();
@@ -74,6 +76,9 @@ class BudgetPanel : public Panel {
     QString onDeviceNow() const;
     QString activeText(const engine::ThetaChoice& theta) const;
     QString leftOutText(const engine::ThetaChoice& theta) const;
+    template <typename Formats>
+    std::optional<double> measuredKl(const Formats& formats) const;
+    QString qualityText(double predictedLoss, std::optional<double> formatKl, const engine::ThetaChoice& theta) const;
 
     BudgetForm* m_form;
     StackedBar* m_bars;

@@ -13,6 +13,7 @@
 #include "ui/base/icons.h"
 #include "ui/base/settings.h"
 #include "ui/help/help_pages.h"
+#include "ui/panels/budget_panel.h"
 #include "ui/widgets/input_guard.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
@@ -45,6 +46,7 @@ PanelDocks::PanelDocks(QMainWindow& window, Core& core)
     connect(m_columns, &SideColumns::cameBack, this,
             [this] { QTimer::singleShot(0, this, &PanelDocks::resizeColumns); });
     reset();
+    connect(&panel<BudgetPanel>(), &BudgetPanel::expertsRequested, this, [this] { show(QStringLiteral("experts")); });
     m_rail->setObjectName(QStringLiteral("panelRail"));
     for (const PanelEntry& entry : panelList()) {
         QAction& action = PanelAction::of(*dock(QString::fromLatin1(entry.name)));
