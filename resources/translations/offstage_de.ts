@@ -221,6 +221,10 @@
         <source>measured loss at most %1 nats</source>
         <translation>gemessener Verlust höchstens %1 nat</translation>
     </message>
+    <message>
+        <source>quality: %1</source>
+        <translation>Qualität: %1</translation>
+    </message>
 </context>
 <context>
     <name>CachePlace</name>
@@ -4383,20 +4387,16 @@
         <translation>KV-Cache</translation>
     </message>
     <message>
-        <source>staging</source>
-        <translation>Übertragungspuffer</translation>
-    </message>
-    <message>
-        <source>workspace</source>
-        <translation>Arbeitspuffer</translation>
-    </message>
-    <message>
         <source>other programs</source>
         <translation>andere Programme</translation>
     </message>
     <message>
         <source>%1, budget</source>
         <translation>%1, Budget</translation>
+    </message>
+    <message>
+        <source>buffers</source>
+        <translation>Puffer</translation>
     </message>
 </context>
 <context>
@@ -4455,6 +4455,84 @@
     <message>
         <source>Save</source>
         <translation>Speichern</translation>
+    </message>
+</context>
+<context>
+    <name>QualityLevel</name>
+    <message>
+        <source>very small</source>
+        <comment>change of quality</comment>
+        <translation>sehr klein</translation>
+    </message>
+    <message>
+        <source>small</source>
+        <comment>change of quality</comment>
+        <translation>klein</translation>
+    </message>
+    <message>
+        <source>noticeable</source>
+        <comment>change of quality</comment>
+        <translation>merklich</translation>
+    </message>
+    <message>
+        <source>large</source>
+        <comment>change of quality</comment>
+        <translation>groß</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Original</translation>
+    </message>
+    <message>
+        <source>Experts stay as they are in the model&apos;s files</source>
+        <translation>Experten bleiben, wie sie in den Dateien des Modells sind</translation>
+    </message>
+    <message>
+        <source>Nearly lossless</source>
+        <translation>Nahezu verlustfrei</translation>
+    </message>
+    <message>
+        <source>Experts in at least 8 bits a weight on average</source>
+        <translation>Experten in durchschnittlich mindestens 8 Bit je Gewicht</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>Ausgewogen</translation>
+    </message>
+    <message>
+        <source>Experts in at least 4.25 bits a weight on average: a quarter of 16 bits</source>
+        <translation>Experten in durchschnittlich mindestens 4,25 Bit je Gewicht: ein Viertel von 16 Bit</translation>
+    </message>
+    <message>
+        <source>Small</source>
+        <translation>Klein</translation>
+    </message>
+    <message>
+        <source>Experts in at least 3.25 bits a weight on average: answers differ noticeably from the original&apos;s</source>
+        <translation>Experten in durchschnittlich mindestens 3,25 Bit je Gewicht: Antworten weichen merklich von denen des Originals ab</translation>
+    </message>
+    <message>
+        <source>%1 (KL %2)</source>
+        <comment>a word, a number</comment>
+        <translation>%1 (KL %2)</translation>
+    </message>
+    <message>
+        <source>not measured</source>
+        <translation>nicht gemessen</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <comment>change of quality</comment>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>%1 (predicted, %2 % error)</source>
+        <comment>a word, a number</comment>
+        <translation>%1 (vorhergesagt, %2 % Fehler)</translation>
+    </message>
+    <message>
+        <source>%1; skipped neurons: %2</source>
+        <translation>%1; übersprungene Neuronen: %2</translation>
     </message>
 </context>
 <context>
@@ -4622,8 +4700,8 @@
 <context>
     <name>offstage::ui::AnswerTokens</name>
     <message>
-        <source>S&amp;urprise under the text</source>
-        <translation>Überr&amp;aschung unter dem Text</translation>
+        <source>&amp;Underline unlikely words</source>
+        <translation>Unwahrscheinliche Wörter &amp;unterstreichen</translation>
     </message>
     <message>
         <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
@@ -4736,11 +4814,6 @@
         <translation>Dunkel</translation>
     </message>
     <message>
-        <source> pt</source>
-        <comment>points of text size, after a number</comment>
-        <translation> pt</translation>
-    </message>
-    <message>
         <source>T&amp;heme</source>
         <translation>&amp;Farbschema</translation>
     </message>
@@ -4749,16 +4822,16 @@
         <translation>Te&amp;xtgröße</translation>
     </message>
     <message>
-        <source>Larger or smaller than the system&apos;s text; 0 is as the system.</source>
-        <translation>Größer oder kleiner als der Text des Systems; 0 ist wie das System.</translation>
-    </message>
-    <message>
         <source>&amp;Language</source>
         <translation>&amp;Sprache</translation>
     </message>
     <message>
         <source>The language changes when Offstage starts again.</source>
         <translation>Die Sprache wechselt beim nächsten Start von Offstage.</translation>
+    </message>
+    <message>
+        <source>100 % is the system&apos;s text size.</source>
+        <translation>100 % ist die Textgröße des Systems.</translation>
     </message>
 </context>
 <context>
@@ -5321,10 +5394,6 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Kontext in Tokens</translation>
     </message>
     <message>
-        <source>Memory of the accelerator that Offstage may take, for everything: dense weights, experts, KV cache and workspace</source>
-        <translation>Speicher des Beschleunigers, den Offstage insgesamt belegen darf: dichte Gewichte, Experten, KV-Cache und Arbeitspuffer</translation>
-    </message>
-    <message>
         <source>Memory of this computer that Offstage may take. Experts that find no room in it are read from disk when they are called</source>
         <translation>Speicher dieses Computers, den Offstage belegen darf. Experten, die darin keinen Platz finden, werden beim Aufruf vom Datenträger gelesen</translation>
     </message>
@@ -5357,8 +5426,54 @@ Ein Klick zeigt ihren Text</translation>
         <translation>KV-Cache</translation>
     </message>
     <message>
-        <source>Left out</source>
-        <translation>Weggelassen</translation>
+        <source>What this quality changes</source>
+        <translation>Was diese Qualität ändert</translation>
+    </message>
+    <message>
+        <source>Memory of the accelerator that Offstage may take, for everything: dense weights, experts, KV cache and buffers</source>
+        <translation>Speicher des Beschleunigers, den Offstage belegen darf, für alles: dichte Gewichte, Experten, KV-Cache und Puffer</translation>
+    </message>
+    <message>
+        <source>How exactly experts are kept. Fewer bits are smaller and faster, and change what the model says</source>
+        <translation>Wie genau Experten gehalten werden. Weniger Bits sind kleiner und schneller und ändern, was das Modell sagt</translation>
+    </message>
+    <message>
+        <source>Advanced</source>
+        <translation>Erweitert</translation>
+    </message>
+    <message>
+        <source>Formats and floors of experts, neurons that are skipped, single experts</source>
+        <translation>Formate und Untergrenzen der Experten, übersprungene Neuronen, einzelne Experten</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Experten</translation>
+    </message>
+    <message>
+        <source>Skip weak
+neurons</source>
+        <translation>Schwache Neuronen
+überspringen</translation>
+    </message>
+    <message>
+        <source>Single experts…</source>
+        <translation>Einzelne Experten…</translation>
+    </message>
+    <message>
+        <source>Opens the Experts panel: mark experts there, and Change gives them other bits</source>
+        <translation>Öffnet das Panel Experten: markieren Sie dort Experten, „Ändern“ gibt ihnen andere Bits</translation>
+    </message>
+    <message>
+        <source>The experts of this file have no more bits: %1</source>
+        <translation>Die Experten dieser Datei haben nicht mehr Bits: %1</translation>
+    </message>
+    <message>
+        <source>Custom</source>
+        <translation>Eigene Wahl</translation>
+    </message>
+    <message>
+        <source>As chosen below, under Advanced</source>
+        <translation>Wie unten unter „Erweitert“ gewählt</translation>
     </message>
 </context>
 <context>
@@ -5614,10 +5729,6 @@ Ein Klick zeigt ihren Text</translation>
         <translation>Anteil der Neuronen eines Tokens, der nicht weggelassen wird, an einem Text gemessen</translation>
     </message>
     <message>
-        <source>Loss by those left out</source>
-        <translation>Verlust durch weggelassene</translation>
-    </message>
-    <message>
         <source>Kullback-Leibler divergence from the whole model, as measured over a text by “offstage-cli sensitivity --keep”</source>
         <translation>Kullback-Leibler-Divergenz vom ganzen Modell, an einem Text gemessen mit „offstage-cli sensitivity --keep“</translation>
     </message>
@@ -5665,6 +5776,18 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>%1 bits on average.</source>
         <translation>Im Mittel %1 Bit.</translation>
+    </message>
+    <message>
+        <source>Loss by those skipped</source>
+        <translation>Verlust durch die übersprungenen</translation>
+    </message>
+    <message>
+        <source>Quality change: %1</source>
+        <translation>Änderung: %1</translation>
+    </message>
+    <message>
+        <source>Working out the plan</source>
+        <translation>Der Plan wird berechnet</translation>
     </message>
 </context>
 <context>
@@ -6047,12 +6170,16 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
 <context>
     <name>offstage::ui::ContextMeter</name>
     <message>
-        <source>Context used: %1 tokens</source>
-        <translation>Belegter Kontext: %1 Tokens</translation>
+        <source>Context used: %1</source>
+        <translation>Kontext belegt: %1</translation>
     </message>
     <message>
-        <source>Tokens of this conversation in the model&apos;s context: %1</source>
-        <translation>Tokens dieser Unterhaltung im Kontext des Modells: %1</translation>
+        <source>This conversation in the model&apos;s context: %1</source>
+        <translation>Diese Unterhaltung im Kontext des Modells: %1</translation>
+    </message>
+    <message>
+        <source>%1 of %2 tokens</source>
+        <translation>%1 von %2 Token</translation>
     </message>
 </context>
 <context>
@@ -6957,6 +7084,34 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>The number format that these are kept in</source>
         <translation>Das Zahlenformat, in dem diese gehalten werden</translation>
     </message>
+    <message>
+        <source>Going back…</source>
+        <translation>Wird zurückgenommen…</translation>
+    </message>
+    <message>
+        <source>Pin %1 experts: %2 of them are copied to the device, about %3, and others leave it where there is no room.</source>
+        <translation>%1 Experten anheften: %2 davon werden auf das Gerät kopiert, etwa %3; andere verlassen es, wo kein Platz ist.</translation>
+    </message>
+    <message>
+        <source>Unpin %1 experts: the cache may give their places to others.</source>
+        <translation>%1 Experten lösen: der Cache darf ihre Plätze anderen geben.</translation>
+    </message>
+    <message>
+        <source>Take %1 experts off the device: %2 are there, about %3.</source>
+        <translation>%1 Experten vom Gerät nehmen: %2 sind dort, etwa %3.</translation>
+    </message>
+    <message>
+        <source>Keep %1 experts in %2: about %3 instead of %4. Answers change.</source>
+        <translation>%1 Experten in %2 halten: etwa %3 statt %4. Antworten ändern sich.</translation>
+    </message>
+    <message>
+        <source>The expert is as before.</source>
+        <translation>Der Experte ist wie zuvor.</translation>
+    </message>
+    <message>
+        <source>%1 experts are as before.</source>
+        <translation>%1 Experten sind wie zuvor.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ExpertUsePlot</name>
@@ -7209,20 +7364,12 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>%1 Schritte vor dem letzten aufgerufen</translation>
     </message>
     <message>
-        <source>Fade the idle</source>
-        <translation>Untätige abblenden</translation>
-    </message>
-    <message>
         <source>What is shown of each expert</source>
         <translation>Was zu jedem Experten gezeigt wird</translation>
     </message>
     <message>
         <source>Shows experts that were not called lately in a faint colour</source>
         <translation>Zeigt Experten blass, die zuletzt nicht aufgerufen wurden</translation>
-    </message>
-    <message>
-        <source>Fade experts that were not called lately</source>
-        <translation>Zuletzt nicht aufgerufene Experten abblenden</translation>
     </message>
     <message>
         <source>Change</source>
@@ -7285,10 +7432,6 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>%1 %2</source>
         <comment>how many experts, where they are or in what</comment>
         <translation>%1 %2</translation>
-    </message>
-    <message>
-        <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
-        <translation>Ecken: ◥ angeheftet, ◹ von Ihnen vom Gerät genommen, ● von Ihnen in anderer Genauigkeit gehalten.</translation>
     </message>
     <message>
         <source>Click an expert first, or drag to mark several</source>
@@ -7359,6 +7502,65 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>Colour: %1</source>
         <comment>title of a picture</comment>
         <translation>Farbe: %1</translation>
+    </message>
+    <message>
+        <source>Dim unused</source>
+        <translation>Ungenutzte abdunkeln</translation>
+    </message>
+    <message>
+        <source>Apply</source>
+        <translation>Anwenden</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Dim experts that were not called lately</source>
+        <translation>Experten abdunkeln, die lange nicht aufgerufen wurden</translation>
+    </message>
+    <message>
+        <source>other bits</source>
+        <comment>sign: by the user</comment>
+        <translation>andere Bits</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <comment>sign</comment>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>taken off</source>
+        <comment>sign: the device</comment>
+        <translation>entfernt</translation>
+    </message>
+    <message>
+        <source>Carry this out in the background; the conversation goes on meanwhile</source>
+        <translation>Im Hintergrund ausführen; die Unterhaltung geht dabei weiter</translation>
+    </message>
+    <message>
+        <source>Changes of several experts are shown first, and wait for this</source>
+        <translation>Änderungen mehrerer Experten werden zuerst gezeigt und warten hierauf</translation>
+    </message>
+    <message>
+        <source>Leave these experts as they are</source>
+        <translation>Diese Experten lassen, wie sie sind</translation>
+    </message>
+    <message>
+        <source>There is nothing to discard</source>
+        <translation>Es gibt nichts zu verwerfen</translation>
+    </message>
+    <message>
+        <source>Go back to the state before the last change of experts</source>
+        <translation>Zurück zum Stand vor der letzten Änderung von Experten</translation>
+    </message>
+    <message>
+        <source>No experts were changed yet</source>
+        <translation>Noch wurden keine Experten geändert</translation>
     </message>
 </context>
 <context>
@@ -7726,6 +7928,14 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <source>Runs on %1. Found here: %2.</source>
         <translation>Läuft auf %1. Gefunden: %2.</translation>
     </message>
+    <message>
+        <source>&amp;Back to %1</source>
+        <translation>&amp;Zurück zu %1</translation>
+    </message>
+    <message>
+        <source>Leave the emulated GPU: the model runs on %1 again, and speeds are measured</source>
+        <translation>Die emulierte GPU verlassen: das Modell läuft wieder auf %1, und Geschwindigkeiten werden gemessen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::HeatMap</name>
@@ -7777,6 +7987,10 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>Colours: %1</source>
         <translation>Farben: %1</translation>
+    </message>
+    <message>
+        <source>Signs in corners: %1</source>
+        <translation>Zeichen in den Ecken: %1</translation>
     </message>
 </context>
 <context>
@@ -8380,10 +8594,6 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
 <context>
     <name>offstage::ui::LocalServerSwitch</name>
     <message>
-        <source>Off: nothing is listened to.</source>
-        <translation>Aus: Es wird an nichts gelauscht.</translation>
-    </message>
-    <message>
         <source>Listening at %1</source>
         <translation>Lauscht an %1</translation>
     </message>
@@ -8402,6 +8612,10 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>%1 · %2</source>
         <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>Aus</translation>
     </message>
 </context>
 <context>
@@ -9377,10 +9591,6 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <translation>Logits, Logprobs, Alternativen</translation>
     </message>
     <message>
-        <source>perplexity, uncertain, unlikely</source>
-        <translation>Perplexität, unsicher, unwahrscheinlich</translation>
-    </message>
-    <message>
         <source>night, black, appearance</source>
         <translation>Nacht, schwarz, Aussehen</translation>
     </message>
@@ -9483,6 +9693,10 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>group, category, project</source>
         <translation>Gruppe, Kategorie, Projekt</translation>
+    </message>
+    <message>
+        <source>perplexity, uncertain, surprise</source>
+        <translation>Perplexität, unsicher, Überraschung, unerwartet</translation>
     </message>
 </context>
 <context>
@@ -10001,10 +10215,6 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <translation>emuliert</translation>
     </message>
     <message>
-        <source>panels</source>
-        <translation>Panels</translation>
-    </message>
-    <message>
         <source>What the panels cost</source>
         <translation>Was die Panels kosten</translation>
     </message>
@@ -10017,18 +10227,22 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <translation>Diesen Beschleuniger gibt es hier nicht: Sein Speicher ist Teil des Speichers dieses Computers, und seine Zeiten sind errechnet. Es sind keine Messungen.</translation>
     </message>
     <message>
-        <source>panels: under %1 of a token</source>
-        <translation>Panels: unter %1 eines Tokens</translation>
-    </message>
-    <message>
-        <source>panels: %1 of a token</source>
-        <translation>Panels: %1 eines Tokens</translation>
-    </message>
-    <message>
         <source>Share of the answer&apos;s time that the engine spends on writing down what the panels show.
 Working out what this panel shows takes %1 ms each time, in the window&apos;s own thread.</source>
         <translation>Anteil der Antwortzeit, in dem die Engine aufzeichnet, was die Panels zeigen.
 Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters.</translation>
+    </message>
+    <message>
+        <source>Panels</source>
+        <translation>Panels</translation>
+    </message>
+    <message>
+        <source>Panels cost less than %1 of speed</source>
+        <translation>Panels kosten weniger als %1 der Geschwindigkeit</translation>
+    </message>
+    <message>
+        <source>Panels cost %1 of speed</source>
+        <translation>Panels kosten %1 der Geschwindigkeit</translation>
     </message>
 </context>
 <context>
@@ -10668,10 +10882,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Experten in weniger Bits sind kleiner und schneller, geben das Gelernte aber weniger genau wieder. Ohne ausdrückliche Wahl ändert sich daran nichts</translation>
     </message>
     <message>
-        <source>As in the checkpoint</source>
-        <translation>Wie im Checkpoint</translation>
-    </message>
-    <message>
         <source>Mean bits, at least</source>
         <translation>Bits im Mittel, mindestens</translation>
     </message>
@@ -10724,10 +10934,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>32 Bit, exakt</translation>
     </message>
     <message>
-        <source>As in the file: %1</source>
-        <translation>Wie in der Datei: %1</translation>
-    </message>
-    <message>
         <source>No format of ours has fewer bits than this file&apos;s</source>
         <translation>Kein eigenes Format hat weniger Bits als das dieser Datei</translation>
     </message>
@@ -10746,6 +10952,14 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source> nats</source>
         <translation> nat</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Original</translation>
+    </message>
+    <message>
+        <source>Original: %1</source>
+        <translation>Original: %1</translation>
     </message>
 </context>
 <context>
@@ -11294,6 +11508,18 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::SurpriseLegend</name>
+    <message>
+        <source>&lt; %1 %</source>
+        <comment>probability of a word</comment>
+        <translation>&lt; %1 %</translation>
+    </message>
+    <message>
+        <source>Lines under unlikely words: dotted %1, dashed %2, solid %3, thick %4</source>
+        <translation>Linien unter unwahrscheinlichen Wörtern: gepunktet %1, gestrichelt %2, durchgezogen %3, dick %4</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::ThoughtBlock</name>
     <message>
         <source>Thought before the answer</source>
@@ -11461,10 +11687,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Open a model to see how fast it would be on other hardware.</source>
         <translation>Ein Modell öffnen, um zu sehen, wie schnell es auf anderer Hardware wäre.</translation>
-    </message>
-    <message>
-        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the checkpoint.</source>
-        <translation>Prognosen aus Datenblättern und der gemessenen CPU dieses Computers, keine Messungen. Experten zählen so, wie sie im Checkpoint stehen.</translation>
     </message>
     <message>
         <source>Work it out. Measures this computer&apos;s CPU for up to three seconds first</source>
@@ -11756,6 +11978,10 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>What one machine costs, without its network card. The table then says how much speed the money buys.</source>
         <translation>Was ein Rechner ohne seine Netzwerkkarte kostet. Die Tabelle sagt dann, wie viel Geschwindigkeit das Geld bringt.</translation>
+    </message>
+    <message>
+        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the model&apos;s files.</source>
+        <translation>Vorhersagen aus Datenblättern und der gemessenen CPU dieses Rechners, keine Messungen. Experten zählen so, wie sie in den Dateien des Modells sind.</translation>
     </message>
 </context>
 </TS>

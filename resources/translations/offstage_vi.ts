@@ -221,6 +221,10 @@
         <source>measured loss at most %1 nats</source>
         <translation>tổn thất đo được tối đa %1 nat</translation>
     </message>
+    <message>
+        <source>quality: %1</source>
+        <translation>chất lượng: %1</translation>
+    </message>
 </context>
 <context>
     <name>CachePlace</name>
@@ -4381,20 +4385,16 @@
         <translation>bộ nhớ đệm KV</translation>
     </message>
     <message>
-        <source>staging</source>
-        <translation>vùng trung chuyển</translation>
-    </message>
-    <message>
-        <source>workspace</source>
-        <translation>vùng tính toán</translation>
-    </message>
-    <message>
         <source>other programs</source>
         <translation>chương trình khác</translation>
     </message>
     <message>
         <source>%1, budget</source>
         <translation>%1, hạn mức</translation>
+    </message>
+    <message>
+        <source>buffers</source>
+        <translation>bộ đệm</translation>
     </message>
 </context>
 <context>
@@ -4453,6 +4453,84 @@
     <message>
         <source>Save</source>
         <translation>Lưu</translation>
+    </message>
+</context>
+<context>
+    <name>QualityLevel</name>
+    <message>
+        <source>very small</source>
+        <comment>change of quality</comment>
+        <translation>rất nhỏ</translation>
+    </message>
+    <message>
+        <source>small</source>
+        <comment>change of quality</comment>
+        <translation>nhỏ</translation>
+    </message>
+    <message>
+        <source>noticeable</source>
+        <comment>change of quality</comment>
+        <translation>nhận thấy được</translation>
+    </message>
+    <message>
+        <source>large</source>
+        <comment>change of quality</comment>
+        <translation>lớn</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Nguyên bản</translation>
+    </message>
+    <message>
+        <source>Experts stay as they are in the model&apos;s files</source>
+        <translation>Các chuyên gia giữ nguyên như trong tệp của mô hình</translation>
+    </message>
+    <message>
+        <source>Nearly lossless</source>
+        <translation>Gần như không mất mát</translation>
+    </message>
+    <message>
+        <source>Experts in at least 8 bits a weight on average</source>
+        <translation>Chuyên gia có trung bình ít nhất 8 bit mỗi trọng số</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>Cân bằng</translation>
+    </message>
+    <message>
+        <source>Experts in at least 4.25 bits a weight on average: a quarter of 16 bits</source>
+        <translation>Chuyên gia có trung bình ít nhất 4,25 bit mỗi trọng số: một phần tư của 16 bit</translation>
+    </message>
+    <message>
+        <source>Small</source>
+        <translation>Nhỏ</translation>
+    </message>
+    <message>
+        <source>Experts in at least 3.25 bits a weight on average: answers differ noticeably from the original&apos;s</source>
+        <translation>Chuyên gia có trung bình ít nhất 3,25 bit mỗi trọng số: câu trả lời khác bản gốc rõ rệt</translation>
+    </message>
+    <message>
+        <source>%1 (KL %2)</source>
+        <comment>a word, a number</comment>
+        <translation>%1 (KL %2)</translation>
+    </message>
+    <message>
+        <source>not measured</source>
+        <translation>chưa đo</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <comment>change of quality</comment>
+        <translation>không có</translation>
+    </message>
+    <message>
+        <source>%1 (predicted, %2 % error)</source>
+        <comment>a word, a number</comment>
+        <translation>%1 (dự đoán, sai số %2 %)</translation>
+    </message>
+    <message>
+        <source>%1; skipped neurons: %2</source>
+        <translation>%1; nơ-ron bị bỏ qua: %2</translation>
     </message>
 </context>
 <context>
@@ -4620,8 +4698,8 @@
 <context>
     <name>offstage::ui::AnswerTokens</name>
     <message>
-        <source>S&amp;urprise under the text</source>
-        <translation>Độ bất ngờ &amp;dưới văn bản</translation>
+        <source>&amp;Underline unlikely words</source>
+        <translation>Gạch d&amp;ưới từ ít khả năng</translation>
     </message>
     <message>
         <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
@@ -4734,11 +4812,6 @@
         <translation>Tối</translation>
     </message>
     <message>
-        <source> pt</source>
-        <comment>points of text size, after a number</comment>
-        <translation> pt</translation>
-    </message>
-    <message>
         <source>T&amp;heme</source>
         <translation>&amp;Giao diện</translation>
     </message>
@@ -4747,16 +4820,16 @@
         <translation>&amp;Cỡ chữ</translation>
     </message>
     <message>
-        <source>Larger or smaller than the system&apos;s text; 0 is as the system.</source>
-        <translation>Lớn hoặc nhỏ hơn chữ của hệ thống; 0 là theo hệ thống.</translation>
-    </message>
-    <message>
         <source>&amp;Language</source>
         <translation>&amp;Ngôn ngữ</translation>
     </message>
     <message>
         <source>The language changes when Offstage starts again.</source>
         <translation>Ngôn ngữ thay đổi khi Offstage khởi động lại.</translation>
+    </message>
+    <message>
+        <source>100 % is the system&apos;s text size.</source>
+        <translation>100 % là cỡ chữ của hệ thống.</translation>
     </message>
 </context>
 <context>
@@ -5319,10 +5392,6 @@ Bấm để xem văn bản của tệp</translation>
         <translation>Ngữ cảnh tính bằng token</translation>
     </message>
     <message>
-        <source>Memory of the accelerator that Offstage may take, for everything: dense weights, experts, KV cache and workspace</source>
-        <translation>Bộ nhớ của bộ tăng tốc mà Offstage được dùng cho mọi thứ: trọng số dày đặc, chuyên gia, bộ nhớ đệm KV và vùng tính toán</translation>
-    </message>
-    <message>
         <source>Memory of this computer that Offstage may take. Experts that find no room in it are read from disk when they are called</source>
         <translation>Bộ nhớ của máy tính này mà Offstage được dùng. Chuyên gia nào không còn chỗ sẽ được đọc từ đĩa khi được gọi</translation>
     </message>
@@ -5355,8 +5424,54 @@ Bấm để xem văn bản của tệp</translation>
         <translation>KV cache</translation>
     </message>
     <message>
-        <source>Left out</source>
-        <translation>Bỏ đi</translation>
+        <source>What this quality changes</source>
+        <translation>Chất lượng này thay đổi điều gì</translation>
+    </message>
+    <message>
+        <source>Memory of the accelerator that Offstage may take, for everything: dense weights, experts, KV cache and buffers</source>
+        <translation>Bộ nhớ của bộ tăng tốc mà Offstage được dùng cho mọi thứ: trọng số dày đặc, chuyên gia, bộ đệm KV và các bộ đệm khác</translation>
+    </message>
+    <message>
+        <source>How exactly experts are kept. Fewer bits are smaller and faster, and change what the model says</source>
+        <translation>Chuyên gia được giữ chính xác đến đâu. Ít bit hơn thì nhỏ hơn và nhanh hơn, và thay đổi điều mô hình nói</translation>
+    </message>
+    <message>
+        <source>Advanced</source>
+        <translation>Nâng cao</translation>
+    </message>
+    <message>
+        <source>Formats and floors of experts, neurons that are skipped, single experts</source>
+        <translation>Định dạng và mức sàn của chuyên gia, nơ-ron bị bỏ qua, từng chuyên gia</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>Chuyên gia</translation>
+    </message>
+    <message>
+        <source>Skip weak
+neurons</source>
+        <translation>Bỏ qua nơ-ron
+yếu</translation>
+    </message>
+    <message>
+        <source>Single experts…</source>
+        <translation>Từng chuyên gia…</translation>
+    </message>
+    <message>
+        <source>Opens the Experts panel: mark experts there, and Change gives them other bits</source>
+        <translation>Mở bảng Chuyên gia: đánh dấu chuyên gia ở đó, rồi Thay đổi cho chúng số bit khác</translation>
+    </message>
+    <message>
+        <source>The experts of this file have no more bits: %1</source>
+        <translation>Chuyên gia của tệp này không có nhiều bit hơn: %1</translation>
+    </message>
+    <message>
+        <source>Custom</source>
+        <translation>Tùy chỉnh</translation>
+    </message>
+    <message>
+        <source>As chosen below, under Advanced</source>
+        <translation>Như đã chọn bên dưới, trong phần Nâng cao</translation>
     </message>
 </context>
 <context>
@@ -5610,10 +5725,6 @@ Bấm để xem văn bản của tệp</translation>
         <translation>Tỉ lệ nơ-ron của một token không bị bỏ, đo trên một văn bản</translation>
     </message>
     <message>
-        <source>Loss by those left out</source>
-        <translation>Mất mát do phần bị bỏ</translation>
-    </message>
-    <message>
         <source>Kullback-Leibler divergence from the whole model, as measured over a text by “offstage-cli sensitivity --keep”</source>
         <translation>Độ phân kỳ Kullback-Leibler so với mô hình đầy đủ, đo trên một văn bản bằng “offstage-cli sensitivity --keep”</translation>
     </message>
@@ -5661,6 +5772,18 @@ Bấm để xem văn bản của tệp</translation>
     <message>
         <source>%1 bits on average.</source>
         <translation>Trung bình %1 bit.</translation>
+    </message>
+    <message>
+        <source>Loss by those skipped</source>
+        <translation>Mất mát do các nơ-ron bị bỏ qua</translation>
+    </message>
+    <message>
+        <source>Quality change: %1</source>
+        <translation>Thay đổi chất lượng: %1</translation>
+    </message>
+    <message>
+        <source>Working out the plan</source>
+        <translation>Đang tính kế hoạch</translation>
     </message>
 </context>
 <context>
@@ -6043,12 +6166,16 @@ Precision: of the experts copied on a guess, those that were called.</source>
 <context>
     <name>offstage::ui::ContextMeter</name>
     <message>
-        <source>Context used: %1 tokens</source>
-        <translation>Ngữ cảnh đã dùng: %1 token</translation>
+        <source>Context used: %1</source>
+        <translation>Ngữ cảnh đã dùng: %1</translation>
     </message>
     <message>
-        <source>Tokens of this conversation in the model&apos;s context: %1</source>
-        <translation>Số token của cuộc trò chuyện này trong ngữ cảnh của mô hình: %1</translation>
+        <source>This conversation in the model&apos;s context: %1</source>
+        <translation>Cuộc trò chuyện này trong ngữ cảnh của mô hình: %1</translation>
+    </message>
+    <message>
+        <source>%1 of %2 tokens</source>
+        <translation>%1 trên %2 token</translation>
     </message>
 </context>
 <context>
@@ -6947,6 +7074,34 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>The number format that these are kept in</source>
         <translation>Định dạng số dùng để giữ các chuyên gia này</translation>
     </message>
+    <message>
+        <source>Going back…</source>
+        <translation>Đang quay lại…</translation>
+    </message>
+    <message>
+        <source>Pin %1 experts: %2 of them are copied to the device, about %3, and others leave it where there is no room.</source>
+        <translation>Ghim %1 chuyên gia: %2 trong số đó được chép lên thiết bị, khoảng %3; các chuyên gia khác rời đi nếu không đủ chỗ.</translation>
+    </message>
+    <message>
+        <source>Unpin %1 experts: the cache may give their places to others.</source>
+        <translation>Bỏ ghim %1 chuyên gia: bộ đệm có thể trao chỗ của chúng cho chuyên gia khác.</translation>
+    </message>
+    <message>
+        <source>Take %1 experts off the device: %2 are there, about %3.</source>
+        <translation>Đưa %1 chuyên gia ra khỏi thiết bị: %2 đang ở đó, khoảng %3.</translation>
+    </message>
+    <message>
+        <source>Keep %1 experts in %2: about %3 instead of %4. Answers change.</source>
+        <translation>Giữ %1 chuyên gia ở %2: khoảng %3 thay vì %4. Câu trả lời thay đổi.</translation>
+    </message>
+    <message>
+        <source>The expert is as before.</source>
+        <translation>Chuyên gia như trước.</translation>
+    </message>
+    <message>
+        <source>%1 experts are as before.</source>
+        <translation>%1 chuyên gia như trước.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ExpertUsePlot</name>
@@ -7199,20 +7354,12 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>được gọi %1 bước trước bước vừa rồi</translation>
     </message>
     <message>
-        <source>Fade the idle</source>
-        <translation>Làm mờ khi nhàn rỗi</translation>
-    </message>
-    <message>
         <source>What is shown of each expert</source>
         <translation>Điều được hiện cho từng chuyên gia</translation>
     </message>
     <message>
         <source>Shows experts that were not called lately in a faint colour</source>
         <translation>Hiện bằng màu nhạt các chuyên gia lâu chưa được gọi</translation>
-    </message>
-    <message>
-        <source>Fade experts that were not called lately</source>
-        <translation>Làm mờ các chuyên gia lâu chưa được gọi</translation>
     </message>
     <message>
         <source>Change</source>
@@ -7275,10 +7422,6 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>%1 %2</source>
         <comment>how many experts, where they are or in what</comment>
         <translation>%1 %2</translation>
-    </message>
-    <message>
-        <source>Corners: ◥ pinned, ◹ taken off the device by you, ● kept in another precision by you.</source>
-        <translation>Góc: ◥ đã ghim, ◹ do bạn đưa khỏi thiết bị, ● do bạn giữ ở độ chính xác khác.</translation>
     </message>
     <message>
         <source>Click an expert first, or drag to mark several</source>
@@ -7349,6 +7492,65 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>Colour: %1</source>
         <comment>title of a picture</comment>
         <translation>Màu: %1</translation>
+    </message>
+    <message>
+        <source>Dim unused</source>
+        <translation>Làm mờ phần không dùng</translation>
+    </message>
+    <message>
+        <source>Apply</source>
+        <translation>Áp dụng</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Bỏ</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Hoàn tác</translation>
+    </message>
+    <message>
+        <source>Dim experts that were not called lately</source>
+        <translation>Làm mờ các chuyên gia lâu không được gọi</translation>
+    </message>
+    <message>
+        <source>other bits</source>
+        <comment>sign: by the user</comment>
+        <translation>số bit khác</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <comment>sign</comment>
+        <translation>đã ghim</translation>
+    </message>
+    <message>
+        <source>taken off</source>
+        <comment>sign: the device</comment>
+        <translation>đã gỡ ra</translation>
+    </message>
+    <message>
+        <source>Carry this out in the background; the conversation goes on meanwhile</source>
+        <translation>Thực hiện ngầm; cuộc trò chuyện vẫn tiếp tục</translation>
+    </message>
+    <message>
+        <source>Changes of several experts are shown first, and wait for this</source>
+        <translation>Thay đổi của nhiều chuyên gia được hiển thị trước và chờ nút này</translation>
+    </message>
+    <message>
+        <source>Leave these experts as they are</source>
+        <translation>Giữ nguyên các chuyên gia này</translation>
+    </message>
+    <message>
+        <source>There is nothing to discard</source>
+        <translation>Không có gì để bỏ</translation>
+    </message>
+    <message>
+        <source>Go back to the state before the last change of experts</source>
+        <translation>Quay lại trạng thái trước lần thay đổi chuyên gia cuối cùng</translation>
+    </message>
+    <message>
+        <source>No experts were changed yet</source>
+        <translation>Chưa có chuyên gia nào bị thay đổi</translation>
     </message>
 </context>
 <context>
@@ -7716,6 +7918,14 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <source>Runs on %1. Found here: %2.</source>
         <translation>Chạy trên %1. Tìm thấy ở đây: %2.</translation>
     </message>
+    <message>
+        <source>&amp;Back to %1</source>
+        <translation>&amp;Quay lại %1</translation>
+    </message>
+    <message>
+        <source>Leave the emulated GPU: the model runs on %1 again, and speeds are measured</source>
+        <translation>Rời GPU mô phỏng: mô hình lại chạy trên %1 và tốc độ được đo thật</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::HeatMap</name>
@@ -7767,6 +7977,10 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>Colours: %1</source>
         <translation>Màu: %1</translation>
+    </message>
+    <message>
+        <source>Signs in corners: %1</source>
+        <translation>Ký hiệu ở góc: %1</translation>
     </message>
 </context>
 <context>
@@ -8368,10 +8582,6 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
 <context>
     <name>offstage::ui::LocalServerSwitch</name>
     <message>
-        <source>Off: nothing is listened to.</source>
-        <translation>Tắt: không lắng nghe gì cả.</translation>
-    </message>
-    <message>
         <source>Listening at %1</source>
         <translation>Đang lắng nghe tại %1</translation>
     </message>
@@ -8390,6 +8600,10 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>%1 · %2</source>
         <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>Tắt</translation>
     </message>
 </context>
 <context>
@@ -9363,10 +9577,6 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <translation>logits, logprobs, phương án khác</translation>
     </message>
     <message>
-        <source>perplexity, uncertain, unlikely</source>
-        <translation>perplexity, không chắc, khó xảy ra</translation>
-    </message>
-    <message>
         <source>night, black, appearance</source>
         <translation>đêm, đen, giao diện</translation>
     </message>
@@ -9469,6 +9679,10 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>group, category, project</source>
         <translation>nhóm, phân loại, dự án</translation>
+    </message>
+    <message>
+        <source>perplexity, uncertain, surprise</source>
+        <translation>độ bối rối, không chắc chắn, bất ngờ</translation>
     </message>
 </context>
 <context>
@@ -9986,10 +10200,6 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>giả lập</translation>
     </message>
     <message>
-        <source>panels</source>
-        <translation>bảng</translation>
-    </message>
-    <message>
         <source>What the panels cost</source>
         <translation>Chi phí của các bảng</translation>
     </message>
@@ -10002,18 +10212,22 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>Ở đây không có bộ tăng tốc này: bộ nhớ của nó là một phần bộ nhớ của máy tính này, còn thời gian thì được tính ra. Đó không phải là số đo.</translation>
     </message>
     <message>
-        <source>panels: under %1 of a token</source>
-        <translation>bảng: dưới %1 của một token</translation>
-    </message>
-    <message>
-        <source>panels: %1 of a token</source>
-        <translation>bảng: %1 của một token</translation>
-    </message>
-    <message>
         <source>Share of the answer&apos;s time that the engine spends on writing down what the panels show.
 Working out what this panel shows takes %1 ms each time, in the window&apos;s own thread.</source>
         <translation>Tỷ lệ thời gian của câu trả lời mà bộ máy dùng để ghi lại những gì các bảng hiển thị.
 Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồng riêng của cửa sổ.</translation>
+    </message>
+    <message>
+        <source>Panels</source>
+        <translation>Bảng</translation>
+    </message>
+    <message>
+        <source>Panels cost less than %1 of speed</source>
+        <translation>Các bảng tốn dưới %1 tốc độ</translation>
+    </message>
+    <message>
+        <source>Panels cost %1 of speed</source>
+        <translation>Các bảng tốn %1 tốc độ</translation>
     </message>
 </context>
 <context>
@@ -10651,10 +10865,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Chuyên gia ít bit hơn thì nhỏ và nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học. Điều này chỉ thay đổi khi bạn chọn</translation>
     </message>
     <message>
-        <source>As in the checkpoint</source>
-        <translation>Như trong checkpoint</translation>
-    </message>
-    <message>
         <source>Mean bits, at least</source>
         <translation>Số bit trung bình, tối thiểu</translation>
     </message>
@@ -10707,10 +10917,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>32 bit, chính xác</translation>
     </message>
     <message>
-        <source>As in the file: %1</source>
-        <translation>Như trong tệp: %1</translation>
-    </message>
-    <message>
         <source>No format of ours has fewer bits than this file&apos;s</source>
         <translation>Không định dạng nào của chúng tôi có ít bit hơn tệp này</translation>
     </message>
@@ -10729,6 +10935,14 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source> nats</source>
         <translation> nat</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Nguyên bản</translation>
+    </message>
+    <message>
+        <source>Original: %1</source>
+        <translation>Nguyên bản: %1</translation>
     </message>
 </context>
 <context>
@@ -11277,6 +11491,18 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     </message>
 </context>
 <context>
+    <name>offstage::ui::SurpriseLegend</name>
+    <message>
+        <source>&lt; %1 %</source>
+        <comment>probability of a word</comment>
+        <translation>&lt; %1 %</translation>
+    </message>
+    <message>
+        <source>Lines under unlikely words: dotted %1, dashed %2, solid %3, thick %4</source>
+        <translation>Đường dưới các từ ít khả năng: chấm %1, gạch %2, liền %3, đậm %4</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::ThoughtBlock</name>
     <message>
         <source>Thought before the answer</source>
@@ -11444,10 +11670,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Open a model to see how fast it would be on other hardware.</source>
         <translation>Mở một mô hình để xem nó sẽ chạy nhanh đến đâu trên phần cứng khác.</translation>
-    </message>
-    <message>
-        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the checkpoint.</source>
-        <translation>Dự báo từ bảng thông số và từ CPU đã đo của máy tính này, không phải số đo. Chuyên gia được tính như trong checkpoint.</translation>
     </message>
     <message>
         <source>Work it out. Measures this computer&apos;s CPU for up to three seconds first</source>
@@ -11739,6 +11961,10 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>What one machine costs, without its network card. The table then says how much speed the money buys.</source>
         <translation>Giá một máy, không kể card mạng. Bảng sẽ cho biết số tiền ấy mua được tốc độ bao nhiêu.</translation>
+    </message>
+    <message>
+        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the model&apos;s files.</source>
+        <translation>Dự báo từ bảng thông số và CPU đã đo của máy này, không phải kết quả đo. Các chuyên gia được tính như trong tệp của mô hình.</translation>
     </message>
 </context>
 </TS>

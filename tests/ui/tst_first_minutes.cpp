@@ -249,13 +249,13 @@ class TestFirstMinutes : public QObject {
         askAndWait(f, QStringLiteral("a short one"));
         const ConversationId first = f.window->core().chat.current();
         auto& status = part<StatusLine>(*f.window);
-        QTRY_VERIFY(status.contextText() != QStringLiteral("0 / 2,048"));
+        QTRY_VERIFY(status.contextText() != QStringLiteral("0 of 2,048 tokens"));
         auto& counter = part<ChatPage>(*f.window).counter();
         QTRY_VERIFY(counter.isUpToDate());
         const QString ofFirst = status.contextText();
 
         QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
-        QTRY_COMPARE(status.contextText(), QStringLiteral("0 / 2,048"));
+        QTRY_COMPARE(status.contextText(), QStringLiteral("0 of 2,048 tokens"));
         script.answer = std::string(40'000, 'x');
         script.tokensPerSecond = 100;
         f.stage->setScript(script);
@@ -269,9 +269,9 @@ class TestFirstMinutes : public QObject {
         QTRY_VERIFY(counter.isUpToDate());  // the pause after the change is over
         QCOMPARE(status.contextText(), ofFirst);
         f.window->core().chat.newConversation();  // never counted
-        QCOMPARE(status.contextText(), QStringLiteral("– / 2,048"));
+        QCOMPARE(status.contextText(), QStringLiteral("– of 2,048 tokens"));
         f.window->core().chat.openConversation(second);
-        QTRY_VERIFY(status.contextText() != QStringLiteral("– / 2,048") && status.contextText() != ofFirst);
+        QTRY_VERIFY(status.contextText() != QStringLiteral("– of 2,048 tokens") && status.contextText() != ofFirst);
         f.window->core().chat.stop();
         QTRY_COMPARE(f.state(), State::Ready);
     }
@@ -315,7 +315,7 @@ class TestFirstMinutes : public QObject {
 
     // ---- where typed text goes
 
-    // After Undo, Reset and Cancel a slider has the focus (tst_budget_log_benchmark).
+    // After Undo, Reset and Cancel a slider has the focus (tst_budget).
     void typed_onASliderInBudget_isAMessage() {
         WindowFixture f;
         f.openAndWait();

@@ -51,6 +51,9 @@ struct Fixture {
         }
         return out;
     }
+    ConversationId marked() const {
+        return list->view().currentIndex().data(ConversationListModel::ConversationRole).toULongLong();
+    }
     void select(ConversationId id) {
         list->view().setCurrentIndex(list->model().index(list->model().rowOf(id)));
         list->view().setFocus();
@@ -348,8 +351,8 @@ class TestHistoryList : public QObject {
         QCOMPARE(test::child<QLineEdit>(*f.list).text(), QString());
         QVERIFY(!f.list->model().isSearching());
         const ConversationId now = f.talk(QStringLiteral("pears?"), QStringLiteral("A fruit."));
-        f.chat->open(now);
-        QCOMPARE(f.list->currentId(), now);
+        f.chat->openConversation(now);
+        QCOMPARE(f.marked(), now);
     }
 
     // A menu of another row does not leave the mark there.
@@ -357,10 +360,10 @@ class TestHistoryList : public QObject {
         Fixture f;
         f.talk(QStringLiteral("quinces?"), QStringLiteral("A fruit."));
         const ConversationId shown = f.talk(QStringLiteral("pears?"), QStringLiteral("A fruit."));
-        f.chat->open(shown);
-        QCOMPARE(f.list->currentId(), shown);
+        f.chat->openConversation(shown);
+        QCOMPARE(f.marked(), shown);
         f.chooseInMenu(1 - f.list->model().rowOf(shown), QStringLiteral("Nothing of these"));
-        QTRY_COMPARE(f.list->currentId(), shown);
+        QTRY_COMPARE(f.marked(), shown);
     }
 
     void search_thatFindsAThought_saysSo_andUnfoldsIt() {

@@ -13,6 +13,7 @@
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/message_widget.h"
+#include "ui/chat/surprise_legend.h"
 #include "ui/chat/token_choices.h"
 #include "ui/chat/token_choices_view.h"
 #include "ui/settings/sampling_panel.h"
@@ -311,7 +312,7 @@ class TestTokenChoices : public QObject {
     void surprise_isMarkedByChoice() {
         test::WindowFixture f;
         f.openAndWait();
-        QAction* surprise = action(f, QStringLiteral("Surprise under the text"));
+        QAction* surprise = action(f, QStringLiteral("Underline unlikely words"));
         surprise->trigger();
         answer(f);
         MessageBody& body = bodyOf(f, f.last().id);
@@ -326,7 +327,11 @@ class TestTokenChoices : public QObject {
         test::picture(test::part<TokenChoicesView>(*f.window).tip(), QStringLiteral("tip"),
                       {test::part<TokenChoicesView>(*f.window).tip().sizeHint().width()},
                       test::part<TokenChoicesView>(*f.window).tip().sizeHint().height());
+        // What the lines mean stands in the status bar, as long as there are any.
+        const auto& legend = test::part<SurpriseLegend>(*f.window);
+        QVERIFY(legend.isVisible() && legend.accessibleName().contains(QStringLiteral("dashed < 20 %")));
         surprise->trigger();
+        QVERIFY(!legend.isVisible());
         QVERIFY(body.marks().of(TextMark::Surprise1).isEmpty());
         QVERIFY(body.marks().of(TextMark::Surprise4).isEmpty());
     }

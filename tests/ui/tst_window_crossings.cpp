@@ -320,7 +320,7 @@ class TestWindowCrossings : public QObject {
         f.openAndWait();
         const auto shows = [&f](int tokens) {
             return test::part<StatusLine>(*f.window).contextText() ==
-                   QStringLiteral("%1 / %2").arg(QLocale().toString(tokens), QLocale().toString(2048));
+                   QStringLiteral("%1 of %2 tokens").arg(QLocale().toString(tokens), QLocale().toString(2048));
         };
         const auto asTokens = [](qsizetype characters) { return 3 + static_cast<int>(characters / 4); };
         f.type(QStringLiteral("a draft of forty characters, as it stands"));

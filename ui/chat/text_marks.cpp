@@ -7,6 +7,8 @@
 #include <QTextCursor>
 #include <QTextLayout>
 
+#include "ui/chat/surprise_legend.h"
+
 namespace offstage::ui {
 
 bool TextMarks::set(TextMark mark, const Ranges& ranges) {
@@ -57,23 +59,15 @@ void TextMarks::addTo(QList<QAbstractTextDocumentLayout::Selection>& selections,
     }
 }
 
-// A strip below the lines. Its pattern and its colour both show how improbable the token
-// above was; the colours can be distinguished without seeing red or green.
+// A strip below the lines.
 void TextMarks::paintSurprise(QPainter& painter, const MessageText::Part& part, const TextStyle& style) const {
-    static constexpr std::array<QRgb, 4> kLight = {0x7d93aa, 0x0072b2, 0xc77700, 0xc43c00};
-    static constexpr std::array<QRgb, 4> kDark = {0x8fa9c4, 0x56b4e9, 0xe69f00, 0xff7a45};
-    static constexpr std::array<double, 4> kWidth = {1.5, 2, 2, 3.5};
-    static const std::array<QList<double>, 4> kDashes = {QList<double>{1.5, 1.5}, QList<double>{3.5, 1.5}, {}, {}};
     if (part.map.runs().isEmpty()) {
         return;
     }
     const qsizetype begin = part.map.runs().first().source;
     const qsizetype end = part.map.runs().last().source + part.map.runs().last().sourceLength;
-    for (size_t level = 0; level < kWidth.size(); ++level) {
-        QPen pen(QColor(style.dark ? kDark[level] : kLight[level]), kWidth[level], Qt::SolidLine, Qt::FlatCap);
-        if (!kDashes[level].isEmpty()) {
-            pen.setDashPattern(kDashes[level]);
-        }
+    for (size_t level = 0; level < kSurpriseBounds.size(); ++level) {
+        const QPen pen = surprisePen(level, style.dark);
         painter.setPen(pen);
         const Ranges& marks = m_ranges[level];
         auto range = std::lower_bound(marks.begin(), marks.end(), begin,
@@ -89,7 +83,7 @@ void TextMarks::paintSurprise(QPainter& painter, const MessageText::Part& part, 
                     const int first = std::max(from, line.textStart());
                     const int last = std::min(to, line.textStart() + line.textLength());
                     if (first < last) {
-                        const double y = origin.y() + line.y() + line.ascent() + line.descent() + kWidth[level] / 2;
+                        const double y = origin.y() + line.y() + line.ascent() + line.descent() + pen.widthF() / 2;
                         painter.drawLine(QPointF(origin.x() + line.cursorToX(first) + 0.5, y),
                                          QPointF(origin.x() + line.cursorToX(last) - 0.5, y));
                     }

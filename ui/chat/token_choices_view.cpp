@@ -14,6 +14,7 @@
 #include "ui/base/delay.h"
 #include "ui/base/theme.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/surprise_legend.h"
 
 namespace offstage::ui {
 
@@ -25,7 +26,6 @@ constexpr int kTipBar = 72;  // pixels for all of the probability
 constexpr int kTipGap = 10;
 constexpr int kTipLongest = 24;   // characters
 constexpr int kTipChosenGap = 4;  // below the chosen one
-constexpr std::array kSurpriseBounds = {0.5, 0.2, 0.05, 0.01};
 
 QFont boldOf(QFont font) {
     font.setWeight(QFont::DemiBold);

@@ -83,7 +83,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     m_actionsPlace->hide();
 
     m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);  // a long name is cut
-    m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));
+    m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("Panels")));
     m_cost->setForegroundRole(QPalette::PlaceholderText);
 
     columnOf(this,
@@ -272,8 +272,8 @@ void Panel::refreshCost() {
         return;
     }
     const double share = m_snapshot.telemetry_us / m_snapshot.answer_us;
-    m_cost->setText(share < 5e-4 ? tr("panels: under %1 of a token").arg(percentText(1e-3))
-                                 : tr("panels: %1 of a token").arg(percentText(share)));
+    m_cost->setText(share < 5e-4 ? tr("Panels cost less than %1 of speed").arg(percentText(1e-3))
+                                 : tr("Panels cost %1 of speed").arg(percentText(share)));
     m_cost->setToolTip(
         tr("Share of the answer's time that the engine spends on writing down what the panels show.\nWorking out what "
            "this panel shows takes %1 ms each time, in the window's own thread.")
@@ -302,7 +302,7 @@ void Panel::changeEvent(QEvent* event) {
         refreshNotice();
         m_badge->setFont(font());
         m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);
-        m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));
+        m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("Panels")));
     }
 }
 

@@ -36,7 +36,7 @@ class Panel : public QWidget {
     // As shown; empty if nothing is shown.
     QString emptyText() const;  // while it stands in the body's place
     QString badge() const;      // "emulated: RTX 3060"
-    // "panels: 0.2 % of a token"; nothing on emulated devices, whose tokens are not
+    // "Panels cost 0.2 % of speed"; nothing on emulated devices, whose tokens are not
     // timed.
     QString cost() const;
     QString notice() const;

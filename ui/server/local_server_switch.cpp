@@ -200,7 +200,7 @@ QString LocalServerSwitch::url() const {
 
 QString LocalServerSwitch::stateText() const {
     if (!m_server) {
-        return tr("Off: nothing is listened to.");
+        return tr("Off");
     }
     const QString listening = m_engine.model() ? tr("Listening at %1").arg(listensAt())
                                                : tr("Listening at %1, without a model yet").arg(listensAt());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QApplication>
 #include <QComboBox>
 #include <QFormLayout>
 #include <QLabel>
@@ -15,17 +16,48 @@
 
 namespace offstage::ui {
 
+namespace {
+
+// Points above the system's text size, shown and typed in percent of that.
+class PercentBox : public QSpinBox {
+  public:
+    explicit PercentBox(double systemPoints) : m_systemPoints(systemPoints) {
+        setRange(kTextSmallest, kTextLargest);
+        setSuffix(QStringLiteral(" %"));
+        setKeyboardTracking(false);
+    }
+
+  protected:
+    QString textFromValue(int steps) const override { return QString::number(percentOf(steps)); }
+    int valueFromText(const QString& text) const override {
+        const double points = m_systemPoints * QString(text).remove(suffix()).toInt() / 100 - m_systemPoints;
+        return std::clamp(qRound(points), minimum(), maximum());
+    }
+    QValidator::State validate(QString& text, int&) const override {
+        bool isNumber = false;
+        const int percent = QString(text).remove(suffix()).trimmed().toInt(&isNumber);
+        return isNumber && percent >= percentOf(minimum()) && percent <= percentOf(maximum()) ? QValidator::Acceptable
+               : isNumber || QString(text).remove(suffix()).trimmed().isEmpty()               ? QValidator::Intermediate
+                                                                                              : QValidator::Invalid;
+    }
+
+  private:
+    int percentOf(int steps) const { return qRound(100 * (m_systemPoints + steps) / m_systemPoints); }
+
+    double m_systemPoints;
+};
+
+}  // namespace
+
 AppearancePage::AppearancePage(Appearance& appearance, QWidget* parent)
     : QWidget(parent),
       m_appearance(appearance),
       m_theme(new QComboBox),
-      m_textSize(new QSpinBox),
+      m_textSize(new PercentBox(QApplication::font().pointSizeF() - appearance.textSize())),
       m_language(new QComboBox) {
     m_theme->addItem(tr("As the system"), static_cast<int>(Theme::System));
     m_theme->addItem(tr("Light"), static_cast<int>(Theme::Light));
     m_theme->addItem(tr("Dark"), static_cast<int>(Theme::Dark));
-    m_textSize->setRange(kTextSmallest, kTextLargest);
-    m_textSize->setSuffix(tr(" pt", "points of text size, after a number"));
     m_language->addItem(tr("As the system"), QString());
     for (const Language& language : languages()) {
         m_language->addItem(language.name, language.code);
@@ -50,7 +82,7 @@ AppearancePage::AppearancePage(Appearance& appearance, QWidget* parent)
         }
     };
     add(tr("T&heme"), m_theme, {});
-    add(tr("Te&xt size"), m_textSize, tr("Larger or smaller than the system's text; 0 is as the system."));
+    add(tr("Te&xt size"), m_textSize, tr("100 % is the system's text size."));
     add(tr("&Language"), m_language, tr("The language changes when Offstage starts again."));
     columnOf(this, {form, Stretch{1}}, flush());
 
@@ -67,7 +99,6 @@ void AppearancePage::refresh() {
     m_theme->setCurrentIndex(m_theme->findData(static_cast<int>(m_appearance.theme())));
     const QSignalBlocker quiet(m_textSize);
     m_textSize->setValue(m_appearance.textSize());
-    m_textSize->setPrefix(m_appearance.textSize() > 0 ? QStringLiteral("+") : QString());
     m_language->setCurrentIndex(std::max(0, m_language->findData(m_appearance.language())));
 }
 

@@ -30,8 +30,8 @@ void ContextMeter::setUsed(qint64 used, qint64 size) {
     const bool mayGrow = size != m_size || std::max(used, m_used) > size;
     m_used = used;
     m_size = size;
-    setAccessibleName(tr("Context used: %1 tokens").arg(text()));
-    setToolTip(tr("Tokens of this conversation in the model's context: %1").arg(text()));
+    setAccessibleName(tr("Context used: %1").arg(text()));
+    setToolTip(tr("This conversation in the model's context: %1").arg(text()));
     setVisible(size > 0);
     if (mayGrow) {
         updateGeometry();
@@ -40,15 +40,19 @@ void ContextMeter::setUsed(qint64 used, qint64 size) {
 }
 
 QString ContextMeter::text() const {
-    return QStringLiteral("%1 / %2").arg(m_used < 0 ? QStringLiteral("–") : QLocale().toString(m_used),
-                                         QLocale().toString(m_size));
+    return textOf(m_used);
+}
+
+QString ContextMeter::textOf(qint64 used) const {
+    return tr("%1 of %2 tokens")
+        .arg(used < 0 ? QStringLiteral("–") : QLocale().toString(used), QLocale().toString(m_size));
 }
 
 QSize ContextMeter::sizeHint() const {
     // As wide as the full context's text: growing numbers move nothing, until attached
     // files exceed the room.
-    const QString full = QStringLiteral("%1 / %1").arg(QLocale().toString(m_size));
-    const int width = std::max(fontMetrics().horizontalAdvance(full), fontMetrics().horizontalAdvance(text()));
+    const int width =
+        std::max(fontMetrics().horizontalAdvance(textOf(m_size)), fontMetrics().horizontalAdvance(text()));
     return {width + kMeterGap + kBarWidth + 4, fontMetrics().height() + 4};
 }
 

@@ -4,7 +4,7 @@
 
 namespace offstage::ui {
 
-// "123 / 2048" with a small bar: how much of the context the conversation takes.
+// "123 of 2,048 tokens" with a small bar: how much of the context the conversation takes.
 class ContextMeter : public QWidget {
     Q_OBJECT
 
@@ -21,6 +21,8 @@ class ContextMeter : public QWidget {
     void paintEvent(QPaintEvent* event) override;
 
   private:
+    QString textOf(qint64 used) const;
+
     qint64 m_used = 0;
     qint64 m_size = 0;
 };

@@ -8,6 +8,7 @@
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/input_bar.h"
+#include "ui/chat/surprise_legend.h"
 #include "ui/chat/token_choices_view.h"
 #include "ui/window/core.h"
 #include "ui/window/panel_docks.h"
@@ -24,9 +25,11 @@ AnswerTokens::AnswerTokens(QMainWindow& window, Core& core, ChatPage& page, Pane
           makeSwitch("tokenProbabilities", tr("Token pro&babilities (from the next answer on)"),
                      tr("At a word of an answer: how probable its tokens were, what else could stand there, and, by a "
                         "click, a branch from there. From the next answer on"))),
-      m_surprise(makeSwitch("surprise", tr("S&urprise under the text"),
+      m_surprise(makeSwitch("surprise", tr("&Underline unlikely words"),
                             tr("Lines under what the model itself did not expect: dotted below 50 %, dashed below "
-                               "20 %, solid below 5 %, thick below 1 %. From the next answer on"))) {
+                               "20 %, solid below 5 %, thick below 1 %. From the next answer on"))),
+      m_legend(new SurpriseLegend) {
+    m_window.statusBar()->addPermanentWidget(m_legend);
     connectSelection(panels);
     connect(&m_core.chat, &ChatController::answerExtended, &m_core.choices, &TokenChoices::add);
     connect(m_view, &TokenChoicesView::rivalChosen, this, &AnswerTokens::goOnWith);
@@ -54,6 +57,7 @@ QAction* AnswerTokens::makeSwitch(const char* name, const QString& text, const Q
 void AnswerTokens::applySwitches() {
     m_view->setShowsProbabilities(m_probabilities->isChecked());
     m_view->setShowsSurprise(m_surprise->isChecked());
+    m_legend->setVisible(m_surprise->isChecked());
     m_core.chat.setWantsChoices(m_probabilities->isChecked() || m_surprise->isChecked());
 }
 

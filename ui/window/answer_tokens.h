@@ -11,6 +11,7 @@ namespace offstage::ui {
 
 class ChatPage;
 class PanelDocks;
+class SurpriseLegend;
 class TokenChoicesView;
 struct Core;
 
@@ -37,6 +38,7 @@ class AnswerTokens : public QObject {
     TokenChoicesView* m_view;
     QAction* m_probabilities;
     QAction* m_surprise;
+    SurpriseLegend* m_legend;
 };
 
 }  // namespace offstage::ui

@@ -22,6 +22,8 @@ class HardwareMenu : public QMenu {
 
     QToolButton& button() const { return *m_button; }  // for a tool bar
     QString text() const;                              // the present one
+    // Goes from an emulated GPU back to real hardware; visible only while there is one.
+    QAction& leave() const { return *m_leave; }
 
   public Q_SLOTS:
     void refresh();
@@ -33,6 +35,7 @@ class HardwareMenu : public QMenu {
     ModelOpener& m_opener;
     EmptyState& m_start;
     QToolButton* m_button;
+    QAction* m_leave;
 };
 
 }  // namespace offstage::ui

@@ -346,7 +346,7 @@ void MainMenu::addSynonyms() {
         {"regenerate", tr("retry, redo, try again, another answer")},
         {"editLast", tr("change, correct, prompt")},
         {"tokenProbabilities", tr("logits, logprobs, alternatives")},
-        {"surprise", tr("perplexity, uncertain, unlikely")},
+        {"surprise", tr("perplexity, uncertain, surprise")},
         {"theme.dark", tr("night, black, appearance")},
         {"theme.light", tr("day, white, appearance")},
         {"language.en", tr("English")},

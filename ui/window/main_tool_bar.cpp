@@ -27,6 +27,7 @@ MainToolBar::MainToolBar(const MainMenu& menu, PanelDocks& panels, const ModelMe
     addSeparator();
     addWidget(&models.button());
     addWidget(&hardware.button());
+    addAction(&hardware.leave());
     auto* space = new QWidget;
     space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     addWidget(space);
