@@ -10,7 +10,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kLine = 18, kGap = 4, kBetween = 12;  // pixels
-constexpr int kLeastWindow = 900;
+constexpr int kLegendWindow = 900;
 
 QString boundText(double bound) {
     return SurpriseLegend::tr("< %1 %", "probability of a word").arg(QLocale().toString(100 * bound));
@@ -58,7 +58,7 @@ QSize SurpriseLegend::sizeHint() const {
     for (const double bound : kSurpriseBounds) {
         width += kLine + kGap + fontMetrics().horizontalAdvance(boundText(bound)) + kBetween;
     }
-    return {window()->width() < kLeastWindow ? 0 : width, fontMetrics().height() + 4};
+    return {window()->width() < kLegendWindow ? 0 : width, fontMetrics().height() + 4};
 }
 
 void SurpriseLegend::paintEvent(QPaintEvent*) {
