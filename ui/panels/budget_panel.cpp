@@ -1,7 +1,6 @@
 #include "ui/panels/budget_panel.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <QGridLayout>
 #include <QLabel>
@@ -15,6 +14,7 @@
 #include "ui/load/quality_levels.h"
 #include "ui/panels/left_out_edit.h"
 #include "ui/panels/planned_memory.h"
+#include "ui/panels/skipped_neurons.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
@@ -25,10 +25,6 @@
 namespace offstage::ui {
 
 namespace {
-
-QString budgetNumber(double value, int decimals) {
-    return QLocale().toString(value, 'f', decimals);
-}
 
 constexpr int kBudgetNoticeLines = 3;
 constexpr int kOnDevice = 5;                   // its row of figures
@@ -145,11 +141,11 @@ QStringList BudgetPanel::figureTexts(const engine::Forecast& f, const engine::Th
     return {rateText(f.decode_tokens_per_s),
             firstTokenText(f.ttft_s),
             percentText(f.hit_rate),
-            budgetNumber(f.mean_bits, 2),
+            QLocale().toString(f.mean_bits, 'f', 2),
             lossText(f.predicted_loss),
             resident,
-            activeText(theta),
-            leftOutText(theta)};
+            activeNeuronsText(engine().model(), theta),
+            skippedNeuronsText(engine().model(), theta)};
 }
 
 // One column; dashes without texts.
@@ -404,28 +400,6 @@ QString BudgetPanel::onDeviceNow() const {
                                 places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice))});
 }
 
-QString BudgetPanel::activeText(const engine::ThetaChoice& theta) const {
-    if (!theta.leaves_out()) {
-        return tr("all", "neurons");
-    }
-    const auto& model = engine().model();
-    const engine::ThresholdLoss loss =
-        model ? engine::expected_loss(model->thresholds, theta) : engine::ThresholdLoss();
-    return loss.known ? percentText(loss.active_share) : tr("not measured");
-}
-
-QString BudgetPanel::leftOutText(const engine::ThetaChoice& theta) const {
-    if (!theta.leaves_out()) {
-        return tr("none");
-    }
-    const auto& model = engine().model();
-    const engine::ThresholdLoss loss =
-        model ? engine::expected_loss(model->thresholds, theta) : engine::ThresholdLoss();
-    // The cost of wrong guesses, in addition to the neurons', depends on the guesses.
-    return loss.known && !theta.accepts_guesses() ? tr("KL %1").arg(QLocale().toString(loss.mean_kl, 'g', 2))
-                                                  : tr("not measured");
-}
-
 // Measured of all experts in one format; nothing: they have several, or it was not.
 template <typename Formats>
 std::optional<double> BudgetPanel::measuredKl(const Formats& formats) const {
@@ -451,13 +425,8 @@ std::optional<double> BudgetPanel::measuredKl(const Formats& formats) const {
 
 QString BudgetPanel::qualityText(double predictedLoss, std::optional<double> formatKl,
                                  const engine::ThetaChoice& theta) const {
-    QualityChange change{predictedLoss, formatKl, theta.leaves_out()};
-    const auto& model = engine().model();
-    if (model && change.skips && !theta.accepts_guesses()) {
-        const engine::ThresholdLoss loss = engine::expected_loss(model->thresholds, theta);
-        change.skippedKl = loss.known ? std::optional(loss.mean_kl) : std::nullopt;
-    }
-    return tr("Quality change: %1").arg(qualityChangeText(change));
+    const auto skipped = theta.leaves_out() ? skippedKl(engine().model(), theta) : std::nullopt;
+    return tr("Quality change: %1").arg(qualityChangeText({predictedLoss, formatKl, theta.leaves_out(), skipped}));
 }
 
 void BudgetPanel::apply() {
@@ -576,7 +545,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
                 report.bytes_moved == 0
                     ? tr("In force: nothing had to be moved.")
                     : tr("In force: %1 moved in %2.").arg(bytesText(report.bytes_moved), secondsText(report.seconds));
-            say(moved + u' ' + tr("%1 bits on average.").arg(budgetNumber(report.mean_bits, 2)));
+            say(moved + u' ' + tr("%1 bits on average.").arg(QLocale().toString(report.mean_bits, 'f', 2)));
             break;
         }
         case State::kCancelled:

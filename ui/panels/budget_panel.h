@@ -74,8 +74,6 @@ class BudgetPanel : public Panel {
     void remember();
     void refreshButtons();
     QString onDeviceNow() const;
-    QString activeText(const engine::ThetaChoice& theta) const;
-    QString leftOutText(const engine::ThetaChoice& theta) const;
     template <typename Formats>
     std::optional<double> measuredKl(const Formats& formats) const;
     QString qualityText(double predictedLoss, std::optional<double> formatKl, const engine::ThetaChoice& theta) const;
