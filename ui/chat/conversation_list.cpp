@@ -23,8 +23,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kTypingPauseMs = 120;  // saves a search for each key of a fast typist
-constexpr int kNoticeMs = 10'000;    // of a notice without Undo
+constexpr int kTypingPauseMs = 120;    // saves a search for each key of a fast typist
+constexpr int kListNoticeMs = 10'000;  // of a notice without Undo
 
 // Its name; empty: the row is a conversation.
 QString folderAt(const QModelIndex& index) {
@@ -93,7 +93,7 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     columnOf(m_view->viewport(), {m_empty, Stretch{}}, flush());
 
     m_noticeTime->setSingleShot(true);
-    m_noticeTime->setInterval(kNoticeMs);
+    m_noticeTime->setInterval(kListNoticeMs);
     connect(m_noticeTime, &QTimer::timeout, m_bar, &QWidget::hide);
     m_undo->setText(tr("Undo"));
     auto* close = new QToolButton;

@@ -12,7 +12,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr qsizetype kMostWords = 16;
+constexpr qsizetype kLongestQuestion = 16;
 
 struct HelpText {
     Q_DECLARE_TR_FUNCTIONS(HelpAnswers)
@@ -96,7 +96,7 @@ QList<HelpAnswer> helpAnswers() {
 
 const HelpAnswer* answerOf(const QList<HelpAnswer>& answers, const QString& typed) {
     const QString plain = plainWords(typed);
-    if (typed.trimmed().contains(u'\n') || plain.count(u' ') > kMostWords + 1) {
+    if (typed.trimmed().contains(u'\n') || plain.count(u' ') > kLongestQuestion + 1) {
         return nullptr;
     }
     const auto found = std::find_if(answers.begin(), answers.end(), [&plain](const HelpAnswer& answer) {

@@ -17,7 +17,7 @@ constexpr int kTabIcon = 20;
 constexpr int kTabMarginX = 8, kTabMarginY = 6;
 constexpr int kTabGap = 2;   // between icon and name
 constexpr int kTabMark = 3;  // width of the stripe of a tab that is chosen
-constexpr int kWidestName = 72;
+constexpr int kWidestTabName = 72;
 
 QFont tabFont(QFont font) {
     font.setPointSizeF(font.pointSizeF() * 0.9);
@@ -28,7 +28,7 @@ QFont tabFont(QFont font) {
 QStringList linesOf(const QString& name, const QFontMetrics& metrics) {
     QStringList best{name};
     int width = metrics.horizontalAdvance(name);
-    if (width <= kWidestName) {
+    if (width <= kWidestTabName) {
         return best;
     }
     for (qsizetype at = name.indexOf(u' '); at >= 0; at = name.indexOf(u' ', at + 1)) {
