@@ -9,7 +9,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kLine = 18, kGap = 4, kBetween = 12;  // pixels
+constexpr int kLegendLine = 18, kLegendGap = 4, kLegendBetween = 12;  // pixels
 constexpr int kLegendWindow = 900;
 
 QString boundText(double bound) {
@@ -56,7 +56,7 @@ bool SurpriseLegend::eventFilter(QObject* watched, QEvent* event) {
 QSize SurpriseLegend::sizeHint() const {
     int width = 0;
     for (const double bound : kSurpriseBounds) {
-        width += kLine + kGap + fontMetrics().horizontalAdvance(boundText(bound)) + kBetween;
+        width += kLegendLine + kLegendGap + fontMetrics().horizontalAdvance(boundText(bound)) + kLegendBetween;
     }
     return {window()->width() < kLegendWindow ? 0 : width, fontMetrics().height() + 4};
 }
@@ -72,11 +72,11 @@ void SurpriseLegend::paintEvent(QPaintEvent*) {
         const QString text = boundText(bound);
         painter.setPen(surprisePen(level++, isDark(palette())));
         const double y = fontMetrics().ascent() + 3.5;
-        painter.drawLine(QPointF(x, y), QPointF(x + kLine, y));
-        x += kLine + kGap;
+        painter.drawLine(QPointF(x, y), QPointF(x + kLegendLine, y));
+        x += kLegendLine + kLegendGap;
         painter.setPen(palette().color(QPalette::WindowText));
         painter.drawText(QPointF(x, fontMetrics().ascent() + 2), text);
-        x += fontMetrics().horizontalAdvance(text) + kBetween;
+        x += fontMetrics().horizontalAdvance(text) + kLegendBetween;
     }
 }
 
