@@ -18,9 +18,10 @@ QStringList namesIn(const QString& source) {
     static const QRegularExpression space(
         QStringLiteral("^namespace \\{\\n(.*?)^\\}  // namespace$"),
         QRegularExpression::MultilineOption | QRegularExpression::DotMatchesEverythingOption);
-    static const QRegularExpression constant(
-        QStringLiteral("^(?:inline |static )?const(?:expr)? [^=;{(]*?\\b(k[A-Z]\\w*)\\s*[\\[={]"),
+    static const QRegularExpression constant(  // and those behind it in one declaration
+        QStringLiteral("^(?:inline |static )?const(?:expr)? [^=;{(]*?\\b(k[A-Z]\\w*)\\s*[\\[={]([^;]*)"),
         QRegularExpression::MultilineOption);
+    static const QRegularExpression further(QStringLiteral(",\\s*(k[A-Z]\\w*) ="));
     static const QRegularExpression type(QStringLiteral("^(?:class|struct|enum class|enum) (\\w+)[^;]*?\\{"),
                                          QRegularExpression::MultilineOption);
     static const QRegularExpression function(QStringLiteral("^\\w[\\w:<>,&* ]*?[ &*](\\w+)\\(([^)]*)\\)[ \\n]*\\{"),
@@ -31,7 +32,11 @@ QStringList namesIn(const QString& source) {
         const QString text = part.next().captured(1);
         for (const QRegularExpression* kind : {&constant, &type}) {
             for (auto it = kind->globalMatch(text); it.hasNext();) {
-                names << it.next().captured(1);
+                const QRegularExpressionMatch match = it.next();
+                names << match.captured(1);
+                for (auto next = further.globalMatch(match.captured(2)); next.hasNext();) {
+                    names << next.next().captured(1);
+                }
             }
         }
         for (auto it = function.globalMatch(text); it.hasNext();) {
@@ -147,6 +152,8 @@ class TestNames : public QObject {
                                 << names;
         };
         row("constant", "constexpr int kGap = 3;\n", {QStringLiteral("kGap")});
+        row("constants", "constexpr int kGap = 3, kWide = kGap * 2;\n",
+            {QStringLiteral("kGap"), QStringLiteral("kWide")});
         row("list", "const char* const kNames[] = {\"a\"};\n", {QStringLiteral("kNames")});
         row("type", "struct Pair {\n    int kGap = 3;\n};\n", {QStringLiteral("Pair")});
         row("kinds", "enum class Kind : int { A, B };\n", {QStringLiteral("Kind")});
