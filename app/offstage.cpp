@@ -179,8 +179,10 @@ int main(int argc, char** argv) {
     offstage::ui::CachePlace::apply();
 
     offstage::ui::speak(app, offstage::ui::chosenLanguage(namedLanguage(QApplication::arguments())));
-    const CommandLine line = parse(app);
+    CommandLine line = parse(app);
     offstage::ui::OneInstance instance(line.window.historyFolder);
+    // Another window may show that conversation, and what is typed is stored with it.
+    line.window.reopensLast = line.window.reopensLast && instance.isFirst();
     if (!instance.isFirst() && !line.separate) {
         const QFileInfo model(line.model);
         if (instance.handOver({model.exists() ? model.absoluteFilePath() : line.model, line.prompt, line.newChat})) {

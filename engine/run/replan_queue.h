@@ -50,7 +50,7 @@ class PlanningThread {
 
 // Requests of other threads that change the plan, carried out by the engine's thread
 // between two steps, in order: while a re-plan is being planned the later ones wait, but
-// not one to cancel it.
+// not one to cancel it unless another waits before it.
 // Functions are for the engine's thread unless marked otherwise.
 class ReplanQueue {
   public:

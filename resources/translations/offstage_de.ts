@@ -10496,7 +10496,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>As the persona has it: temperature %1</source>
-        <translation>Wie die Persona es hat: Temperatur %1</translation>
+        <translation>Wie in der Persona: Temperatur %1</translation>
     </message>
     <message>
         <source>As set up now: temperature %1</source>
@@ -10504,7 +10504,11 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>The conversation&apos;s own</source>
-        <translation>Das der Unterhaltung</translation>
+        <translation>Wie in der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Another persona has this name</source>
+        <translation>Eine andere Persona heißt schon so</translation>
     </message>
 </context>
 <context>
@@ -11173,7 +11177,7 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>Storage</source>
-        <translation>Speicher</translation>
+        <translation>Ablage</translation>
     </message>
     <message>
         <source>Memory</source>
@@ -11559,7 +11563,7 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>A click on one goes on from it</source>
-        <translation>Ein Klick auf eines setzt dort fort</translation>
+        <translation>Ein Klick auf eine Alternative setzt dort fort</translation>
     </message>
     <message>
         <source>A click keeps this open</source>

@@ -10490,6 +10490,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>The conversation&apos;s own</source>
         <translation>Của cuộc trò chuyện</translation>
     </message>
+    <message>
+        <source>Another persona has this name</source>
+        <translation>Một vai khác đã có tên này</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::Personas</name>

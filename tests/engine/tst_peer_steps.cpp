@@ -809,7 +809,7 @@ class TestPeerSteps : public QObject {
         QCOMPARE(joined.figures()[0].totals.requests, std::uint64_t{0});
     }
 
-    // -------------------------------------------------------------- the choice of the shape
+    // ----------------------------------------------------------- the choice of the shape
     // A network with expensive messages, and experts that this machine would have to read
     // from a slow disk.
     void shape_isChosenByForecast_data() {

@@ -43,7 +43,8 @@ class TestHeatMap : public QObject {
         return qRgb(out(rg), out(rg), out(b2));
     }
 
-    // Perceived lightness, 0..1: L of OKLab (B. Ottosson, "A perceptual color space for image processing", 2020).
+    // Perceived lightness, 0..1: L of OKLab (B. Ottosson, "A perceptual color space for
+    // image processing", 2020).
     static double lightnessOf(QRgb c) {
         const auto lin = [](int v) { return v <= 10 ? v / 255.0 / 12.92 : std::pow((v / 255.0 + 0.055) / 1.055, 2.4); };
         const double r = lin(qRed(c)), g = lin(qGreen(c)), b = lin(qBlue(c));

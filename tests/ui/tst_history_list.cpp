@@ -355,6 +355,34 @@ class TestHistoryList : public QObject {
         QCOMPARE(f.marked(), now);
     }
 
+    // What is typed stays, though the model's title comes meanwhile.
+    void rename_keepsWhatIsTyped_thoughATitleComes() {
+        Fixture f;
+        const ConversationId id = f.talk(QStringLiteral("quinces?"), QStringLiteral("A fruit."));
+        f.select(id);
+        QTest::keyClick(&f.list->view(), Qt::Key_F2);
+        auto* editor = f.list->view().findChild<QLineEdit*>();
+        QVERIFY(editor != nullptr);
+        QTest::keyClicks(editor, QStringLiteral("Mi"));
+        f.history.setModelTitle(id, QStringLiteral("Fruit"));
+        QCOMPARE(f.history.info(id).title, QStringLiteral("Fruit"));
+        QTest::keyClicks(editor, QStringLiteral("ne"));
+        QTest::keyClick(editor, Qt::Key_Return);
+        QTRY_COMPARE(f.history.info(id).title, QStringLiteral("Mine"));
+    }
+
+    // An empty folder comes back, too, and so does that it was closed.
+    void folder_deleted_comesBackAsItWas() {
+        Fixture f;
+        ConversationFolders& folders = f.list->model().folders();
+        const QString name = folders.create();
+        folders.setClosed(name, true);
+        f.list->removeFolder(name);
+        QVERIFY(!folders.names().contains(name));
+        f.list->undoButton().click();
+        QVERIFY(folders.names().contains(name) && folders.isClosed(name));
+    }
+
     // A menu of another row does not leave the mark there.
     void menu_leavesTheMarkAtTheConversationThatIsShown() {
         Fixture f;

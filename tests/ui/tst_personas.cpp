@@ -1,6 +1,8 @@
 // Personas: system prompt, sampling and model under a name, chosen at the head of a
 // conversation and stored with it.
 
+#include <algorithm>
+
 #include <QAbstractItemView>
 #include <QAction>
 #include <QCheckBox>
@@ -9,6 +11,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
@@ -184,6 +187,35 @@ class TestPersonas : public QObject {
         QCOMPARE(f.window->core().chat.systemPrompt(), QStringLiteral("Sing."));
         QVERIFY(f.window->core().chat.sampling() == *made.sampling);
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
+    }
+
+    // A second one of the same name would take the first's place.
+    void name_ofAnotherPersona_cannotBeSaved() {
+        WindowFixture f;
+        f.openAndWait();
+        setPrompt(f, QStringLiteral("Rhyme."));
+        saveAs(f, QStringLiteral("Poet"));
+        bar(f).newAction().trigger();
+        auto& editor = part<PersonaEditor>(*f.window);
+        QTRY_VERIFY(editor.isVisible());
+        QPushButton& save = *child<QDialogButtonBox>(editor).button(QDialogButtonBox::Save);
+        const auto isSaid = [&editor] {
+            const QList<QLabel*> labels = editor.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [](const QLabel* each) {
+                return each->text() == QStringLiteral("Another persona has this name");
+            });
+        };
+        auto& name = find<QLineEdit>(editor, "Name");
+        QTest::keyClicks(&name, QStringLiteral("Poet"));
+        QVERIFY(!save.isEnabled() && isSaid());
+        QTest::keyClicks(&name, QStringLiteral("s"));
+        QVERIFY(save.isEnabled() && !isSaid());
+        QTest::keyClick(&editor, Qt::Key_Escape);
+        QTRY_VERIFY(f.window->findChild<PersonaEditor*>() == nullptr);
+        bar(f).editAction().trigger();  // its own name is free
+        auto& again = part<PersonaEditor>(*f.window);
+        QTRY_VERIFY(again.isVisible());
+        QVERIFY(child<QDialogButtonBox>(again).button(QDialogButtonBox::Save)->isEnabled());
     }
 
     // A conversation that was changed since keeps its changes.

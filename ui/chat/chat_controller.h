@@ -55,7 +55,7 @@ class ChatController : public QObject {
     QString draft() const { return draftOf(m_current); }
 
     // Files for the next prompt of the shown conversation. They exist until the program
-    // ends.
+    // ends; pasted ones stay as text of the draft.
     QList<Attachment> draftAttachments() const { return m_draftAttachments.value(m_current); }
     void setDraftAttachments(const QList<Attachment>& attachments);
     // Appends files to the draft of a conversation that may be shown or not; ignored if

@@ -297,6 +297,9 @@ void ConversationList::showMenu(const QPoint& at) {
 }
 
 ConversationId ConversationList::chosen() const {
+    if (!chosenFolder().isEmpty()) {
+        return 0;
+    }
     const ConversationId picked = m_view->hasFocus() ? currentId() : 0;
     const ConversationId id = picked != 0 ? picked : m_chat.current();
     const QList<ConversationInfo> listed = m_chat.conversations().conversations();
@@ -346,6 +349,7 @@ void ConversationList::removeFolder(const QString& folder) {
     m_removed = 0;
     m_removedFolder = folder;
     m_removedFrom = m_model->folders().conversationsOf(folder);
+    m_removedClosed = m_model->folders().isClosed(folder);
     m_model->folders().remove(folder);
     say(tr("The folder “%1” was deleted; its conversations are still there").arg(folder), true);
 }
@@ -389,10 +393,7 @@ void ConversationList::remove(ConversationId id) {
 
 void ConversationList::undoRemove() {
     if (!m_removedFolder.isEmpty()) {
-        const QString folder = std::exchange(m_removedFolder, {});
-        for (const ConversationId id : std::as_const(m_removedFrom)) {
-            m_model->folders().put(id, folder);
-        }
+        m_model->folders().restore(std::exchange(m_removedFolder, {}), m_removedFrom, m_removedClosed);
         m_bar->hide();
     }
     if (m_removed != 0) {

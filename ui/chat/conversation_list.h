@@ -101,6 +101,7 @@ class ConversationList : public QWidget {
     ConversationId m_removed = 0;
     QString m_removedFolder;              // the last removal was of this folder,
     QList<ConversationId> m_removedFrom;  // which had these
+    bool m_removedClosed = false;
 };
 
 }  // namespace offstage::ui

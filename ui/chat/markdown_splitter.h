@@ -31,8 +31,8 @@ struct MarkdownSegment {
 
 // Cuts a growing Markdown text into segments, so that finished ones are rendered once and
 // only the last is rendered again. It cuts at blank lines, headings, around fenced code,
-// tables and footnotes; and inside very long code, tables and paragraphs, so that one more token
-// has a bounded cost in an answer of any length. Only whole lines (or a line longer than
+// tables and footnotes; and inside very long code, tables and paragraphs, so that one
+// more token has a bounded cost in an answer of any length. Only whole lines (or a line longer than
 // kLineLimit) change the state: the result does not depend on how append() received the
 // text.
 class MarkdownSplitter {

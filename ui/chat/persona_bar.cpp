@@ -169,7 +169,12 @@ void PersonaBar::choose(qsizetype index) {
 }
 
 void PersonaBar::edit(const Persona& before) {
-    PersonaEditor::Now now{m_chat.sampling(), {}, {}};
+    PersonaEditor::Now now{m_chat.sampling(), {}, {}, {}};
+    for (const Persona& each : m_personas.own()) {
+        if (each.id != before.id) {
+            now.takenNames << each.name;
+        }
+    }
     if (const auto& model = m_engine.model()) {
         now.model = QString::fromStdString(model->source);
         now.modelName = QString::fromStdString(model->name);

@@ -95,10 +95,12 @@ void TokenChoicesTip::step(int by) {
     }
 }
 
-void TokenChoicesTip::choose() {
-    if (m_marked >= 0) {
+bool TokenChoicesTip::choose() {
+    const bool isMarked = m_marked >= 0;
+    if (isMarked) {
         Q_EMIT rivalChosen(m_rows[m_marked].token);
     }
+    return isMarked;
 }
 
 int TokenChoicesTip::rowAt(QPoint at) const {
@@ -253,8 +255,11 @@ bool TokenChoicesView::takeKey(QKeyEvent& event) {
             return true;
         case Qt::Key_Return:
         case Qt::Key_Enter:
-            m_tip->choose();
-            return true;
+            if (m_tip->choose()) {
+                return true;
+            }
+            unpin();
+            return false;
         case Qt::Key_Escape:
             unpin();
             return true;

@@ -26,7 +26,7 @@ class TokenChoicesTip : public QFrame {
     void setPinned(bool pinned);
     bool isPinned() const { return m_isPinned; }
     void step(int by);         // to the next alternative that can be chosen, or the one before
-    void choose();             // the one that is marked
+    bool choose();             // the one that is marked; false: none is
     QStringList rows() const;  // "␣the 93.1 %", the chosen one first
     QRect rowRect(int row) const;
     QSize sizeHint() const override;

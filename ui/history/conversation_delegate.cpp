@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <QApplication>
+#include <QLineEdit>
 #include <QPainter>
 #include <QTextLayout>
 #include <QWidget>
@@ -189,6 +190,13 @@ QSize ConversationDelegate::sizeHint(const QStyleOptionViewItem& option, const Q
     const int secondLine = isFolder(index) ? 0 : kTextGap + QFontMetrics(smaller(option.font)).height();
     const int height = QFontMetrics(option.font).height() + secondLine;
     return {120, height + 2 * kMarginY + sectionHeight(option.font, index)};
+}
+
+void ConversationDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const {
+    const auto* line = qobject_cast<QLineEdit*>(editor);
+    if (line == nullptr || !line->isModified()) {
+        QStyledItemDelegate::setEditorData(editor, index);
+    }
 }
 
 void ConversationDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option,

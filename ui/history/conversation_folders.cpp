@@ -71,13 +71,15 @@ void ConversationFolders::rename(const QString& folder, const QString& name) {
     if (wanted.isEmpty() || wanted == folder) {
         return;
     }
+    if (isClosed(folder) && !names().contains(wanted)) {
+        m_closed << wanted;
+    }
     m_known.removeAll(folder);
     m_known << wanted;
-    setClosed(wanted, isClosed(folder));
+    m_closed.removeAll(folder);
     for (const ConversationId id : conversationsOf(folder)) {
         m_history.setFolder(id, wanted);
     }
-    m_closed.removeAll(folder);
     keep();
 }
 
@@ -88,6 +90,14 @@ void ConversationFolders::remove(const QString& folder) {
         m_history.setFolder(id, {});
     }
     keep();
+}
+
+void ConversationFolders::restore(const QString& folder, const QList<ConversationId>& conversations, bool closed) {
+    m_known << folder;
+    for (const ConversationId id : conversations) {
+        m_history.setFolder(id, folder);
+    }
+    setClosed(folder, closed);
 }
 
 void ConversationFolders::put(ConversationId conversation, const QString& folder) {

@@ -11,7 +11,7 @@ namespace offstage::ui {
 class History;
 
 // Folders of conversations. A conversation's folder is stored with it; the settings have
-// the names of folders that are empty, and which are closed in the list. GUI thread only.
+// the names, since a folder may be empty, and which are closed in the list. GUI thread only.
 class ConversationFolders : public QObject {
     Q_OBJECT
 
@@ -28,6 +28,8 @@ class ConversationFolders : public QObject {
     void rename(const QString& folder, const QString& name);
     // Its conversations stay, in no folder.
     void remove(const QString& folder);
+    // Takes that back.
+    void restore(const QString& folder, const QList<ConversationId>& conversations, bool closed);
     void put(ConversationId conversation, const QString& folder);  // empty: in none
 
   Q_SIGNALS:

@@ -29,8 +29,7 @@ struct Migration {
 // All migrations of this version, ascending from 1. A new file goes through all of them.
 //
 //   conversations  one row each; `sampler` is JSON (history_json.h); `folder` is a name,
-//   empty for none; `deleted_by` is the
-//   session that deleted it and
+//   empty for none; `deleted_by` is the session that deleted it and
 //                  could still undo that, NULL if it is not deleted; a message that
 //                  another session adds makes it
 //                  NULL again

@@ -61,6 +61,8 @@ ExpertActions::ExpertActions(EngineController& engine, QObject* parent) : QObjec
         m_evicted.clear();
         m_reformatted.clear();
         m_history.clear();
+        m_watched = 0;
+        m_timer.stop();
         drop();
     });
 }

@@ -17,7 +17,8 @@ namespace offstage::ui {
 
 // The user's actions on experts (pin, unpin, evict, another format) and their results.
 // What concerns several experts is proposed first, with what it would change; every
-// change can be undone, the last first. GUI thread only.
+// change can be undone, the last first. Experts that had to leave for a pin are not
+// brought back: the cache does that as they are used. GUI thread only.
 class ExpertActions : public QObject {
     Q_OBJECT
 

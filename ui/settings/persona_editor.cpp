@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QFormLayout>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
@@ -12,6 +13,7 @@
 #include "ui/settings/presets.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/fields.h"
+#include "ui/widgets/labels.h"
 
 namespace offstage::ui {
 
@@ -30,6 +32,7 @@ PersonaEditor::PersonaEditor(const Persona& persona, const Now& now, QWidget* pa
     : QDialog(parent),
       m_before(persona),
       m_name(new QLineEdit(persona.name)),
+      m_taken(mutedLabel()),
       m_instructions(new QPlainTextEdit(persona.systemPrompt)),
       m_sampling(new QComboBox),
       m_withModel(new QCheckBox),
@@ -55,6 +58,7 @@ PersonaEditor::PersonaEditor(const Persona& persona, const Now& now, QWidget* pa
         field->setAccessibleName(QString(name).remove(u'&'));
     };
     row(tr("&Name"), m_name);
+    form->addRow({}, m_taken);  // its line is there while it is empty: nothing moves
     row(tr("&Instructions"), m_instructions);
     row(tr("&Sampling"), m_sampling);
     row(tr("&Model"), m_withModel);
@@ -63,7 +67,12 @@ PersonaEditor::PersonaEditor(const Persona& persona, const Now& now, QWidget* pa
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     columnOf(this, {{form, 1}, buttons});
-    const auto refresh = [this, save] { save->setEnabled(!m_name->text().simplified().isEmpty()); };
+    const auto refresh = [this, save, taken = now.takenNames] {
+        const QString name = m_name->text().simplified();
+        const bool isTaken = taken.contains(name);
+        m_taken->setText(isTaken ? tr("Another persona has this name") : QString());
+        save->setEnabled(!name.isEmpty() && !isTaken);
+    };
     connect(m_name, &QLineEdit::textChanged, this, refresh);
     refresh();
     setHelpPage(*this, QStringLiteral("chat"));

@@ -6,6 +6,7 @@
 
 class QCheckBox;
 class QComboBox;
+class QLabel;
 class QLineEdit;
 class QPlainTextEdit;
 
@@ -21,6 +22,7 @@ class PersonaEditor : public QDialog {
         Sampling sampling;
         QString model;  // as Persona has it; empty: none is open
         QString modelName;
+        QStringList takenNames;  // the user's other personas'
     };
 
     // A persona without a name is a new one.
@@ -33,6 +35,7 @@ class PersonaEditor : public QDialog {
 
     const Persona m_before;
     QLineEdit* m_name;
+    QLabel* m_taken;
     QPlainTextEdit* m_instructions;
     QComboBox* m_sampling;
     QList<std::optional<Sampling>> m_samplings;  // of the box's rows

@@ -158,7 +158,8 @@ void MainMenu::createConversationMenu() {
         folders->setEnabled(id != 0);
     };
     fillFolders();
-    connect(&list->model().folders(), &ConversationFolders::changed, folders, fillFolders);
+    connect(&list->model().folders(), &ConversationFolders::changed, folders, fillFolders,
+            Qt::QueuedConnection);  // the entry that was chosen goes with the others
     add("export", tr("&Export…"), {}, &ConversationList::chooseExport, true, &ConversationList::chooseFolderExport);
     add("delete", tr("&Delete"), {}, &ConversationList::remove, true, &ConversationList::removeFolder);
     command(*menu, "newFolder", tr("New f&older"), {}, [this, list] {
@@ -183,6 +184,8 @@ void MainMenu::createConversationMenu() {
             action->setEnabled(id != 0 || !list->chosenFolder().isEmpty());
         }
         fillFolders();
+        pinned->setEnabled(id != 0);
+        archived->setEnabled(id != 0);
         pinned->setChecked(id != 0 && m_core.history.info(id).pinned);
         archived->setChecked(id != 0 && m_core.history.info(id).archived);
     });
