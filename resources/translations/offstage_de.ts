@@ -9484,7 +9484,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>Settings › Memory</source>
-        <translation>Einstellungen › Speicher</translation>
+        <translation>Einstellungen › Arbeitsspeicher</translation>
     </message>
     <message>
         <source>context kept, conversations, RAM, KV cache</source>
