@@ -35,7 +35,7 @@ constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
 constexpr double kProbedUs = 10000, kLongestCheckUs = 50000;
 constexpr double kLongStepUs = 1000;  // other work interrupts it nearly always, where there is some
-constexpr int kFewestRounds = 4, kMostRounds = 12;
+constexpr int kFewestRounds = 4, kMostStepRounds = 12;
 constexpr std::size_t kMostStepChecks = 200;
 constexpr int kMostStepMends = 4;
 constexpr std::int64_t kPairTokens = 256;
@@ -305,7 +305,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         };
         DenseCosts measured = costs_by(step_us, whole, {512, 2048});
         last = seconds;
-        for (int round = 1; elapsed() < seconds && round < (settled ? kFewestRounds : kMostRounds); ++round) {
+        for (int round = 1; elapsed() < seconds && round < (settled ? kFewestRounds : kMostStepRounds); ++round) {
             settled = true;
             if (extent.small) times.renew();
             measured = costs_by(step_us, whole, {512, 2048});
