@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kProbeWorkBytes = std::size_t{1} << 20;
 constexpr int kProbeWorkTimes = 9;
 constexpr int kExchanges = 12, kExchangeBatches = 3;
-constexpr int kSmallPings = 7, kLargeExchanges = 3;
+constexpr int kSmallExchanges = 7, kLargeExchanges = 3;
 constexpr std::size_t kLargePing = std::size_t{256} << 10;
 constexpr std::size_t kWindowPing = 4096, kWindowBatch = 16;
 
@@ -63,8 +63,8 @@ std::optional<ExchangeTimes> measure_exchanges(const Pings& pings, std::size_t b
 std::optional<PingTimes> measure_pings(const Pings& pings, std::chrono::microseconds pause) {
     PingTimes times;
     std::vector<double> large_us;
-    for (int i = 0; i < kSmallPings + kLargeExchanges; ++i) {
-        const bool is_small = i < kSmallPings;
+    for (int i = 0; i < kSmallExchanges + kLargeExchanges; ++i) {
+        const bool is_small = i < kSmallExchanges;
         if (pause.count() > 0) std::this_thread::sleep_for(pause);
         const auto begin = std::chrono::steady_clock::now();
         if (!pings.wait(pings.send(is_small ? kSmallPing : kLargePing))) return {};
