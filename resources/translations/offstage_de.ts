@@ -5457,7 +5457,7 @@ neurons</source>
     </message>
     <message>
         <source>Single experts…</source>
-        <translation>Einzelne Experten…</translation>
+        <translation>Einzelne Experten&#xa0;…</translation>
     </message>
     <message>
         <source>Opens the Experts panel: mark experts there, and Change gives them other bits</source>
@@ -7086,7 +7086,7 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     </message>
     <message>
         <source>Going back…</source>
-        <translation>Wird zurückgenommen…</translation>
+        <translation>Wird zurückgenommen&#xa0;…</translation>
     </message>
     <message>
         <source>Pin %1 experts: %2 of them are copied to the device, about %3, and others leave it where there is no room.</source>

@@ -786,7 +786,8 @@ class TestHistoryStore : public QObject {
         HistoryFolder f;
         HistoryWriter writer(f.file(), 1);
         QStringList complaints;
-        connect(&writer, &HistoryWriter::refused, this, [&](const QString& s) { complaints += s; });
+        const QObject here;  // what the writer's thread says later is dropped with it
+        connect(&writer, &HistoryWriter::refused, &here, [&](const QString& s) { complaints += s; });
         writer.write(message(99, 3, 0, QStringLiteral("of no conversation")));
         writer.write(change::PutConversation{someInfo(1, QStringLiteral("good"))});
         writer.write(message(1, 5, 0, QStringLiteral("good too")));
@@ -837,7 +838,8 @@ class TestHistoryStore : public QObject {
         HistoryWriter writer(f.file(), 1);
         quint64 committed = 0;
         int commits = 0;
-        connect(&writer, &HistoryWriter::committed, this, [&](quint64 changes) {
+        const QObject here;  // what the writer's thread says later is dropped with it
+        connect(&writer, &HistoryWriter::committed, &here, [&](quint64 changes) {
             committed = changes;
             ++commits;
         });
@@ -894,9 +896,10 @@ class TestHistoryStore : public QObject {
         writer.setBusyTimeout(std::chrono::milliseconds(0));
         QStringList heard;
         quint64 committed = 0;
-        connect(&writer, &HistoryWriter::troubled, this, [&] { heard += QStringLiteral("troubled"); });
-        connect(&writer, &HistoryWriter::recovered, this, [&] { heard += QStringLiteral("recovered"); });
-        connect(&writer, &HistoryWriter::committed, this, [&](quint64 changes) { committed = changes; });
+        const QObject here;  // what the writer's thread says later is dropped with it
+        connect(&writer, &HistoryWriter::troubled, &here, [&] { heard += QStringLiteral("troubled"); });
+        connect(&writer, &HistoryWriter::recovered, &here, [&] { heard += QStringLiteral("recovered"); });
+        connect(&writer, &HistoryWriter::committed, &here, [&](quint64 changes) { committed = changes; });
         writer.write(change::PutConversation{someInfo(1, QStringLiteral("a"))});
         writer.write(message(1, 5, 0, QStringLiteral("one")));
         QTRY_COMPARE_WITH_TIMEOUT(heard, QStringList({QStringLiteral("troubled")}), kPatience.count());

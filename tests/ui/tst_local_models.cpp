@@ -382,7 +382,7 @@ class TestLocalModels : public QObject {
         view.setRequest(wanted);
         QTRY_VERIFY_WITH_TIMEOUT(view.fits(), 20'000);
         const QString experts = QStringLiteral("Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0");
-        QCOMPARE(view.findChild<QualityEdit*>()->choice().itemText(0), QStringLiteral("As in the file: ") + experts);
+        QCOMPARE(view.findChild<QualityEdit*>()->choice().itemText(0), QStringLiteral("Original: ") + experts);
         QStringList texts;
         for (const QLabel* label : view.findChildren<QLabel*>()) {
             texts << label->text();

@@ -146,7 +146,7 @@ void standOnColumn(QWidget& bar) {
                 const int side = MessageColumn::leftIn(viewport, bar->fontMetrics());
                 QMargins margins = bar->layout()->contentsMargins();
                 margins.setLeft(side);
-                margins.setRight(side + ConversationView::kScrollBarWidth);
+                margins.setRight(bar->width() - side - MessageColumn::widthIn(viewport, bar->fontMetrics()));
                 bar->layout()->setContentsMargins(margins);
             }
             return false;
