@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
         pass(300);
         window.resize(whole);  // while all docks were shown it may have had to grow
         if (auto* whatIf = dock->findChild<WhatIfPanel*>()) {
-            test::find<QPushButton>(*whatIf, "Forecast").click();
+            test::find<QPushButton>(*whatIf, qPrintable(WhatIfPanel::tr("Forecast"))).click();
             waitUntil([&] { return !whatIf->isRunning(); });
         }
         saved = save(window, name(panel)) && saved;
