@@ -61,8 +61,8 @@ class ChatController : public QObject {
     // Appends files to the draft of a conversation that may be shown or not; ignored if
     // it is gone.
     void addDraftAttachments(ConversationId conversation, const QList<Attachment>& attachments);
-    // A text that no file has becomes one of the draft's files. The stored draft keeps it,
-    // behind what was typed, until it is sent or removed.
+    // A text that no file has becomes one of the draft's files. The stored draft keeps
+    // it, behind what was typed, until it is sent or removed.
     void attachPasted(const Attachment& text);
     QList<Attachment> draftAttachmentsOf(ConversationId conversation) const {
         return m_draftAttachments.value(conversation);

@@ -291,7 +291,7 @@ void ConversationList::showMenu(const QPoint& at) {
     menu->addAction(tr("&New conversation"), this, &ConversationList::newRequested);
     menu->addAction(tr("New f&older"), this, [this] { newFolder(); });
     menu->addAction(tr("&Import…"), this, &ConversationList::chooseImport);
-    // Then the mark is at the conversation that is shown, also for what the main menu does.
+    // Then the mark is at the conversation that is shown, also for the main menu.
     connect(menu, &QMenu::aboutToHide, this, &ConversationList::refreshSelection, Qt::QueuedConnection);
     menu->popup(m_view->viewport()->mapToGlobal(at));
 }

@@ -32,9 +32,9 @@ struct MarkdownSegment {
 // Cuts a growing Markdown text into segments, so that finished ones are rendered once and
 // only the last is rendered again. It cuts at blank lines, headings, around fenced code,
 // tables and footnotes; and inside very long code, tables and paragraphs, so that one
-// more token has a bounded cost in an answer of any length. Only whole lines (or a line longer than
-// kLineLimit) change the state: the result does not depend on how append() received the
-// text.
+// more token has a bounded cost in an answer of any length. Only whole lines (or a line
+// longer than kLineLimit) change the state: the result does not depend on how append()
+// received the text.
 class MarkdownSplitter {
   public:
     static constexpr qsizetype kLineLimit = 4096;   // characters; a longer line is cut

@@ -18,7 +18,8 @@ class SystemPromptChip;
 
 // At the head of the conversation: its persona, and a menu to make, edit, delete, import
 // and export them. Choosing a persona sets the conversation's system prompt and sampling;
-// the window offers its model. Beside it the conversation's system prompt, if it has one. GUI thread only.
+// the window offers its model. Beside it the conversation's system prompt, if it has one.
+// GUI thread only.
 class PersonaBar : public QWidget {
     Q_OBJECT
 

@@ -11,7 +11,8 @@ namespace offstage::ui {
 class History;
 
 // Folders of conversations. A conversation's folder is stored with it; the settings have
-// the names, since a folder may be empty, and which are closed in the list. GUI thread only.
+// the names, since a folder may be empty, and which are closed in the list. GUI thread
+// only.
 class ConversationFolders : public QObject {
     Q_OBJECT
 
