@@ -23,6 +23,13 @@ std::optional<engine::Error> error_of(Action action) {
     return {};
 }
 
+// What the Error that `action` throws says; "": it throws none.
+template <typename Action>
+QString sentence_of(Action action) {
+    const std::optional<engine::Error> error = error_of(action);
+    return error ? QString::fromUtf8(error->what()) : QString();
+}
+
 // "" when there is an error of this kind whose sentence has all `words`, separated by
 // '|'; otherwise the difference.
 inline QString mismatch(const std::optional<engine::Error>& error, engine::ErrorKind kind, const QString& words = {}) {

@@ -8,6 +8,7 @@
 #include "engine/files/gguf.h"
 #include "engine/model/gguf_model.h"
 #include "engine/run/loaded_model.h"
+#include "tests/engine/errors.h"
 #include "tests/engine/gguf_parts.h"
 #include "tests/engine/test_models.h"
 
@@ -15,23 +16,14 @@ using namespace offstage::engine;
 using namespace offstage::test;
 using offstage::tests::GgufParts;
 using offstage::tests::GgufWriter;
+using offstage::tests::sentence_of;
 namespace fs = std::filesystem;
 
 namespace {
 
-template <typename Action>
-QString errorOf(const Action& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return QString::fromStdString(error.what());
-    }
-    return {};
-}
-
 std::string parse(const std::string& bytes) {
-    const QString error =
-        errorOf([&] { static_cast<void>(parse_gguf(std::as_bytes(std::span(bytes.data(), bytes.size())), "x.gguf")); });
+    const QString error = sentence_of(
+        [&] { static_cast<void>(parse_gguf(std::as_bytes(std::span(bytes.data(), bytes.size())), "x.gguf")); });
     return error.toStdString();
 }
 
@@ -137,10 +129,10 @@ class TestDamagedGguf : public QObject {
     void attack_isRefused() {
         QFETCH(QString, words);
         const QString path = sourcePath(QStringLiteral("tests/fuzz/corpus/gguf_model/")) + QTest::currentDataTag();
-        const QString error = errorOf([&] { static_cast<void>(open_gguf(path.toStdString())); });
+        const QString error = sentence_of([&] { static_cast<void>(open_gguf(path.toStdString())); });
         QVERIFY2(error.contains(words), qPrintable(error));
         QVERIFY2(error.startsWith(path + QStringLiteral(": ")), qPrintable(error));
-        QCOMPARE(errorOf([&] { static_cast<void>(read_gguf_spec(path.toStdString())); }), error);
+        QCOMPARE(sentence_of([&] { static_cast<void>(read_gguf_spec(path.toStdString())); }), error);
     }
     void everyStoredFile_endsInAnError() {
         const QDir folder(sourcePath(QStringLiteral("tests/fuzz/corpus/gguf_model")));
@@ -148,7 +140,7 @@ class TestDamagedGguf : public QObject {
         QVERIFY(files.size() >= 31);
         for (const QString& file : files) {
             const QString path = folder.filePath(file);
-            const QString error = errorOf([&] { open(path.toStdString()); });
+            const QString error = sentence_of([&] { open(path.toStdString()); });
             QVERIFY2(error.contains(file), qPrintable(error));
         }
     }
@@ -218,7 +210,7 @@ class TestDamagedGguf : public QObject {
         const fs::path path = fs::path(folder.path().toStdString()) / "bad.gguf";
         writer.write(path);
         if (changed == QLatin1String("cut")) fs::resize_file(path, fs::file_size(path) - 5000);
-        const QString error = errorOf([&] { open(path.string()); });
+        const QString error = sentence_of([&] { open(path.string()); });
         QVERIFY2(error.contains(words), qPrintable(error));
         QVERIFY2(error.startsWith(QString::fromStdString(path.string()) + QStringLiteral(": ")), qPrintable(error));
     }

@@ -9,6 +9,7 @@
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/snapshot_filler.h"
+#include "tests/engine/errors.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
 
@@ -24,12 +25,7 @@ FitEstimate estimate_fit(const LoadRequest& request, const FitHeld& held = {}) {
 }
 
 QString errorOf(const LoadRequest& request) {
-    try {
-        static_cast<void>(estimate_fit(request));
-    } catch (const Error& error) {
-        return QString::fromUtf8(error.what());
-    }
-    return {};
+    return offstage::tests::sentence_of([&] { static_cast<void>(estimate_fit(request)); });
 }
 
 // A load's refusal of the same request; empty: it works.

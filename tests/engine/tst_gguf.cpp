@@ -22,6 +22,7 @@
 #include "engine/run/model_shape.h"
 #include "kernels/cpu_kernels.h"
 #include "tests/engine/changed_model.h"
+#include "tests/engine/errors.h"
 #include "tests/engine/gguf_parts.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
@@ -32,21 +33,8 @@ using offstage::tests::ChangedModel;
 using offstage::tests::ggufModel;
 using offstage::tests::GgufParts;
 using offstage::tests::GgufWriter;
+using offstage::tests::sentence_of;
 namespace fs = std::filesystem;
-
-namespace {
-
-template <typename Action>
-QString errorOf(const Action& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return QString::fromStdString(error.what());
-    }
-    return {};
-}
-
-}  // namespace
 
 class TestGguf : public QObject {
     Q_OBJECT
@@ -249,7 +237,7 @@ class TestGguf : public QObject {
         both.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, 2));
         QCOMPARE(of(both).frequency_scale, std::vector<double>(n, 0.125));
         both.add(scaling + "type", "yarn");
-        const QString error = errorOf([&] { of(both); });
+        const QString error = sentence_of([&] { of(both); });
         QVERIFY2(error.contains(QStringLiteral("\"rope_freqs.weight\" beside positions of type \"yarn\"")),
                  qPrintable(error));
         // Gemma's layers with a window are not scaled.
@@ -280,7 +268,8 @@ class TestGguf : public QObject {
     // Also where no factor would make it count.
     void scalingOfAnUnknownType_isRefused() {
         const GgufParts qwen(QStringLiteral("qwen3_moe_bf16"));
-        const QString error = errorOf([&] { specOf(qwen, qwen.pairs().add("qwen3moe.rope.scaling.type", "bogus")); });
+        const QString error =
+            sentence_of([&] { specOf(qwen, qwen.pairs().add("qwen3moe.rope.scaling.type", "bogus")); });
         QVERIFY2(error.contains(QStringLiteral("bogus")), qPrintable(error));
     }
 
@@ -323,17 +312,17 @@ class TestGguf : public QObject {
         QCOMPARE(rope.amplitude, 1.0);
         GgufWriter bad = mixtral.pairs();
         bad.add_floats("rope_freqs.weight", {n}, std::vector<float>(n, std::numeric_limits<float>::quiet_NaN()));
-        const QString error = errorOf([&] { specOf(mixtral, bad); });
+        const QString error = sentence_of([&] { specOf(mixtral, bad); });
         const QString expected = QStringLiteral("expected a list of %1 numbers from 1e-6 to 1e6").arg(n);
         QVERIFY2(error.contains(expected) && error.contains(QStringLiteral(": \"rope_freqs.weight\" is")),
                  qPrintable(error));
         GgufWriter longer = mixtral.pairs();
         longer.add_floats("rope_freqs.weight", {n + 1}, std::vector<float>(n + 1, 8));
-        const QString length = errorOf([&] { specOf(mixtral, longer); });
+        const QString length = sentence_of([&] { specOf(mixtral, longer); });
         QVERIFY2(length.contains(expected) && length.contains(QStringLiteral(": \"rope_freqs.weight\" is a list")),
                  qPrintable(length));
         const QString factor =
-            errorOf([&] { specOf(mixtral, mixtral.pairs().add("llama.rope.scaling.factor", -1.0f)); });
+            sentence_of([&] { specOf(mixtral, mixtral.pairs().add("llama.rope.scaling.factor", -1.0f)); });
         QVERIFY2(factor.contains(QStringLiteral(": \"llama.rope.scaling.factor\" is -1")), qPrintable(factor));
     }
 
@@ -364,7 +353,7 @@ class TestGguf : public QObject {
     void attentionScaledByPosition_isRefused() {
         const GgufParts deepseek(QStringLiteral("deepseek_v3_bf16"));
         const QString error =
-            errorOf([&] { specOf(deepseek, deepseek.pairs().add("deepseek2.attention.temperature_scale", 0.1f)); });
+            sentence_of([&] { specOf(deepseek, deepseek.pairs().add("deepseek2.attention.temperature_scale", 0.1f)); });
         QVERIFY2(error.contains(QStringLiteral("\"deepseek2.attention.temperature_scale\" is there, which is not "
                                                "supported")),
                  qPrintable(error));
@@ -394,7 +383,7 @@ class TestGguf : public QObject {
         parts.copy(writer, 0, parts.n(), [&](std::string name) {
             return name.find("ffn_up_exps.weight") != std::string::npos ? std::string() : rename(std::move(name));
         });
-        const QString error = errorOf([&] { specOf(writer); });
+        const QString error = sentence_of([&] { specOf(writer); });
         QVERIFY2(error.contains(QStringLiteral("tensor \"blk.0.ffn_gate_up_exps.weight\" is not supported")),
                  qPrintable(error));
     }
@@ -418,7 +407,7 @@ class TestGguf : public QObject {
         QCOMPARE(logitsOf(writer), logitsOf(ggufModel(QStringLiteral("qwen3_5_moe_bf16"))));
         const auto error = [&](const std::vector<std::uint32_t>& list) {
             GgufWriter changed = writer;
-            return errorOf([&] { specOf(changed.add(heads, list)); });
+            return sentence_of([&] { specOf(changed.add(heads, list)); });
         };
         QVERIFY2(error({0, 1, 0, 2})
                      .contains(QStringLiteral(
@@ -483,7 +472,7 @@ class TestGguf : public QObject {
             QCOMPARE(got.max_context, expected.max_context);
             QVERIFY(got.experts == expected.experts);
             const std::vector<std::int64_t> unequal = {*number, *number, *number + 1};
-            const QString error = errorOf([&] { specOf(parts, parts.pairs().add(key, unequal)); });
+            const QString error = sentence_of([&] { specOf(parts, parts.pairs().add(key, unequal)); });
             const QString words = QStringLiteral("\"%1\" is a list of 3: %2, %2, %3; expected")
                                       .arg(QString::fromStdString(key))
                                       .arg(*number)
@@ -691,7 +680,7 @@ class TestGguf : public QObject {
         const GgufParts parts(model);
         GgufWriter writer = parts.pairs();
         writer.add_floats(tensor.toStdString(), {2}, {1, 2});
-        const QString error = errorOf([&] { specOf(parts, writer); });
+        const QString error = sentence_of([&] { specOf(parts, writer); });
         QVERIFY2(error.contains(QStringLiteral("changed.gguf: tensor \"%1\" is not supported, and results without it "
                                                "would be wrong")
                                     .arg(QString::fromLatin1(tensor))),
@@ -761,7 +750,7 @@ class TestGguf : public QObject {
             GgufWriter writer = parts.pairs();
             writer.add_floats(name, {n}, std::vector<float>(n, 0.7f));
             parts.copy(writer, 0, parts.n());
-            const QString error = errorOf([&] { logitsOf(writer); });
+            const QString error = sentence_of([&] { logitsOf(writer); });
             QVERIFY2(error.contains(QStringLiteral("tensor \"%1\" is not supported").arg(QLatin1String(name))),
                      qPrintable(error));
         }
@@ -772,7 +761,7 @@ class TestGguf : public QObject {
             GgufWriter writer = parts.pairs();
             writer.add_floats(name, {3}, {1, 2, 3});
             parts.copy(writer, 0, parts.n());
-            const QString error = errorOf([&] { logitsOf(writer); });
+            const QString error = sentence_of([&] { logitsOf(writer); });
             QVERIFY2(error.contains(QLatin1String(name)) && error.contains(QStringLiteral("(3)")), qPrintable(error));
         }
     }
@@ -798,7 +787,7 @@ class TestGguf : public QObject {
         const GgufParts parts(model);
         GgufWriter writer = parts.pairs();
         writer.add_floats(tensor.toStdString(), {2}, {1, 2});
-        QCOMPARE(errorOf([&] { specOf(parts, writer); }), QString());
+        QCOMPARE(sentence_of([&] { specOf(parts, writer); }), QString());
     }
     // ik_llama.cpp keeps both forms of latent attention's matrix.
     void latentMatrix_inBothForms_isRead() {
@@ -838,11 +827,11 @@ class TestGguf : public QObject {
         QCOMPARE(model_path(folder_.path().toStdString()), file("tiny-00001-of-00003.gguf"));
 
         fs::remove(file("tiny-00002-of-00003.gguf"));
-        const QString missing = errorOf([&] { model_path(file("tiny-00001-of-00003.gguf").string()); });
+        const QString missing = sentence_of([&] { model_path(file("tiny-00001-of-00003.gguf").string()); });
         QVERIFY2(missing.contains(QStringLiteral("tiny-00002-of-00003.gguf: is missing; expected all 3 parts")),
                  qPrintable(missing));
         fs::rename(file("tiny-00001-of-00003.gguf"), file("renamed.gguf"));
-        const QString renamed = errorOf([&] { static_cast<void>(Checkpoint::open(file("renamed.gguf"))); });
+        const QString renamed = sentence_of([&] { static_cast<void>(Checkpoint::open(file("renamed.gguf"))); });
         QVERIFY2(renamed.contains(QStringLiteral("\"split.count\" is 3; expected the name that this part had")),
                  qPrintable(renamed));
     }
@@ -868,7 +857,7 @@ class TestGguf : public QObject {
             std::ofstream(path / name) << "GGUF";
         }
         QCOMPARE(gguf_models_in(path), (std::vector<fs::path>{path / "a.gguf", path / "b.gguf"}));
-        const QString error = errorOf([&] { static_cast<void>(read_model_spec(path)); });
+        const QString error = sentence_of([&] { static_cast<void>(read_model_spec(path)); });
         QVERIFY2(
             error.contains(QStringLiteral("holds 2 GGUF models (\"a.gguf\" ...); expected the path of one of them")),
             qPrintable(error));
