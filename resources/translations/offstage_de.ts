@@ -4500,16 +4500,16 @@
         <translation>Ausgewogen</translation>
     </message>
     <message>
-        <source>Experts in at least 4.25 bits a weight on average: a quarter of 16 bits</source>
-        <translation>Experten in durchschnittlich mindestens 4,25 Bit je Gewicht: ein Viertel von 16 Bit</translation>
+        <source>Experts in at least 4.25 bits a weight on average: about a quarter of 16 bits</source>
+        <translation>Experten in durchschnittlich mindestens 4,25 Bit je Gewicht: etwa ein Viertel von 16 Bit</translation>
     </message>
     <message>
         <source>Small</source>
         <translation>Klein</translation>
     </message>
     <message>
-        <source>Experts in at least 3.25 bits a weight on average: answers differ noticeably from the original&apos;s</source>
-        <translation>Experten in durchschnittlich mindestens 3,25 Bit je Gewicht: Antworten weichen merklich von denen des Originals ab</translation>
+        <source>Experts in at least 3.25 bits a weight on average: about a fifth of 16 bits</source>
+        <translation>Experten in durchschnittlich mindestens 3,25 Bit je Gewicht: etwa ein Fünftel von 16 Bit</translation>
     </message>
     <message>
         <source>%1 (KL %2)</source>

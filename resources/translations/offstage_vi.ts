@@ -4498,16 +4498,16 @@
         <translation>Cân bằng</translation>
     </message>
     <message>
-        <source>Experts in at least 4.25 bits a weight on average: a quarter of 16 bits</source>
-        <translation>Chuyên gia có trung bình ít nhất 4,25 bit mỗi trọng số: một phần tư của 16 bit</translation>
+        <source>Experts in at least 4.25 bits a weight on average: about a quarter of 16 bits</source>
+        <translation>Chuyên gia có trung bình ít nhất 4,25 bit mỗi trọng số: khoảng một phần tư của 16 bit</translation>
     </message>
     <message>
         <source>Small</source>
         <translation>Nhỏ</translation>
     </message>
     <message>
-        <source>Experts in at least 3.25 bits a weight on average: answers differ noticeably from the original&apos;s</source>
-        <translation>Chuyên gia có trung bình ít nhất 3,25 bit mỗi trọng số: câu trả lời khác bản gốc rõ rệt</translation>
+        <source>Experts in at least 3.25 bits a weight on average: about a fifth of 16 bits</source>
+        <translation>Chuyên gia có trung bình ít nhất 3,25 bit mỗi trọng số: khoảng một phần năm của 16 bit</translation>
     </message>
     <message>
         <source>%1 (KL %2)</source>

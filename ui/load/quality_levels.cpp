@@ -33,13 +33,11 @@ const std::array<QualityLevel, kQualityLevels>& qualityLevels() {
         {8, [] { return QualityText::tr("Nearly lossless"); },
          [] { return QualityText::tr("Experts in at least 8 bits a weight on average"); }},
         {4.25, [] { return QualityText::tr("Balanced"); },
-         [] { return QualityText::tr("Experts in at least 4.25 bits a weight on average: a quarter of 16 bits"); }},
-        {3.25, [] { return QualityText::tr("Small"); },
          [] {
-             return QualityText::tr(
-                 "Experts in at least 3.25 bits a weight on average: answers differ noticeably "
-                 "from the original's");
+             return QualityText::tr("Experts in at least 4.25 bits a weight on average: about a quarter of 16 bits");
          }},
+        {3.25, [] { return QualityText::tr("Small"); },
+         [] { return QualityText::tr("Experts in at least 3.25 bits a weight on average: about a fifth of 16 bits"); }},
     }};
     return kLevels;
 }
