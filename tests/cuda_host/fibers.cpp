@@ -1,6 +1,7 @@
 #include "tests/cuda_host/fibers.h"
 
 #include <algorithm>
+#include <bit>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +31,8 @@ constinit thread_local const ThisThread* this_thread = nullptr;
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+constexpr std::size_t kMostThreads = 1024;  // of a block
+constexpr std::size_t kStacksBytes = kMostThreads * kStackBytes;
 // Stacks begin at different distances from a page's end. Otherwise the used parts of all
 // lanes' stacks share a few sets of the cache, and every switch misses it.
 constexpr std::size_t kStackColours = 61;
@@ -83,9 +86,28 @@ void switch_places(Place& from, Place& to) {
 }
 #endif
 
+// A fast random generator: one number is drawn for each switch.
+struct Random {
+    using result_type = std::uint32_t;
+    static constexpr result_type min() { return 0; }
+    static constexpr result_type max() { return 0xffffffffu; }
+    result_type operator()() {
+        state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX
+        return static_cast<result_type>(state >> 32);
+    }
+    // Below n, which is small.
+    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(std::uint64_t{(*this)()} * n >> 32); }
+
+    std::uint64_t state = 0;
+};
+
+using Lane = std::uint8_t;
+
 struct Warp {
-    int arrived = 0;
-    int waiting[kLanes] = {};  // the arrived lanes, except the last
+    std::uint32_t n_runnable = 0;
+    std::uint32_t n_arrived = 0;
+    Lane runnable[kLanes] = {};
+    Lane arrived[kLanes] = {};
     const char* function = nullptr;
     unsigned generation = 0;
     // Two sets: a lane may begin the next exchange while others still read the words of
@@ -98,7 +120,6 @@ struct Fiber {
     std::byte* stack = nullptr;
     ThisThread self;
     int index = 0;
-    void* fake_stack = nullptr;
     void* tsan_fiber = nullptr;
 };
 
@@ -106,11 +127,15 @@ struct Fiber {
 
 struct BlockRunner::State {
     Place scheduler;
+    // To AddressSanitizer the stacks of all fibers are one: it is told of switches between
+    // them and the scheduler alone. Between fibers it would take longer than the switch.
+    std::byte* stacks = nullptr;
+    void* fibers_fake_stack = nullptr;
     void* scheduler_fake_stack = nullptr;
     void* scheduler_tsan = nullptr;
     const void* scheduler_stack = nullptr;
     std::size_t scheduler_stack_bytes = 0;
-    std::vector<std::unique_ptr<Fiber>> fibers;
+    std::vector<Fiber> fibers;
     Fiber* current = nullptr;
     bool from_scheduler = false;  // came there, not from another fiber
     bool quit = false;
@@ -118,7 +143,8 @@ struct BlockRunner::State {
 
     const std::function<void()>* thread = nullptr;
     std::vector<Warp> warps;
-    std::vector<int> runnable;
+    std::uint32_t running_warp = 0;
+    std::uint32_t ready_warps = 0;  // a bit for each that has runnable lanes
     std::vector<int> at_barrier;
     std::vector<int> at_wait;                  // in wait_for_previous()
     std::shared_ptr<const KernelStart> begun;  // a block of it has begun, and its threads wait there
@@ -126,18 +152,19 @@ struct BlockRunner::State {
     int alive = 0;
     std::vector<std::byte> shared;
     std::byte* shared_data = nullptr;
-    std::minstd_rand random;
+    Random random;
 
     void add_fiber();
     void forget_fibers();
-    Fiber& draw();
+    void set_runnable(int thread_index);
+    Fiber* draw();
     void resume(Fiber& fiber);
     // Switches to a fiber that can run; without one, or finally, to the scheduler.
     void leave(bool for_ever);
     void arrived();
     void release_barrier() {
         if (at_barrier.empty() || static_cast<int>(at_barrier.size()) < alive) return;
-        runnable.insert(runnable.end(), at_barrier.begin(), at_barrier.end());
+        for (const int index : at_barrier) set_runnable(index);
         at_barrier.clear();
     }
     void set_up(const KernelStart& kernel, std::uint32_t seed);
@@ -166,36 +193,61 @@ static void fiber_main() {
 }
 
 void BlockRunner::State::add_fiber() {
-    auto fiber = std::make_unique<Fiber>();
-    void* stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack == MAP_FAILED) give_up("no memory for a stack");
-    fiber->stack = static_cast<std::byte*>(stack);
-    fiber->index = static_cast<int>(fibers.size());
-    const std::size_t colour = static_cast<std::size_t>(fiber->index) % kStackColours;
-    prepare(fiber->place, fiber->stack, kStackBytes - colour * kColourBytes, fiber_main);
+    if (stacks == nullptr) {  // addresses for all; a page of memory where one is used
+        void* all =
+            mmap(nullptr, kStacksBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (all == MAP_FAILED) give_up("no memory for stacks");
+        stacks = static_cast<std::byte*>(all);
+        fibers.reserve(kMostThreads);
+    }
+    Fiber& fiber = fibers.emplace_back();
+    fiber.index = static_cast<int>(fibers.size()) - 1;
+    fiber.stack = stacks + static_cast<std::size_t>(fiber.index) * kStackBytes;
+    const std::size_t colour = static_cast<std::size_t>(fiber.index) % kStackColours;
+    prepare(fiber.place, fiber.stack, kStackBytes - colour * kColourBytes, fiber_main);
 #if defined(__SANITIZE_THREAD__)
-    fiber->tsan_fiber = __tsan_create_fiber(0);
+    fiber.tsan_fiber = __tsan_create_fiber(0);
 #endif
-    fibers.push_back(std::move(fiber));
 }
 
 // Abandons unfinished fibers: nothing on their stacks is destroyed.
 void BlockRunner::State::forget_fibers() {
-    for (const auto& fiber : fibers) munmap(fiber->stack, kStackBytes);
+#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
+    // Functions that never returned: their marks would remain for the next fibers and for
+    // later mappings at these addresses.
+    ASAN_UNPOISON_MEMORY_REGION(stacks, fibers.size() * kStackBytes);
+#endif
     fibers.clear();
-    runnable.clear();
+    ready_warps = 0;
     at_barrier.clear();
     at_wait.clear();
     begun.reset();
 }
 
-// Draws one of the fibers that can run.
-Fiber& BlockRunner::State::draw() {
-    const std::size_t place = (random() - random.min()) * runnable.size() >> 31;  // random() is below 2^31
-    std::swap(runnable[place], runnable.back());
-    Fiber& fiber = *fibers[static_cast<std::size_t>(runnable.back())];
-    runnable.pop_back();
-    return fiber;
+void BlockRunner::State::set_runnable(int thread_index) {
+    const int w = thread_index / kLanes;
+    Warp& warp = warps[static_cast<std::size_t>(w)];
+    warp.runnable[warp.n_runnable++] = static_cast<Lane>(thread_index % kLanes);
+    ready_warps |= 1u << w;
+}
+
+// Draws one of the fibers that can run. A warp goes on for a while, up to the barrier or to
+// a random lane: the stacks of 32 lanes fit into the fastest cache, those of a block do not.
+Fiber* BlockRunner::State::draw() {
+    if (ready_warps == 0) return nullptr;
+    if ((ready_warps >> running_warp & 1u) == 0 || random.below(kLanes) == 0) {
+        std::uint32_t others = ready_warps;
+        for (auto skip = random.below(static_cast<std::uint32_t>(std::popcount(others))); skip > 0; --skip) {
+            others &= others - 1;
+        }
+        running_warp = static_cast<std::uint32_t>(std::countr_zero(others));
+    }
+    Warp& warp = warps[running_warp];
+    const std::uint32_t place = random.below(warp.n_runnable);
+    const Lane lane = warp.runnable[place];
+    warp.runnable[place] = warp.runnable[--warp.n_runnable];
+    if (warp.n_runnable == 0) ready_warps &= ~(1u << running_warp);
+    return &fibers[running_warp * kLanes + lane];
 }
 
 void BlockRunner::State::resume(Fiber& fiber) {
@@ -203,7 +255,7 @@ void BlockRunner::State::resume(Fiber& fiber) {
     this_thread = &fiber.self;
     from_scheduler = true;
 #if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
-    __sanitizer_start_switch_fiber(&scheduler_fake_stack, fiber.stack, kStackBytes);
+    __sanitizer_start_switch_fiber(&scheduler_fake_stack, stacks, kStacksBytes);
 #endif
 #if defined(__SANITIZE_THREAD__)
     scheduler_tsan = __tsan_get_current_fiber();
@@ -219,15 +271,16 @@ void BlockRunner::State::resume(Fiber& fiber) {
 
 void BlockRunner::State::leave(bool for_ever) {
     Fiber* const self = current;
-    Fiber* const next = for_ever || runnable.empty() ? nullptr : &draw();
+    Fiber* const next = for_ever ? nullptr : draw();
     if (next == self) return;
     current = next;
     this_thread = next == nullptr ? nullptr : &next->self;
     from_scheduler = false;
 #if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
-    __sanitizer_start_switch_fiber(for_ever ? nullptr : &self->fake_stack,
-                                   next == nullptr ? scheduler_stack : next->stack,
-                                   next == nullptr ? scheduler_stack_bytes : kStackBytes);
+    if (next == nullptr) {
+        __sanitizer_start_switch_fiber(for_ever ? nullptr : &fibers_fake_stack, scheduler_stack, scheduler_stack_bytes);
+        if (for_ever) fibers_fake_stack = nullptr;
+    }
 #endif
 #if defined(__SANITIZE_THREAD__)
     __tsan_switch_to_fiber(next == nullptr ? scheduler_tsan : next->tsan_fiber, 0);
@@ -239,12 +292,8 @@ void BlockRunner::State::leave(bool for_ever) {
 // The first action of a fiber that continues.
 void BlockRunner::State::arrived() {
 #if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
-    const void* stack = nullptr;  // the stack it left
-    std::size_t bytes = 0;
-    __sanitizer_finish_switch_fiber(current->fake_stack, &stack, &bytes);
     if (from_scheduler) {
-        scheduler_stack = stack;
-        scheduler_stack_bytes = bytes;
+        __sanitizer_finish_switch_fiber(fibers_fake_stack, &scheduler_stack, &scheduler_stack_bytes);
     }
 #endif
 }
@@ -253,21 +302,21 @@ void BlockRunner::State::report_deadlock() const {
     std::string why = "threads wait for each other for ever:";
     why += " " + std::to_string(at_barrier.size()) + " of " + std::to_string(alive) + " at __syncthreads";
     for (std::size_t w = 0; w < warps.size(); ++w) {
-        if (warps[w].arrived == 0) continue;
-        why +=
-            "; warp " + std::to_string(w) + ": " + std::to_string(warps[w].arrived) + " lanes at " + warps[w].function;
+        if (warps[w].n_arrived == 0) continue;
+        why += "; warp " + std::to_string(w) + ": " + std::to_string(warps[w].n_arrived) + " lanes at " +
+               warps[w].function;
     }
     give_up(why);
 }
 
 // Until no thread can go on.
 void BlockRunner::State::go_on() {
-    if (!runnable.empty()) resume(draw());
+    if (Fiber* const first = draw()) resume(*first);
 }
 
 void BlockRunner::State::set_up(const KernelStart& kernel, std::uint32_t seed) {
     active = this;
-    random.seed(seed);
+    random.state = seed;
     const dim3& block = kernel.block;
     while (fibers.size() < block.x * block.y * block.z) add_fiber();
     shared.resize(kernel.shared_bytes + 2 * kGuardBytes + 16);
@@ -284,7 +333,7 @@ void BlockRunner::State::begin_block(const KernelStart& kernel, std::uint64_t in
                      static_cast<unsigned>(index / grid.x / grid.y));
     const int n_threads = static_cast<int>(kernel.block.x * kernel.block.y * kernel.block.z);
     for (int i = 0; i < n_threads; ++i) {
-        fibers[static_cast<std::size_t>(i)]->self = {dim3(static_cast<unsigned>(i), 0, 0), place, kernel.block, grid};
+        fibers[static_cast<std::size_t>(i)].self = {dim3(static_cast<unsigned>(i), 0, 0), place, kernel.block, grid};
     }
     std::memset(shared.data(), kGuard, shared.size());
     std::memset(shared_data, kUninitialised, kernel.shared_bytes);
@@ -292,11 +341,10 @@ void BlockRunner::State::begin_block(const KernelStart& kernel, std::uint64_t in
     alive = n_threads;
     warps.resize(static_cast<std::size_t>((n_threads + kLanes - 1) / kLanes));
     for (Warp& warp : warps) {
-        warp.arrived = 0;
+        warp.n_runnable = warp.n_arrived = 0;
         warp.generation = 0;
     }
-    runnable.resize(static_cast<std::size_t>(n_threads));
-    std::iota(runnable.begin(), runnable.end(), 0);
+    for (int i = 0; i < n_threads; ++i) set_runnable(i);
     go_on();
 }
 
@@ -381,18 +429,14 @@ BlockRunner::~BlockRunner() {
     active = state_.get();
     abandon();
     state_->quit = true;
-    for (const auto& fiber : state_->fibers) {
-        state_->resume(*fiber);  // out of its loop, so that the sanitizers let go of its stack
+    for (Fiber& fiber : state_->fibers) {
+        state_->resume(fiber);  // out of its loop, so that the sanitizers let go of its stack
 #if defined(__SANITIZE_THREAD__)
-        __tsan_destroy_fiber(fiber->tsan_fiber);
+        __tsan_destroy_fiber(fiber.tsan_fiber);
 #endif
-#if defined(OFFSTAGE_FIBERS_AMONG_CHECKED)
-        // Its last functions never returned: their marks would remain for later mappings
-        // at these addresses.
-        ASAN_UNPOISON_MEMORY_REGION(fiber->stack, kStackBytes);
-#endif
-        munmap(fiber->stack, kStackBytes);
     }
+    state_->forget_fibers();
+    if (state_->stacks != nullptr) munmap(state_->stacks, kStacksBytes);
     active = nullptr;
 }
 
@@ -427,7 +471,8 @@ bool BlockRunner::run(const KernelStart& kernel, std::uint32_t seed,
     bool well = true;
     for (const std::uint64_t index : state.order) {
         if (std::exchange(goes_on, false)) {
-            state.runnable.swap(state.at_wait);
+            for (const int thread_index : state.at_wait) state.set_runnable(thread_index);
+            state.at_wait.clear();
             state.go_on();
         } else {
             state.begin_block(kernel, index);
@@ -456,19 +501,20 @@ const std::uint32_t* meet_warp(unsigned mask, const char* function, const std::u
     const auto w = static_cast<std::size_t>(index / kLanes);
     Warp& warp = state.warps[w];
     if (mask != 0xffffffffu) give_up("masks of less than a warp are not served");
-    if (warp.arrived > 0 && warp.function != function && std::strcmp(warp.function, function) != 0) {
+    if (warp.n_arrived > 0 && warp.function != function && std::strcmp(warp.function, function) != 0) {
         give_up(std::string("lanes of one warp meet at ") + function + " and " + warp.function);
     }
     warp.function = function;
     std::uint32_t* words = warp.words[warp.generation % 2];
-    std::copy_n(mine, n_words, words + index % kLanes * n_words);
-    if (warp.arrived == kLanes - 1) {
-        warp.arrived = 0;
+    const int lane = index % kLanes;
+    for (int i = 0; i < n_words; ++i) words[lane * n_words + i] = mine[i];
+    warp.arrived[warp.n_arrived++] = static_cast<Lane>(lane);
+    if (warp.n_arrived == kLanes) {
+        std::memcpy(warp.runnable, warp.arrived, sizeof warp.runnable);
+        warp.n_runnable = kLanes;
+        warp.n_arrived = 0;
         ++warp.generation;
-        state.runnable.insert(state.runnable.end(), warp.waiting, warp.waiting + kLanes - 1);
-        state.runnable.push_back(index);  // drawn like the others
-    } else {
-        warp.waiting[warp.arrived++] = index;
+        state.ready_warps |= 1u << w;
     }
     state.leave(false);
     return words;
