@@ -234,29 +234,37 @@ class TestFamilies : public QObject {
         const auto whole = open(request);
         const std::int64_t n = whole->spec().experts.size();
         const std::int64_t most = percent < 0 ? n / 4 : n * percent / 100;
-        const auto n_at = [&](std::uint64_t LoadRequest::*memory, std::uint64_t bytes, Place place) {
-            LoadRequest tried = request;
-            tried.*memory = bytes;
+        const auto n_in = [](const Plan& plan, Place place) {
+            return static_cast<std::int64_t>(std::count(plan.places.begin(), plan.places.end(), place));
+        };
+        const Replanner replanner(*whole);
+        const auto n_at_vram = [&](std::uint64_t bytes) {  // by the plan, which is a load's
+            ReplanRequest tried;
+            tried.vram_bytes = bytes;
             try {
-                const auto model = open(tried);
-                const auto& places = model->plan().places;
-                return static_cast<std::int64_t>(std::count(places.begin(), places.end(), place));
+                return n_in(replanned(replanner.inputs(), tried), Place::kDevice);
             } catch (const Error&) {
                 return std::int64_t{-1};  // too little for anything
+            }
+        };
+        const auto n_at_ram = [&](std::uint64_t bytes) {  // a load has dense weights in RAM meanwhile
+            LoadRequest tried = request;
+            tried.ram_bytes = bytes;
+            try {
+                return n_in(open(tried)->plan(), Place::kDisk);
+            } catch (const Error&) {
+                return std::int64_t{-1};
             }
         };
         // The largest budget with which no more experts than that are resident.
         const std::uint64_t all = whole->plan().vram_bytes();
         if (!on_cpu) {
             const std::uint64_t none = all - whole->plan().expert_bytes;
-            request.vram_bytes = largest(none, all + (1 << 20), [&](std::uint64_t bytes) {
-                return n_at(&LoadRequest::vram_bytes, bytes, Place::kDevice) <= most;
-            });
+            request.vram_bytes =
+                largest(none, all + (1 << 20), [&](std::uint64_t bytes) { return n_at_vram(bytes) <= most; });
         }
         if (percent < 0) {
-            request.ram_bytes = largest(1, all + (1 << 24), [&](std::uint64_t bytes) {
-                return n_at(&LoadRequest::ram_bytes, bytes, Place::kDisk) != 0;
-            });
+            request.ram_bytes = largest(1, all + (1 << 24), [&](std::uint64_t bytes) { return n_at_ram(bytes) != 0; });
         }
         const auto model = open(request);
         if (!on_cpu) QVERIFY(model->summary().resident_experts <= most);

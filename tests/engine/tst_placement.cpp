@@ -423,8 +423,8 @@ class TestPlacement : public QObject {
     void copyFailsWhileLoading_worksOrClearError() {
         LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
         request.vram_bytes = placement_.vramFor(6);
-        int errors = 0;
-        for (int n = 1; n < 200; n += n < kEach ? 1 : kStride) {
+        int errors = 0, smaller = 0;
+        for (int n = 1; n < 200; ++n) {
             request.drill.copy = n;
             LocalSession session;
             try {
@@ -435,8 +435,14 @@ class TestPlacement : public QObject {
                 continue;
             }
             check(session);
+            if (QTest::currentTestFailed()) return;
+            if (session.model()->summary().notes.empty()) {  // a load with fewer copies
+                QVERIFY(errors > 10 && smaller > 0);
+                return;
+            }
+            ++smaller;
         }
-        QVERIFY(errors > 0 && errors < 150);
+        QFAIL("never without a fault");
     }
 
     void copyFailsWhileAnswering_answersOrClearError_andTheNextWorks() {
