@@ -19,6 +19,14 @@ double hits_then(double measured, double now, double then) {
     return std::clamp(hits, 0.0, 1.0);
 }
 
+void put_right(Forecast& forecast, const ForecastError& error) {
+    add_overhead(forecast, error.overhead_us);
+    forecast.decode_tokens_per_s *= error.speedup;
+    if (error.forecast_hits >= 0) {
+        forecast.hit_rate = hits_then(error.measured_hits, error.forecast_hits, forecast.hit_rate);
+    }
+}
+
 }  // namespace
 
 Forecast PlanInputs::forecast(const Plan& plan, std::int64_t prompt_tokens) const {
@@ -72,20 +80,26 @@ void add_overhead(Forecast& forecast, double us) {
     forecast.prefill_tokens_per_s = static_cast<double>(forecast.prompt_tokens) / forecast.ttft_s;
 }
 
-void correct(Forecast& now, Forecast& then, const MeasuredDecode& measured) {
-    if (measured.n_steps == 0 || measured.step_us <= 0) return;
-    const double measured_per_s = 1e6 / measured.step_us;
+ForecastError correct(Forecast& now, Forecast& then, const MeasuredDecode& measured, const ForecastError& known) {
+    const bool is_measured = measured.n_steps > 0 && measured.step_us > 0;
     const double forecast_per_s = now.decode_tokens_per_s;
-    const double us = forecast_per_s > 0 ? overhead_us(1e6 / forecast_per_s, measured) : 0;
-    add_overhead(now, us);
-    add_overhead(then, us);
-    if (forecast_per_s > 0 && measured_per_s > forecast_per_s)
-        then.decode_tokens_per_s *= measured_per_s / forecast_per_s;
-    now.decode_tokens_per_s = measured_per_s;
-    if (measured.hit_rate.has_value()) {
-        then.hit_rate = hits_then(*measured.hit_rate, now.hit_rate, then.hit_rate);
-        now.hit_rate = *measured.hit_rate;
+    const double measured_per_s = is_measured ? 1e6 / measured.step_us : 0;
+    ForecastError error = known;
+    if (is_measured) {
+        error = {};
+        if (forecast_per_s > 0) {
+            error.overhead_us = overhead_us(1e6 / forecast_per_s, measured);
+            error.speedup = std::max(1.0, measured_per_s / forecast_per_s);
+        }
+        if (measured.hit_rate.has_value()) {
+            error.measured_hits = *measured.hit_rate;
+            error.forecast_hits = now.hit_rate;
+        }
     }
+    put_right(now, error);
+    put_right(then, error);
+    if (is_measured) now.decode_tokens_per_s = measured_per_s;
+    return error;
 }
 
 WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,

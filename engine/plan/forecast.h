@@ -45,13 +45,23 @@ bool is_unlike(const MeasuredDecode& measured, double forecast_us);
 // depend on where experts are.
 void add_overhead(Forecast& forecast, double us);
 
+// By how much the measurements with one plan differed from its forecast.
+struct ForecastError {
+    double overhead_us = 0;  // of a token
+    double speedup = 1;      // tokens came so many times as fast
+    // Of the experts' calls; forecast_hits below 0: none were measured.
+    double measured_hits = 0, forecast_hits = -1;
+};
+
 // Corrects forecasts of the present plan and of another one by the measurements with the
 // first. `now` decodes as measured. `then` has the same overhead; if the forecast of
 // `now` was too slow, both get faster by the same factor. Hit rates: as measured, and
 // `then` gains or loses the same share of the calls as in its forecast. So the plan with
-// the faster forecast, or the higher hit rate, keeps its advantage. Without a measurement
-// nothing changes.
-void correct(Forecast& now, Forecast& then, const MeasuredDecode& measured);
+// the faster forecast, or the higher hit rate, keeps its advantage. Where nothing was
+// measured yet, both have the error that was `known`, from the plan before: what was said
+// of a plan before it came into force is said of it afterwards. Returns the error that
+// both were corrected by.
+ForecastError correct(Forecast& now, Forecast& then, const MeasuredDecode& measured, const ForecastError& known = {});
 
 // Bytes of weights that one decoded token reads, in the formats that they are in.
 struct WeightReads {

@@ -126,7 +126,7 @@ Plan replanned(const PlanInputs& inputs, const ReplanRequest& request) {
     return target;
 }
 
-ReplanPreview preview_of(const PlanInputs& inputs, const ReplanRequest& request) {
+ReplanPreview preview_of(const PlanInputs& inputs, const ReplanRequest& request, ForecastError* error) {
     const PlanInputs::Present& present = *inputs.present;
     ReplanPreview preview;
     preview.plan = replanned(inputs, request);
@@ -136,7 +136,9 @@ ReplanPreview preview_of(const PlanInputs& inputs, const ReplanRequest& request)
     if (theta_after) after.set_theta(*theta_after);
     preview.before = inputs.forecast(present.now);
     preview.after = after.forecast(preview.plan);
-    correct(preview.before, preview.after, present.measured);
+    const ForecastError corrected =
+        correct(preview.before, preview.after, present.measured, error != nullptr ? *error : ForecastError());
+    if (error != nullptr) *error = corrected;
     preview.measured_steps = present.measured.n_steps;
     add_transition(inputs, preview);
     return preview;

@@ -12,7 +12,8 @@ namespace offstage::engine {
 // continues: any thread plans with a copy of the inputs. Throws Error where no plan can
 // be made: kInvalidInput, kOutOfMemory.
 Plan replanned(const PlanInputs& inputs, const ReplanRequest& request);
-ReplanPreview preview_of(const PlanInputs& inputs, const ReplanRequest& request);
+// error: of forecasts before the plan in force; becomes that of this preview's.
+ReplanPreview preview_of(const PlanInputs& inputs, const ReplanRequest& request, ForecastError* error = nullptr);
 
 // An expert that a user pins to the device takes the place of the least popular one that
 // is no smaller; if there is none, it takes that one's format as well.

@@ -94,6 +94,7 @@ void ReplanQueue::open(LoadedModel& model, DecodeWatch& watch, std::function<std
     planning_ = std::make_unique<PlanningThread>();
     awaited_ = 0;
     tokens_made_ = 0;
+    error_ = {};
     replanner_->set_tokens_in_use(std::move(tokens_in_use));
     model.forward().set_between_layers([this] { replanner_->between_layers(); });
     const std::lock_guard lock(mutex_);
@@ -177,7 +178,13 @@ std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const
 void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) {
     post([&](std::uint64_t) {
         return Order{[this, request, done = std::move(done)] {
-            plan_beside_steps([request](const PlanInputs& inputs) { return preview_of(inputs, request); }, done);
+            auto error = std::make_shared<ForecastError>(error_);
+            plan_beside_steps(
+                [request, error](const PlanInputs& inputs) { return preview_of(inputs, request, error.get()); },
+                [this, error, done](const std::optional<ReplanPreview>& preview, const Message& problem) {
+                    if (preview) error_ = *error;
+                    done(preview, problem);
+                });
         }};
     });
 }

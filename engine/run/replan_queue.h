@@ -74,7 +74,7 @@ class ReplanQueue {
     // out, and `after` is called, after each piece: one expert, or some blocks of the KV
     // cache. Returns whether there was anything to do.
     bool advance(const std::stop_token& stop, const std::function<void()>& after);
-    ReplanPreview preview(const ReplanRequest& request) const { return preview_of(inputs(), request); }
+    ReplanPreview preview(const ReplanRequest& request) { return preview_of(inputs(), request, &error_); }
 
     const Replanner& replanner() const { return *replanner_; }
     // Marks which reports an answer gets: those that ended or were under way since.
@@ -105,6 +105,7 @@ class ReplanQueue {
     std::unique_ptr<Replanner> replanner_;
     std::unique_ptr<PlanningThread> planning_;
     std::uint64_t awaited_ = 0;  // the re-plan that is being planned; 0: none
+    ForecastError error_;        // of the last preview's forecasts
     std::int64_t tokens_made_ = 0;
 
     mutable std::mutex mutex_;  // never held while anything is computed

@@ -552,7 +552,14 @@ class TestReplan : public QObject, ReplanSetup {
 
         session.replan(more);
         session.advance({});
-        QCOMPARE(session.preview(more).measured_steps, 0);  // that was another plan
+        const ReplanPreview now = session.preview({});
+        QCOMPARE(now.measured_steps, 0);  // that was another plan
+        // What was said of this one stays said: a forecast corrected by what was measured
+        // before.
+        QCOMPARE(now.before.decode_tokens_per_s, preview.after.decode_tokens_per_s);
+        QCOMPARE(now.before.hit_rate, preview.after.hit_rate);
+        QCOMPARE(now.before.ttft_s, preview.after.ttft_s);
+        QCOMPARE(session.preview(more).after.decode_tokens_per_s, preview.after.decode_tokens_per_s);
         QCOMPARE(session.snapshot().decode_overhead_us, 0.0);
         const double after_us = mean_step_us();
         QVERIFY(after_us < before_us);
