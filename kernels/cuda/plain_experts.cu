@@ -44,7 +44,9 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (int m = 0; m < kMatrices; ++m) whole[m] = warp_sum(sums[m][t]);
         if (lane == t && t < call.n_rows) {
-            up_rows.store(gating, weights, neuron, whole, activations + (call.scratch_row + t) * ffn_dim + neuron);
+            // Asked again: kept, the pointer takes registers that the loop above needs.
+            up_rows.store(gating, list.weights(blockIdx.y), neuron, whole,
+                          activations + (call.scratch_row + t) * ffn_dim + neuron);
         }
     }
 }
