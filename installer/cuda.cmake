@@ -53,7 +53,7 @@ if(OFFSTAGE_HAS_CUDA)
   set(CMAKE_CUDA_STANDARD 17)  # the newest standard of nvcc 11
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # the program starts on machines without CUDA
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # offstage-cuda.so needs the driver alone
   message(STATUS "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 elseif(OFFSTAGE_CUDA STREQUAL "ON")
   message(FATAL_ERROR

@@ -1,7 +1,6 @@
 #pragma once
 // An NVIDIA GPU: its memory, its two queues, and the operations that run on it. No CUDA
-// types and only C++17: the device code includes this header. In a build without CUDA
-// nothing can be opened.
+// types and only C++17: the device code includes this header.
 
 #include <cstddef>
 #include <cstdint>
@@ -199,7 +198,8 @@ struct CudaOpening {
     CudaFailure reason;
 };
 
-// Opens a GPU of compute capability 7.5 or newer.
+// Opens a GPU of compute capability 7.5 or newer; without offstage-cuda.so
+// (kernels/cuda_part.h) none.
 CudaOpening open_cuda_context(int ordinal);
 
 }  // namespace offstage::kernels

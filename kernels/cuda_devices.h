@@ -1,7 +1,7 @@
 #pragma once
-// The NVIDIA GPUs of this machine, as plain values. Usable whether or not Offstage was
-// built with CUDA, and on machines without a GPU or a driver: then the list is empty and
-// contains the reason.
+// The NVIDIA GPUs of this machine, as plain values. Usable with and without
+// offstage-cuda.so (kernels/cuda_part.h), and on machines without a GPU or a driver: then
+// the list is empty and contains the reason.
 
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ struct CudaDevices {
     std::vector<CudaDevice> devices;
     CudaFailure none_because;     // why `devices` is empty, where it is
     std::string driver_version;   // the newest CUDA that the driver serves, "13.0"; empty without one
-    std::string runtime_version;  // the CUDA that this program was built with; empty when without
+    std::string runtime_version;  // the CUDA that offstage-cuda.so was built with; empty without it
 };
 
 // Queries the driver. Creates no context, so it takes no GPU memory. The driver's first

@@ -9,7 +9,9 @@ namespace offstage::kernels {
 // it in words.
 enum class CudaFault : std::uint8_t {
     kNone,
-    kBuiltWithoutCuda,
+    kPartNotInstalled,  // no offstage-cuda.so
+    kPartDoesNotLoad,   // text: the loader's words
+    kPartOfOtherBuild,  // text: its build; detail: this program's
     kNoDriver,
     kDriverTooOld,     // text: the CUDA that the driver serves; detail: what this program was built with
     kNoGpu,            // the driver shows none

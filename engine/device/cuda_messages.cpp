@@ -9,8 +9,12 @@ Message message_of(const kernels::CudaFailure& failure) {
     switch (failure.fault) {
         case CudaFault::kNone:
             return {};
-        case CudaFault::kBuiltWithoutCuda:
-            return messages::built_without_cuda;
+        case CudaFault::kPartNotInstalled:
+            return messages::cuda_part_not_installed;
+        case CudaFault::kPartDoesNotLoad:
+            return messages::cuda_part_does_not_load(failure.text);
+        case CudaFault::kPartOfOtherBuild:
+            return messages::cuda_part_of_other_build(failure.text, failure.detail);
         case CudaFault::kNoDriver:
             return messages::no_nvidia_driver;
         case CudaFault::kDriverTooOld:

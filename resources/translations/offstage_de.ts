@@ -1199,11 +1199,6 @@
         <translation>Das Gerät %1 lässt sich nicht öffnen: %2.</translation>
     </message>
     <message>
-        <source>this Offstage was built without CUDA</source>
-        <comment>built_without_cuda</comment>
-        <translation>dieses Offstage wurde ohne CUDA gebaut</translation>
-    </message>
-    <message>
         <source>this machine shows %1 NVIDIA GPU(s), counted from 0</source>
         <comment>machine_has_gpus</comment>
         <translation>dieser Computer zeigt %1 NVIDIA-GPU(s), gezählt ab 0</translation>
@@ -4047,6 +4042,21 @@
         <source>The room of the context costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
         <comment>context_costs</comment>
         <translation>Der Platz des Kontexts kostet Tempo: etwa %1 Token/s statt %2 mit einem Kontext von %3 (Prognose).</translation>
+    </message>
+    <message>
+        <source>the part for NVIDIA GPUs, offstage-cuda, is not installed</source>
+        <comment>cuda_part_not_installed</comment>
+        <translation>der Teil für NVIDIA-GPUs, offstage-cuda, ist nicht installiert</translation>
+    </message>
+    <message>
+        <source>the part for NVIDIA GPUs, offstage-cuda, does not load: %1</source>
+        <comment>cuda_part_does_not_load</comment>
+        <translation>der Teil für NVIDIA-GPUs, offstage-cuda, lässt sich nicht laden: %1</translation>
+    </message>
+    <message>
+        <source>the part for NVIDIA GPUs, offstage-cuda, is of another build (%1) than this program (%2)</source>
+        <comment>cuda_part_of_other_build</comment>
+        <translation>der Teil für NVIDIA-GPUs, offstage-cuda, stammt aus einem anderen Build (%1) als dieses Programm (%2)</translation>
     </message>
 </context>
 <context>

@@ -1199,11 +1199,6 @@
         <translation>Không mở được thiết bị %1: %2.</translation>
     </message>
     <message>
-        <source>this Offstage was built without CUDA</source>
-        <comment>built_without_cuda</comment>
-        <translation>bản Offstage này được dựng không có CUDA</translation>
-    </message>
-    <message>
         <source>this machine shows %1 NVIDIA GPU(s), counted from 0</source>
         <comment>machine_has_gpus</comment>
         <translation>máy tính này có %1 GPU NVIDIA, đếm từ 0</translation>
@@ -4047,6 +4042,21 @@
         <source>The room of the context costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
         <comment>context_costs</comment>
         <translation>Chỗ của ngữ cảnh làm giảm tốc độ: khoảng %1 token/giây thay vì %2 với ngữ cảnh %3 (dự báo).</translation>
+    </message>
+    <message>
+        <source>the part for NVIDIA GPUs, offstage-cuda, is not installed</source>
+        <comment>cuda_part_not_installed</comment>
+        <translation>phần dành cho GPU NVIDIA, offstage-cuda, chưa được cài đặt</translation>
+    </message>
+    <message>
+        <source>the part for NVIDIA GPUs, offstage-cuda, does not load: %1</source>
+        <comment>cuda_part_does_not_load</comment>
+        <translation>không nạp được phần dành cho GPU NVIDIA, offstage-cuda: %1</translation>
+    </message>
+    <message>
+        <source>the part for NVIDIA GPUs, offstage-cuda, is of another build (%1) than this program (%2)</source>
+        <comment>cuda_part_of_other_build</comment>
+        <translation>phần dành cho GPU NVIDIA, offstage-cuda, thuộc một bản dựng khác (%1) với chương trình này (%2)</translation>
     </message>
 </context>
 <context>

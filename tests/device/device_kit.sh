@@ -40,6 +40,7 @@ build() {
     for target in "${targets[@]}"; do
         cp "$build/bin/$target" "$build/programs/" 2>/dev/null || cp "$build/tests/$target" "$build/programs/" || exit
     done
+    cp "$build/lib/offstage/offstage-cuda.so" "$build/programs/" || exit
     git -C "$source" rev-parse HEAD >"$build/programs/commit"
     if [ -n "${KIT_PEER:-}" ]; then
         [ -x "$KIT_PEER/llama-bench" ] || fail "$KIT_PEER has no llama-bench"
