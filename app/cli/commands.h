@@ -11,6 +11,7 @@ namespace offstage::cli {
 void add_info(Commands& commands);
 void add_generate(Commands& commands);
 void add_models(Commands& commands);
+void add_suggest(Commands& commands);
 void add_nodes(Commands& commands);
 void add_chat(Commands& commands);
 void add_serve(Commands& commands);

@@ -12,9 +12,9 @@
 
 #include "engine/error.h"
 #include "engine/mix_bits.h"
+#include "engine/model/catalogue.h"
 #include "engine/model/model_files.h"
 #include "engine/model/model_messages.h"
-#include "engine/model/synthetic_shapes.h"
 #include "engine/shape_limits.h"
 #include "kernels/blocks.h"
 #include "kernels/scaled_weights.h"
@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::string_view kPrefix = "synthetic:";
 
-ModelSpec spec_of(const SyntheticShape& shape) {
+ModelSpec spec_of(const CatalogueShape& shape) {
     nlohmann::ordered_json config = nlohmann::ordered_json::parse(shape.config);
     config["max_position_embeddings"] = config["max_seq_len"] = 32768;  // a family reads one of them
-    ModelSpec spec = parse_model_spec(config.dump(), std::string(shape.name));
+    ModelSpec spec = parse_model_spec(config.dump(), shape.name);
     spec.family = nullptr;  // no checkpoint
     spec.bos_token = -1;
     spec.eos_tokens.clear();
@@ -134,13 +134,34 @@ class BlockDrawing {
     float minimum_ = 0;
 };
 
+// The type that GGUF files of `type` have for a matrix with rows of this length: where
+// blocks of 256 do not fit, one with blocks of 32 (llama.cpp's llama-quant.cpp,
+// tensor_type_fallback()). Nothing: no blocks fit.
+std::optional<kernels::WeightType> type_for_rows(kernels::WeightType type, std::int64_t n_cols) {
+    using enum kernels::WeightType;
+    if (n_cols % kernels::traits_of(type).group == 0) return type;
+    if (n_cols % 32 != 0 || kernels::traits_of(type).group <= 32) return std::nullopt;
+    switch (type) {
+        case kQ4K:
+            return kQ5_0;
+        case kQ5K:
+            return kQ5_1;
+        case kQ6K:
+            return kQ8_0;
+        default:
+            return kIq4Nl;
+    }
+}
+
 // Blocks in the layouts of a GGUF file: all experts, and dense matrices with rows of
 // whole blocks.
 void store_as(SyntheticModel& model, kernels::WeightType type) {
     ModelSpec& spec = model.spec;
-    const auto fits = [&](std::int64_t n_cols) { return n_cols % kernels::traits_of(type).group == 0; };
+    const auto type_of = [&](std::int64_t n_cols) { return type_for_rows(type, n_cols); };
+    const auto fits = [&](std::int64_t n_cols) { return type_of(n_cols).has_value(); };
     const auto network = [&](std::int64_t hidden, std::int64_t ffn, const kernels::ExpertSpec& expert) {
-        kernels::ExpertLayout layout = kernels::expert_layout(type, hidden, ffn, expert);
+        kernels::ExpertLayout layout = kernels::expert_layout(*type_of(hidden), hidden, ffn, expert);
+        layout.down = *type_of(ffn);
         layout.down_rows_are_outputs = true;
         return layout;
     };
@@ -158,7 +179,7 @@ void store_as(SyntheticModel& model, kernels::WeightType type) {
         if (tensor.kind == DenseTensor::Kind::kVector) {
             stored.type = kernels::WeightType::kF32;
         } else if (fits(tensor.n_cols) && (!is_network || fits(tensor.n_rows / 3))) {
-            stored.type = type;
+            stored.type = *type_of(tensor.n_cols);
             if (is_network) stored.network = network(tensor.n_cols, tensor.n_rows / 3, {});
         }
         spec.stored.push_back(stored);
@@ -352,12 +373,12 @@ SyntheticModel parse_synthetic(std::string_view text) {
     const std::size_t question = rest.find('?');
     SyntheticModel model;
     model.name = rest.substr(0, question);
-    const std::span<const SyntheticShape> shapes = synthetic_shapes();
+    const std::vector<CatalogueShape>& shapes = catalogue().shapes;
     const auto shape =
-        std::find_if(shapes.begin(), shapes.end(), [&](const SyntheticShape& s) { return s.name == model.name; });
+        std::find_if(shapes.begin(), shapes.end(), [&](const CatalogueShape& s) { return s.name == model.name; });
     if (shape == shapes.end()) {
         std::string names;
-        for (const SyntheticShape& s : shapes) names += (names.empty() ? "" : ", ") + std::string(s.name);
+        for (const CatalogueShape& s : shapes) names += (names.empty() ? "" : ", ") + s.name;
         throw Error(ErrorKind::kInvalidInput, messages::no_such_synthetic_model(model.name, names));
     }
     model.spec = spec_of(*shape);

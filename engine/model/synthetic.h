@@ -13,11 +13,12 @@
 namespace offstage::engine {
 
 // Models without files: the shapes of real ones, weights drawn in memory. For benchmarks.
-//   synthetic:NAME, a shape of synthetic_shapes.h, followed by
+//   synthetic:NAME, a shape of resources/models/catalogue.json, followed by
 //   ?layers=N&active=A&window=W&vocab=V&seed=S&type=T, each optional; active: experts per
 //   token; window: layers 0, 2, 4 ... see W tokens alone; vocab: a smaller vocabulary, to
 //   fit a part of a model with the real widths; type: one of the blocks of GGUF files,
-//   "q4_0", for experts and for matrices with rows of whole blocks.
+//   "q4_k", for experts and for matrices with rows of whole blocks; rows into which blocks
+//   of 256 weights do not fit have the type that GGUF files give them.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
     ModelSpec spec;

@@ -318,7 +318,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     }
     estimate.fits = true;
     estimate.formats_assumed = request.quality.allows_fewer_bits() && !inputs.has_costs();
-    if (inputs.has_costs() && !inputs.lacks_disk_cost(plan)) estimate.forecast = inputs.forecast(plan);
+    if (inputs.has_costs() && !inputs.lacks_disk_cost(plan)) estimate.forecast = inputs.forecast(plan, prompt_tokens_);
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
     for (const Message& note : {memory_note(inputs, plan), load_note(inputs, request, spec_)}) {
         if (!note.empty()) estimate.notes.push_back(note);

@@ -68,9 +68,9 @@ struct FitEstimate {
     // and this is true.
     bool formats_assumed = false;
 
-    // For a prompt of kForecastPrompt tokens and the decode after it, equal to
-    // plan_model()'s for the same request; nothing if that would first measure costs, or
-    // the model does not fit.
+    // For a prompt of kForecastPrompt tokens (FitEstimator::set_prompt) and the decode
+    // after it, equal to plan_model()'s for the same request; nothing if that would first
+    // measure costs, or the model does not fit.
     std::optional<Forecast> forecast;
 
     bool has_chat_template = true;  // false: neither the model nor the request, and there is a tokenizer
@@ -96,6 +96,8 @@ class FitEstimator {
     explicit FitEstimator(const std::string& model, Text text = Text::kWanted);
 
     const std::string& model() const { return model_; }
+    const ModelSpec& spec() const { return spec_; }
+    void set_prompt(std::int64_t tokens) { prompt_tokens_ = tokens; }
     // request.model is replaced by model(). Too little memory is not an error (see
     // `fits`); all other errors of a load are thrown as Error.
     FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
@@ -147,6 +149,7 @@ class FitEstimator {
     std::unique_ptr<Tokenizer> tokenizer_;      // nullptr: no text is needed
     std::map<std::string, bool> has_template_;  // by LoadRequest::chat_template
     std::int64_t advised_context_ = 0;
+    std::int64_t prompt_tokens_ = kForecastPrompt;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
     bool rounded_ = false;        // source_ rounds float32 to bf16

@@ -4058,6 +4058,11 @@
         <comment>cuda_part_of_other_build</comment>
         <translation>der Teil für NVIDIA-GPUs, offstage-cuda, stammt aus einem anderen Build (%1) als dieses Programm (%2)</translation>
     </message>
+    <message>
+        <source>Looking at %1</source>
+        <comment>looking_at_model</comment>
+        <translation>%1 wird angesehen</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -4058,6 +4058,11 @@
         <comment>cuda_part_of_other_build</comment>
         <translation>phần dành cho GPU NVIDIA, offstage-cuda, thuộc một bản dựng khác (%1) với chương trình này (%2)</translation>
     </message>
+    <message>
+        <source>Looking at %1</source>
+        <comment>looking_at_model</comment>
+        <translation>Đang xem %1</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

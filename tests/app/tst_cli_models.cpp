@@ -2,6 +2,8 @@
 #include <QDir>
 #include <QFile>
 #include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
@@ -16,9 +18,12 @@ class TestCliModels : public QObject {
 
   private:
     CliOutcome run(const QStringList& arguments) const {
+        return runCommand(QStringList{QStringLiteral("models")} + arguments);
+    }
+    CliOutcome runCommand(const QStringList& arguments) const {
         return runInShell(QStringLiteral("h=$1; shift; exec env -u HF_HOME -u HF_HUB_CACHE -u LLAMA_CACHE "
                                          "-u OLLAMA_MODELS -u XDG_CACHE_HOME HOME=\"$h\" \"$0\" \"$@\""),
-                          QStringList{m_home->path(), QStringLiteral("models")} + arguments);
+                          QStringList{m_home->path()} + arguments);
     }
     QString put(const char* model, const QString& inHome) const {
         const QString path = m_home->filePath(inHome);
@@ -40,6 +45,37 @@ class TestCliModels : public QObject {
 
   private Q_SLOTS:
     void init() { m_home = std::make_unique<QTemporaryDir>(); }
+
+    void suggestions_nameFileRoomAndSpeed_ofThisComputer() {
+        putWhole(QStringLiteral(".lmstudio/models/ann/coder/Qwen3-Coder-30B-A3B-Instruct-Q4_K_M.gguf"));
+        const QStringList suggest = {QStringLiteral("suggest"),  QStringLiteral("--known-costs"),
+                                     QStringLiteral("--for"),    QStringLiteral("code"),
+                                     QStringLiteral("--device"), QStringLiteral("emulated:fiddler-env1"),
+                                     QStringLiteral("--vram"),   QStringLiteral("12GiB"),
+                                     QStringLiteral("--ram"),    QStringLiteral("64GiB")};
+        const CliOutcome table = runCommand(suggest);
+        QCOMPARE(table.status, 0);
+        const QString text = QString::fromUtf8(table.out);
+        static const QRegularExpression first(
+            QStringLiteral("^model .*\nQwen3-Coder-30B-A3B-Instruct \\(here\\) +code +30.5B, 3.0B active +Q4_K +16.0 "
+                           "GiB +GPU and RAM +\\d"));
+        QVERIFY2(text.contains(first), table.out.constData());
+        QVERIFY2(
+            text.contains(QRegularExpression(QStringLiteral("\n\\d+ more have no room \\(--all lists them\\)\n$"))),
+            table.out.constData());
+        const CliOutcome all = runCommand(suggest + QStringList{QStringLiteral("--all"), QStringLiteral("--json")});
+        const QJsonArray rows = QJsonDocument::fromJson(all.out).object()[QStringLiteral("suggestions")].toArray();
+        const QJsonObject here = rows.first().toObject();
+        QCOMPARE(here[QStringLiteral("repository")].toString(), QStringLiteral("Qwen/Qwen3-Coder-30B-A3B-Instruct"));
+        QCOMPARE(here[QStringLiteral("contexts")].toArray().size(), 2);
+        QVERIFY(here[QStringLiteral("contexts")][0][QStringLiteral("decode_tokens_per_s")].toDouble() > 0);
+        const QJsonObject last = rows.last().toObject();
+        QVERIFY(last[QStringLiteral("room_in")].toString().isEmpty());
+        QVERIFY(last[QStringLiteral("contexts")][0][QStringLiteral("short_by")].toDouble() > 0);
+        const CliOutcome wrong =
+            runCommand({QStringLiteral("suggest"), QStringLiteral("--for"), QStringLiteral("poetry")});
+        QCOMPARE(wrong.status, 2);
+    }
 
     void models_areListed_withWhatIsMissing() {
         const QString whole = putWhole(QStringLiteral(".lmstudio/models/ann/tiny/Tiny.gguf"));
