@@ -11,15 +11,14 @@
 #include "engine/model/model_messages.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/run/fit_estimate.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {
 namespace {
 
-// Fewer bits than these lose much; a file that has no room on the device as a whole has
-// fewer than the other, since more are read from RAM for each token.
-constexpr double kFewestBitsOnDevice = 4;
+// Fewer bits than kFewestBits lose much; a file that has no room on the device as a whole has
+// fewer than kMostBitsInRam, since more are read from RAM for each token.
+constexpr double kFewestBits = 4;
 constexpr double kMostBitsInRam = 5;
 
 // What a load may take, bytes.
@@ -49,7 +48,7 @@ SuggestedPlace place_of(const FitEstimate& fit) {
 
 Room room_of(const SuggestionRequest& request) {
     FitEstimator any("synthetic:" + catalogue().shapes.front().name);
-    const FitEstimate fit = any.estimate(request_at(request, request.contexts.front()));
+    const FitEstimate fit = any.estimate(request_at(request, request.contexts.front()), request.held);
     return {fit.vram.budget, fit.vram.budget + fit.ram.budget};
 }
 
@@ -79,7 +78,7 @@ void look_at_file(const SuggestionRequest& request, const Room& room, Suggestion
         if (at.short_by > 0) continue;
         if (!estimator) estimator.emplace(synthetic_name(file.model, file.type));
         estimator->set_prompt(std::max<std::int64_t>(1, at.context - kSuggestedAnswer));
-        const FitEstimate fit = estimator->estimate(request_at(request, at.context));
+        const FitEstimate fit = estimator->estimate(request_at(request, at.context), request.held);
         const SuggestedPlace place = place_of(fit);
         at.fits = place != SuggestedPlace::kNowhere;
         at.short_by = fit.short_by;
@@ -95,7 +94,7 @@ Suggestion best_file(const SuggestionRequest& request, const Room& room, const C
     }
     const bool one = files.size() == 1;
     for (Suggestion& file : files) {
-        if (one || file.bits < kFewestBitsOnDevice || file.file_bytes > room.device) continue;
+        if (one || file.bits < kFewestBits || file.file_bytes > room.device) continue;
         look_at_file(request, room, file);
         if (file.place == SuggestedPlace::kDevice) return file;
     }
@@ -110,7 +109,7 @@ Suggestion best_file(const SuggestionRequest& request, const Room& room, const C
 // The costs of the file are measured and kept, and its forecasts follow from them.
 void measure_costs(const SuggestionRequest& request, const Suggestion& of, const std::stop_token& stop) {
     FitEstimator estimator(synthetic_name(of.model, of.type));
-    estimator.measure(request_at(request, of.contexts.front().context), {}, {}, stop);
+    estimator.measure(request_at(request, of.contexts.front().context), request.held, {}, stop);
 }
 
 // Without its separators, in small letters.
@@ -144,7 +143,8 @@ std::filesystem::path file_here(const CatalogueModel& model, std::span<const Fou
 
 bool comes_first(const Suggestion& a, const Suggestion& b) {
     const auto rank = [](const Suggestion& s) {
-        return std::tuple(s.here.empty(), s.place == SuggestedPlace::kNowhere, !s.comfortable(), -s.total_weights);
+        return std::tuple(s.here.empty(), s.place == SuggestedPlace::kNowhere, !s.comfortable(), s.bits < kFewestBits,
+                          -s.total_weights);
     };
     return rank(a) < rank(b);
 }

@@ -14,6 +14,7 @@
 #include "engine/model/catalogue.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
+#include "engine/run/fit_estimate.h"
 
 namespace offstage::engine {
 
@@ -56,6 +57,7 @@ struct SuggestionRequest {
     // Device, budgets, threads, arithmetic and folders of caches count; the model does not. RAM
     // above what is free is another computer's.
     LoadRequest load;
+    FitHeld held;
     std::vector<std::int64_t> contexts{std::begin(kSuggestedContexts), std::end(kSuggestedContexts)};
     std::string good_for;  // "code"; empty: all
     std::string type;      // of all files; empty: what suits
@@ -66,8 +68,8 @@ struct SuggestionRequest {
 // the device, or else in four, three or two bits in device and RAM. Models with the same
 // shape and file have one forecast. `found`: models on this computer. `shown` gets each
 // suggestion as soon as it is there and the share that is done. In the end: what is on
-// this computer, what has room and is comfortable, what has room, the rest; each of these
-// by size. Throws Error as a load does, and kCancelled.
+// this computer, what has room and is comfortable, what has room, the rest; in each of
+// these first what has four bits or more; by size. Throws Error as a load does, and kCancelled.
 std::vector<Suggestion> suggest_models(const SuggestionRequest& request, std::span<const FoundModel> found,
                                        const std::function<void(const Suggestion&, double)>& shown,
                                        const std::stop_token& stop);

@@ -9713,6 +9713,14 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <source>perplexity, uncertain, surprise</source>
         <translation>Perplexität, unsicher, Überraschung, unerwartet</translation>
     </message>
+    <message>
+        <source>What &amp;runs here…</source>
+        <translation>&amp;Was hier läuft …</translation>
+    </message>
+    <message>
+        <source>suggest, catalogue, which model, download</source>
+        <translation>Vorschlag, Katalog, welches Modell, herunterladen</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MainToolBar</name>
@@ -10040,6 +10048,10 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>Click for other models</source>
         <translation>Klicken zeigt andere Modelle</translation>
+    </message>
+    <message>
+        <source>What &amp;runs here…</source>
+        <translation>&amp;Was hier läuft …</translation>
     </message>
 </context>
 <context>
@@ -11524,6 +11536,199 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Models are no longer looked for there; its files stay.</source>
         <translation>Modelle werden dort nicht mehr gesucht; die Dateien bleiben.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SuggestedModels</name>
+    <message>
+        <source>code</source>
+        <translation>Code</translation>
+    </message>
+    <message>
+        <source>reasoning</source>
+        <translation>Nachdenken</translation>
+    </message>
+    <message>
+        <source>chat</source>
+        <translation>Chat</translation>
+    </message>
+    <message>
+        <source>GPU</source>
+        <translation>GPU</translation>
+    </message>
+    <message>
+        <source>GPU and RAM</source>
+        <translation>GPU und RAM</translation>
+    </message>
+    <message>
+        <source>RAM</source>
+        <translation>RAM</translation>
+    </message>
+    <message>
+        <source>%1 are missing</source>
+        <translation>%1 fehlen</translation>
+    </message>
+    <message>
+        <source>no room</source>
+        <translation>kein Platz</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>For</source>
+        <translation>Für</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>Gewichte</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>Datei</translation>
+    </message>
+    <message>
+        <source>Room in</source>
+        <translation>Platz in</translation>
+    </message>
+    <message>
+        <source>Tokens/s at 8k</source>
+        <translation>Token/s bei 8k</translation>
+    </message>
+    <message>
+        <source>First word</source>
+        <translation>Erstes Wort</translation>
+    </message>
+    <message>
+        <source>Tokens/s at 32k</source>
+        <translation>Token/s bei 32k</translation>
+    </message>
+    <message>
+        <source> (on this computer)</source>
+        <translation> (auf diesem Computer)</translation>
+    </message>
+    <message>
+        <source>%1, %2 active</source>
+        <translation>%1, %2 aktiv</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1, %2</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SuggestionsDialog</name>
+    <message>
+        <source>Also &amp;those without room</source>
+        <translation>Auch solche &amp;ohne Platz</translation>
+    </message>
+    <message>
+        <source>The chosen model</source>
+        <translation>Das gewählte Modell</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>&amp;Copy address</source>
+        <translation>Adresse &amp;kopieren</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>&amp;Öffnen</translation>
+    </message>
+    <message>
+        <source>What runs here</source>
+        <translation>Was hier läuft</translation>
+    </message>
+    <message>
+        <source>All models</source>
+        <translation>Alle Modelle</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation>Chat</translation>
+    </message>
+    <message>
+        <source>Code</source>
+        <translation>Code</translation>
+    </message>
+    <message>
+        <source>Reasoning</source>
+        <translation>Nachdenken</translation>
+    </message>
+    <message>
+        <source>Good for</source>
+        <translation>Gut für</translation>
+    </message>
+    <message>
+        <source>Models of today</source>
+        <translation>Modelle von heute</translation>
+    </message>
+    <message>
+        <source>The address at which the model is published; Offstage asks nothing of the network</source>
+        <translation>Die Adresse, unter der das Modell veröffentlicht ist; Offstage fragt nichts im Netz</translation>
+    </message>
+    <message>
+        <source>Forecasts for this computer, for a prompt that fills a context of 8,192 or 32,768 tokens. They are the ones that a model has once it is here.</source>
+        <translation>Vorhersagen für diesen Computer, für eine Eingabe, die einen Kontext von 8.192 oder 32.768 Token füllt. Es sind dieselben, die ein Modell hat, wenn es hier ist.</translation>
+    </message>
+    <message>
+        <source>Measuring: %1</source>
+        <translation>Messen: %1</translation>
+    </message>
+    <message>
+        <source>Planning: %1</source>
+        <translation>Planen: %1</translation>
+    </message>
+    <message>
+        <source>Planning…</source>
+        <translation>Planen …</translation>
+    </message>
+    <message>
+        <source>Cancel &amp;measuring</source>
+        <translation>&amp;Messen abbrechen</translation>
+    </message>
+    <message>
+        <source>&amp;Measure speeds</source>
+        <translation>Tempo &amp;messen</translation>
+    </message>
+    <message>
+        <source>Not while an answer is being written: it would disturb the times</source>
+        <translation>Nicht, während eine Antwort geschrieben wird: Sie würde die Zeiten stören</translation>
+    </message>
+    <message>
+        <source>Measures this computer with random weights of each shape, some seconds each, and keeps the times</source>
+        <translation>Misst diesen Computer mit zufälligen Gewichten jeder Form, je einige Sekunden, und merkt sich die Zeiten</translation>
+    </message>
+    <message>
+        <source>All speeds are known</source>
+        <translation>Alle Tempos sind bekannt</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n model(s) have room whose speed was not measured yet</source>
+        <translation>
+            <numerusform>%n Modell hat Platz, dessen Tempo noch nicht gemessen wurde</numerusform>
+            <numerusform>%n Modelle haben Platz, deren Tempo noch nicht gemessen wurde</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Only a model that is on this computer can be opened</source>
+        <translation>Nur ein Modell, das auf diesem Computer ist, lässt sich öffnen</translation>
+    </message>
+    <message>
+        <source>%1: %2 weights, %3 of them read for each token; context of %4 tokens; licence %5.</source>
+        <translation>%1: %2 Gewichte, davon %3 je Token gelesen; Kontext von %4 Token; Lizenz %5.</translation>
+    </message>
+    <message>
+        <source>Published at %1</source>
+        <translation>Veröffentlicht unter %1</translation>
+    </message>
+    <message>
+        <source>GGUF files at %1</source>
+        <translation>GGUF-Dateien unter %1</translation>
     </message>
 </context>
 <context>

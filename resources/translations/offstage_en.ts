@@ -162,4 +162,14 @@
         </translation>
     </message>
 </context>
+<context>
+    <name>offstage::ui::SuggestionsDialog</name>
+    <message numerus="yes">
+        <source>%n model(s) have room whose speed was not measured yet</source>
+        <translation>
+            <numerusform>%n model has room whose speed was not measured yet</numerusform>
+            <numerusform>%n models have room whose speed was not measured yet</numerusform>
+        </translation>
+    </message>
+</context>
 </TS>

@@ -9699,6 +9699,14 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <source>perplexity, uncertain, surprise</source>
         <translation>độ bối rối, không chắc chắn, bất ngờ</translation>
     </message>
+    <message>
+        <source>What &amp;runs here…</source>
+        <translation>Cái &amp;gì chạy được ở đây…</translation>
+    </message>
+    <message>
+        <source>suggest, catalogue, which model, download</source>
+        <translation>gợi ý, danh mục, mô hình nào, tải về</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MainToolBar</name>
@@ -10025,6 +10033,10 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>Click for other models</source>
         <translation>Bấm để chọn mô hình khác</translation>
+    </message>
+    <message>
+        <source>What &amp;runs here…</source>
+        <translation>Cái &amp;gì chạy được ở đây…</translation>
     </message>
 </context>
 <context>
@@ -11507,6 +11519,198 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Models are no longer looked for there; its files stay.</source>
         <translation>Không tìm mô hình ở đó nữa; các tệp vẫn còn.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SuggestedModels</name>
+    <message>
+        <source>code</source>
+        <translation>mã</translation>
+    </message>
+    <message>
+        <source>reasoning</source>
+        <translation>suy luận</translation>
+    </message>
+    <message>
+        <source>chat</source>
+        <translation>trò chuyện</translation>
+    </message>
+    <message>
+        <source>GPU</source>
+        <translation>GPU</translation>
+    </message>
+    <message>
+        <source>GPU and RAM</source>
+        <translation>GPU và RAM</translation>
+    </message>
+    <message>
+        <source>RAM</source>
+        <translation>RAM</translation>
+    </message>
+    <message>
+        <source>%1 are missing</source>
+        <translation>còn thiếu %1</translation>
+    </message>
+    <message>
+        <source>no room</source>
+        <translation>không đủ chỗ</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Mô hình</translation>
+    </message>
+    <message>
+        <source>For</source>
+        <translation>Dùng cho</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>Trọng số</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>Tệp</translation>
+    </message>
+    <message>
+        <source>Room in</source>
+        <translation>Đủ chỗ trong</translation>
+    </message>
+    <message>
+        <source>Tokens/s at 8k</source>
+        <translation>Token/s ở 8k</translation>
+    </message>
+    <message>
+        <source>First word</source>
+        <translation>Từ đầu tiên</translation>
+    </message>
+    <message>
+        <source>Tokens/s at 32k</source>
+        <translation>Token/s ở 32k</translation>
+    </message>
+    <message>
+        <source> (on this computer)</source>
+        <translation> (trên máy này)</translation>
+    </message>
+    <message>
+        <source>%1, %2 active</source>
+        <translation>%1, %2 hoạt động</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1, %2</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SuggestionsDialog</name>
+    <message>
+        <source>Also &amp;those without room</source>
+        <translation>Cả những cái &amp;không đủ chỗ</translation>
+    </message>
+    <message>
+        <source>The chosen model</source>
+        <translation>Mô hình đã chọn</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Trạng thái</translation>
+    </message>
+    <message>
+        <source>&amp;Copy address</source>
+        <translation>&amp;Chép địa chỉ</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>&amp;Mở</translation>
+    </message>
+    <message>
+        <source>What runs here</source>
+        <translation>Cái gì chạy được ở đây</translation>
+    </message>
+    <message>
+        <source>All models</source>
+        <translation>Mọi mô hình</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation>Trò chuyện</translation>
+    </message>
+    <message>
+        <source>Code</source>
+        <translation>Mã</translation>
+    </message>
+    <message>
+        <source>Reasoning</source>
+        <translation>Suy luận</translation>
+    </message>
+    <message>
+        <source>Good for</source>
+        <translation>Tốt cho</translation>
+    </message>
+    <message>
+        <source>Models of today</source>
+        <translation>Các mô hình hiện nay</translation>
+    </message>
+    <message>
+        <source>The address at which the model is published; Offstage asks nothing of the network</source>
+        <translation>Địa chỉ nơi mô hình được công bố; Offstage không hỏi gì trên mạng</translation>
+    </message>
+    <message>
+        <source>Forecasts for this computer, for a prompt that fills a context of 8,192 or 32,768 tokens. They are the ones that a model has once it is here.</source>
+        <translation>Dự báo cho máy này, với một lời nhắc lấp đầy ngữ cảnh 8.192 hoặc 32.768 token. Đó cũng là những con số mà mô hình có khi đã ở đây.</translation>
+    </message>
+    <message>
+        <source>Measuring: %1</source>
+        <translation>Đang đo: %1</translation>
+    </message>
+    <message>
+        <source>Planning: %1</source>
+        <translation>Đang lập kế hoạch: %1</translation>
+    </message>
+    <message>
+        <source>Planning…</source>
+        <translation>Đang lập kế hoạch…</translation>
+    </message>
+    <message>
+        <source>Cancel &amp;measuring</source>
+        <translation>&amp;Hủy đo</translation>
+    </message>
+    <message>
+        <source>&amp;Measure speeds</source>
+        <translation>Đ&amp;o tốc độ</translation>
+    </message>
+    <message>
+        <source>Not while an answer is being written: it would disturb the times</source>
+        <translation>Không phải khi đang viết câu trả lời: nó sẽ làm sai thời gian</translation>
+    </message>
+    <message>
+        <source>Measures this computer with random weights of each shape, some seconds each, and keeps the times</source>
+        <translation>Đo máy này với trọng số ngẫu nhiên của từng hình dạng, mỗi cái vài giây, và giữ lại thời gian</translation>
+    </message>
+    <message>
+        <source>All speeds are known</source>
+        <translation>Mọi tốc độ đã biết</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n model(s) have room whose speed was not measured yet</source>
+        <translation>
+            <numerusform>%n mô hình đủ chỗ mà tốc độ chưa được đo</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Only a model that is on this computer can be opened</source>
+        <translation>Chỉ mở được mô hình có trên máy này</translation>
+    </message>
+    <message>
+        <source>%1: %2 weights, %3 of them read for each token; context of %4 tokens; licence %5.</source>
+        <translation>%1: %2 trọng số, trong đó %3 được đọc cho mỗi token; ngữ cảnh %4 token; giấy phép %5.</translation>
+    </message>
+    <message>
+        <source>Published at %1</source>
+        <translation>Công bố tại %1</translation>
+    </message>
+    <message>
+        <source>GGUF files at %1</source>
+        <translation>Tệp GGUF tại %1</translation>
     </message>
 </context>
 <context>

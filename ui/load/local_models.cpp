@@ -142,6 +142,14 @@ int LocalModels::rowOf(const QString& path) const {
     return found == m_models.end() ? -1 : static_cast<int>(found - m_models.begin());
 }
 
+std::vector<engine::FoundModel> LocalModels::found() const {
+    std::vector<engine::FoundModel> found;
+    for (const LocalModel& model : m_models) {
+        found.push_back(model.found);
+    }
+    return found;
+}
+
 std::vector<engine::ModelPlace> LocalModels::places() const {
     std::vector<engine::ModelPlace> all = m_places;
     for (const QString& folder : addedFolders()) {

@@ -44,6 +44,7 @@ class LocalModels : public QAbstractListModel {
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
     int rowOf(const QString& path) const;  // -1: not there
+    std::vector<engine::FoundModel> found() const;
 
     // Searches the disk again; searched() follows.
     void search();

@@ -85,6 +85,7 @@ void MainMenu::createFileMenu(ModelMenu& models, QMenu& hardware) {
     m_open = command(file, "openModel", tr("&Open model…"), QKeySequence::Open, [&models] { models.open(); });
     command(file, "openWithOptions", tr("Open with o&ptions…"), QKeySequence(tr("Ctrl+Shift+O")),
             [this] { m_opener.openWithOptions(); });
+    command(file, "suggestions", tr("What &runs here…"), {}, [this] { m_opener.showSuggestions(); });
     file.addMenu(&models);
     file.addMenu(&hardware);
     command(file, "localServer", tr("&Local server…"), {},
@@ -333,6 +334,7 @@ void MainMenu::addSynonyms() {
         {"newConversation", tr("chat, start, clear")},
         {"openModel", tr("load, file, GGUF, folder, switch model, change model")},
         {"openWithOptions", tr("load, context, device, GPU, quantization")},
+        {"suggestions", tr("suggest, catalogue, which model, download")},
         {"localServer", tr("API, OpenAI, port, serve")},
         {"quit", tr("exit, close")},
         {"copyConversation", tr("clipboard, Markdown")},

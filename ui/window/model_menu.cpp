@@ -49,6 +49,7 @@ void ModelMenu::list() {
     listFound();
     addSeparator();
     addAction(tr("Open a &file…"), &m_opener, &ModelOpener::choose);
+    addAction(tr("What &runs here…"), &m_opener, &ModelOpener::showSuggestions);
     addAction(tr("Open with o&ptions…"), &m_opener, [this] { m_opener.openWithOptions(); });
     if (!m_opener.recent().models().isEmpty()) {
         // Queued: the chosen entry stays while its own click is handled.

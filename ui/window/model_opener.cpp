@@ -15,6 +15,7 @@
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
 #include "ui/load/open_model_dialog.h"
+#include "ui/load/suggestions_dialog.h"
 #include "ui/window/core.h"
 
 namespace offstage::ui {
@@ -154,6 +155,17 @@ void ModelOpener::openWithOptions(const QString& model) {
         connect(dialog, &QDialog::finished, this, &ModelOpener::estimateLocal);
     }
     connect(dialog, &QDialog::accepted, this, [this, dialog] { openAsChosen(dialog->request()); });
+    dialog->open();
+}
+
+void ModelOpener::showSuggestions() {
+    auto* dialog =
+        new SuggestionsDialog(m_core.engine, requestFor({}, m_device, m_vramBytes),
+                              m_local != nullptr ? m_local->found() : std::vector<engine::FoundModel>(), &m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->addAction(m_help.action());
+    setHelpPage(*dialog, QStringLiteral("models"));
+    connect(dialog, &SuggestionsDialog::chosen, this, &ModelOpener::openListed);
     dialog->open();
 }
 

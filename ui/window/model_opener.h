@@ -67,6 +67,7 @@ class ModelOpener : public QObject {
     void handle(offstage::ui::ProblemAction action);
     void choose();
     void openWithOptions(const QString& model = {});  // empty: the open one
+    void showSuggestions();                           // "What runs here"
 
   Q_SIGNALS:
     void deviceChosen();

@@ -1,0 +1,199 @@
+#include "ui/load/suggested_models.h"
+
+#include <algorithm>
+
+#include <QLocale>
+
+#include "engine/error.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+
+namespace offstage::ui {
+
+namespace {
+
+QString useText(const std::string& use) {
+    if (use == "code") {
+        return SuggestedModels::tr("code");
+    }
+    return use == "reasoning" ? SuggestedModels::tr("reasoning") : SuggestedModels::tr("chat");
+}
+
+QString roomText(const engine::Suggestion& model) {
+    switch (model.place) {
+        case engine::SuggestedPlace::kDevice:
+            return SuggestedModels::tr("GPU");
+        case engine::SuggestedPlace::kDeviceAndRam:
+            return SuggestedModels::tr("GPU and RAM");
+        case engine::SuggestedPlace::kRam:
+            return SuggestedModels::tr("RAM");
+        case engine::SuggestedPlace::kNowhere:
+            break;
+    }
+    const quint64 missing = model.contexts.empty() ? 0 : model.contexts.front().short_by;
+    return missing > 0 ? SuggestedModels::tr("%1 are missing").arg(bytesText(missing)) : SuggestedModels::tr("no room");
+}
+
+int alignmentOf(int column) {
+    const bool isNumber = column >= SuggestedModels::Speed && column <= SuggestedModels::LongFirstWord;
+    return static_cast<int>((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+}
+
+const engine::Forecast* forecastOf(const engine::Suggestion& model, int column) {
+    const bool isLong = column == SuggestedModels::LongSpeed || column == SuggestedModels::LongFirstWord;
+    const std::size_t i = isLong ? 1 : 0;
+    return i < model.contexts.size() && model.contexts[i].forecast ? &*model.contexts[i].forecast : nullptr;
+}
+
+}  // namespace
+
+SuggestedModels::SuggestedModels(QObject* parent) : QAbstractTableModel(parent) {
+    m_thread.setMaxThreadCount(1);
+}
+
+SuggestedModels::~SuggestedModels() {
+    m_stop.request_stop();
+    m_thread.waitForDone();
+}
+
+int SuggestedModels::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int SuggestedModels::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : Columns;
+}
+
+QVariant SuggestedModels::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole) {
+        return alignmentOf(section);
+    }
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
+        return {};
+    }
+    switch (section) {
+        case Name:
+            return tr("Model");
+        case GoodFor:
+            return tr("For");
+        case Weights:
+            return tr("Weights");
+        case File:
+            return tr("File");
+        case Room:
+            return tr("Room in");
+        case Speed:
+            return tr("Tokens/s at 8k");
+        case FirstWord:
+            return tr("First word");
+        case LongSpeed:
+            return tr("Tokens/s at 32k");
+        default:
+            return tr("First word");
+    }
+}
+
+QVariant SuggestedModels::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) {
+        return {};
+    }
+    const engine::Suggestion& model = at(index.row());
+    const int column = index.column();
+    if (role == HasRoomRole) {
+        return model.place != engine::SuggestedPlace::kNowhere;
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return alignmentOf(column);
+    }
+    const bool sorts = role == SortRole;
+    if (!sorts && role != Qt::DisplayRole && role != Qt::ToolTipRole) {
+        return {};
+    }
+    const engine::Forecast* const forecast = forecastOf(model, column);
+    switch (column) {
+        case Name:
+            return QString::fromStdString(model.model.name) +
+                   (model.here.empty() || sorts ? QString() : tr(" (on this computer)"));
+        case GoodFor:
+            return useText(model.model.good_for);
+        case Weights:
+            return sorts ? QVariant(static_cast<double>(model.total_weights))
+                         : tr("%1, %2 active").arg(countText(model.total_weights), countText(model.active_weights));
+        case File:
+            return sorts ? QVariant(static_cast<double>(model.file_bytes))
+                         : tr("%1, %2").arg(QString::fromStdString(engine::file_type_name(model.type)),
+                                            bytesText(model.file_bytes));
+        case Room:
+            return sorts ? QVariant(static_cast<int>(model.place)) : QVariant(roomText(model));
+        case Speed:
+        case LongSpeed:
+            if (sorts) {
+                return forecast != nullptr ? forecast->decode_tokens_per_s : 0;
+            }
+            return forecast != nullptr ? rateText(forecast->decode_tokens_per_s) : QStringLiteral("–");
+        default:
+            if (sorts) {
+                return forecast != nullptr ? forecast->ttft_s : 1e9;
+            }
+            return forecast != nullptr ? secondsText(forecast->ttft_s) : QStringLiteral("–");
+    }
+}
+
+int SuggestedModels::unknown() const {
+    return static_cast<int>(std::count_if(m_rows.begin(), m_rows.end(), [](const engine::Suggestion& model) {
+        return model.place != engine::SuggestedPlace::kNowhere && !model.contexts.front().forecast;
+    }));
+}
+
+void SuggestedModels::cancel() {
+    m_stop.request_stop();
+    m_stop = std::stop_source();
+}
+
+void SuggestedModels::look(const engine::SuggestionRequest& request, const std::vector<engine::FoundModel>& found) {
+    cancel();
+    m_looking = true;
+    m_request = request;
+    // The destructor waits for this thread: `this` is there while it runs.
+    m_thread.start([this, request, found, round = ++m_round, stop = m_stop.get_token()] {
+        const auto tell = [this, round](auto call) {
+            QMetaObject::invokeMethod(
+                this,
+                [this, round, call] {
+                    if (round == m_round) {
+                        call();
+                    }
+                },
+                Qt::QueuedConnection);
+        };
+        std::vector<engine::Suggestion> rows;
+        engine::Message problem;
+        try {
+            rows = engine::suggest_models(
+                request, found,
+                [&](const engine::Suggestion& model, double share) {
+                    tell([this, name = QString::fromStdString(model.model.name), share] {
+                        Q_EMIT progressed(name, share);
+                    });
+                },
+                stop);
+        } catch (const engine::Error& error) {
+            if (error.kind() != engine::ErrorKind::kCancelled) {
+                problem = error.message();
+            }
+        }
+        tell([this, rows = std::move(rows), problem] { take(rows, problem); });
+    });
+}
+
+void SuggestedModels::take(std::vector<engine::Suggestion> rows, const engine::Message& problem) {
+    m_looking = false;
+    if (!rows.empty()) {  // what was there before a cancelled measurement stays
+        beginResetModel();
+        m_rows = std::move(rows);
+        endResetModel();
+    }
+    Q_EMIT finished(problem);
+}
+
+}  // namespace offstage::ui
