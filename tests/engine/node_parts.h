@@ -377,6 +377,7 @@ inline engine::LoadRequest nodeRequest(const std::string& model, const std::stri
     request.model = model;
     request.compute = engine::ComputeMode::kF32;
     request.cache_directory = cache;
+    request.checks_costs = false;
     request.context = 256;
     request.prefetch = engine::PrefetchMode::kOff;
     request.cache = engine::CacheKind::kStatic;

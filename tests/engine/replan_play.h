@@ -99,6 +99,7 @@ struct ReplanSetup {
         request.model = model;
         request.device = device;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.quant_cache_directory = quantized_.path().toStdString();
         request.context = 2560;
         request.n_threads = 1;  // several models at once, each with a thread that packs

@@ -122,6 +122,7 @@ class TestAblation : public QObject {
         request.dry_repeat = 0.3;
         request.dry_guess_recall = 0.85;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         return request;
     }
 

@@ -181,6 +181,7 @@ class TestCudaBlocksOnHost : public QObject {
         request.n_threads = 1;  // tests run side by side, and threads would wait for each other
         request.prefetch = PrefetchMode::kOff;
         request.cache_directory = folder_.path().toStdString();
+        request.checks_costs = false;
         request.quant_cache_directory = folder_.filePath("quantized").toStdString();
         return request;
     }

@@ -676,6 +676,8 @@ class TestCudaModelOnHost : public QObject {
         request.learn_placement = false;
         request.prefetch = PrefetchMode::kOff;
         request.cuda_graphs = graphs;
+        // What the checks have freed is there again for the longer context: a graph goes on.
+        request.checks_costs = true;
         auto loaded =
             std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
         LoadedModel& model = *loaded;
@@ -794,6 +796,7 @@ class TestCudaModelOnHost : public QObject {
         request.dispatch = parse_dispatch(policy.toStdString());
         request.vram_bytes = static_cast<std::uint64_t>(megabytes) << 20;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.quant_cache_directory = cache_.filePath("quantized").toStdString();
         request.opens_device = open_on_host;
         return request;

@@ -25,6 +25,7 @@ namespace {
 
 LoadRequest small_request(std::int64_t context, const std::string& device = "cpu") {
     LoadRequest r;
+    r.checks_costs = false;
     r.model = test::demoModel();
     r.context = context;
     r.compute = ComputeMode::kF32;

@@ -127,6 +127,7 @@ LoadRequest requestOn(const std::string& device, std::uint64_t vram_bytes, const
     request.vram_bytes = vram_bytes;
     request.compute = ComputeMode::kF32;
     request.cache_directory = cache.path().toStdString();
+    request.checks_costs = false;
     request.context = 256;
     request.cache = CacheKind::kStatic;
     request.prefetch = PrefetchMode::kOff;

@@ -116,6 +116,7 @@ class TestFamilies : public QObject {
         request.compute = compute;
         request.n_threads = 1;  // tests run side by side, and threads would wait for each other
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         return request;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {

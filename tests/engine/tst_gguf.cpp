@@ -48,6 +48,7 @@ class TestGguf : public QObject {
         request.compute = ComputeMode::kF32;
         request.n_threads = 1;  // tests run side by side, and threads would wait for each other
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         return request;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {

@@ -252,6 +252,7 @@ class TestInterleavedExperts : public QObject {
         request.context = 128;
         request.compute = ComputeMode::kInt8;
         request.cache_directory = folder_.path().toStdString();
+        request.checks_costs = false;
         request.quant_cache_directory = folder_.filePath("quantized").toStdString();
         return request;
     }

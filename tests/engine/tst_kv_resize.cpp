@@ -45,6 +45,7 @@ class TestKvResize : public QObject {
         request.context = context;
         request.n_threads = 1;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.device = device.toStdString();
         if (device == QStringLiteral("cuda")) {
             request.dispatch = parse_dispatch("static");

@@ -31,6 +31,7 @@ std::vector<TokenId> someText(std::int64_t n) {
 
 LoadRequest requestFor(const std::string& model, const char* device) {
     LoadRequest request;
+    request.checks_costs = false;
     request.model = model;
     request.device = device;
     request.compute = ComputeMode::kF32;

@@ -92,6 +92,7 @@ class TestMemoryEstimate : public QObject {
         request.context = 1024;
         request.learn_placement = false;
         request.cache_directory = request.quant_cache_directory = m_cache.path().toStdString();
+        request.checks_costs = false;
         if (!format.isEmpty()) {
             request.quant.experts = request.quant.dense = parse_format(format.toStdString());
             request.quant.method = QuantMethod::kNearest;

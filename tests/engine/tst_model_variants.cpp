@@ -93,6 +93,7 @@ class TestModelVariants : public QObject {
         request.context = 128;  // beyond what some are made for
         request.n_threads = 1;  // tests run side by side, and threads would wait for each other
         request.cache_directory = folder_->path().toStdString();
+        request.checks_costs = false;
         return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
                                              std::stop_token{});
     }

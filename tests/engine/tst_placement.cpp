@@ -49,6 +49,7 @@ class Placement {
         request.device = device;
         request.dispatch = parse_dispatch(policy);
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.context = 512;
         request.cache = CacheKind::kStatic;  // only the test moves experts
         request.prefetch = PrefetchMode::kOff;
@@ -228,6 +229,7 @@ class TestPlacement : public QObject {
         const QTemporaryDir folder;
         LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
         request.cache_directory = folder.path().toStdString();
+        request.checks_costs = false;
         request.prefetch = PrefetchMode::kAlways;
         request.vram_bytes = placement_.vramFor(24);
         RoutingHabits counted;

@@ -44,6 +44,7 @@ Tokens joined(Tokens first, const Tokens& second) {
 
 LoadRequest requestFor(const QString& model, const QString& device, std::int64_t context = 512) {
     LoadRequest request;
+    request.checks_costs = false;
     request.model = tinyModel(model);
     request.device = device.toStdString();
     request.compute = ComputeMode::kF32;

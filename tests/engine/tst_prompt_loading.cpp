@@ -223,6 +223,7 @@ class TestPromptLoading : public QObject {
         request.model = demoModel();
         request.device = device;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.context = 512;
         request.prefetch = PrefetchMode::kOff;
         request.learn_placement = false;

@@ -507,6 +507,7 @@ class TestSparseCopies : public QObject {
         request.context = 128;
         request.n_threads = 1;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.quant_cache_directory = quantized_.path().toStdString();
         request.prefetch = PrefetchMode::kOff;
         request.learn_placement = false;

@@ -510,6 +510,7 @@ class TestTheta : public QObject {
         if (model != demoModel()) request.context = 0;
         request.n_threads = 1;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.quant_cache_directory = quantized_.path().toStdString();
         request.prefetch = PrefetchMode::kOff;
         request.learn_placement = false;

@@ -401,6 +401,7 @@ class TestThresholdChoice : public QObject {
         request.context = 160;
         request.n_threads = 1;
         request.cache_directory = cache_.path().toStdString();
+        request.checks_costs = false;
         request.prefetch = PrefetchMode::kOff;
         request.learn_placement = false;
         return request;
