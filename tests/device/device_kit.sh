@@ -16,7 +16,7 @@
 #   cmake -S vendor/llama.cpp -B peer -DCMAKE_BUILD_TYPE=Release -DGGML_CUDA=ON -DLLAMA_CURL=OFF
 #     -DCMAKE_CUDA_ARCHITECTURES=90-real -DGGML_NATIVE=OFF -DLLAMA_BUILD_TESTS=OFF
 #   cmake --build peer --target llama-bench
-# and KIT_ARCH (90), KIT_BUILD (build/kit), KIT_MOST_MIB (64).
+# and KIT_ARCH (90), KIT_BUILD (build/kit), KIT_MOST_MIB (64), KIT_XZ_LEVEL (9).
 set -u -o pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
@@ -67,7 +67,7 @@ pack() {
     done | sort -u | grep -Ev '/(ld-linux[^/]*|lib(c|m|dl|pthread|rt|resolv|cuda|nvidia[^/]*))\.so' |
         while read -r file; do [ -e "$to/kit/lib/${file##*/}" ] || cp -L "$file" "$to/kit/lib/"; done
     cp "$here/device_kit.sh" "$here/make_gguf.py" "$to/kit/" || exit
-    tar -C "$to" -c kit | xz -T0 -9 >"$to/kit.tar.xz" || exit
+    tar -C "$to" -c kit | xz -T0 "-${KIT_XZ_LEVEL:-9}" >"$to/kit.tar.xz" || exit
     local bytes
     bytes=$(stat -c %s "$to/kit.tar.xz")
     printf 'device_kit: %s, %d.%d MiB\n' "$to/kit.tar.xz" $((bytes >> 20)) $(((bytes & 1048575) * 10 >> 20))
