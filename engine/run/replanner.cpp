@@ -103,6 +103,22 @@ void Replanner::make_fit(Plan& plan, std::span<const std::size_t> wanted) const 
     }
 }
 
+// As many of these as the budget has room for beside those that are there.
+void Replanner::take_free_room(Plan& plan, std::span<const std::size_t> experts) const {
+    const ExpertStore& store = model_.experts();
+    if (model_.device().shares_host_memory() || plan.budget.vram_bytes == 0) return;
+    const auto bytes = [&](std::size_t i) { return counted_bytes(store.expert_bytes(plan.formats[i])); };
+    plan.expert_bytes = 0;
+    for (std::size_t i = 0; i < store.size(); ++i) {
+        if (plan.places[i] == Place::kDevice) plan.expert_bytes += bytes(i);
+    }
+    for (const std::size_t i : experts) {
+        if (plan.places[i] == Place::kDevice || plan.vram_bytes() + bytes(i) > plan.budget.vram_bytes) continue;
+        plan.places[i] = Place::kDevice;
+        plan.expert_bytes += bytes(i);
+    }
+}
+
 Plan Replanner::now() const {
     Plan plan = in_force_;
     const ExpertStore& store = model_.experts();
@@ -143,8 +159,10 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
         if (kind != Kind::kFormat) model_.experts().set_pinned(expert, kind == Kind::kPin);
     }
     Plan plan = base(now());
+    if (plan.formats.empty()) plan.formats = model_.experts().formats();
     switch (kind) {
         case Kind::kPin:
+            take_free_room(plan, experts);
             apply_pins(model_.plan_inputs(), pinned(), plan);
             break;
         case Kind::kUnpin:
@@ -157,7 +175,6 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
             }
             break;
         case Kind::kFormat:
-            if (plan.formats.empty()) plan.formats = model_.experts().formats();
             // A file may have different formats in its layers.
             for (const std::size_t expert : experts) {
                 plan.formats[expert] =

@@ -109,6 +109,7 @@ class Replanner {
     void start_moving();
     std::vector<std::uint8_t> pinned() const;
     void make_fit(Plan& plan, std::span<const std::size_t> wanted) const;
+    void take_free_room(Plan& plan, std::span<const std::size_t> experts) const;
     std::optional<std::size_t> least_popular(const std::function<bool(std::size_t)>& among) const;
     void advance(Migrator::When when);
     void report_progress();

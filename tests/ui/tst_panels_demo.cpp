@@ -1,11 +1,13 @@
 // The panels on the real engine: the demo model on an emulated device too small for its
 // experts.
 #include <QFile>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
 
 #include "engine/plan/schedule.h"
 #include "kernels/formats.h"
+#include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/cache_panel.h"
@@ -136,9 +138,53 @@ class TestPanelsDemo : public QObject {
         QTRY_COMPARE(m_experts->snapshot().experts.format[at], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
     }
 
-    // The neurons that a theta leaves out show in the experts and their times.
+    // Experts that left for pins, or were evicted, are there again after Undo: before, the
+    // device held one expert less, or others.
+    void changes_undone_theDeviceHoldsWhatItHeld_data() {
+        QTest::addColumn<bool>("pins");
+        QTest::newRow("pinned") << true;
+        QTest::newRow("evicted") << false;
+    }
+    void changes_undone_theDeviceHoldsWhatItHeld() {
+        QFETCH(const bool, pins);
+        const auto isThere = [this] {
+            const std::vector<std::uint8_t> places = m_engine->snapshot()->experts.place;
+            std::vector<bool> there;
+            for (const std::uint8_t place : places) {
+                there.push_back(static_cast<engine::Place>(place) == engine::Place::kDevice);
+            }
+            return there;
+        };
+        const std::vector<bool> before = isThere();
+        const int columns = static_cast<int>(m_engine->model()->n_experts);
+        std::vector<ExpertId> chosen;
+        for (std::size_t i = 0; i < before.size() && chosen.size() < 4; ++i) {
+            if (before[i] != pins) {
+                chosen.push_back({static_cast<int>(i) / columns, static_cast<int>(i) % columns});
+            }
+        }
+        QCOMPARE(chosen.size(), std::size_t(4));
+        m_experts->actions().change(pins ? engine::ExpertChange::Kind::kPin : engine::ExpertChange::Kind::kEvict,
+                                    chosen);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 30'000);
+        QTRY_VERIFY(isThere() != before);
+        const std::vector<bool> after = isThere();
+        const auto count = [](const std::vector<bool>& there) { return std::count(there.begin(), there.end(), true); };
+        QCOMPARE(count(after), count(before) - (pins ? 0 : 4));
+        QPushButton& undo = test::find<QPushButton>(*m_experts, "Undo");
+        QTRY_VERIFY(undo.isEnabled());
+        undo.setFocus();
+        QTest::keyClick(&undo, Qt::Key_Space);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 30'000);
+        QTRY_COMPARE(m_experts->notice(), QStringLiteral("4 experts are as before."));
+        QTRY_VERIFY(isThere() == before);
+        const std::vector<std::uint8_t> pinned = m_engine->snapshot()->experts.pinned;
+        QVERIFY(std::count(pinned.begin(), pinned.end(), 1) == 0);
+    }
+
+    // The neurons that a theta skips show in the experts and their times.
     void theta_isSeenInExpertsAndDispatch() {
-        QVERIFY(!m_dispatch->idle().contains(QStringLiteral("Left out")));
+        QVERIFY(!m_dispatch->idle().contains(QStringLiteral("Skipped")));
         m_experts->setChannel(ExpertChannel::Active);
         QCOMPARE(m_experts->map().rows(), 0);
         QVERIFY(m_engine->setTheta(0.3));

@@ -117,7 +117,7 @@ void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<Ex
     using Kind = engine::ExpertChange::Kind;
     drop();
     const engine::ExpertChange change = changeOf(kind, experts, format);
-    Undo undo = wayBack(change);
+    Undo undo = undoOf(change);
     if (!ask(change)) {
         return;
     }
@@ -198,11 +198,18 @@ void ExpertActions::undo() {
     if (!canUndo()) {
         return;
     }
+    notePlaces();
     m_undo = m_history.back();
     m_undoing = true;
     m_pins = false;
     m_done = m_undo->done;
-    for (const engine::ExpertChange& change : m_undo->changes) {
+    const std::vector<engine::ExpertChange> way = wayBack(*m_undo);
+    if (way.empty()) {  // others took it back
+        remember();
+        Q_EMIT said(m_done, false);
+        return;
+    }
+    for (const engine::ExpertChange& change : way) {
         if (!ask(change)) {
             return;
         }
@@ -210,46 +217,88 @@ void ExpertActions::undo() {
     watch(tr("Going back…"));
 }
 
-ExpertActions::Undo ExpertActions::wayBack(const engine::ExpertChange& change) const {
-    using Kind = engine::ExpertChange::Kind;
-    const auto snapshot = m_engine.snapshot();
-    const engine::ExpertStates states = snapshot ? snapshot->experts : engine::ExpertStates();
-    engine::ExpertChange pin{Kind::kPin, {}, {}}, unpin{Kind::kUnpin, {}, {}}, evict{Kind::kEvict, {}, {}};
-    std::map<engine::FormatId, engine::ExpertChange> formats;
-    for (const engine::ExpertChange::Expert& each : change.experts) {
-        const auto at = static_cast<std::size_t>(each.layer * (snapshot ? snapshot->n_experts : 0) + each.expert);
-        if (at >= states.pinned.size() || at >= states.place.size() || at >= states.format.size()) {
-            continue;
-        }
-        const bool isPinned = states.pinned[at] != 0;
-        const bool isThere = static_cast<engine::Place>(states.place[at]) == engine::Place::kDevice;
-        if (change.kind == Kind::kFormat) {
-            const auto format = static_cast<engine::FormatId>(states.format[at]);
-            formats.try_emplace(format, engine::ExpertChange{Kind::kFormat, {}, format})
-                .first->second.experts.push_back(each);
-        } else if (change.kind == Kind::kPin) {
-            if (!isPinned) {
-                (isThere ? unpin : evict).experts.push_back(each);
-            }
-        } else if (isPinned || (isThere && change.kind == Kind::kEvict)) {
-            pin.experts.push_back(each);
-            if (!isPinned) {
-                unpin.experts.push_back(each);  // once it is back
-            }
-        }
-    }
-    Undo undo{{}, m_evicted, m_reformatted, {}};
-    for (engine::ExpertChange* each : {&pin, &unpin, &evict}) {
-        if (!each->experts.empty()) {
-            undo.changes.push_back(std::move(*each));
-        }
-    }
-    for (auto& [format, each] : formats) {
-        undo.changes.push_back(std::move(each));
+ExpertActions::Undo ExpertActions::undoOf(const engine::ExpertChange& change) const {
+    Undo undo{change, {}, {}, m_evicted, m_reformatted, {}};
+    if (const auto snapshot = m_engine.snapshot()) {
+        undo.before = snapshot->experts;
+        undo.before.uses.clear();
     }
     undo.done = change.experts.size() == 1 ? tr("The expert is as before.")
                                            : tr("%1 experts are as before.").arg(change.experts.size());
     return undo;
+}
+
+// After the last change.
+void ExpertActions::notePlaces() {
+    const auto snapshot = m_engine.snapshot();
+    if (!m_history.empty() && m_history.back().after.empty() && snapshot) {
+        m_history.back().after = snapshot->experts.place;
+    }
+}
+
+// The device keeps its number of experts when one is pinned: the least popular one that is
+// not pinned leaves. So all that belong there are pinned, for that moment alone.
+std::vector<engine::ExpertChange> ExpertActions::wayBack(const Undo& undo) const {
+    using Kind = engine::ExpertChange::Kind;
+    const auto snapshot = m_engine.snapshot();
+    const engine::ExpertStates now = snapshot ? snapshot->experts : engine::ExpertStates();
+    const engine::ExpertStates& before = undo.before;
+    const std::size_t n = now.place.size();
+    for (const auto* each : {&before.place, &before.pinned, &before.format, &undo.after, &now.pinned, &now.format}) {
+        if (each->size() != n) {
+            return {};
+        }
+    }
+    std::vector<std::uint8_t> isChanged(n, 0);
+    for (const engine::ExpertChange::Expert& each : undo.change.experts) {
+        isChanged[static_cast<std::size_t>(each.layer * snapshot->n_experts + each.expert)] = 1;
+    }
+    const auto isThere = [](const std::vector<std::uint8_t>& places, std::size_t i) {
+        return static_cast<engine::Place>(places[i]) == engine::Place::kDevice;
+    };
+    std::map<engine::FormatId, engine::ExpertChange> formats;
+    engine::ExpertChange unpin{Kind::kUnpin, {}, {}}, hold{Kind::kPin, {}, {}}, release{Kind::kUnpin, {}, {}},
+        evict{Kind::kEvict, {}, {}};
+    bool isMissing = false;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const engine::ExpertChange::Expert expert{at / snapshot->n_experts, at % snapshot->n_experts};
+        if (undo.change.kind == Kind::kFormat && isChanged[i] != 0) {
+            const auto format = static_cast<engine::FormatId>(before.format[i]);
+            formats.try_emplace(format, engine::ExpertChange{Kind::kFormat, {}, format})
+                .first->second.experts.push_back(expert);
+        }
+        const bool came = isThere(undo.after, i) && !isThere(before.place, i);
+        const bool left = isThere(before.place, i) && !isThere(undo.after, i);
+        const bool isPinned = now.pinned[i] != 0;
+        const bool staysPinned = (isChanged[i] != 0 ? before.pinned[i] : now.pinned[i]) != 0;
+        if (isPinned && !staysPinned) {
+            unpin.experts.push_back(expert);
+        }
+        if (staysPinned || left || (isThere(now.place, i) && !came)) {
+            hold.experts.push_back(expert);
+            isMissing = isMissing || !isThere(now.place, i) || (staysPinned && !isPinned);
+            if (!staysPinned) {
+                release.experts.push_back(expert);
+            }
+        } else if (isThere(now.place, i)) {
+            evict.experts.push_back(expert);
+        }
+    }
+    std::vector<engine::ExpertChange> way;
+    for (auto& [format, each] : formats) {
+        way.push_back(std::move(each));
+    }
+    if (!isMissing) {
+        hold.experts.clear();
+        release.experts.clear();
+    }
+    for (engine::ExpertChange* each : {&unpin, &hold, &release, &evict}) {
+        if (!each->experts.empty()) {
+            way.push_back(std::move(*each));
+        }
+    }
+    return way;
 }
 
 QString ExpertActions::formatName(engine::FormatId format) const {
@@ -359,12 +408,16 @@ void ExpertActions::look() {
         Q_EMIT said({}, false);
         return;
     }
+    if (m_watched == 0) {  // a moment after the last change: what the engine shows is of after it
+        m_timer.stop();
+        notePlaces();
+        return;
+    }
     if (report == reports.end() || report->state == engine::ReplanState::kWaiting ||
         report->state == engine::ReplanState::kMoving) {
         return;
     }
     m_watched = 0;
-    m_timer.stop();
     const QString problem = engineText(report->problem);
     switch (report->state) {
         case engine::ReplanState::kDone:

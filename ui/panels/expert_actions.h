@@ -17,8 +17,8 @@ namespace offstage::ui {
 
 // The user's actions on experts (pin, unpin, evict, another format) and their results.
 // What concerns several experts is proposed first, with what it would change; every
-// change can be undone, the last first. Experts that had to leave for a pin are not
-// brought back: the cache does that as they are used. GUI thread only.
+// change can be undone, the last first: experts that left the device for it come back.
+// GUI thread only.
 class ExpertActions : public QObject {
     Q_OBJECT
 
@@ -58,13 +58,19 @@ class ExpertActions : public QObject {
     void proposed(const QString& what);  // empty: there is no proposal any more
 
   private:
-    // What leads back to the state before a change, by requests in this order.
+    // A change, the experts' state before it, and their places after it: nothing until
+    // they are known.
     struct Undo {
-        std::vector<engine::ExpertChange> changes;
+        engine::ExpertChange change;
+        engine::ExpertStates before;
+        std::vector<std::uint8_t> after;
         Experts evicted, reformatted;
         QString done;
     };
-    Undo wayBack(const engine::ExpertChange& change) const;
+    Undo undoOf(const engine::ExpertChange& change) const;
+    void notePlaces();
+    // Requests that take it back, in this order. What others moved since stays.
+    std::vector<engine::ExpertChange> wayBack(const Undo& undo) const;
     bool ask(const engine::ExpertChange& change);
     void watch(const QString& doing);
     QString proposalText(const engine::ExpertChange& change) const;
