@@ -350,6 +350,24 @@ class TestMachines : public QObject {
         QTRY_COMPARE(f.window->core().machines.all().size(), 1);
     }
 
+    // Enter did nothing on a panel's button, and on Cancel it paired.
+    void enter_pressesTheButtonWithTheFocus() {
+        Fixture f;
+        QPushButton& add = f.panel().addButton();
+        add.setFocus();
+        QTest::keyClick(&add, Qt::Key_Return);
+        auto* dialog = f.panel().findChild<PairDialog*>();
+        QVERIFY(dialog != nullptr && dialog->isVisible());
+        QTest::keyClicks(&test::find<QLineEdit>(*dialog, "Address of the other machine"), QStringLiteral("cupboard"));
+        QTest::keyClicks(&test::find<QLineEdit>(*dialog, "The eight words"), QStringLiteral("a b c d e f g h"));
+        QVERIFY(test::find<QPushButton>(*dialog, "Pair").isEnabled());
+        QPushButton& cancel = test::find<QPushButton>(*dialog, "Cancel");
+        cancel.setFocus();
+        QTest::keyClick(&cancel, Qt::Key_Enter, Qt::KeypadModifier);
+        QTRY_VERIFY(f.panel().findChild<PairDialog*>() == nullptr);
+        QCOMPARE(f.locked([](Network& network) { return network.pairs; }), 0);
+    }
+
     void pairing_wrongWords_cancelled_andDone() {
         Fixture f;
         PairDialog& dialog = f.dialog();
