@@ -17,6 +17,32 @@ class TestToolBar : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // A long name of a model pushed the hardware out of a narrow window.
+    void longNames_leaveTheHardwareItsPlace() {
+        Script script;
+        script.name = "Qwen3-Coder-30B-A3B-Instruct-1M-UD-Q4_K_XL-00001-of-00002";
+        script.emulated = true;
+        WindowFixture f(script);
+        f.openAndWait();
+        auto& bar = part<MainToolBar>(*f.window);
+        QToolButton& hardware = part<HardwareMenu>(*f.window).button();
+        QToolButton& model = test::find<QToolButton>(bar, "Model");
+        const auto isSeen = [&](const QToolButton& button) {
+            return button.isVisible() && bar.rect().contains(button.geometry()) && button.width() >= 60;
+        };
+        for (const QSize size : {QSize(500, 400), QSize(620, 800), QSize(1280, 800), QSize(560, 420)}) {
+            f.window->resize(size);
+            QTRY_VERIFY2(isSeen(hardware), qPrintable(QString::number(size.width())));
+            QTRY_VERIFY2(isSeen(model), qPrintable(QString::number(size.width())));
+            picture(*f.window, QStringLiteral("tool-bar-names"), {size.width()}, size.height());
+        }
+        // Short names are not cut.
+        f.stage->setScript({});
+        f.openAndWait(QStringLiteral("/models/other"));
+        f.window->resize(1280, 800);
+        QTRY_VERIFY(model.width() >= model.sizeHint().width() && hardware.width() >= hardware.sizeHint().width());
+    }
+
     void emulatedGpu_isLeftByOneClick() {
         WindowFixture f;
         f.window->resize(1280, 800);

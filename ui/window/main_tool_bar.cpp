@@ -1,7 +1,12 @@
 #include "ui/window/main_tool_bar.h"
 
+#include <algorithm>
+
 #include <QDockWidget>
+#include <QEvent>
+#include <QLayout>
 #include <QMenu>
+#include <QStyle>
 #include <QToolButton>
 
 #include "ui/widgets/fields.h"
@@ -14,9 +19,15 @@
 
 namespace offstage::ui {
 
+namespace {
+
+constexpr int kLeastName = 60;  // pixels
+
+}  // namespace
+
 MainToolBar::MainToolBar(const MainMenu& menu, PanelDocks& panels, const ModelMenu& models,
                          const HardwareMenu& hardware, QWidget* parent)
-    : QToolBar(tr("Main tool bar"), parent) {
+    : QToolBar(tr("Main tool bar"), parent), m_model(models.button()), m_hardware(hardware.button()) {
     setObjectName(QStringLiteral("mainToolBar"));
     setMovable(false);
     setIconSize({20, 20});
@@ -25,12 +36,12 @@ MainToolBar::MainToolBar(const MainMenu& menu, PanelDocks& panels, const ModelMe
     addAction(menu.open());
     addAction(menu.stop());  // here, where no long name pushes it out of a narrow window
     addSeparator();
-    addWidget(&models.button());
-    addWidget(&hardware.button());
+    addWidget(&m_model);
+    addWidget(&m_hardware);
     addAction(&hardware.leave());
-    auto* space = new QWidget;
-    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    addWidget(space);
+    m_space = new QWidget;
+    m_space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    addWidget(m_space);
     addPanels(panels, menu.newConversation());
     for (QAction* action : actions()) {
         if (auto* button = qobject_cast<QToolButton*>(widgetForAction(action))) {
@@ -40,6 +51,34 @@ MainToolBar::MainToolBar(const MainMenu& menu, PanelDocks& panels, const ModelMe
             }
         }
     }
+}
+
+bool MainToolBar::event(QEvent* event) {
+    const bool handled = QToolBar::event(event);
+    if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) {
+        fitNames();
+    }
+    return handled;
+}
+
+// The hardware's button may have half of the room for both, and more if the model's name
+// needs less.
+void MainToolBar::fitNames() {
+    int others = style()->pixelMetric(QStyle::PM_ToolBarExtensionExtent, nullptr, this);
+    for (QAction* action : actions()) {  // those before the names
+        const QWidget* widget = widgetForAction(action);
+        if (widget == &m_model) {
+            break;
+        }
+        others += action->isVisible() ? widget->sizeHint().width() + layout()->spacing() : 0;
+    }
+    const QMargins around = layout()->contentsMargins();
+    const int room = width() - others - around.left() - around.right() - 2 * layout()->spacing();
+    const int model = m_model.sizeHint().width(), hardware = m_hardware.sizeHint().width();
+    const bool fits = model + hardware <= room;
+    const int forHardware = std::clamp(room - model, std::min(hardware, room / 2), std::max(0, hardware));
+    m_model.setMaximumWidth(fits ? QWIDGETSIZE_MAX : std::max(kLeastName, room - forHardware));
+    m_hardware.setMaximumWidth(fits ? QWIDGETSIZE_MAX : std::max(kLeastName, forHardware));
 }
 
 // The docks at the left are opened from the left; the panels have their tabs, or a menu

@@ -2,6 +2,8 @@
 
 #include <QToolBar>
 
+class QToolButton;
+
 namespace offstage::ui {
 
 class HardwareMenu;
@@ -10,6 +12,7 @@ class ModelMenu;
 class PanelDocks;
 
 // The most common commands, the model's name, its hardware, and the way to the panels.
+// Where names are too long for the window they are cut, so that their buttons stay.
 class MainToolBar : public QToolBar {
     Q_OBJECT
 
@@ -17,8 +20,16 @@ class MainToolBar : public QToolBar {
     MainToolBar(const MainMenu& menu, PanelDocks& panels, const ModelMenu& models, const HardwareMenu& hardware,
                 QWidget* parent);
 
+  protected:
+    bool event(QEvent* event) override;
+
   private:
     void addPanels(PanelDocks& panels, QAction* before);
+    void fitNames();
+
+    QToolButton& m_model;
+    QToolButton& m_hardware;
+    QWidget* m_space = nullptr;
 };
 
 }  // namespace offstage::ui
