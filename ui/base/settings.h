@@ -65,6 +65,7 @@ inline const Setting<QString> kLanguage{QStringLiteral("language")};  // empty: 
 inline const Setting<QByteArray> kWindowGeometry{QStringLiteral("window/geometry")};
 inline const Setting<QByteArray> kWindowState{QStringLiteral("window/state")};
 inline const Setting<bool> kKnowsPanels{QStringLiteral("window/knowsPanels")};  // no hint at them any more
+inline const Setting<double> kExpertScale{QStringLiteral("view/expertScale")};  // its end; 0: the highest value
 inline const Setting<bool> kShowsProbabilities{QStringLiteral("view/tokenProbabilities")};
 inline const Setting<bool> kShowsSurprise{QStringLiteral("view/surprise")};
 inline const Setting<QStringList> kRecentCommands{QStringLiteral("palette/recent")};

@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QToolButton>
 
+#include "ui/base/settings.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/selection.h"
@@ -28,12 +29,17 @@ constexpr int kReadoutLines = 6;
 constexpr int kPlanIntervalMs = 1000;  // between two reads of the placement's popularity
 constexpr double kFaintest = 0.3;      // brightness of an expert that was not called lately
 
+QString endOfScale(double share) {
+    return QLocale().toString(100 * share, 'f', 0) + QStringLiteral(" %");
+}
+
 }  // namespace
 
 ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     : Panel(engine, parent),
       m_channel(new QComboBox),
       m_fading(new QCheckBox(tr("Dim unused"))),
+      m_scale(new QComboBox),
       m_map(new HeatMap),
       m_legend(new HeatMapLegend),
       m_readout(textLabel(tr("Numbers of the chosen expert"))),
@@ -52,6 +58,14 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     m_fading->setChecked(true);
     describe(*m_fading, tr("Dim experts that were not called lately"),
              tr("Shows experts that were not called lately in a faint colour"));
+
+    m_scale->setAccessibleName(tr("End of the colour scale"));
+    m_scale->addItem(tr("highest"), 0.0);
+    for (const double end : {0.1, 0.25, 0.5, 1.0}) {
+        m_scale->addItem(endOfScale(end), end);
+    }
+    m_scale->setCurrentIndex(std::max(0, m_scale->findData(settings::kExpertScale.value())));
+    letShrink(*m_scale, 4);
 
     m_map->setTitles(tr("layers"), tr("experts"));
     m_map->setEmptyText(tr("When the model reads or writes, this shows which experts its router calls."));
@@ -76,7 +90,8 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     m_change->setEnabled(false);
     footer().addLayout(rowOf({m_change, m_apply, m_drop, m_undo, Stretch{1}}, apart(8)));
     body().addLayout(rowOf({label, {m_channel, 1}}));
-    body().addWidget(m_fading);  // below: beside the box it would make a narrow panel scroll sideways
+    // Below: beside the box they would make a narrow panel scroll sideways.
+    body().addLayout(rowOf({m_fading, Stretch{1}, labelOf(m_scale, tr("Scale up to")), m_scale}));
     addTo(body(), {{m_map, 100}, m_legend, readout, Stretch{1}});
     reserveNotice(3);
     setEmptyText(tr("Open a model to see its experts."));
@@ -84,6 +99,10 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
 
     connect(m_channel, &QComboBox::currentIndexChanged, this, &ExpertsPanel::refresh);
     connect(m_fading, &QCheckBox::toggled, this, &ExpertsPanel::refresh);
+    connect(m_scale, &QComboBox::activated, this, [this] {
+        settings::kExpertScale.set(m_scale->currentData().toDouble());
+        refresh();
+    });
     connect(m_map, &HeatMap::currentChanged, this, &ExpertsPanel::refreshReadout);
     connect(m_map, &HeatMap::cellClicked, this, &ExpertsPanel::click);
     connect(m_map, &HeatMap::cellMenuRequested, this, [this](HeatMap::Cell cell, QMenu* on) { fillMenu(*on, cell); });
@@ -185,8 +204,7 @@ void ExpertsPanel::refresh() {
                                      {HeatMap::Sign::Hollow, tr("taken off", "sign: the device")}});
     }
     m_legend->setSigns(signs);
-    m_map->setPictureTexts(tr("Colour: %1", "title of a picture").arg(channelName(channel())),
-                           cells.isEmpty() ? nullptr : m_legend);
+    refreshScale(cells);
     m_channel->setToolTip(channelExplanation(channel()));
     // The mean share is the same in all layers, so that the highest is shown.
     m_map->setSummary(isShareOfTokens(channel()) ? HeatMapSummary::Kind::Highest : HeatMapSummary::Kind::Mean);
@@ -202,7 +220,7 @@ void ExpertsPanel::refresh() {
         m_map->setEmptyText(channel() == ExpertChannel::Profile
                                 ? tr("The experts were placed without knowing how popular they are.")
                             : channel() == ExpertChannel::Active
-                                ? tr("All neurons are computed. The Budget panel can leave out those near zero.")
+                                ? tr("All neurons are computed. The Budget panel can skip those near zero.")
                             : channel() == ExpertChannel::Machine
                                 ? tr("No other machine helps. The Machines panel adds one.")
                                 : tr("When the model reads or writes, this shows which experts its router calls."));
@@ -222,12 +240,34 @@ void ExpertsPanel::refresh() {
         m_legend->setCategories(counted);
     } else {
         m_map->setValueUnit(channelName(channel()), Unit::Share);
-        m_map->setValues(cells.layers, cells.experts, cells.values, cells.top);
+        const double fixed = m_scale->currentData().toDouble();
+        const bool isShare = isShareOfTokens(channel());
+        const double top = isShare && fixed > 0 ? fixed : cells.top;
+        m_map->setValues(cells.layers, cells.experts, cells.values, top);
         m_map->setBrightness(cells.known);
-        m_legend->setRange(cells.top, cells.mark, cells.markText);
+        m_legend->setRange(top, cells.mark, cells.markText,
+                           !isShare    ? HeatMapLegend::End::Whole
+                           : fixed > 0 ? HeatMapLegend::End::Fixed
+                                       : HeatMapLegend::End::Highest);
     }
     refreshMarks();
     refreshRings();
+}
+
+// Whether its end can be chosen, and what a picture says of it.
+void ExpertsPanel::refreshScale(const ExpertCells& cells) {
+    const bool isShare = isShareOfTokens(channel());
+    const double fixed = m_scale->currentData().toDouble();
+    m_scale->setEnabled(isShare);
+    m_scale->setToolTip(isShare ? tr("The value that has the last colour. With a fixed one, pictures of different "
+                                     "moments and models can be compared; higher values look like it")
+                                : tr("Of how often experts are called alone: other amounts always end at 100 %"));
+    QString title = tr("Colour: %1", "title of a picture").arg(channelName(channel()));
+    if (isShare) {
+        title += QStringLiteral("; ") +
+                 (fixed > 0 ? tr("fixed scale up to %1").arg(endOfScale(fixed)) : tr("scale up to the highest value"));
+    }
+    m_map->setPictureTexts(title, cells.isEmpty() ? nullptr : m_legend);
 }
 
 // A token of the model that is open now.

@@ -45,6 +45,7 @@ class ExpertsPanel : public Panel {
     bool hasOwnMemory() const;
     void refresh();
     void refreshReadout();
+    void refreshScale(const ExpertCells& cells);
     bool picksToken() const;
     void refreshRings();
     void refreshMarks();
@@ -56,6 +57,7 @@ class ExpertsPanel : public Panel {
 
     QComboBox* m_channel;
     QCheckBox* m_fading;
+    QComboBox* m_scale;  // data: its end; 0: the highest value
     HeatMap* m_map;
     HeatMapLegend* m_legend;
     QLabel* m_readout;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kScaleBar = 12;    // height of the coloured bar
 constexpr int kLegendSide = 22;  // half a label stands out at each end
+constexpr int kBetweenTicks = 6;
 
 QString percent(double share) {
     const double value = 100 * share;
@@ -32,19 +33,27 @@ HeatMapLegend::HeatMapLegend(QWidget* parent) : QWidget(parent) {
     setSizePolicy(policy);
 }
 
-void HeatMapLegend::setRange(double top, double mark, const QString& markText) {
+void HeatMapLegend::setRange(double top, double mark, const QString& markText, End end) {
     const bool other = !m_categories.empty();
-    if (other || top != m_top || mark != m_mark || markText != m_markText) {
+    if (other || top != m_top || mark != m_mark || markText != m_markText || end != m_end) {
         m_categories.clear();
         m_top = top;
         m_mark = mark;
         m_markText = markText;
+        m_end = end;
         refreshName();
         if (other) {
             updateGeometry();
         }
         update();
     }
+}
+
+QString HeatMapLegend::endText() const {
+    const QString top = percent(m_top);
+    return m_end == End::Whole     ? top
+           : m_end == End::Highest ? tr("highest: %1", "end of the colour scale").arg(top)
+                                   : tr("%1 and more (fixed)", "end of the colour scale").arg(top);
 }
 
 void HeatMapLegend::setCategories(const std::vector<HeatMap::Category>& categories) {
@@ -73,7 +82,7 @@ void HeatMapLegend::refreshName() {
         names << (category.glyph.isEmpty() ? category.name : category.glyph + QStringLiteral(": ") + category.name);
     }
     QString text = m_categories.empty()
-                       ? tr("Colour scale: from 0 to %1; %2 %3").arg(percent(m_top), m_markText, percent(m_mark))
+                       ? tr("Colour scale: from 0 to %1; %2 %3").arg(endText(), m_markText, percent(m_mark))
                        : tr("Colours: %1").arg(names.join(QStringLiteral(", ")));
     names.clear();
     for (const SignName& each : m_signs) {
@@ -156,11 +165,18 @@ void HeatMapLegend::paintScale(QPainter& painter) const {
     painter.drawRect(bar.adjusted(0, 0, -1, -1));
     painter.setPen(colours.muted);
     constexpr int kTicks = 4;
+    const QString last = endText();
+    const int wide = fontMetrics().horizontalAdvance(last);
+    const int end = std::min(width() - wide, bar.right() - wide / 2);
     for (int i = 0; i <= kTicks; ++i) {
         const int x = bar.left() + i * (bar.width() - 1) / kTicks;
+        const QString text = percent(m_top * i / kTicks);
         painter.drawLine(x, bar.bottom() + 1, x, bar.bottom() + 4);
-        painter.drawText(QRect(x - 40, bar.bottom() + 5, 80, line), Qt::AlignHCenter | Qt::AlignTop,
-                         percent(m_top * i / kTicks));
+        if (i == kTicks) {
+            painter.drawText(QRect(end, bar.bottom() + 5, wide + 1, line), Qt::AlignLeft | Qt::AlignTop, last);
+        } else if (x + fontMetrics().horizontalAdvance(text) / 2 + kBetweenTicks < end) {
+            painter.drawText(QRect(x - 40, bar.bottom() + 5, 80, line), Qt::AlignHCenter | Qt::AlignTop, text);
+        }
     }
     if (m_mark > 0 && m_mark <= m_top) {
         const int x = bar.left() + static_cast<int>(std::lround(m_mark / m_top * (bar.width() - 1)));

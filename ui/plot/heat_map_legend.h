@@ -16,7 +16,11 @@ class HeatMapLegend : public QWidget {
   public:
     explicit HeatMapLegend(QWidget* parent = nullptr);
 
-    void setRange(double top, double mark, const QString& markText);
+    // What the end of the scale is: the end of what can be, the highest value that there
+    // is, or a limit that was chosen, beyond which values look alike.
+    enum class End { Whole, Highest, Fixed };
+    void setRange(double top, double mark, const QString& markText, End end = End::Whole);
+    QString endText() const;  // as it stands there
     double top() const { return m_top; }
     double mark() const { return m_mark; }
     // Names instead of a scale; setRange() brings the scale back.
@@ -45,6 +49,7 @@ class HeatMapLegend : public QWidget {
 
     double m_top = 1;
     double m_mark = 0;
+    End m_end = End::Whole;
     QString m_markText;
     std::vector<HeatMap::Category> m_categories;
     std::vector<SignName> m_signs;
