@@ -188,7 +188,7 @@ void print_text(const engine::BenchResult& r, const engine::ModelSummary& summar
     if (!cpu) std::printf("  of a token: %s\n", engine::to_text(r.loading).c_str());
     if (summary.theta > 0 && !cpu) {
         std::printf(
-            "  neurons left out: %.0f %% active; %.2f experts per token copied without the others, %.0f %% of what "
+            "  skipped neurons: %.0f %% active; %.2f experts per token copied without the others, %.0f %% of what "
             "they "
             "needed being there, %s instead of %s over the bus\n",
             100 * r.active_share, r.sparse_copies_per_token, 100 * r.neuron_hit_rate,

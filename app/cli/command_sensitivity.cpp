@@ -108,7 +108,7 @@ void declare_sensitivity(CLI::App& command, SensitivityOptions& options) {
     command
         .add_option("--thresholds-for-loss", options.losses,
                     "Choose a theta for each expert, so that each of these losses (nats per token from theta 0, "
-                    "separated by commas) buys the most neurons left out; scored and, with --keep, kept as well")
+                    "separated by commas) buys the most skipped neurons; scored and, with --keep, kept as well")
         ->delimiter(',')
         ->check(CLI::PositiveNumber);
     command.add_flag("--kept-thresholds", options.kept_thresholds,
@@ -156,7 +156,7 @@ int run_sensitivity(const SensitivityOptions& options) {
 void add_sensitivity(Commands& commands) {
     commands.add(
         "sensitivity",
-        "What leaving out neurons below a theta saves and costs: active share by layer, perplexity, distance to theta "
+        "What skipping neurons below a theta saves and costs: active share by layer, perplexity, distance to theta "
         "0, right answers to a --task, tokens/s",
         declare_sensitivity, run_sensitivity);
 }

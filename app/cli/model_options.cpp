@@ -124,7 +124,7 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option(
             "--max-kl", options.quality.max_kl,
-            "One floor for bits and neurons: lets the planner choose formats and what is left out (as --theta "
+            "One floor for bits and neurons: lets the planner choose formats and what is skipped (as --theta "
             "does), whichever is forecast to be fastest, up to so many nats per token in sum. Only what was "
             "measured beside the model is chosen (quantize-report --keep, sensitivity --keep); each was "
             "measured alone, so that the sum is an estimate. With --theta: that one, and formats up to the rest")
@@ -159,7 +159,7 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
 
 void add_sparse_options(CLI::App& command, ModelOptions& options) {
     add_parsed(command, "--sparse-loading", options.sparse_loading, engine::parse_sparse_loading,
-               "With a theta: copy experts to the device without the neurons that are left out: off, always (for "
+               "With a theta: copy experts to the device without the neurons that are skipped: off, always (for "
                "measuring), or auto (where finding and gathering the others takes less time than it saves). "
                "Unless given: auto")
         ->check(CLI::IsMember({"off", "auto", "always"}));
@@ -184,8 +184,8 @@ void add_theta_option(CLI::App& command, ModelOptions& options) {
                     throw CLI::ValidationError("--theta", text + " is no number from 0 on, auto or auto:LOSS");
                 }
             },
-            "Leave out neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
-            "computed, and results are no longer the model's own; 0: none is left out. auto or auto:LOSS: for each "
+            "Skip neurons of the experts whose activation |act(w1 . x)| is at most this: less is read and "
+            "computed, and results are no longer the model's own; 0: none is skipped. auto or auto:LOSS: for each "
             "expert the one that sensitivity --thresholds-for-loss --keep has chosen, for a loss of at most LOSS "
             "(0.01) nats per token")
         ->type_name("T|auto[:LOSS]")

@@ -224,7 +224,7 @@ std::string to_text(const PlanReport& r) {
     if (r.theta().leaves_out()) {
         const std::string is = r.active_share_is();
         const std::string theta = r.theta().loss > 0 ? print("auto:%g", r.theta().loss) : print("%g", r.theta().theta);
-        text += print("  theta      %s leaves neurons out: %.0f %% of a token's are taken for active (%s); copies %s\n",
+        text += print("  theta      %s skips neurons: %.0f %% of a token's are taken for active (%s); copies %s\n",
                       theta.c_str(), 100 * r.inputs.cost.active_share(-1, 1),
                       is == "given"      ? "as given"
                       : is == "measured" ? "as measured of this model"

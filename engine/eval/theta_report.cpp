@@ -349,7 +349,7 @@ std::string to_svg(const ThetaReport& report) {
             [](const ThetaRow& row) { return row.tokens_per_s > 0 ? row.tokens_per_s : std::nan(""); }, "#2b7a3a", 0);
     }
     return to_svg(plots,
-                  report.model + ", " + report.weight_type + ", " + report.device + ": neurons left out below theta");
+                  report.model + ", " + report.weight_type + ", " + report.device + ": neurons skipped below theta");
 }
 
 }  // namespace offstage::engine

@@ -3814,19 +3814,19 @@
         <translation>Gewählt innerhalb eines Verlusts von %1 nat je Token: %2 Bit je Expertengewicht, %3. Gezählt werden %4 für die Formate und %5 für die Neuronen, zusammen %6; jedes wurde für sich gemessen, die Summe ist also eine Schätzung für beides.</translation>
     </message>
     <message>
-        <source>neurons left out by expert, for a loss of %1</source>
+        <source>neurons skipped by expert, for a loss of %1</source>
         <comment>left_out_by_expert</comment>
-        <translation>Neuronen je Experte weggelassen, für einen Verlust von %1</translation>
+        <translation>Neuronen je Experte übersprungen, für einen Verlust von %1</translation>
     </message>
     <message>
-        <source>neurons up to %1 left out</source>
+        <source>neurons up to %1 skipped</source>
         <comment>left_out_up_to</comment>
-        <translation>Neuronen bis %1 weggelassen</translation>
+        <translation>Neuronen bis %1 übersprungen</translation>
     </message>
     <message>
-        <source>no neurons left out</source>
+        <source>no neurons skipped</source>
         <comment>none_left_out</comment>
-        <translation>keine Neuronen weggelassen</translation>
+        <translation>keine Neuronen übersprungen</translation>
     </message>
     <message>
         <source>What fewer bits cost was not measured of this model: “offstage-cli quantize-report --keep” does.</source>
@@ -3834,19 +3834,19 @@
         <translation>Was weniger Bit kosten, wurde an diesem Modell nicht gemessen: „offstage-cli quantize-report --keep“ tut es.</translation>
     </message>
     <message>
-        <source>What neurons left out cost was not measured of this model: “offstage-cli sensitivity --keep” does.</source>
+        <source>What skipped neurons cost was not measured of this model: “offstage-cli sensitivity --keep” does.</source>
         <comment>neurons_without_a_loss</comment>
-        <translation>Was weggelassene Neuronen kosten, wurde an diesem Modell nicht gemessen: „offstage-cli sensitivity --keep“ tut es.</translation>
+        <translation>Was übersprungene Neuronen kosten, wurde an diesem Modell nicht gemessen: „offstage-cli sensitivity --keep“ tut es.</translation>
     </message>
     <message>
-        <source>A floor of measured loss cannot be kept: what is left out, or how neurons are guessed, was not measured; expected what was, or nothing left out.</source>
+        <source>A floor of measured loss cannot be kept: what is skipped, or how neurons are guessed, was not measured; expected what was, or nothing skipped.</source>
         <comment>left_out_without_a_loss</comment>
-        <translation>Eine Grenze des gemessenen Verlusts lässt sich nicht einhalten: Was weggelassen wird oder wie Neuronen geraten werden, wurde nicht gemessen; erwartet wird etwas Gemessenes, oder dass nichts weggelassen wird.</translation>
+        <translation>Eine Grenze des gemessenen Verlusts lässt sich nicht einhalten: Was übersprungen wird oder wie Neuronen geraten werden, wurde nicht gemessen; erwartet wird etwas Gemessenes, oder dass nichts übersprungen wird.</translation>
     </message>
     <message>
-        <source>The neurons that are left out cost %1 nats per token, more than the floor of %2; expected a loss up to that.</source>
+        <source>The neurons that are skipped cost %1 nats per token, more than the floor of %2; expected a loss up to that.</source>
         <comment>left_out_above_the_floor</comment>
-        <translation>Die weggelassenen Neuronen kosten %1 nat je Token, mehr als die Grenze von %2; erwartet wird ein Verlust bis dahin.</translation>
+        <translation>Die übersprungenen Neuronen kosten %1 nat je Token, mehr als die Grenze von %2; erwartet wird ein Verlust bis dahin.</translation>
     </message>
     <message>
         <source>each format once</source>
@@ -3889,9 +3889,9 @@
         <translation>Die anderen Computer berechnen Experten für diesen: Für eine Prognose der anderen Aufteilung ist nichts bekannt.</translation>
     </message>
     <message>
-        <source>Of an answer like this one this computer makes the steps alone: beams, several answers at once and neurons left out expert by expert are nothing that machines do together.</source>
+        <source>Of an answer like this one this computer makes the steps alone: beams, several answers at once and neurons skipped expert by expert are nothing that machines do together.</source>
         <comment>node_steps_alone</comment>
-        <translation>Die Schritte einer solchen Antwort macht dieser Computer allein: Beams, mehrere Antworten zugleich und je Experte ausgelassene Neuronen machen Computer nicht gemeinsam.</translation>
+        <translation>Die Schritte einer solchen Antwort macht dieser Computer allein: Beams, mehrere Antworten zugleich und je Experte übersprungene Neuronen machen Computer nicht gemeinsam.</translation>
     </message>
     <message>
         <source>The plan now keeps the KV cache in another type than the other machines do: this computer makes the steps alone until they are connected to anew.</source>
@@ -4202,21 +4202,21 @@
         <translation>Gedanken, %1</translation>
     </message>
     <message>
-        <source>neurons up to %1 left out</source>
-        <translation>Neuronen bis %1 weggelassen</translation>
+        <source>neurons up to %1 skipped</source>
+        <translation>Neuronen bis %1 übersprungen</translation>
     </message>
     <message>
-        <source>neurons left out by expert, for a loss of %1</source>
-        <translation>Neuronen je Experte weggelassen, für einen Verlust von %1</translation>
-    </message>
-    <message>
-        <source>%1, guesses accepted</source>
-        <comment>neurons left out</comment>
-        <translation>%1, Geratenes angenommen</translation>
+        <source>neurons skipped by expert, for a loss of %1</source>
+        <translation>Neuronen je Experte übersprungen, für einen Verlust von %1</translation>
     </message>
     <message>
         <source>Reading the prompt: %1 of %2 tokens</source>
         <translation>Prompt wird gelesen: %1 von %2 Tokens</translation>
+    </message>
+    <message>
+        <source>%1, guesses accepted</source>
+        <comment>skipped neurons</comment>
+        <translation>%1, Geratenes angenommen</translation>
     </message>
 </context>
 <context>
@@ -5299,8 +5299,8 @@ Ein Klick zeigt ihren Text</translation>
         <translation>%1: vorzeitig beendet, nach %2</translation>
     </message>
     <message>
-        <source>This engine cannot leave out neurons.</source>
-        <translation>Diese Engine kann keine Neuronen weglassen.</translation>
+        <source>This engine cannot skip neurons.</source>
+        <translation>Diese Engine kann keine Neuronen überspringen.</translation>
     </message>
 </context>
 <context>
@@ -5740,8 +5740,8 @@ neurons</source>
         <translation>Aktive Neuronen</translation>
     </message>
     <message>
-        <source>Share of a token&apos;s neurons that is not left out, as measured over a text</source>
-        <translation>Anteil der Neuronen eines Tokens, der nicht weggelassen wird, an einem Text gemessen</translation>
+        <source>Share of a token&apos;s neurons that is not skipped, as measured over a text</source>
+        <translation>Anteil der Neuronen eines Tokens, der nicht übersprungen wird, an einem Text gemessen</translation>
     </message>
     <message>
         <source>Kullback-Leibler divergence from the whole model, as measured over a text by “offstage-cli sensitivity --keep”</source>
@@ -5761,16 +5761,16 @@ neurons</source>
         <translation>KL %1</translation>
     </message>
     <message>
-        <source>This engine cannot leave out neurons.</source>
-        <translation>Diese Engine kann keine Neuronen weglassen.</translation>
+        <source>This engine cannot skip neurons.</source>
+        <translation>Diese Engine kann keine Neuronen überspringen.</translation>
     </message>
     <message>
         <source>In force from the next token on: %1. Answers are no longer the model&apos;s own.</source>
         <translation>In Kraft vom nächsten Token an: %1. Antworten sind nicht mehr die des Modells selbst.</translation>
     </message>
     <message>
-        <source>In force from the next token on: no neurons are left out.</source>
-        <translation>In Kraft vom nächsten Token an: Es werden keine Neuronen weggelassen.</translation>
+        <source>In force from the next token on: no neurons are skipped.</source>
+        <translation>In Kraft vom nächsten Token an: Es werden keine Neuronen übersprungen.</translation>
     </message>
     <message>
         <source>What is being moved</source>
@@ -5793,8 +5793,8 @@ neurons</source>
         <translation>Im Mittel %1 Bit.</translation>
     </message>
     <message>
-        <source>Loss by those skipped</source>
-        <translation>Verlust durch die übersprungenen</translation>
+        <source>Loss by skipped neurons</source>
+        <translation>Verlust durch übersprungene Neuronen</translation>
     </message>
     <message>
         <source>Quality change: %1</source>
@@ -6499,6 +6499,19 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>%1 (emulated)</source>
         <translation>%1 (emuliert)</translation>
     </message>
+    <message>
+        <source>%1, laptop</source>
+        <translation>%1, Notebook</translation>
+    </message>
+    <message>
+        <source>%1, desktop</source>
+        <translation>%1, Desktop</translation>
+    </message>
+    <message>
+        <source>%1 with %2</source>
+        <comment>a GPU, the CPU beside it</comment>
+        <translation>%1 mit %2</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DispatchPanel</name>
@@ -6766,8 +6779,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Untätig: GPU %1, Kopiereinheit %2, CPU %3 von den %4 des Tokens.</translation>
     </message>
     <message>
-        <source>Left out: %1 of the neurons.</source>
-        <translation>Weggelassen: %1 der Neuronen.</translation>
+        <source>Skipped: %1 of the neurons.</source>
+        <translation>Übersprungen: %1 der Neuronen.</translation>
     </message>
     <message>
         <source>Not copied for it: %1.</source>
@@ -7461,12 +7474,12 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>Aktive Neuronen</translation>
     </message>
     <message>
-        <source>Share of the neurons that were not left out in the last steps, counted for each layer&apos;s experts together.</source>
-        <translation>Anteil der Neuronen, die in den letzten Schritten nicht weggelassen wurden, für die Experten jeder Schicht zusammen gezählt.</translation>
+        <source>Share of the neurons that were not skipped in the last steps, counted for each layer&apos;s experts together.</source>
+        <translation>Anteil der Neuronen, die in den letzten Schritten nicht übersprungen wurden, für die Experten jeder Schicht zusammen gezählt.</translation>
     </message>
     <message>
-        <source>All neurons are computed. The Budget panel can leave out those near zero.</source>
-        <translation>Alle Neuronen werden berechnet. Das Panel Budget kann die nahe null weglassen.</translation>
+        <source>All neurons are computed. The Budget panel can skip those near zero.</source>
+        <translation>Alle Neuronen werden berechnet. Das Panel Budget kann die nahe null überspringen.</translation>
     </message>
     <message>
         <source>this machine alone</source>
@@ -7576,6 +7589,34 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>No experts were changed yet</source>
         <translation>Noch wurden keine Experten geändert</translation>
+    </message>
+    <message>
+        <source>End of the colour scale</source>
+        <translation>Ende der Farbskala</translation>
+    </message>
+    <message>
+        <source>highest</source>
+        <translation>Höchstwert</translation>
+    </message>
+    <message>
+        <source>Scale up to</source>
+        <translation>Skala bis</translation>
+    </message>
+    <message>
+        <source>The value that has the last colour. With a fixed one, pictures of different moments and models can be compared; higher values look like it</source>
+        <translation>Der Wert mit der letzten Farbe. Mit einem festen lassen sich Bilder verschiedener Augenblicke und Modelle vergleichen; höhere Werte sehen aus wie er</translation>
+    </message>
+    <message>
+        <source>Of how often experts are called alone: other amounts always end at 100 %</source>
+        <translation>Nur für die Häufigkeit, mit der Experten gerufen werden: Andere Mengen enden immer bei 100 %</translation>
+    </message>
+    <message>
+        <source>fixed scale up to %1</source>
+        <translation>feste Skala bis %1</translation>
+    </message>
+    <message>
+        <source>scale up to the highest value</source>
+        <translation>Skala bis zum Höchstwert</translation>
     </message>
 </context>
 <context>
@@ -7832,10 +7873,6 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>Neuronen-Cache</translation>
     </message>
     <message>
-        <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel leaves out neurons; answers stay the same</source>
-        <translation>Speicher des Geräts, der Neuronen von Experten behält, die ohne die übrigen kopiert wurden, sodass ein Experte, der wieder gerufen wird, nur die fehlenden braucht. Nützlich, solange das Panel Budget Neuronen weglässt; die Antworten bleiben gleich</translation>
-    </message>
-    <message>
         <source>none</source>
         <comment>neuron cache</comment>
         <translation>keiner</translation>
@@ -7867,6 +7904,10 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>It has no chat template, so it cannot answer messages: choose that of its family.</source>
         <translation>Es hat keine Chat-Vorlage und kann so nicht auf Nachrichten antworten: Wählen Sie die seiner Familie.</translation>
+    </message>
+    <message>
+        <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel skips neurons; answers stay the same</source>
+        <translation>Speicher des Geräts, der Neuronen von Experten behält, die ohne die übrigen kopiert wurden, sodass ein Experte, der wieder gerufen wird, nur die fehlenden braucht. Nützlich, solange das Panel Budget Neuronen überspringt; die Antworten bleiben gleich</translation>
     </message>
 </context>
 <context>
@@ -8006,6 +8047,16 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>Signs in corners: %1</source>
         <translation>Zeichen in den Ecken: %1</translation>
+    </message>
+    <message>
+        <source>highest: %1</source>
+        <comment>end of the colour scale</comment>
+        <translation>höchster: %1</translation>
+    </message>
+    <message>
+        <source>%1 and more (fixed)</source>
+        <comment>end of the colour scale</comment>
+        <translation>%1 und mehr (fest)</translation>
     </message>
 </context>
 <context>
@@ -8291,8 +8342,8 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>Mit geratenen Neuronen rechnen</translation>
     </message>
     <message>
-        <source>Neurons left out</source>
-        <translation>Weggelassene Neuronen</translation>
+        <source>Skipped neurons</source>
+        <translation>Übersprungene Neuronen</translation>
     </message>
     <message>
         <source>None</source>
@@ -8303,8 +8354,8 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>Bis zu einer Aktivierung</translation>
     </message>
     <message>
-        <source>Neurons left out up to this activation</source>
-        <translation>Neuronen, die bis zu dieser Aktivierung weggelassen werden</translation>
+        <source>Neurons skipped up to this activation</source>
+        <translation>Neuronen, die bis zu dieser Aktivierung übersprungen werden</translation>
     </message>
     <message>
         <source>The threshold of all experts</source>
@@ -8331,12 +8382,12 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>„offstage-cli sensitivity --thresholds-for-loss 0.003 --keep“ wählt für jeden Experten eine Schwelle</translation>
     </message>
     <message>
-        <source>The quality above is one floor for bits and neurons: the plan chooses what is left out</source>
-        <translation>Die Qualität darüber ist eine Grenze für Bit und Neuronen: Der Plan wählt, was weggelassen wird</translation>
+        <source>The quality above is one floor for bits and neurons: the plan chooses what is skipped</source>
+        <translation>Die Qualität darüber ist eine Grenze für Bit und Neuronen: Der Plan wählt, was übersprungen wird</translation>
     </message>
     <message>
-        <source>Neurons of the chosen experts whose activation is at most a threshold are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
-        <translation>Neuronen der gewählten Experten, deren Aktivierung höchstens eine Schwelle erreicht, werden weggelassen: Es wird weniger gelesen und kopiert, und die Antworten sind nicht mehr die des Modells selbst</translation>
+        <source>Neurons of the chosen experts whose activation is at most a threshold are skipped: less is read and copied, and the answers are no longer the model&apos;s own</source>
+        <translation>Neuronen der gewählten Experten, deren Aktivierung höchstens eine Schwelle erreicht, werden übersprungen: Es wird weniger gelesen und kopiert, und die Antworten sind nicht mehr die des Modells selbst</translation>
     </message>
 </context>
 <context>
@@ -10973,10 +11024,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Gemessener Verlust, höchstens</translation>
     </message>
     <message>
-        <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are left out, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
-        <translation>Eine Grenze für Bit und Neuronen, in nat je Token: Der Planer wählt Formate und weggelassene Neuronen so, wie es nach der Vorhersage am schnellsten ist. Gewählt wird nur, was am Modell gemessen wurde, jedes für sich: Die Summe ist eine Schätzung</translation>
-    </message>
-    <message>
         <source>Measured loss in nats per token, at most</source>
         <translation>Gemessener Verlust in nat je Token, höchstens</translation>
     </message>
@@ -10991,6 +11038,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Original: %1</source>
         <translation>Original: %1</translation>
+    </message>
+    <message>
+        <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are skipped, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
+        <translation>Eine Grenze für Bit und Neuronen, in nat je Token: Der Planer wählt Formate und übersprungene Neuronen so, wie es nach der Vorhersage am schnellsten ist. Gewählt wird nur, was am Modell gemessen wurde, jedes für sich: Die Summe ist eine Schätzung</translation>
     </message>
 </context>
 <context>
@@ -11367,12 +11418,12 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>Wartet auf das Ende der Antwort an ein anderes Programm&#xa0;…</translation>
     </message>
     <message>
-        <source>What is left out of the model</source>
-        <translation>Was vom Modell weggelassen wird</translation>
+        <source>Neurons that are skipped</source>
+        <translation>Was vom Modell übersprungen wird</translation>
     </message>
     <message>
-        <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
-        <translation>Neuronen der Experten, deren Aktivierung höchstens so groß ist oder höchstens die Schwelle ihres Experten erreicht, werden weggelassen: Die Antworten sind nicht die des Modells selbst. Das Panel Budget ändert das.</translation>
+        <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are skipped: the answers are not the model&apos;s own. The Budget panel changes it.</source>
+        <translation>Neuronen der Experten, deren Aktivierung höchstens so groß ist oder höchstens die Schwelle ihres Experten erreicht, werden übersprungen: Die Antworten sind nicht die des Modells selbst. Das Panel Budget ändert das.</translation>
     </message>
 </context>
 <context>
@@ -11957,10 +12008,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>Trefferquote</translation>
     </message>
     <message>
-        <source>experts on it</source>
-        <translation>Experten darauf</translation>
-    </message>
-    <message>
         <source>Forecast tokens per second by GPU</source>
         <translation>Prognose der Tokens pro Sekunde nach GPU</translation>
     </message>
@@ -11991,10 +12038,6 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>does not fit</source>
         <translation>passt nicht</translation>
-    </message>
-    <message>
-        <source>%1, with the CPU of its own profile</source>
-        <translation>%1, mit der CPU des eigenen Profils</translation>
     </message>
     <message>
         <source>forecast tokens/s</source>
@@ -12143,11 +12186,6 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
         <translation>Prognose, nicht gemessen</translation>
     </message>
     <message>
-        <source>%1, %2</source>
-        <comment>GPU, computer around it</comment>
-        <translation>%1, %2</translation>
-    </message>
-    <message>
         <source>Here, as it runs now: %1</source>
         <translation>Hier, wie es jetzt läuft: %1</translation>
     </message>
@@ -12206,6 +12244,18 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the model&apos;s files.</source>
         <translation>Vorhersagen aus Datenblättern und der gemessenen CPU dieses Rechners, keine Messungen. Experten zählen so, wie sie in den Dateien des Modells sind.</translation>
+    </message>
+    <message>
+        <source>%1: that CPU, not this computer&apos;s</source>
+        <translation>%1: jene CPU, nicht die dieses Computers</translation>
+    </message>
+    <message>
+        <source>experts</source>
+        <translation>Experten</translation>
+    </message>
+    <message>
+        <source>Experts that are on it</source>
+        <translation>Experten, die auf ihr sind</translation>
     </message>
 </context>
 </TS>

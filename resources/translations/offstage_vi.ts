@@ -3814,19 +3814,19 @@
         <translation>Được chọn trong mức tổn thất %1 nat mỗi token: %2 bit mỗi trọng số chuyên gia, %3. Tính %4 cho các định dạng và %5 cho các nơ-ron, tổng cộng %6; mỗi phần được đo riêng, nên tổng là ước lượng cho cả hai.</translation>
     </message>
     <message>
-        <source>neurons left out by expert, for a loss of %1</source>
+        <source>neurons skipped by expert, for a loss of %1</source>
         <comment>left_out_by_expert</comment>
-        <translation>bỏ nơ-ron theo từng chuyên gia, với tổn thất %1</translation>
+        <translation>bỏ qua nơ-ron theo từng chuyên gia, với tổn thất %1</translation>
     </message>
     <message>
-        <source>neurons up to %1 left out</source>
+        <source>neurons up to %1 skipped</source>
         <comment>left_out_up_to</comment>
-        <translation>bỏ các nơ-ron đến %1</translation>
+        <translation>bỏ qua các nơ-ron đến %1</translation>
     </message>
     <message>
-        <source>no neurons left out</source>
+        <source>no neurons skipped</source>
         <comment>none_left_out</comment>
-        <translation>không bỏ nơ-ron nào</translation>
+        <translation>không bỏ qua nơ-ron nào</translation>
     </message>
     <message>
         <source>What fewer bits cost was not measured of this model: “offstage-cli quantize-report --keep” does.</source>
@@ -3834,19 +3834,19 @@
         <translation>Chưa đo việc dùng ít bit hơn làm mất gì ở mô hình này: “offstage-cli quantize-report --keep” sẽ đo.</translation>
     </message>
     <message>
-        <source>What neurons left out cost was not measured of this model: “offstage-cli sensitivity --keep” does.</source>
+        <source>What skipped neurons cost was not measured of this model: “offstage-cli sensitivity --keep” does.</source>
         <comment>neurons_without_a_loss</comment>
-        <translation>Chưa đo việc bỏ nơ-ron làm mất gì ở mô hình này: “offstage-cli sensitivity --keep” sẽ đo.</translation>
+        <translation>Chưa đo việc bỏ qua nơ-ron làm mất gì ở mô hình này: “offstage-cli sensitivity --keep” sẽ đo.</translation>
     </message>
     <message>
-        <source>A floor of measured loss cannot be kept: what is left out, or how neurons are guessed, was not measured; expected what was, or nothing left out.</source>
+        <source>A floor of measured loss cannot be kept: what is skipped, or how neurons are guessed, was not measured; expected what was, or nothing skipped.</source>
         <comment>left_out_without_a_loss</comment>
-        <translation>Không thể giữ giới hạn tổn thất đo được: phần bị bỏ, hoặc cách phỏng đoán nơ-ron, chưa được đo; cần phần đã được đo, hoặc không bỏ gì.</translation>
+        <translation>Không thể giữ giới hạn tổn thất đo được: phần bị bỏ qua, hoặc cách phỏng đoán nơ-ron, chưa được đo; cần phần đã được đo, hoặc không bỏ qua gì.</translation>
     </message>
     <message>
-        <source>The neurons that are left out cost %1 nats per token, more than the floor of %2; expected a loss up to that.</source>
+        <source>The neurons that are skipped cost %1 nats per token, more than the floor of %2; expected a loss up to that.</source>
         <comment>left_out_above_the_floor</comment>
-        <translation>Các nơ-ron bị bỏ làm mất %1 nat mỗi token, hơn giới hạn %2; cần tổn thất không quá mức đó.</translation>
+        <translation>Các nơ-ron bị bỏ qua làm mất %1 nat mỗi token, hơn giới hạn %2; cần tổn thất không quá mức đó.</translation>
     </message>
     <message>
         <source>each format once</source>
@@ -3889,7 +3889,7 @@
         <translation>Các máy khác tính chuyên gia cho máy này: chưa biết gì để dự báo cho cách chia kia.</translation>
     </message>
     <message>
-        <source>Of an answer like this one this computer makes the steps alone: beams, several answers at once and neurons left out expert by expert are nothing that machines do together.</source>
+        <source>Of an answer like this one this computer makes the steps alone: beams, several answers at once and neurons skipped expert by expert are nothing that machines do together.</source>
         <comment>node_steps_alone</comment>
         <translation>Các bước của câu trả lời như thế này do máy tính này làm một mình: beam, nhiều câu trả lời cùng lúc và nơ-ron bỏ qua theo từng chuyên gia không phải là việc các máy làm chung.</translation>
     </message>
@@ -4202,21 +4202,21 @@
         <translation>Suy nghĩ, %1</translation>
     </message>
     <message>
-        <source>neurons up to %1 left out</source>
-        <translation>bỏ các nơ-ron đến %1</translation>
+        <source>neurons up to %1 skipped</source>
+        <translation>bỏ qua các nơ-ron đến %1</translation>
     </message>
     <message>
-        <source>neurons left out by expert, for a loss of %1</source>
-        <translation>bỏ nơ-ron theo từng chuyên gia, với tổn thất %1</translation>
-    </message>
-    <message>
-        <source>%1, guesses accepted</source>
-        <comment>neurons left out</comment>
-        <translation>%1, chấp nhận phỏng đoán</translation>
+        <source>neurons skipped by expert, for a loss of %1</source>
+        <translation>bỏ qua nơ-ron theo từng chuyên gia, với tổn thất %1</translation>
     </message>
     <message>
         <source>Reading the prompt: %1 of %2 tokens</source>
         <translation>Đang đọc lời nhắc: %1 trong %2 token</translation>
+    </message>
+    <message>
+        <source>%1, guesses accepted</source>
+        <comment>skipped neurons</comment>
+        <translation>%1, chấp nhận phỏng đoán</translation>
     </message>
 </context>
 <context>
@@ -5297,8 +5297,8 @@ Bấm để xem văn bản của tệp</translation>
         <translation>%1: kết thúc sớm, sau %2</translation>
     </message>
     <message>
-        <source>This engine cannot leave out neurons.</source>
-        <translation>Bộ máy này không thể bỏ nơ-ron.</translation>
+        <source>This engine cannot skip neurons.</source>
+        <translation>Bộ máy này không thể bỏ qua nơ-ron.</translation>
     </message>
 </context>
 <context>
@@ -5736,8 +5736,8 @@ yếu</translation>
         <translation>Nơ-ron hoạt động</translation>
     </message>
     <message>
-        <source>Share of a token&apos;s neurons that is not left out, as measured over a text</source>
-        <translation>Tỉ lệ nơ-ron của một token không bị bỏ, đo trên một văn bản</translation>
+        <source>Share of a token&apos;s neurons that is not skipped, as measured over a text</source>
+        <translation>Tỉ lệ nơ-ron của một token không bị bỏ qua, đo trên một văn bản</translation>
     </message>
     <message>
         <source>Kullback-Leibler divergence from the whole model, as measured over a text by “offstage-cli sensitivity --keep”</source>
@@ -5757,16 +5757,16 @@ yếu</translation>
         <translation>KL %1</translation>
     </message>
     <message>
-        <source>This engine cannot leave out neurons.</source>
-        <translation>Bộ máy này không thể bỏ nơ-ron.</translation>
+        <source>This engine cannot skip neurons.</source>
+        <translation>Bộ máy này không thể bỏ qua nơ-ron.</translation>
     </message>
     <message>
         <source>In force from the next token on: %1. Answers are no longer the model&apos;s own.</source>
         <translation>Có hiệu lực từ token kế tiếp: %1. Câu trả lời không còn đúng là của mô hình.</translation>
     </message>
     <message>
-        <source>In force from the next token on: no neurons are left out.</source>
-        <translation>Có hiệu lực từ token kế tiếp: không bỏ nơ-ron nào.</translation>
+        <source>In force from the next token on: no neurons are skipped.</source>
+        <translation>Có hiệu lực từ token kế tiếp: không bỏ qua nơ-ron nào.</translation>
     </message>
     <message>
         <source>What is being moved</source>
@@ -5789,7 +5789,7 @@ yếu</translation>
         <translation>Trung bình %1 bit.</translation>
     </message>
     <message>
-        <source>Loss by those skipped</source>
+        <source>Loss by skipped neurons</source>
         <translation>Mất mát do các nơ-ron bị bỏ qua</translation>
     </message>
     <message>
@@ -6491,6 +6491,19 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <source>%1 (emulated)</source>
         <translation>%1 (giả lập)</translation>
     </message>
+    <message>
+        <source>%1, laptop</source>
+        <translation>%1, máy xách tay</translation>
+    </message>
+    <message>
+        <source>%1, desktop</source>
+        <translation>%1, máy bàn</translation>
+    </message>
+    <message>
+        <source>%1 with %2</source>
+        <comment>a GPU, the CPU beside it</comment>
+        <translation>%1 với %2</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DispatchPanel</name>
@@ -6758,7 +6771,7 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Rảnh: GPU %1, bộ sao chép %2, CPU %3 trong %4 của token.</translation>
     </message>
     <message>
-        <source>Left out: %1 of the neurons.</source>
+        <source>Skipped: %1 of the neurons.</source>
         <translation>Bỏ đi: %1 số nơ-ron.</translation>
     </message>
     <message>
@@ -7451,12 +7464,12 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>Nơ-ron hoạt động</translation>
     </message>
     <message>
-        <source>Share of the neurons that were not left out in the last steps, counted for each layer&apos;s experts together.</source>
-        <translation>Tỉ lệ nơ-ron không bị bỏ trong các bước gần nhất, đếm chung cho các chuyên gia của mỗi lớp.</translation>
+        <source>Share of the neurons that were not skipped in the last steps, counted for each layer&apos;s experts together.</source>
+        <translation>Tỉ lệ nơ-ron không bị bỏ qua trong các bước gần nhất, đếm chung cho các chuyên gia của mỗi lớp.</translation>
     </message>
     <message>
-        <source>All neurons are computed. The Budget panel can leave out those near zero.</source>
-        <translation>Mọi nơ-ron đều được tính. Bảng Ngân sách có thể bỏ các nơ-ron gần bằng không.</translation>
+        <source>All neurons are computed. The Budget panel can skip those near zero.</source>
+        <translation>Mọi nơ-ron đều được tính. Bảng Ngân sách có thể bỏ qua các nơ-ron gần bằng không.</translation>
     </message>
     <message>
         <source>this machine alone</source>
@@ -7566,6 +7579,34 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>No experts were changed yet</source>
         <translation>Chưa có chuyên gia nào bị thay đổi</translation>
+    </message>
+    <message>
+        <source>End of the colour scale</source>
+        <translation>Đầu trên của thang màu</translation>
+    </message>
+    <message>
+        <source>highest</source>
+        <translation>cao nhất</translation>
+    </message>
+    <message>
+        <source>Scale up to</source>
+        <translation>Thang đến</translation>
+    </message>
+    <message>
+        <source>The value that has the last colour. With a fixed one, pictures of different moments and models can be compared; higher values look like it</source>
+        <translation>Giá trị có màu cuối. Với một giá trị cố định có thể so sánh hình ở những lúc và mô hình khác nhau; giá trị cao hơn trông giống nó</translation>
+    </message>
+    <message>
+        <source>Of how often experts are called alone: other amounts always end at 100 %</source>
+        <translation>Chỉ cho tần suất gọi chuyên gia: các lượng khác luôn kết thúc ở 100 %</translation>
+    </message>
+    <message>
+        <source>fixed scale up to %1</source>
+        <translation>thang cố định đến %1</translation>
+    </message>
+    <message>
+        <source>scale up to the highest value</source>
+        <translation>thang đến giá trị cao nhất</translation>
     </message>
 </context>
 <context>
@@ -7822,10 +7863,6 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>Bộ nhớ đệm nơ-ron</translation>
     </message>
     <message>
-        <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel leaves out neurons; answers stay the same</source>
-        <translation>Bộ nhớ của thiết bị giữ các nơ-ron của những chuyên gia được sao chép thiếu phần còn lại, để chuyên gia được gọi lại chỉ cần những nơ-ron còn thiếu. Có ích khi bảng Ngân sách bỏ nơ-ron; câu trả lời không đổi</translation>
-    </message>
-    <message>
         <source>none</source>
         <comment>neuron cache</comment>
         <translation>không có</translation>
@@ -7857,6 +7894,10 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>It has no chat template, so it cannot answer messages: choose that of its family.</source>
         <translation>Mô hình không có mẫu trò chuyện nên không trả lời được tin nhắn: hãy chọn mẫu của họ của nó.</translation>
+    </message>
+    <message>
+        <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel skips neurons; answers stay the same</source>
+        <translation>Bộ nhớ của thiết bị giữ các nơ-ron của những chuyên gia được sao chép thiếu phần còn lại, để chuyên gia được gọi lại chỉ cần những nơ-ron còn thiếu. Có ích khi bảng Ngân sách bỏ qua nơ-ron; câu trả lời không đổi</translation>
     </message>
 </context>
 <context>
@@ -7996,6 +8037,16 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>Signs in corners: %1</source>
         <translation>Ký hiệu ở góc: %1</translation>
+    </message>
+    <message>
+        <source>highest: %1</source>
+        <comment>end of the colour scale</comment>
+        <translation>cao nhất: %1</translation>
+    </message>
+    <message>
+        <source>%1 and more (fixed)</source>
+        <comment>end of the colour scale</comment>
+        <translation>%1 trở lên (cố định)</translation>
     </message>
 </context>
 <context>
@@ -8280,8 +8331,8 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>Tính với các nơ-ron được phỏng đoán</translation>
     </message>
     <message>
-        <source>Neurons left out</source>
-        <translation>Nơ-ron bị bỏ</translation>
+        <source>Skipped neurons</source>
+        <translation>Nơ-ron bị bỏ qua</translation>
     </message>
     <message>
         <source>None</source>
@@ -8292,8 +8343,8 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>Đến một mức kích hoạt</translation>
     </message>
     <message>
-        <source>Neurons left out up to this activation</source>
-        <translation>Nơ-ron bị bỏ đến mức kích hoạt này</translation>
+        <source>Neurons skipped up to this activation</source>
+        <translation>Nơ-ron bị bỏ qua đến mức kích hoạt này</translation>
     </message>
     <message>
         <source>The threshold of all experts</source>
@@ -8320,11 +8371,11 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>“offstage-cli sensitivity --thresholds-for-loss 0.003 --keep” chọn ngưỡng cho từng chuyên gia</translation>
     </message>
     <message>
-        <source>The quality above is one floor for bits and neurons: the plan chooses what is left out</source>
-        <translation>Chất lượng ở trên là một giới hạn chung cho số bit và nơ-ron: kế hoạch chọn phần bị bỏ</translation>
+        <source>The quality above is one floor for bits and neurons: the plan chooses what is skipped</source>
+        <translation>Chất lượng ở trên là một giới hạn chung cho số bit và nơ-ron: kế hoạch chọn phần bị bỏ qua</translation>
     </message>
     <message>
-        <source>Neurons of the chosen experts whose activation is at most a threshold are left out: less is read and copied, and the answers are no longer the model&apos;s own</source>
+        <source>Neurons of the chosen experts whose activation is at most a threshold are skipped: less is read and copied, and the answers are no longer the model&apos;s own</source>
         <translation>Bỏ các nơ-ron của chuyên gia được chọn có mức kích hoạt không quá một ngưỡng: đọc và sao chép ít hơn, và câu trả lời không còn là của chính mô hình</translation>
     </message>
 </context>
@@ -10956,10 +11007,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Tổn thất đo được, tối đa</translation>
     </message>
     <message>
-        <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are left out, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
-        <translation>Một giới hạn chung cho số bit và nơ-ron, tính bằng nat mỗi token: bộ lập kế hoạch chọn định dạng và nơ-ron bị bỏ sao cho nhanh nhất theo dự báo. Chỉ chọn những gì đã đo ở mô hình, mỗi thứ đo riêng: tổng là ước lượng</translation>
-    </message>
-    <message>
         <source>Measured loss in nats per token, at most</source>
         <translation>Tổn thất đo được tính bằng nat mỗi token, tối đa</translation>
     </message>
@@ -10974,6 +11021,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Original: %1</source>
         <translation>Nguyên bản: %1</translation>
+    </message>
+    <message>
+        <source>One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are skipped, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured alone: their sum is an estimate</source>
+        <translation>Một giới hạn chung cho số bit và nơ-ron, tính bằng nat mỗi token: bộ lập kế hoạch chọn định dạng và nơ-ron bị bỏ qua sao cho nhanh nhất theo dự báo. Chỉ chọn những gì đã đo ở mô hình, mỗi thứ đo riêng: tổng là ước lượng</translation>
     </message>
 </context>
 <context>
@@ -11350,11 +11401,11 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Đang chờ câu trả lời cho chương trình khác kết thúc…</translation>
     </message>
     <message>
-        <source>What is left out of the model</source>
-        <translation>Phần của mô hình bị bỏ</translation>
+        <source>Neurons that are skipped</source>
+        <translation>Phần của mô hình bị bỏ qua</translation>
     </message>
     <message>
-        <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are left out: the answers are not the model&apos;s own. The Budget panel changes it.</source>
+        <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are skipped: the answers are not the model&apos;s own. The Budget panel changes it.</source>
         <translation>Bỏ các nơ-ron của chuyên gia có mức kích hoạt không quá mức này, hoặc không quá ngưỡng riêng của chuyên gia: câu trả lời không phải của chính mô hình. Bảng Ngân sách thay đổi điều này.</translation>
     </message>
 </context>
@@ -11939,10 +11990,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>tỷ lệ trúng</translation>
     </message>
     <message>
-        <source>experts on it</source>
-        <translation>chuyên gia trên đó</translation>
-    </message>
-    <message>
         <source>Forecast tokens per second by GPU</source>
         <translation>Dự báo số token mỗi giây theo GPU</translation>
     </message>
@@ -11973,10 +12020,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>does not fit</source>
         <translation>không vừa</translation>
-    </message>
-    <message>
-        <source>%1, with the CPU of its own profile</source>
-        <translation>%1, với CPU trong hồ sơ của chính nó</translation>
     </message>
     <message>
         <source>forecast tokens/s</source>
@@ -12125,11 +12168,6 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
         <translation>Dự báo, không phải đo được</translation>
     </message>
     <message>
-        <source>%1, %2</source>
-        <comment>GPU, computer around it</comment>
-        <translation>%1, %2</translation>
-    </message>
-    <message>
         <source>Here, as it runs now: %1</source>
         <translation>Ở đây, như đang chạy: %1</translation>
     </message>
@@ -12188,6 +12226,18 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the model&apos;s files.</source>
         <translation>Dự báo từ bảng thông số và CPU đã đo của máy này, không phải kết quả đo. Các chuyên gia được tính như trong tệp của mô hình.</translation>
+    </message>
+    <message>
+        <source>%1: that CPU, not this computer&apos;s</source>
+        <translation>%1: CPU đó, không phải của máy tính này</translation>
+    </message>
+    <message>
+        <source>experts</source>
+        <translation>chuyên gia</translation>
+    </message>
+    <message>
+        <source>Experts that are on it</source>
+        <translation>Số chuyên gia nằm trên đó</translation>
     </message>
 </context>
 </TS>

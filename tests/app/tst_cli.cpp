@@ -92,7 +92,7 @@ class TestCli : public QObject {
             QVERIFY2(printed.out.startsWith("# ") && printed.out.size() > 150, printed.out.constData());
             QVERIFY2(!printed.out.contains("](") && !printed.out.contains("<!--"), qPrintable(name));
         }
-        QVERIFY(run({QStringLiteral("help"), QStringLiteral("budget")}).out.contains("Neurons left out [neurons]"));
+        QVERIFY(run({QStringLiteral("help"), QStringLiteral("budget")}).out.contains("Skipped neurons [neurons]"));
         const Outcome near = run({QStringLiteral("help"), QStringLiteral("modles")});
         QCOMPARE(near.status, 2);
         QCOMPARE(near.out, QByteArray());

@@ -453,7 +453,7 @@ class TestBudget : public QObject {
         });
         QCOMPARE(bench.engine.theta(), engine::ThetaChoice(0.2));
         QCOMPARE(panel.inForce().theta, engine::ThetaChoice(0.2));
-        QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("neurons up to 0.2 left out")));
+        QVERIFY(settingText(panel.inForce()).contains(QStringLiteral("neurons up to 0.2 skipped")));
         QVERIFY(test::find<QPushButton>(panel, "Undo").isEnabled());
         QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QCOMPARE(bench.engine.theta(), engine::ThetaChoice());
@@ -502,7 +502,7 @@ class TestBudget : public QObject {
         picture(panel, QStringLiteral("budget-theta-by-expert"));
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         bench.with([&](ReplanStage& s) { QCOMPARE(s.theta, wanted); });
-        QVERIFY(panel.notice().contains(QStringLiteral("left out by expert, for a loss of 0.003")));
+        QVERIFY(panel.notice().contains(QStringLiteral("skipped by expert, for a loss of 0.003")));
         QCOMPARE(panel.inForce().theta, wanted);
         // Accepted guesses change answers too: the loss is not measured.
         QTest::mouseClick(&leftOut.guesses(), Qt::LeftButton, {}, QPoint(8, leftOut.guesses().height() / 2));
@@ -565,7 +565,7 @@ class TestBudget : public QObject {
         });
         const QString said = settingText(panel.inForce());
         QVERIFY2(said.contains(QStringLiteral("measured loss at most 0.01 nats")) &&
-                     said.contains(QStringLiteral("neurons up to 0.15 left out")),
+                     said.contains(QStringLiteral("neurons up to 0.15 skipped")),
                  qPrintable(said));
         QTest::mouseClick(&test::find<QPushButton>(panel, "Undo"), Qt::LeftButton);
         QTRY_COMPARE(panel.inForce().quality.max_kl, 0.0);
@@ -603,7 +603,7 @@ class TestBudget : public QObject {
         test::propose(panel, setting);
         QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
-        QVERIFY(panel.notice().contains(QStringLiteral("cannot leave out")));
+        QVERIFY(panel.notice().contains(QStringLiteral("cannot skip")));
         QCOMPARE(bench.engine.theta(), engine::ThetaChoice(0.5));
     }
 

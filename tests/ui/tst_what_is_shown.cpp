@@ -165,18 +165,18 @@ class TestWhatIsShown : public QObject {
                 QTest::qWaitFor([&] { return window.core().conversation.messages().last().figures.has_value(); }));
             return window.core().conversation.messages().last();
         };
-        QVERIFY(answered().figures && !figuresText(*answered().figures).contains(QStringLiteral("left out")));
+        QVERIFY(answered().figures && !figuresText(*answered().figures).contains(QStringLiteral("skipped")));
         QCOMPARE(part<StatusLine>(window).thetaText(), QString());
         QVERIFY(window.core().engine.setTheta(0.2));
-        QCOMPARE(part<StatusLine>(window).thetaText(), QStringLiteral("neurons up to 0.2 left out"));
-        QVERIFY(figuresText(*answered().figures).contains(QStringLiteral("neurons up to 0.2 left out")));
+        QCOMPARE(part<StatusLine>(window).thetaText(), QStringLiteral("neurons up to 0.2 skipped"));
+        QVERIFY(figuresText(*answered().figures).contains(QStringLiteral("neurons up to 0.2 skipped")));
         QVERIFY(window.core().engine.setTheta({0, 0.003, engine::NeuronGuesses::kAccept}));
-        const QString byExpert = QStringLiteral("neurons left out by expert, for a loss of 0.003, guesses accepted");
+        const QString byExpert = QStringLiteral("neurons skipped by expert, for a loss of 0.003, guesses accepted");
         QCOMPARE(part<StatusLine>(window).thetaText(), byExpert);
         QVERIFY2(figuresText(*answered().figures).contains(byExpert), qPrintable(figuresText(*answered().figures)));
         QVERIFY(window.core().engine.setTheta(0));
         QCOMPARE(part<StatusLine>(window).thetaText(), QString());
-        QVERIFY(!figuresText(*answered().figures).contains(QStringLiteral("left out")));
+        QVERIFY(!figuresText(*answered().figures).contains(QStringLiteral("skipped")));
     }
 
     // The tool bar had the old budget until the answer ended.

@@ -129,9 +129,9 @@ QString thetaText(const engine::ThetaChoice& theta) {
     }
     const QString text =
         theta.loss > 0
-            ? Format::tr("neurons left out by expert, for a loss of %1").arg(QLocale().toString(theta.loss, 'g', 3))
-            : Format::tr("neurons up to %1 left out").arg(QLocale().toString(theta.theta, 'g', 3));
-    return theta.accepts_guesses() ? Format::tr("%1, guesses accepted", "neurons left out").arg(text) : text;
+            ? Format::tr("neurons skipped by expert, for a loss of %1").arg(QLocale().toString(theta.loss, 'g', 3))
+            : Format::tr("neurons up to %1 skipped").arg(QLocale().toString(theta.theta, 'g', 3));
+    return theta.accepts_guesses() ? Format::tr("%1, guesses accepted", "skipped neurons").arg(text) : text;
 }
 
 QString figuresText(const AnswerFigures& figures) {

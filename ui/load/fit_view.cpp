@@ -110,7 +110,7 @@ void FitView::build() {
     m_context->setLowestText(tr("the model's own"));
     m_neuronCache->setToolTip(
         tr("Memory of the device that keeps neurons of experts which were copied without the others, so that an expert "
-           "that is called again needs only those that are missing. Of use while the Budget panel leaves out neurons; "
+           "that is called again needs only those that are missing. Of use while the Budget panel skips neurons; "
            "answers stay the same"));
     m_neuronCache->setByteRange(0, kPlenty);
     m_neuronCache->setLowestText(tr("none", "neuron cache"));

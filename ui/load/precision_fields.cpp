@@ -38,8 +38,8 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
     m_choice->addItem(tr("Measured loss, at most"));
     m_choice->setItemData(
         MeasuredLoss,
-        tr("One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are left "
-           "out, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured "
+        tr("One floor for bits and neurons, in nats per token: the planner chooses formats and which neurons are "
+           "skipped, whichever is forecast to be fastest. Only what was measured of the model is chosen, each measured "
            "alone: their sum is an estimate"),
         Qt::ToolTipRole);
     fillFormats(std::nullopt);

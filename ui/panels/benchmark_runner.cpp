@@ -181,7 +181,7 @@ void BenchmarkRunner::start(const engine::GenerationRequest& request) {
 void BenchmarkRunner::replan(const BudgetSetting& from, const BudgetSetting& to, const QString& what) {
     Q_EMIT progressed(m_step == Step::ToB ? 1 : 3, 4, what);
     if (from.theta != to.theta && !m_engine.setTheta(to.theta)) {
-        end(tr("This engine cannot leave out neurons."));
+        end(tr("This engine cannot skip neurons."));
         return;
     }
     m_replan = m_engine.replan(changeBetween(from, to));

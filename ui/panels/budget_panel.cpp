@@ -181,8 +181,8 @@ void BudgetPanel::buildPreview() {
                              tr("Squared relative error of the experts' weights, weighed by how often each is used"));
     m_figures[kOnDevice] = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
     m_figures[6] = addFigure(*grid, tr("Active neurons"),
-                             tr("Share of a token's neurons that is not left out, as measured over a text"));
-    m_figures[7] = addFigure(*grid, tr("Loss by those skipped"),
+                             tr("Share of a token's neurons that is not skipped, as measured over a text"));
+    m_figures[7] = addFigure(*grid, tr("Loss by skipped neurons"),
                              tr("Kullback-Leibler divergence from the whole model, as measured over a text by "
                                 "“offstage-cli sensitivity --keep”"));
     reserveLines(*m_basis, 2);
@@ -444,7 +444,7 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
         return;
     }
     if (target.theta != m_inForce.theta && !engine().setTheta(target.theta)) {
-        say(tr("This engine cannot leave out neurons."), Notice::Problem);
+        say(tr("This engine cannot skip neurons."), Notice::Problem);
         return;
     }
     BudgetSetting samePlan = m_inForce;
@@ -455,7 +455,7 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
         say(target.theta.leaves_out()
                 ? tr("In force from the next token on: %1. Answers are no longer the model's own.")
                       .arg(thetaText(target.theta))
-                : tr("In force from the next token on: no neurons are left out."));
+                : tr("In force from the next token on: no neurons are skipped."));
         refreshButtons();
         return;
     }

@@ -326,7 +326,7 @@ QString leftOutText(const LoggedStep& step) {
         return {};
     }
     const double share = 1 - static_cast<double>(active) / static_cast<double>(neurons);
-    QString text = DispatchText::tr("Left out: %1 of the neurons.").arg(valueText(Unit::Share, share));
+    QString text = DispatchText::tr("Skipped: %1 of the neurons.").arg(valueText(Unit::Share, share));
     if (saved > 0) {
         text +=
             u' ' + DispatchText::tr("Not copied for it: %1.").arg(valueText(Unit::Bytes, static_cast<double>(saved)));

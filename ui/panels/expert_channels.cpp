@@ -255,7 +255,7 @@ QString channelExplanation(ExpertChannel channel) {
                 "Share of each expert's tokens, since the model was loaded, that found it on the device.");
         case ExpertChannel::Active:
             return ChannelText::tr(
-                "Share of the neurons that were not left out in the last steps, counted for each layer's experts "
+                "Share of the neurons that were not skipped in the last steps, counted for each layer's experts "
                 "together.");
         case ExpertChannel::Machine:
             return ChannelText::tr(

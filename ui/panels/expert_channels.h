@@ -19,7 +19,7 @@ enum class ExpertChannel {
     Residency,     // the fastest memory that holds a copy
     Precision,     // the format it is kept in
     HitRate,       // share of its tokens that found it on the accelerator
-    Active,        // share of its layer's neurons that were not left out
+    Active,        // share of its layer's neurons that were not skipped
     Machine,       // which other machines hold it
 };
 inline constexpr int kExpertChannels = 9;
@@ -34,7 +34,7 @@ struct ExpertCells {
     int layers = 0;
     int experts = 0;
     std::vector<double> values;
-    double top = 1;             // of the values' scale
+    double top = 1;             // of the values' scale; of shares of tokens the highest
     double mark = 0;            // worth a line at the scale
     QString markText;           // what it is
     std::vector<double> known;  // 1, or 0 for a missing value; empty: none is missing

@@ -32,12 +32,12 @@ LeftOutEdit::LeftOutEdit(QWidget* parent)
       m_how(new QComboBox),
       m_value(new QDoubleSpinBox),
       m_guesses(new QCheckBox(tr("Compute with guessed neurons"))) {
-    m_how->setAccessibleName(tr("Neurons left out"));
+    m_how->setAccessibleName(tr("Skipped neurons"));
     setChosenByPlan(false);
     letShrink(*m_how, kShownLetters);
     m_how->addItem(tr("None"));
     m_how->addItem(tr("Up to one activation"));
-    describe(*m_value, tr("Neurons left out up to this activation"), tr("The threshold of all experts"));
+    describe(*m_value, tr("Neurons skipped up to this activation"), tr("The threshold of all experts"));
     m_value->setKeyboardTracking(false);
     m_value->setAlignment(Qt::AlignRight);
     m_value->setDecimals(kThetaDecimals);
@@ -154,8 +154,8 @@ void LeftOutEdit::setChosenByPlan(bool chosen) {
     m_value->setEnabled(!chosen);
     m_guesses->setEnabled(!chosen);
     m_how->setToolTip(
-        chosen ? tr("The quality above is one floor for bits and neurons: the plan chooses what is left out")
-               : tr("Neurons of the chosen experts whose activation is at most a threshold are left out: less is read "
+        chosen ? tr("The quality above is one floor for bits and neurons: the plan chooses what is skipped")
+               : tr("Neurons of the chosen experts whose activation is at most a threshold are skipped: less is read "
                     "and copied, and the answers are no longer the model's own"));
 }
 

@@ -36,10 +36,9 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     m_state->setAccessibleName(tr("What the engine does"));
     m_speed->setAccessibleName(tr("Speed"));
     m_model->setAccessibleName(tr("Model"));
-    describe(
-        *m_theta, tr("What is left out of the model"),
-        tr("Neurons of the experts whose activation is at most this, or at most their expert's own threshold, are left "
-           "out: the answers are not the model's own. The Budget panel changes it."));
+    describe(*m_theta, tr("Neurons that are skipped"),
+             tr("Neurons of the experts whose activation is at most this, or at most their expert's own threshold, are "
+                "skipped: the answers are not the model's own. The Budget panel changes it."));
     m_theta->setContentsMargins(6, 0, 6, 0);
     m_state->setContentsMargins(10, 3, 10, 3);
     m_speed->setContentsMargins(2, 0, 6, 0);
