@@ -1,13 +1,39 @@
 #include "ui/engine/device_choice.h"
 
 #include <algorithm>
+#include <vector>
 
-#include "engine/device/hardware_profile.h"
 #include "engine/error.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
+
+QStringList hardwareNames(const std::vector<engine::HardwareProfile>& profiles) {
+    const QString laptop = QStringLiteral(" Laptop");
+    const auto cardOf = [](const engine::HardwareProfile& profile) { return QString::fromStdString(profile.name); };
+    const auto hasOther = [&](const auto& isOther) { return std::any_of(profiles.begin(), profiles.end(), isOther); };
+    QStringList names;
+    for (const engine::HardwareProfile& each : profiles) {
+        const QString card = cardOf(each);
+        QString name = card;
+        if (card.endsWith(laptop)) {
+            name = DeviceChoices::tr("%1, laptop").arg(card.chopped(laptop.size()));
+        } else if (hasOther([&](const auto& other) { return cardOf(other) == card + laptop; })) {
+            name = DeviceChoices::tr("%1, desktop").arg(card);
+        }
+        if (hasOther(
+                [&](const auto& other) { return cardOf(other) == card && other.memory_bytes != each.memory_bytes; })) {
+            name += QStringLiteral(", ") + bytesText(each.memory_bytes);
+        }
+        if (each.host) {
+            const QString cpu = QString::fromStdString(each.host->name).section(u',', 0, 0);
+            name = DeviceChoices::tr("%1 with %2", "a GPU, the CPU beside it").arg(name, cpu);
+        }
+        names << name;
+    }
+    return names;
+}
 
 DeviceChoices::DeviceChoices(QObject* parent) : QObject(parent) {
     m_thread.setMaxThreadCount(1);
@@ -52,20 +78,21 @@ void DeviceChoices::fill(const engine::Hardware& hardware) {
         const QString why = engineText(hardware.no_gpu_because());
         m_found += why.isEmpty() ? tr("; no GPU") : tr("; no GPU (%1)").arg(why);
     }
+    std::vector<engine::HardwareProfile> profiles;
+    QStringList ids;
     for (const std::string& id : engine::hardware_profile_ids()) {
         try {
-            const engine::HardwareProfile profile = engine::find_hardware_profile(id);
-            QString name = QString::fromStdString(profile.name);
-            if (profile.host) {  // the same card in another computer, named as What if names it
-                name = QStringLiteral("%1, %2").arg(
-                    name, QString::fromStdString(profile.host->name).section(QLatin1Char(','), 0, 0));
-            }
-            m_choices.append({QStringLiteral("emulated:") + QString::fromStdString(id), name,
-                              bytesText(profile.memory_bytes), true, profile.memory_bytes});
+            profiles.push_back(engine::find_hardware_profile(id));
+            ids << QString::fromStdString(id);
         } catch (const engine::Error&) {
             // A profile that cannot be read is not listed; naming it on the command line
             // shows its error.
         }
+    }
+    const QStringList names = hardwareNames(profiles);
+    for (qsizetype i = 0; i < ids.size(); ++i) {
+        const quint64 memory = profiles[static_cast<std::size_t>(i)].memory_bytes;
+        m_choices.append({QStringLiteral("emulated:") + ids[i], names[i], bytesText(memory), true, memory});
     }
 }
 

@@ -4,9 +4,11 @@
 #include <QList>
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <QThreadPool>
 
 #include "engine/device/hardware.h"
+#include "engine/device/hardware_profile.h"
 
 namespace offstage::ui {
 
@@ -17,6 +19,11 @@ struct DeviceChoice {
     bool emulated = false;
     quint64 memoryBytes = 0;
 };
+
+// One name for each, by which they can be told apart: of two cards of one name the memory,
+// "laptop" or "desktop" where there are both, and the CPU of a profile that has its own:
+// "GeForce RTX 3060 with 8 desktop cores".
+QStringList hardwareNames(const std::vector<engine::HardwareProfile>& profiles);
 
 // Detects hardware in the background (a driver's first start takes a second) and lists
 // it. Emulated profiles are available at once. GUI thread.

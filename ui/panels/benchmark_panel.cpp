@@ -157,21 +157,34 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
 }
 
 QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name) {
-    const int labelWidth = fontMetrics().averageCharWidth() * 18;
+    const int labelWidth = fontMetrics().averageCharWidth() * 26;
     auto* view = new QTableView;
     view->setModel(&table);
     new FirstColumn(*view, labelWidth);
     showRows(*view, name);
     view->setSelectionMode(QAbstractItemView::SingleSelection);
+    view->horizontalHeader()->setHighlightSections(false);  // bold heads would be cut
     view->horizontalHeader()->setMinimumSectionSize(30);
-    for (int column = 0; column < BenchmarkTable::Columns; ++column) {
+    // As wide as their usual numbers: what is looked for first is whole in a narrow panel.
+    const QStringList usual{{},
+                            QStringLiteral("0,000.0"),
+                            QStringLiteral("00,000"),
+                            QStringLiteral("00,000"),
+                            QStringLiteral("00,000"),
+                            QStringLiteral("000.00"),
+                            QStringLiteral("000.00"),
+                            QStringLiteral("000.00"),
+                            QStringLiteral("100.0 %"),
+                            QStringLiteral("000.0 MB")};
+    view->setColumnWidth(BenchmarkTable::Label, labelWidth);
+    for (int column = BenchmarkTable::Label + 1; column < BenchmarkTable::Columns; ++column) {
         const QString head = table.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-        view->setColumnWidth(column, column == BenchmarkTable::Label
-                                         ? labelWidth
-                                         : std::max(fontMetrics().horizontalAdvance(head),
-                                                    fontMetrics().horizontalAdvance(QStringLiteral("000.0 MB"))) +
-                                               14);
+        view->setColumnWidth(
+            column,
+            std::max(fontMetrics().horizontalAdvance(head), fontMetrics().horizontalAdvance(usual[column])) + 10);
     }
+    // Two lines for the name, which wraps.
+    view->verticalHeader()->setDefaultSectionSize(2 * view->fontMetrics().lineSpacing() + 6);
     view->setMinimumHeight(6 * fontMetrics().lineSpacing());
     new HeadRoom(*view);
     return view;

@@ -8,7 +8,6 @@
 #include <QVBoxLayout>
 
 #include "ui/engine/engine_text.h"
-#include "ui/panels/tiles.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/widgets/boxes.h"
 #include "ui/widgets/table_rows.h"
@@ -58,18 +57,19 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     table->setHorizontalHeaderLabels(headers);
     table->setSelectionMode(QAbstractItemView::SingleSelection);
     table->setMinimumHeight(7 * metrics.lineSpacing());
+    table->horizontalHeader()->setHighlightSections(false);  // bold heads would be cut
     table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
     for (int column = 0; column < table->columnCount(); ++column) {
-        table->setColumnWidth(column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 12,
-                                               metrics.horizontalAdvance(headers[column]) + 16));
+        table->setColumnWidth(column, std::max(metrics.horizontalAdvance(QStringLiteral("000.0 GiB")) + 8,
+                                               metrics.horizontalAdvance(headers[column]) + 12));
     }
     return table;
 }
 
-Tiles* sideBySide(QWidget* table, QWidget* plot) {
+Tiles* sideBySide(QWidget* table, QWidget* plot, Tiles::Narrow narrow) {
     auto* tiles = new Tiles(kNarrowestForecast);
     tiles->add(table);
-    tiles->add(plot);
+    tiles->add(plot, 1, narrow);
     return tiles;
 }
 

@@ -5,6 +5,7 @@
 
 #include <QStringList>
 
+#include "ui/panels/tiles.h"
 #include "ui/panels/what_if_worker.h"
 
 class QTableWidget;
@@ -12,8 +13,6 @@ class QTableWidgetItem;
 class QWidget;
 
 namespace offstage::ui {
-
-class Tiles;
 
 QTableWidget* forecastTable(const QStringList& headers, const QString& name);
 QTableWidgetItem* forecastItem(const QString& text, bool number = true);
@@ -24,6 +23,6 @@ QString machinesOf(qint64 count, const QString& name);
 // Indices into `rows`; impossible ones come last, in the order of the profiles.
 std::vector<int> fastestFirst(const std::vector<engine::WhatIfRow>& rows);
 
-// If the dock is wide enough; otherwise one below the other.
-Tiles* sideBySide(QWidget* table, QWidget* plot);
+// If the dock is wide enough; otherwise one below the other, or without the plot.
+Tiles* sideBySide(QWidget* table, QWidget* plot, Tiles::Narrow narrow = Tiles::Narrow::Below);
 }  // namespace offstage::ui

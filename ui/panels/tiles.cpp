@@ -26,8 +26,11 @@ Tiles::Tiles(int narrowest, QWidget* parent) : QWidget(parent), m_narrowest(narr
     m_grid->setSpacing(8);
 }
 
-void Tiles::add(QWidget* tile, int share) {
+void Tiles::add(QWidget* tile, int share, Narrow narrow) {
     m_tiles.append(tile);
+    if (narrow == Narrow::Without) {
+        m_roomy.append(tile);
+    }
     m_shares.insert(tile, share);
     tile->installEventFilter(this);
     arrange();
@@ -54,6 +57,10 @@ bool Tiles::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void Tiles::arrange() {
+    for (QWidget* tile : std::as_const(m_roomy)) {
+        tile->setParent(this);
+        tile->setVisible(width() >= 2 * m_narrowest + m_grid->spacing());
+    }
     QList<QWidget*> shown;
     for (QWidget* tile : std::as_const(m_tiles)) {
         if (tile->parentWidget() != this || !tile->isHidden()) {

@@ -19,8 +19,9 @@ class Tiles : public QWidget {
     // No tile becomes narrower than this to fit beside another.
     explicit Tiles(int narrowest, QWidget* parent = nullptr);
 
+    enum class Narrow { Below, Without };  // where there is no room beside another tile
     // `share` of the width if all are in one row.
-    void add(QWidget* tile, int share = 1);
+    void add(QWidget* tile, int share = 1, Narrow narrow = Narrow::Below);
     int columns() const { return m_columns; }
 
     QSize minimumSizeHint() const override;  // as wide as one tile: they can always stand one below the other
@@ -36,6 +37,7 @@ class Tiles : public QWidget {
     int m_columns = 0;
     QList<QWidget*> m_tiles;
     QHash<QWidget*, int> m_shares;
+    QList<QWidget*> m_roomy;  // those that are hidden in little width
     QList<QWidget*> m_shown;  // as they stand in the grid
     QGridLayout* m_grid;
 };

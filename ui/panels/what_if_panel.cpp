@@ -15,6 +15,7 @@
 
 #include "engine/error.h"
 #include "ui/base/delay.h"
+#include "ui/engine/device_choice.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
@@ -36,6 +37,7 @@ namespace {
 
 constexpr int kWhatIfNoticeLines = 3;
 constexpr int kNarrowestPart = 420;
+constexpr int kNameLetters = 20;
 
 enum ForecastColumn { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
 enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, PerPrice, MachineColumns };
@@ -128,24 +130,26 @@ QWidget* WhatIfPanel::buildRunning() {
 }
 
 QWidget* WhatIfPanel::buildGpus() {
-    m_table =
-        forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
-                      tr("Forecasts by GPU"));
-    new FirstColumn(*m_table, 26 * fontMetrics().averageCharWidth());
+    m_table = forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts")},
+                            tr("Forecasts by GPU"));
+    new FirstColumn(*m_table, kNameLetters * fontMetrics().averageCharWidth());
     // GPUs differ in their names' middle or end: they are not cut, but take two lines.
     connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, m_table, [this](int column) {
         if (column == Name) {
             m_table->resizeRowsToContents();
+            showChosen();
         }
     });
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
+    m_table->horizontalHeaderItem(Resident)->setToolTip(tr("Experts that are on it"));
     m_table->horizontalHeaderItem(Speed)->setToolTip(tr("Forecast, not measured"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
     m_bars->setEmptyText(tr("Press Forecast to compare hardware."));
     m_bars->setFileName(QStringLiteral("what-if"));
     m_bars->setWhole(true);
-    return widgetOf(columnOf({{sideBySide(m_table, m_bars), 1}}, inset(0, 8, 0, 0)));
+    // The bars repeat the table: they stand beside it, or not at all.
+    return widgetOf(columnOf({{sideBySide(m_table, m_bars, Tiles::Narrow::Without), 1}}, inset(0, 8, 0, 0)));
 }
 
 QWidget* WhatIfPanel::buildVram() {
@@ -214,18 +218,12 @@ QString WhatIfPanel::machinesText() const {
 void WhatIfPanel::fillProfiles() {
     const QString chosen = m_profile->currentData().toString();
     m_profile->clear();
-    const auto add = [this](const QString& name) {
+    std::vector<engine::HardwareProfile> profiles;
+    QStringList places;  // ids, and files
+    const auto add = [&](const QString& place) {
         try {
-            const engine::HardwareProfile profile = engine::find_hardware_profile(name.toStdString());
-            // Two profiles of one GPU differ in the computer around it, which is added to
-            // the name; if that is equal too, the file's name is added.
-            QString shown = QString::fromStdString(profile.name);
-            if (profile.host) {
-                shown = tr("%1, %2", "GPU, computer around it")
-                            .arg(shown, QString::fromStdString(profile.host->name).section(u',', 0, 0));
-            }
-            const bool taken = m_profile->findText(shown) >= 0;
-            m_profile->addItem(taken ? tr("%1 (%2)").arg(shown, QFileInfo(name).baseName()) : shown, name);
+            profiles.push_back(engine::find_hardware_profile(place.toStdString()));
+            places << place;
         } catch (const engine::Error&) {
             // a file that is none: nothing to choose
         }
@@ -235,6 +233,11 @@ void WhatIfPanel::fillProfiles() {
     }
     for (const QString& path : ProfileEditor::own()) {
         add(path);
+    }
+    const QStringList names = hardwareNames(profiles);
+    for (qsizetype i = 0; i < places.size(); ++i) {
+        const bool taken = m_profile->findText(names[i]) >= 0;
+        m_profile->addItem(taken ? tr("%1 (%2)").arg(names[i], QFileInfo(places[i]).baseName()) : names[i], places[i]);
     }
     m_profile->setCurrentIndex(std::max(0, m_profile->findData(chosen)));
 }
@@ -447,13 +450,24 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
             showFailure(*m_table, row, Speed, r);
         }
         if (r.own_host) {
-            m_table->item(row, Name)->setToolTip(tr("%1, with the CPU of its own profile").arg(name));
+            m_table->item(row, Name)->setToolTip(tr("%1: that CPU, not this computer's").arg(name));
+        }
+        if (i == result.choice.chosen) {
+            m_table->setCurrentCell(row, Name);
         }
         ++row;
     }
     m_table->resizeRowsToContents();
+    showChosen();
     m_bars->setBars({tr("forecast tokens/s"), names, speeds, true});
     m_bars->setEmphasised(emphasised);
+}
+
+// Once the rows have their new heights.
+void WhatIfPanel::showChosen() {
+    QMetaObject::invokeMethod(
+        m_table, [this] { m_table->scrollTo(m_table->currentIndex(), QAbstractItemView::PositionAtCenter); },
+        Qt::QueuedConnection);
 }
 
 void WhatIfPanel::showVram(const WhatIfResult& result) {

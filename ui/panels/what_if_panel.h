@@ -66,6 +66,7 @@ class WhatIfPanel : public Panel {
     void showResult(const WhatIfResult& result);
     void showClaim(double overheadUs);
     void showGpus(const WhatIfResult& result);
+    void showChosen();
     void showVram(const WhatIfResult& result);
     void showMachines(const WhatIfResult& result);
     void showPrices();
