@@ -169,6 +169,23 @@ class TestDocuments : public QObject {
         QVERIFY2(wrong.isEmpty(), qPrintable(u'\n' + wrong.join(u'\n')));
     }
 
+    // They stay in the history: each has a use, a palette, and few bytes.
+    void pictures_areShown_andSmall() {
+        const QString readme = read(QStringLiteral("README.md"));
+        const QDir folder(root().filePath(QStringLiteral("resources/screenshots")));
+        const QStringList pictures = folder.entryList({QStringLiteral("*.png")}, QDir::Files);
+        QCOMPARE(pictures.size(), 6);
+        for (const QString& name : pictures) {
+            QFile file(folder.filePath(name));
+            QVERIFY2(readme.contains(QStringLiteral("resources/screenshots/") + name), qPrintable(name));
+            QVERIFY2(file.size() < 80'000, qPrintable(name + QString::number(file.size())));
+            QVERIFY(file.open(QFile::ReadOnly));
+            constexpr int kColourType = 25;
+            constexpr char kPalette = 3;
+            QCOMPARE(file.read(kColourType + 1).back(), kPalette);
+        }
+    }
+
     void brokenLinks_areFound() {
         const QString document = kManual + QStringLiteral("/README.md");
         QVERIFY(complaintAbout(document, QStringLiteral("start.md")).isEmpty());
@@ -197,6 +214,68 @@ class TestDocuments : public QObject {
         sorted.sort();
         pages.sort();
         QCOMPARE(sorted, pages);
+    }
+
+    // "Machines" beside "Other machines", "Budget" beside "Budgets and re-planning": which
+    // page has what was a guess.
+    void titles_areOfOnePageEach_andTheSameEverywhere() {
+        static const QRegularExpression link(QStringLiteral("\\[([^\\]]+)\\]\\(([\\w-]+)\\.md\\)"));
+        static const QRegularExpression row(
+            QStringLiteral("\\| \\[([^\\]]+)\\]\\(resources/help/en/(?!README)([\\w-]+)\\.md\\)"));
+        const auto titleOf = [](const QString& page) {
+            return read(kManual + u'/' + page + QStringLiteral(".md")).section(u'\n', 0, 0).mid(2);
+        };
+        QStringList titles;
+        const auto compare = [&](const QString& text, const QRegularExpression& pattern) {
+            for (auto it = pattern.globalMatch(text); it.hasNext();) {
+                const QRegularExpressionMatch match = it.next();
+                QCOMPARE(match.captured(1), titleOf(match.captured(2)));
+                titles << match.captured(1).toLower();
+            }
+        };
+        compare(read(kManual + QStringLiteral("/README.md")), link);
+        const qsizetype pages = titles.size();
+        compare(read(QStringLiteral("README.md")), row);
+        QVERIFY(pages > 20 && titles.size() >= pages + 9);
+        titles.resize(pages);
+        const auto isPart = [](const QString& whole, const QString& title) {
+            return whole.startsWith(title) || whole.endsWith(QStringLiteral(" ") + title);
+        };
+        QVERIFY(isPart(QStringLiteral("budgets and re-planning"), QStringLiteral("budget")));
+        for (const QString& one : titles) {
+            for (const QString& other : titles) {
+                QVERIFY2(&one == &other || !isPart(one, other), qPrintable(one + QStringLiteral(", ") + other));
+            }
+        }
+    }
+
+    // What a theta does to neurons has one word where people read.
+    void neurons_areSkipped_everywhere() {
+        static const QRegularExpression other(
+            QStringLiteral("neurons?\\b[^.:;\"]{0,60}\\bleft out\\b|\\bleft out\\b[^.:;\"]{0,20}\\bneurons?|"
+                           "\\bleav(e|es|ing)( out)? (\\w+ )?neurons?\\b"),
+            QRegularExpression::CaseInsensitiveOption);
+        QVERIFY(other.match(QStringLiteral("neurons that are left out")).hasMatch() &&
+                other.match(QStringLiteral("leaves out no neuron")).hasMatch());
+        static const QRegularExpression comment(QStringLiteral("//[^\n]*")), joint(QStringLiteral("\"\\s*\n\\s*\""));
+        QStringList wrong;
+        for (const QString& page : pagesIn(kManual)) {
+            wrong << captures(read(page).replace(u'\n', u' '), QRegularExpression(u'(' + other.pattern() + u')'));
+        }
+        for (const char* folder : {"app", "engine", "ui"}) {
+            QDirIterator files(root().filePath(QLatin1String(folder)),
+                               {QStringLiteral("*.cpp"), QStringLiteral("*.def")}, QDir::Files,
+                               QDirIterator::Subdirectories);
+            while (files.hasNext()) {
+                QFile file(files.next());
+                QVERIFY(file.open(QFile::ReadOnly));
+                const QString text = QString::fromUtf8(file.readAll()).remove(comment).remove(joint);
+                for (auto it = other.globalMatch(text); it.hasNext();) {
+                    wrong << file.fileName().section(u'/', -1) + QStringLiteral(": ") + it.next().captured();
+                }
+            }
+        }
+        QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join(u'\n')));
     }
 
     void pathsThatAreNamed_exist() {

@@ -8,6 +8,7 @@
 // A PANEL may also be "window": the whole window after a conversation; "formats": the map
 // of experts in several formats with the menu that changes them; or "open": the dialog
 // that opens a model.
+#include <algorithm>
 #include <cstdio>
 
 #include <QApplication>
@@ -16,6 +17,8 @@
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QEventLoop>
+#include <QHash>
+#include <QImage>
 #include <QMenu>
 #include <QPushButton>
 #include <QSettings>
@@ -39,6 +42,8 @@ using namespace offstage::ui;
 
 namespace {
 
+constexpr int kAlike = 8;  // in the sum of red, green and blue
+
 void pass(int ms) {
     QEventLoop loop;
     QTimer::singleShot(ms, &loop, &QEventLoop::quit);
@@ -61,9 +66,39 @@ void ask(MainWindow& window, const QString& prompt) {
     });
 }
 
+// With a palette: a third of the bytes. The most frequent colours, no two of them much
+// alike; the shades of letters' edges are not told apart.
+QImage indexed(const QImage& image) {
+    QHash<QRgb, int> counts;
+    for (int y = 0; y < image.height(); ++y) {
+        const auto* line = reinterpret_cast<const QRgb*>(image.constScanLine(y));
+        for (int x = 0; x < image.width(); ++x) {
+            ++counts[line[x] | 0xff000000];
+        }
+    }
+    QList<QRgb> colours = counts.keys();
+    std::sort(colours.begin(), colours.end(),
+              [&](QRgb a, QRgb b) { return std::pair(counts[a], a) > std::pair(counts[b], b); });
+    const auto distance = [](QRgb a, QRgb b) {
+        return std::abs(qRed(a) - qRed(b)) + std::abs(qGreen(a) - qGreen(b)) + std::abs(qBlue(a) - qBlue(b));
+    };
+    QList<QRgb> palette;
+    for (int apart = 1; apart >= 0 && palette.size() < 256; --apart) {
+        for (const QRgb colour : colours) {
+            const bool isNew = std::none_of(palette.begin(), palette.end(), [&](QRgb other) {
+                return distance(colour, other) <= (apart > 0 ? kAlike : 0);
+            });
+            if (isNew && palette.size() < 256) {
+                palette << colour;
+            }
+        }
+    }
+    return image.convertToFormat(QImage::Format_Indexed8, palette, Qt::ThresholdDither | Qt::AvoidDither);
+}
+
 bool save(QWidget& window, const QString& file) {
     pass(700);  // the panels' last look at the engine, and the last painting
-    const bool saved = window.grab().save(file);
+    const bool saved = indexed(window.grab().toImage().convertToFormat(QImage::Format_RGB32)).save(file, nullptr, 0);
     std::printf("%s%s\n", qPrintable(file), saved ? "" : ": cannot be written");
     return saved;
 }
