@@ -1,5 +1,6 @@
 #include "engine/run/replan_queue.h"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -139,16 +140,25 @@ void ReplanQueue::plan_beside_steps(Make make, Done done) {
 bool ReplanQueue::carry_out_orders() {
     bool any = false;
     while (planning_->finish_next()) any = true;
-    for (;; any = true) {
-        Order next;
-        {
-            const std::lock_guard lock(mutex_);
-            if (orders_.empty() || (awaited_ != 0 && !orders_.front().cancels)) return any;
-            next = std::move(orders_.front());
-            orders_.pop_front();
-        }
-        next.carry_out();
+    while (const std::optional<Order> next = next_order()) {
+        next->carry_out();
+        any = true;
     }
+    return any;
+}
+
+// The first; while a re-plan is being planned, a cancellation that only previews precede.
+std::optional<ReplanQueue::Order> ReplanQueue::next_order() {
+    const std::lock_guard lock(mutex_);
+    auto next = orders_.begin();
+    if (awaited_ != 0) {
+        next = std::ranges::find_if(orders_, [](const Order& order) { return order.effect != Effect::kNone; });
+        if (next != orders_.end() && next->effect != Effect::kCancel) return std::nullopt;
+    }
+    if (next == orders_.end()) return std::nullopt;
+    Order order = std::move(*next);
+    orders_.erase(next);
+    return order;
 }
 
 bool ReplanQueue::between_steps() {
@@ -192,18 +202,19 @@ void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) 
 std::uint64_t ReplanQueue::replan(const ReplanRequest& request) {
     return post([&](std::uint64_t id) {
         return Order{[this, id, request] {
-            awaited_ = id;
-            plan_beside_steps([request](const PlanInputs& inputs) { return replanned(inputs, request); },
-                              [this, id](const std::optional<Plan>& made, const Message& problem) {
-                                  if (awaited_ != id) return;  // cancelled
-                                  awaited_ = 0;
-                                  if (made) {
-                                      replanner_->begin(id, *made, tokens_made_);
-                                  } else {
-                                      replanner_->refuse(id, problem, tokens_made_);
-                                  }
-                              });
-        }};
+                         awaited_ = id;
+                         plan_beside_steps([request](const PlanInputs& inputs) { return replanned(inputs, request); },
+                                           [this, id](const std::optional<Plan>& made, const Message& problem) {
+                                               if (awaited_ != id) return;  // cancelled
+                                               awaited_ = 0;
+                                               if (made) {
+                                                   replanner_->begin(id, *made, tokens_made_);
+                                               } else {
+                                                   replanner_->refuse(id, problem, tokens_made_);
+                                               }
+                                           });
+                     },
+                     Effect::kChange};
     });
 }
 
@@ -214,7 +225,7 @@ void ReplanQueue::cancel() {
                          if (awaited_ == 0) return;
                          replanner_->refuse(std::exchange(awaited_, 0), {}, tokens_made_, ReplanState::kCancelled);
                      },
-                     true};
+                     Effect::kCancel};
     });
 }
 
@@ -223,8 +234,9 @@ std::uint64_t ReplanQueue::change_experts(const ExpertChange& change) {
     for (const ExpertChange::Expert& one : change.experts) experts.push_back(index_of(one.layer, one.expert));
     return post([&](std::uint64_t id) {
         return Order{[this, id, experts = std::move(experts), kind = change.kind, format = change.format] {
-            replanner_->change(id, kind, experts, format, tokens_made_);
-        }};
+                         replanner_->change(id, kind, experts, format, tokens_made_);
+                     },
+                     Effect::kChange};
     });
 }
 

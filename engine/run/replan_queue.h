@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -50,7 +51,8 @@ class PlanningThread {
 
 // Requests of other threads that change the plan, carried out by the engine's thread
 // between two steps, in order: while a re-plan is being planned the later ones wait, but
-// not one to cancel it unless another waits before it.
+// not one to cancel it, unless another that changes the plan waits before it: previews,
+// which change nothing, do not hold it back.
 // Functions are for the engine's thread unless marked otherwise.
 class ReplanQueue {
   public:
@@ -86,9 +88,10 @@ class ReplanQueue {
     std::vector<ReplanReport> since(const Mark& mark) const;
 
   private:
+    enum class Effect { kNone, kChange, kCancel };  // on the plan
     struct Order {
         std::function<void()> carry_out;
-        bool cancels = false;
+        Effect effect = Effect::kNone;
     };
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
     PlanInputs inputs() const { return replanner_->inputs(watch_->measured(*model_)); }
@@ -97,6 +100,7 @@ class ReplanQueue {
     template <typename Make, typename Done>
     void plan_beside_steps(Make make, Done done);
     bool carry_out_orders();
+    std::optional<Order> next_order();
     void copy_reports();
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 

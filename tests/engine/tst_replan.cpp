@@ -332,7 +332,9 @@ class TestReplan : public QObject, ReplanSetup {
                  qPrintable(QStringLiteral("%1 of %2").arg(moved.visible).arg(moved.requested)));
         QVERIFY(model.experts().formats() == formats_before);
 
+        int previews = 0;  // one that waits before a Cancel does not hold it back, and comes
         queue.replan(fewer_bits);
+        queue.request_preview(fewer_bits, [&](const auto& preview, const Message&) { previews += preview ? 1 : 0; });
         queue.cancel();
         queue.between_steps();
         QCOMPARE(queue.reports().size(), std::size_t{2});
@@ -340,6 +342,7 @@ class TestReplan : public QObject, ReplanSetup {
         QCOMPARE(queue.reports().back().requested, 0);
         queue.advance({}, [] {});
         QCOMPARE(queue.reports().size(), std::size_t{2});
+        QCOMPARE(previews, 1);
         QVERIFY(model.experts().formats() == formats_before);
         queue.close();
     }
