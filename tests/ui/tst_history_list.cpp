@@ -17,6 +17,7 @@
 #include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/settings.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/thought_block.h"
@@ -257,6 +258,45 @@ class TestHistoryList : public QObject {
         QCOMPARE(model.folders().names(), QStringList({empty, full}));
         QVERIFY(model.index(1).data(ConversationListModel::ClosedRole).toBool());
         QVERIFY(!model.index(0).data(ConversationListModel::ClosedRole).toBool());
+    }
+
+    // Empty ones, too: each window adds its own, and neither takes the other's away.
+    void folders_ofTwoWindows_areKeptBoth() {
+        const test::HistoryFolder folder;
+        const QString one = QStringLiteral("One"), two = QStringLiteral("Two"), gone = QStringLiteral("Gone");
+        {
+            History history;
+            QVERIFY(history.open(folder.path()));
+            ConversationFolders folders(history);
+            folders.rename(folders.create(), gone);
+        }
+        {
+            History first, second;
+            QVERIFY(first.open(folder.path()) && second.open(folder.path()));
+            ConversationFolders here(first), there(second);
+            QCOMPARE(there.names(), QStringList{gone});
+            here.rename(here.create(), one);
+            here.remove(gone);
+            there.rename(there.create(), two);
+        }
+        History history;
+        QVERIFY(history.open(folder.path()));
+        QCOMPARE(ConversationFolders(history).names(), QStringList({one, two}));
+    }
+
+    // The settings had them before.
+    void folders_ofTheSettings_areTakenOver() {
+        const test::HistoryFolder folder;
+        settings::kFolders.set({QStringLiteral("Old")});
+        {
+            History history;
+            QVERIFY(history.open(folder.path()));
+            QCOMPARE(ConversationFolders(history).names(), QStringList{QStringLiteral("Old")});
+            QVERIFY(!settings::kFolders.kept());
+        }
+        History history;
+        QVERIFY(history.open(folder.path()));
+        QCOMPARE(ConversationFolders(history).names(), QStringList{QStringLiteral("Old")});
     }
 
     // Also in a closed one, and the hit says where it is.

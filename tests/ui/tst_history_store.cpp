@@ -408,6 +408,18 @@ class TestHistoryStore : public QObject {
         QCOMPARE(into.load(1).info.title, QStringLiteral("old"));
     }
 
+    void folders_areSalvaged() {
+        HistoryFolder f;
+        const QString damaged = f.folder.filePath(QStringLiteral("damaged.sqlite"));
+        ConversationStore(damaged).commit(
+            {change::SetFolder{QStringLiteral("Work & more")}, change::SetFolder{QStringLiteral("Gone")},
+             change::SetFolder{QStringLiteral("Gone"), false}},
+            1);
+        ConversationStore into(f.file());
+        salvage(damaged, into);
+        QCOMPARE(into.folders(), QStringList{QStringLiteral("Work & more")});
+    }
+
     void migrate_failingHalfway_changesNothing() {
         HistoryFolder f;
         const auto first = historyMigrations().front();

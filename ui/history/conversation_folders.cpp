@@ -2,21 +2,24 @@
 
 #include <algorithm>
 
-#include <QSettings>
-
 #include "ui/base/settings.h"
 #include "ui/history/history.h"
 
 namespace offstage::ui {
 
 ConversationFolders::ConversationFolders(History& history, QObject* parent)
-    : QObject(parent),
-      m_history(history),
-      m_known(settings::kFolders.value()),
-      m_closed(settings::kClosedFolders.value()) {}
+    : QObject(parent), m_history(history), m_closed(settings::kClosedFolders.value()) {
+    const QStringList earlier = settings::kFolders.value();
+    for (const QString& folder : earlier) {
+        m_history.setFolderExists(folder, true);
+    }
+    if (!earlier.isEmpty() && m_history.isOpen()) {
+        settings::kFolders.remove();
+    }
+}
 
 QStringList ConversationFolders::names() const {
-    QStringList all = m_known;
+    QStringList all = m_history.folders();
     for (const ConversationInfo& info : m_history.conversations()) {
         if (!info.folder.isEmpty()) {
             all << info.folder;
@@ -39,11 +42,8 @@ QList<ConversationId> ConversationFolders::conversationsOf(const QString& folder
 }
 
 void ConversationFolders::keep() {
-    m_known.removeDuplicates();
     m_closed.removeDuplicates();
-    QSettings open;
-    settings::kFolders.set(open, m_known);
-    settings::kClosedFolders.set(open, m_closed);
+    settings::kClosedFolders.set(m_closed);
     Q_EMIT changed();
 }
 
@@ -61,7 +61,7 @@ QString ConversationFolders::create() {
     for (int n = 2; taken.contains(name); ++n) {
         name = tr("New folder %1").arg(n);
     }
-    m_known << name;
+    m_history.setFolderExists(name, true);
     keep();
     return name;
 }
@@ -74,8 +74,8 @@ void ConversationFolders::rename(const QString& folder, const QString& name) {
     if (isClosed(folder) && !names().contains(wanted)) {
         m_closed << wanted;
     }
-    m_known.removeAll(folder);
-    m_known << wanted;
+    m_history.setFolderExists(folder, false);
+    m_history.setFolderExists(wanted, true);
     m_closed.removeAll(folder);
     for (const ConversationId id : conversationsOf(folder)) {
         m_history.setFolder(id, wanted);
@@ -84,7 +84,7 @@ void ConversationFolders::rename(const QString& folder, const QString& name) {
 }
 
 void ConversationFolders::remove(const QString& folder) {
-    m_known.removeAll(folder);
+    m_history.setFolderExists(folder, false);
     m_closed.removeAll(folder);
     for (const ConversationId id : conversationsOf(folder)) {
         m_history.setFolder(id, {});
@@ -93,7 +93,7 @@ void ConversationFolders::remove(const QString& folder) {
 }
 
 void ConversationFolders::restore(const QString& folder, const QList<ConversationId>& conversations, bool closed) {
-    m_known << folder;
+    m_history.setFolderExists(folder, true);
     for (const ConversationId id : conversations) {
         m_history.setFolder(id, folder);
     }
@@ -102,12 +102,8 @@ void ConversationFolders::restore(const QString& folder, const QList<Conversatio
 
 void ConversationFolders::put(ConversationId conversation, const QString& folder) {
     // A folder that becomes empty stays.
-    const QString before = m_history.info(conversation).folder;
-    for (const QString& name : {before, folder}) {
-        if (!name.isEmpty() && !m_known.contains(name)) {
-            m_known << name;
-        }
-    }
+    m_history.setFolderExists(m_history.info(conversation).folder, true);
+    m_history.setFolderExists(folder, true);
     m_history.setFolder(conversation, folder);
     keep();
 }

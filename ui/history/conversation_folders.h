@@ -10,8 +10,8 @@ namespace offstage::ui {
 
 class History;
 
-// Folders of conversations. A conversation's folder is stored with it; the settings have
-// the names, since a folder may be empty, and which are closed in the list. GUI thread
+// Folders of conversations. The history has their names, since a folder may be empty, and
+// each conversation's folder; the settings have which are closed in the list. GUI thread
 // only.
 class ConversationFolders : public QObject {
     Q_OBJECT
@@ -40,7 +40,6 @@ class ConversationFolders : public QObject {
     void keep();
 
     History& m_history;
-    QStringList m_known;
     QStringList m_closed;
 };
 

@@ -252,6 +252,12 @@ QList<ConversationInfo> ConversationStore::conversations() {
     return out;
 }
 
+QStringList ConversationStore::folders() {
+    QStringList out;
+    forEach("SELECT name FROM folders", {}, [&out](const QSqlQuery& row) { out.append(row.value(0).toString()); });
+    return out;
+}
+
 StoredConversation ConversationStore::load(ConversationId id) {
     StoredConversation out;
     for (const ConversationInfo& info : conversations()) {
@@ -434,6 +440,10 @@ void ConversationStore::apply(const Change& change, quint64 session) {
     } else if (const auto* d = std::get_if<change::SetDeleted>(&change)) {
         static constexpr char kStatement[] = "UPDATE conversations SET deleted_by = ? WHERE id = ?";
         run(kStatement, {d->deleted ? number(session) : QVariant(), number(d->conversation)});
+    } else if (const auto* f = std::get_if<change::SetFolder>(&change)) {
+        static constexpr char kAdd[] = "INSERT OR IGNORE INTO folders (name) VALUES (?)";
+        static constexpr char kRemove[] = "DELETE FROM folders WHERE name = ?";
+        run(f->exists ? kAdd : kRemove, {f->name});
     }
 }
 

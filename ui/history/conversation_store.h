@@ -31,6 +31,7 @@ class ConversationStore {
 
     // ---- reading
     QList<ConversationInfo> conversations();  // not deleted ones, newest first; no messages
+    QStringList folders();
     StoredConversation load(ConversationId id);
     // Newest first. Every word must occur as the beginning of a word, in any case and
     // with any accents; words in quotes must be adjacent. No query is an error; words

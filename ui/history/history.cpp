@@ -76,6 +76,11 @@ bool History::openFolder(const OpeningPatience& patience) {
     for (const auto& [id, each] : m_entries) {
         writeWhole(each);
     }
+    for (const QString& folder : std::as_const(m_folders)) {
+        write(0, change::SetFolder{folder});
+    }
+    m_folders += opened.folders;
+    m_folders.removeDuplicates();
     for (const ConversationInfo& info : std::as_const(opened.conversations)) {
         m_entries.try_emplace(info.id, Entry{info, nullptr, true, false});
     }
@@ -330,6 +335,18 @@ void History::setFolder(ConversationId id, const QString& folder) {
         e->info.folder = folder;
         touch(*e);
     }
+}
+
+void History::setFolderExists(const QString& folder, bool exists) {
+    if (folder.isEmpty() || m_folders.contains(folder) == exists) {
+        return;
+    }
+    if (exists) {
+        m_folders.append(folder);
+    } else {
+        m_folders.removeAll(folder);
+    }
+    write(0, change::SetFolder{folder, exists});
 }
 
 void History::setDraft(ConversationId id, const QString& draft) {

@@ -67,6 +67,10 @@ class History : public QObject {
     // ---- the list
     // Those with messages or a draft, not deleted; in no order.
     QList<ConversationInfo> conversations() const;
+    // Those that were made or had a conversation once, in no order; a conversation may be
+    // in another one.
+    const QStringList& folders() const { return m_folders; }
+    void setFolderExists(const QString& folder, bool exists);
     bool contains(ConversationId id) const;
     const ConversationInfo& info(ConversationId id) const;  // an empty one where there is none
     // Neither listed nor on the disk before its first message or draft.
@@ -138,7 +142,7 @@ class History : public QObject {
     Message* editable(ConversationId id, MessageId message);
     void store(ConversationId id, const Message& message);
     void touch(Entry& entry);
-    void write(ConversationId id, Change change);
+    void write(ConversationId id, Change change);  // 0: of no conversation
     void writeWhole(const Entry& entry);
     bool hasContent(ConversationId id) const;
     bool openFolder(const OpeningPatience& patience);
@@ -148,6 +152,7 @@ class History : public QObject {
 
     std::unordered_map<ConversationId, Entry> m_entries;
     QHash<ConversationId, quint64> m_unsaved;  // changeCount() at the last change of each that is not on the disk
+    QStringList m_folders;
     quint64 m_changes = 0;
     QString m_folder;      // empty: nothing is saved
     QString m_whyNotOpen;  // empty: it is open, or not to be opened

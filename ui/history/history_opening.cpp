@@ -113,6 +113,7 @@ OpenedHistory openHistory(const QString& folder, quint64 newId, const OpeningPat
     out.sessionLock->tryLock(0);
     out.store->addSession(newId);
     out.conversations = out.store->conversations();
+    out.folders = out.store->folders();
     out.largestId = out.store->largestId();
     return out;
 }

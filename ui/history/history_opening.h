@@ -19,6 +19,7 @@ struct OpenedHistory {
     quint64 session = 0;
     std::unique_ptr<QLockFile> sessionLock;  // held as long as the session lasts
     QList<ConversationInfo> conversations;
+    QStringList folders;
     MessageId largestId = 0;
 };
 

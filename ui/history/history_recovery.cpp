@@ -137,6 +137,11 @@ Salvage salvage(const QString& damagedFile, ConversationStore& into) {
                 conversations.append(change::PutConversation{info});
                 known.insert(info.id);
             });
+            QSqlQuery folder(database);
+            folder.exec(QStringLiteral("SELECT name FROM folders"));  // earlier versions have none
+            while (folder.next()) {
+                commitOne(into, change::SetFolder{folder.value(0).toString()});
+            }
             const QHash<MessageId, QString> journal = readJournal(database);
             QList<Change> messages;
             readFromBothEnds(

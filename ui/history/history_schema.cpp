@@ -92,6 +92,7 @@ std::span<const Migration> historyMigrations() {
              QStringLiteral("INSERT INTO thought_text(thought_text) VALUES ('rebuild')"),
          }},
         {3, {QStringLiteral("ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''")}},
+        {4, {QStringLiteral("CREATE TABLE folders (name TEXT PRIMARY KEY) WITHOUT ROWID")}},
     };
     return steps;
 }

@@ -33,6 +33,7 @@ struct Migration {
 //                  could still undo that, NULL if it is not deleted; a message that
 //                  another session adds makes it
 //                  NULL again
+//   folders        their names: a folder may be empty
 //   messages       one row each, of all branches: `parent` is 0 for a first message;
 //   `session` is the running program
 //                  that is still writing this one, NULL when it is done

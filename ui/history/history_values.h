@@ -79,10 +79,15 @@ struct SetDeleted {
     ConversationId conversation = 0;
     bool deleted = true;
 };
+// Adds the folder of conversations, or removes its name: conversations keep theirs.
+struct SetFolder {
+    QString name;
+    bool exists = true;
+};
 
 }  // namespace change
 
 using Change = std::variant<change::PutConversation, change::PutMessage, change::AppendText, change::RemoveMessage,
-                            change::SetDeleted>;
+                            change::SetDeleted, change::SetFolder>;
 
 }  // namespace offstage::ui
