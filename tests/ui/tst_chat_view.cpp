@@ -351,34 +351,60 @@ class TestChatView : public QObject {
         QTRY_VERIFY(s.button(4, QStringLiteral("Figures"))->isVisible());
     }
 
-    void figures_appearUnderTheMouse_andMoveNothing() {
-        QList<Message> messages = conversation(6);
-        messages[1].state = Message::State::Stopped;
-        messages[1].note = QStringLiteral("Stopped");
-        for (const int width : {900, 340}) {  // beside the buttons, and in a row of its own
-            Shown s(messages, {width, 700});
+    // In the line of the buttons, which takes the place of the gap before the next
+    // message.
+    void figures_appearUnderTheMouse_moveNothing_andLeaveNoBlank() {
+        for (const int width : {900, 340}) {
+            Shown s(conversation(6), {width, 700});
             s.bar().setValue(0);
             Shown::settle();
             MessageWidget* answer = s.view->messageWidget(2);
             QVERIFY(answer);
             QTest::mouseMove(&s.bar());
             QTRY_VERIFY(!s.button(2, QStringLiteral("Figures"))->isVisible());
-            const int height = answer->height();
             const auto places = test::placesOf(*s.view);
+            const int blank = s.topOf(3) - (s.topOf(2) + answer->body().geometry().bottom() + 1);
+            QVERIFY2(blank <= 40, qPrintable(QString::number(blank)));
             QTest::mouseMove(answer, QPoint(20, 20));
             QToolButton* figures = s.button(2, QStringLiteral("Figures"));
             QTRY_VERIFY(figures->isVisible());
-            QVERIFY(figures->geometry().bottom() < answer->height() && figures->geometry().right() < answer->width());
-            QCOMPARE(answer->height(), height);
+            QCOMPARE(figures->y(), s.button(2, QStringLiteral("Copy"))->y());
+            QVERIFY(answer->rect().contains(figures->geometry()));
+            QVERIFY(figures->text().contains(QStringLiteral("37.5 tokens/s")));
+            QVERIFY(figures->toolTip().contains(QStringLiteral("34 in, 120 out")));
             QCOMPARE(test::movedSince(places, *s.view), QStringList());
-            // Why it ended, and beside it what can be done.
-            QToolButton* more = s.button(2, QStringLiteral("Continue"));
-            QVERIFY(more->isVisible());
-            QCOMPARE(more->text(), QStringLiteral("Continue"));
-            QVERIFY(more->width() > more->fontMetrics().horizontalAdvance(more->text()) + more->iconSize().width());
-            QVERIFY(!more->geometry().intersects(figures->geometry()));
             QTest::mouseMove(&s.bar());
             QTRY_VERIFY(!figures->isVisible());
+        }
+    }
+
+    // Why it ended, and beside it what can be done; not where messages follow: nothing
+    // would happen.
+    void stopped_lastAnswer_canBeContinued() {
+        QList<Message> messages = conversation(6);
+        for (const int row : {1, 5}) {
+            messages[row].state = Message::State::Stopped;
+            messages[row].note = QStringLiteral("Stopped");
+        }
+        Message card;
+        card.id = 100;
+        card.kind = Message::Kind::Problem;
+        card.problem.title = QStringLiteral("A notice");
+        for (const int width : {900, 340}) {
+            for (const bool withCard : {false, true}) {
+                Shown s(withCard ? messages + QList<Message>{card} : messages, {width, 700});
+                QToolButton* more = s.button(6, QStringLiteral("Continue"));
+                QVERIFY(more != nullptr && more->isVisible());
+                QCOMPARE(more->text(), QStringLiteral("Continue"));
+                QVERIFY(more->width() > more->fontMetrics().horizontalAdvance(more->text()) + more->iconSize().width());
+                QVERIFY(!more->geometry().intersects(s.button(6, QStringLiteral("Figures"))->geometry()));
+                s.bar().setValue(0);
+                Shown::settle();
+                QTest::mouseMove(s.view->messageWidget(2), QPoint(20, 20));
+                QTRY_VERIFY(s.button(2, QStringLiteral("Figures"))->isVisible());
+                QToolButton* none = s.button(2, QStringLiteral("Continue"));
+                QVERIFY(none == nullptr || !none->isVisible());
+            }
         }
     }
 

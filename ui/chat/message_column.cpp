@@ -17,7 +17,8 @@ namespace {
 constexpr int kSideMargin = 24;
 constexpr int kTopMargin = 24;
 constexpr int kRowGap = 26;
-constexpr int kAround = 400;  // pixels beyond the viewport that are laid out, so that small steps find it done
+constexpr int kGapBelowAnswer = 8;  // and its actions (MessageFooter)
+constexpr int kAround = 400;        // pixels beyond the viewport that are laid out, so that small steps find it done
 
 }  // namespace
 
@@ -50,14 +51,14 @@ void MessageColumn::computeTops() {
     const QFontMetrics metrics = m_viewport.fontMetrics();
     for (qsizetype i = 0; i < m_rows.size(); ++i) {
         Row& row = m_rows[i];
+        const Message& message = m_model.messages()[i];
         if (row.height <= 0) {
-            const Message& message = m_model.messages()[i];
             row.height = message.kind == Message::Kind::Problem
                              ? 8 * metrics.height()
                              : MessageWidget::estimatedHeight(message, m_width, metrics);
         }
         m_tops[i] = y;
-        y += row.height + kRowGap;
+        y += row.height + (message.kind == Message::Kind::Answer ? kGapBelowAnswer : kRowGap);
     }
     m_tops.last() = y;
 }
@@ -65,6 +66,14 @@ void MessageColumn::computeTops() {
 int MessageColumn::rowAt(int y) const {
     const auto after = std::upper_bound(m_tops.begin(), m_tops.begin() + m_rows.size(), y);
     return static_cast<int>(std::max<qsizetype>(0, after - m_tops.begin() - 1));
+}
+
+int MessageColumn::lastMessage() const {
+    int row = static_cast<int>(m_rows.size()) - 1;
+    while (row >= 0 && m_model.messages()[row].kind == Message::Kind::Problem) {
+        --row;
+    }
+    return row;
 }
 
 MessageColumn::Anchor MessageColumn::anchorAt(int value) const {
@@ -87,6 +96,7 @@ int MessageColumn::valueFor(const Anchor& anchor) const {
 
 bool MessageColumn::layOutAround(int value) {
     bool same = true;
+    const int last = lastMessage();
     const int top = value - kAround;
     const int bottom = value + m_viewport.height() + kAround;
     for (int i = rowAt(top); i < m_rows.size() && m_tops[i] <= bottom; ++i) {
@@ -97,7 +107,7 @@ bool MessageColumn::layOutAround(int value) {
         }
         MessageWidget* message = row.message();
         if (message) {
-            message->setIsLast(i == m_rows.size() - 1);
+            message->setIsLast(i == last);
         }
         const LayoutWindow window{top - m_tops[i], bottom - m_tops[i]};
         const int height =
@@ -116,8 +126,8 @@ void MessageColumn::place(int value) {
     const int x = leftIn(m_viewport.width(), m_viewport.fontMetrics());
     const int keepTop = value - 2 * m_viewport.height() - kAround;
     const int keepBottom = value + 3 * m_viewport.height() + kAround;
-    const int last = static_cast<int>(m_rows.size()) - 1;
-    for (int i = 0; i <= last; ++i) {
+    const int last = lastMessage();
+    for (int i = 0; i < m_rows.size(); ++i) {
         Row& row = m_rows[i];
         if (!row.widget) {
             continue;

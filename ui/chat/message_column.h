@@ -62,6 +62,7 @@ class MessageColumn {
 
   private:
     int rowAt(int y) const;
+    int lastMessage() const;  // its row; cards may follow it
 
     const ConversationModel& m_model;
     QWidget& m_viewport;

@@ -138,16 +138,15 @@ void MessageFooter::refreshBranches(bool isEdited) {
 }
 
 void MessageFooter::refreshActions(bool shown, bool isLast) {
-    // An answer edited by the user can be continued while no message follows it.
-    const bool stopped = m_message.state == Message::State::Stopped && (isLast || !m_message.edited);
-    const bool cutShort = stopped || m_message.state == Message::State::Failed;
-    m_canContinue = !isPrompt() && cutShort && !(m_message.text.isEmpty() && m_message.thought.text.isEmpty());
-    if (shown || m_canContinue) {  // its width is kept free
+    const bool cutShort = m_message.state == Message::State::Stopped || m_message.state == Message::State::Failed;
+    const bool canContinue =
+        !isPrompt() && isLast && cutShort && !(m_message.text.isEmpty() && m_message.thought.text.isEmpty());
+    if (shown) {
         makeActions();
     }
     setShown({m_copy}, shown && !m_message.text.isEmpty());
     setShown({m_edit, m_again}, shown);
-    setShown({m_continue}, m_canContinue && shown);
+    setShown({m_continue}, shown && canContinue);
 }
 
 void MessageFooter::refreshFigures(bool shown) {
@@ -222,7 +221,7 @@ int MessageFooter::layOutPrompt(int width, int y) {
     return bottom;
 }
 
-// From the left; what has no room in the row has one of its own below it.
+// From the left. A note without room in the row, and its button, have rows of their own.
 int MessageFooter::layOutAnswer(int width, int y) {
     int bottom = y + (isComplete() || showsBranches() ? kButton : 0);
     int x = -kButtonOutdent;
@@ -247,22 +246,31 @@ int MessageFooter::layOutAnswer(int width, int y) {
             bottom = m_caption->geometry().bottom() + 1;
         }
     }
-    if (m_canContinue) {
+    if (m_continue && !m_continue->isHidden()) {
         const bool besides = x + kBetween + widthOf(m_continue) <= width;
         const int end = place({m_continue}, besides ? x + kBetween : -kButtonOutdent, besides ? y : bottom);
         x = besides ? end : x;
         bottom += besides ? 0 : kButton;
     }
-    if (hasFigures()) {
-        const QString text = figuresText(*m_message.figures);
-        const int natural = m_figures->fontMetrics().horizontalAdvance(text) + 14;
-        const bool besides = x + kBetween + natural <= width;
-        const int w = std::min(natural, width);
-        m_figures->setText(m_figures->fontMetrics().elidedText(text, Qt::ElideRight, w - 10));
-        m_figures->setGeometry(besides ? width - w : -kButtonOutdent, besides ? y : bottom, w, kButton);
-        bottom += besides ? 0 : kButton;
-    }
+    layOutFigures(x, width, y);
     return bottom;
+}
+
+// In the same row, at its right end: all of them, or what the room is enough for.
+void MessageFooter::layOutFigures(int x, int width, int y) {
+    if (!hasFigures()) {
+        return;
+    }
+    constexpr int kPadding = 14;
+    const QFontMetrics metrics = m_figures->fontMetrics();
+    const int room = std::max(kButton, width - std::max(0, x + kBetween));
+    QString text = figuresText(*m_message.figures);
+    if (metrics.horizontalAdvance(text) + kPadding > room && m_message.figures->tokensPerSecond > 0) {
+        text = tokenSpeedText(m_message.figures->tokensPerSecond, m_message.figures->emulated);
+    }
+    const int w = std::min(metrics.horizontalAdvance(text) + kPadding, room);
+    m_figures->setText(metrics.elidedText(text, Qt::ElideRight, w - kPadding + 4));
+    m_figures->setGeometry(width - w, y, w, kButton);
 }
 
 void MessageFooter::restyle() {

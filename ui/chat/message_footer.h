@@ -15,9 +15,9 @@ namespace offstage::ui {
 
 // The row below a message: its branches, its actions, why it ended, and its figures. A
 // prompt's actions are beside its bubble, where there is always room for them. Actions
-// and figures appear under the mouse, with keyboard focus, and under the last answer;
-// their room is kept while they are hidden, so that hovering moves nothing. Its widgets
-// are children of the message's.
+// and figures appear under the mouse, with keyboard focus, and under the last answer; an
+// answer's stand where the gap before the next message is, so that hovering moves nothing
+// and no room is lost. Its widgets are children of the message's.
 class MessageFooter : public QObject {
     Q_OBJECT
 
@@ -25,6 +25,7 @@ class MessageFooter : public QObject {
     MessageFooter(const Message& message, QWidget& parent);
 
     // After any change of the message. `active`: under the mouse or with the focus.
+    // `isLast`: no message follows; only then an answer can be continued.
     void refresh(bool active, bool isLast, bool isEdited);
     // `gap` pixels below `y`, if there is anything; `bubble` is a prompt's. Returns the
     // lower end.
@@ -49,6 +50,7 @@ class MessageFooter : public QObject {
     // These return the lower end.
     int layOutPrompt(int width, int y);
     int layOutAnswer(int width, int y);
+    void layOutFigures(int x, int width, int y);
     bool showsBranches() const;
     // One after another from `x`; returns the place behind them.
     int place(std::initializer_list<QWidget*> widgets, int x, int y);
@@ -72,7 +74,6 @@ class MessageFooter : public QObject {
     QToolButton* m_next = nullptr;
     QLabel* m_branch = nullptr;
     QToolButton* m_figures = nullptr;
-    bool m_canContinue = false;
 };
 
 }  // namespace offstage::ui
