@@ -203,7 +203,7 @@ int main(int argc, char** argv) {
         notice.sentence = Main::tr(
             "Both have the same conversations. What is written in one of them is shown in the "
             "other after its next start.");
-        window.core().chat.reportProblem(notice);
+        window.core().chat.showNotice(notice);
     }
 
     // The window first, then the model: prompts typed meanwhile wait.

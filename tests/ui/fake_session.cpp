@@ -194,6 +194,12 @@ class FakeSession : public engine::Session {
         result.prompt_tokens = request.raw
                                    ? 2 * (1 + std::count(request.raw_prompt.begin(), request.raw_prompt.end(), ' '))
                                    : count_tokens(request.messages);
+        result.prompt_tokens += static_cast<std::int64_t>(request.reply_begin.size());
+        if (request.continue_last) {  // as many as were written
+            const std::string& begun = request.messages.back().content;
+            result.prompt_tokens = count_tokens({request.messages.begin(), request.messages.end() - 1}) +
+                                   static_cast<std::int64_t>(tokensOf(begun, script.bytesPerToken).size());
+        }
         if (request.raw && request.raw_tokens > 0) {
             result.prompt_tokens = std::min(result.prompt_tokens, request.raw_tokens);
         }

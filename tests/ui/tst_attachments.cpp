@@ -344,6 +344,27 @@ class TestAttachments : public QObject {
         QVERIFY(chips(f).isEmpty());
     }
 
+    // A file that is called like a text that was pasted and sent is no pasted text: the
+    // stored draft does not keep it.
+    void paste_sent_leavesNoName() {
+        const Folder folder;
+        Script script;
+        script.context = 32'768;
+        WindowFixture f(script);
+        f.openAndWait();
+        pasteInto(input(f).edit(), longText(), QStringLiteral("key"));
+        QTest::mouseClick(&test::find<QPushButton>(input(f), "Attach as a file"), Qt::LeftButton);
+        QTRY_COMPARE(chips(f).size(), 1);
+        f.ask(QStringLiteral("sum it up"));
+        QTRY_COMPARE(f.messages().size(), 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QVERIFY(drop(*f.window, {folder.write(QStringLiteral("Pasted text.txt"), "a file of that name")}));
+        QTRY_COMPARE(chips(f).size(), 1);
+        f.type(QStringLiteral("and this"));
+        const ConversationId shown = f.window->core().chat.current();
+        QCOMPARE(f.window->core().history.info(shown).draft, QStringLiteral("and this"));
+    }
+
     void paste_files_attachesThem() {
         const Folder folder;
         WindowFixture f;

@@ -10,6 +10,7 @@
 #include <QSignalSpy>
 #include <QTest>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/settings.h"
@@ -21,6 +22,7 @@
 #include "ui/chat/problem_card.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/window/panel_docks.h"
+#include "ui/window/status_line.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -149,6 +151,47 @@ class TestDemoModel : public QObject {
         test::part<ChatPage>(*m_window).input().clear();
         ask(QStringLiteral("What is 47 + 38?"));
         QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().figures, 60'000);
+    }
+
+    // One that alone is too long for the context, but not for the model's: a click makes
+    // room for it.
+    void firstPrompt_tooLong_isAnsweredWithALargerContext() {
+        begin();
+        auto& engine = m_window->core().engine;
+        engine::LoadRequest request;
+        request.model = m_model.toStdString();
+        request.device = "cpu";
+        request.context = 128;
+        engine.openModel(request);
+        QTRY_COMPARE_WITH_TIMEOUT(engine.state(), State::Ready, 20'000);
+        ask(QStringLiteral("Tell me a story about a fox who finds a lantern. ").repeated(20));
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        const Problem problem = last().problem;
+        qInfo("%s", qPrintable(problem.sentence));
+        QVERIFY(!problem.sentence.contains(QStringLiteral("new conversation")));
+        QVERIFY(problem.sentence.contains(QStringLiteral("With a context of")) ||
+                problem.sentence.contains(QStringLiteral("a context of 512 tokens costs")));
+        QCOMPARE(problem.actions, QList<ProblemAction>({ProblemAction::LargerContext, ProblemAction::EditPrompt}));
+        QTest::mouseClick(&test::find<QPushButton>(test::part<ChatPage>(*m_window).view(), "Use the larger context"),
+                          Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().figures, 60'000);
+        QCOMPARE(m_window->core().conversation.messages().size(), 2);
+        const QString context = QLocale().toString(engine.snapshot()->context_size);
+        QTRY_VERIFY2(test::part<StatusLine>(*m_window).contextText().contains(context),
+                     qPrintable(test::part<StatusLine>(*m_window).contextText()));
+    }
+
+    // What a second start asks is for the model that it names, also while its files are
+    // looked at.
+    void secondStart_waitsForItsModel() {
+        begin();
+        m_window->opener().open(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->core().engine.state(), State::Ready, 20'000);
+        QSignalSpy loads(&m_window->core().engine, &EngineController::loadStarted);
+        m_window->handle({m_model, QStringLiteral("What is an expert?"), false});
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        QCOMPARE(loads.size(), 1);
+        QCOMPARE(last().state, Message::State::Done);
     }
 
     // A context of 192 tokens is full after a few turns: each way on is a button in

@@ -106,14 +106,6 @@ class TestLogBenchmark : public QObject {
         QTRY_COMPARE(log.size(), 7);
         QCOMPARE(log.at(6).kind, LogKind::Note);
         QCOMPARE(log.at(6).text, QStringLiteral("The cache rests."));
-        bench.with([](ReplanStage& s) { s.note.clear(); });
-        Script failing;
-        failing.loadError =
-            engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("RAM is short."), "12 bytes");
-        bench.stage->setScript(failing);
-        bench.engine.openModel({});
-        QTRY_COMPARE(log.at(log.size() - 1).kind, LogKind::Problem);
-        QCOMPARE(log.at(log.size() - 1).detail, QStringLiteral("12 bytes"));
     }
 
     // Notes from before the weights are read are shown then, and not again when the model

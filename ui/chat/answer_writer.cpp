@@ -10,6 +10,7 @@
 #include "ui/base/prompt_text.h"
 #include "ui/chat/full_context.h"
 #include "ui/chat/token_choices.h"
+#include "ui/engine/context_in_force.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
@@ -45,6 +46,11 @@ AnswerWriter::AnswerWriter(EngineController& engine, History& history) : m_engin
     connect(&m_engine, &EngineController::streamed, this, &AnswerWriter::onStreamed);
     connect(&m_engine, &EngineController::promptRead, this, &AnswerWriter::onPromptRead);
     connect(&m_engine, &EngineController::answered, this, &AnswerWriter::onAnswered);
+    connect(&m_engine, &EngineController::tokensCounted, this, [this](RequestId id, qint64 tokens) {
+        if (id == m_countId && tokens > 0) {
+            m_promptTokens = tokens;
+        }
+    });
     connect(&m_engine, &EngineController::answerFailed, this, &AnswerWriter::onAnswerFailed);
     connect(&m_engine, &EngineController::answerInterrupted, this, &AnswerWriter::onInterrupted);
     connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
@@ -135,10 +141,7 @@ void AnswerWriter::start() {
         return;
     }
     if (m_engineConversation != job.conversation) {
-        if (m_engineConversation != 0) {
-            m_engine.beginConversation();
-        }
-        m_engineConversation = job.conversation;
+        enterEngine(job.conversation);
     }
     const Sampling sampling = m_history.info(job.conversation).sampling;
     if (job.summariseAbove != 0) {
@@ -179,6 +182,9 @@ void AnswerWriter::start() {
         m.note = tr("Reading the prompt…");
     });
     m_running = job;
+    m_promptTokens.reset();
+    // Before the answer: the engine's thread has it by the answer's end.
+    m_countId = request.continue_last ? m_engine.countTokens(messagesFor(job.conversation, answerOf(job)->parent)) : 0;
     m_request = m_engine.generate(request);
     renumber();
     Q_EMIT changed();
@@ -233,9 +239,16 @@ void AnswerWriter::abandon(ConversationId conversation) {
 
 void AnswerWriter::prepareFor(ConversationId conversation) {
     if (!m_running && !m_held && m_engine.state() == EngineController::State::Ready) {
-        m_engine.beginConversation();
-        m_engineConversation = conversation;
+        enterEngine(conversation);
     }
+}
+
+void AnswerWriter::enterEngine(ConversationId conversation) {
+    if (m_engineConversation != 0) {
+        m_engine.beginConversation();
+    }
+    m_engineConversation = conversation;
+    Q_EMIT engineEntered(conversation);
 }
 
 void AnswerWriter::markStopped(Message& answer) {
@@ -282,8 +295,7 @@ engine::GenerationRequest AnswerWriter::summaryRequest(const Job& job) const {
     constexpr qint64 kSummaryShare = 8;  // of the context
     const ConversationTree* all = m_history.open(job.conversation);
     const Message* cut = all ? all->find(job.summariseAbove) : nullptr;
-    const auto snapshot = m_engine.snapshot();
-    const qint64 context = snapshot ? qint64{snapshot->context_size} : 0;
+    const qint64 context = contextInForce(m_engine);
     const QString transcript = transcriptOf(messagesFor(job.conversation, cut ? cut->parent : 0), context);
     const QString wish =
         tr("Summarise this conversation in a few sentences, so that it can go on from them: names, "
@@ -428,21 +440,25 @@ void AnswerWriter::onAnswered(RequestId id, const engine::GenerationResult& resu
                               result.finish == engine::FinishReason::kMaxTokens || contextIsFull;
         m.state = cutShort ? Message::State::Stopped : Message::State::Done;
         m.note = noteFor(*job, result);
-        const qint64 before =
-            job->ask == Ask::Continue && m.figures ? m.figures->tokensOut : static_cast<qint64>(job->begin.size());
-        m.figures = AnswerFigures{result.ttft_s,
+        if (result.prompt_tokens == 0) {
+            return;  // stopped before it began
+        }
+        // Of the whole answer: the engine reads its beginning with the prompt.
+        const qint64 read = result.prompt_tokens;
+        const qint64 in = std::min(m_promptTokens.value_or(read - static_cast<qint64>(job->begin.size())), read);
+        const bool hadBegun = job->ask == Ask::Continue && m.figures && m.figures->ttftSeconds > 0;
+        m.figures = AnswerFigures{hadBegun ? m.figures->ttftSeconds : result.ttft_s,
                                   result.decode_tokens_per_s,
-                                  result.prompt_tokens,
-                                  result.reused_tokens,
-                                  before + static_cast<qint64>(result.tokens.size()),
+                                  in,
+                                  std::min(in, qint64{result.reused_tokens}),
+                                  read - in + static_cast<qint64>(result.tokens.size()),
                                   m_engine.model() && m_engine.model()->emulated,
                                   m_engine.answerTheta().theta,
                                   m_engine.answerTheta().loss,
                                   m_engine.answerTheta().accepts_guesses()};
     });
     if (contextIsFull) {
-        const auto snapshot = m_engine.snapshot();
-        const qint64 tokens = snapshot ? qint64{snapshot->context_size} : 0;
+        const qint64 tokens = contextInForce(m_engine);
         Problem problem;
         problem.title = tr("The context is full");
         problem.sentence = tr("The answer ended because the conversation fills the model's context: %1 tokens.")
@@ -491,11 +507,33 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
     }
     if (failure.message.is(engine::messages::prompt_longer_than_context)) {
         problem.title = tr("The context is full");
-        Q_EMIT contextFilled(job->conversation, problem, tokensOf(failure.message.arguments().front()));
+        const qint64 tokens = tokensOf(failure.message.arguments().front());
+        tellTooLong(*job, tokens, problem);
+        Q_EMIT contextFilled(job->conversation, problem, tokens);
     } else {
         Q_EMIT failed(job->conversation, problem);
     }
     Q_EMIT changed();
+}
+
+// A prompt that is too long by itself would be so in a new conversation, too.
+void AnswerWriter::tellTooLong(const Job& job, qint64 tokens, Problem& problem) const {
+    const ConversationTree* all = m_history.open(job.conversation);
+    const QList<Message> path = all ? all->path() : QList<Message>();
+    const qint64 context = contextInForce(m_engine);
+    if (!isPromptTooLong(path, tokens, context)) {
+        return;
+    }
+    problem.title = tr("This prompt is too long");
+    problem.sentence =
+        tr("The prompt alone fills the context of %1 tokens, and the answer needs room too.")
+            .arg(QLocale().toString(context)) +
+        u' ' +
+        (path.last().attachments.isEmpty() ? tr("What helps is a shorter one.")
+                                           : tr("What helps is a shorter one, or fewer or smaller files."));
+    if (!m_history.info(job.conversation).systemPrompt.isEmpty()) {
+        problem.sentence += u' ' + tr("The instructions count, too.");
+    }
 }
 
 void AnswerWriter::onInterrupted(RequestId id) {

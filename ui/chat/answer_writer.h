@@ -49,6 +49,8 @@ class AnswerWriter : public QObject {
     void setHeldFor(const QString& note);
     // The engine's cache is free for this conversation; only if Ready and nothing runs.
     void prepareFor(ConversationId conversation);
+    // Something else used the engine: the next answer begins with a free cache.
+    void leaveEngine() { m_engineConversation = kElsewhere; }
     // Whether answers include the most probable alternatives of each token
     // (StreamedText::choices).
     void setWantsChoices(bool wants) { m_wantsChoices = wants; }
@@ -62,6 +64,7 @@ class AnswerWriter : public QObject {
     void queueChanged();  // the order of what waits
     void messageChanged(quint64 conversation, quint64 message);
     void pathChanged(quint64 conversation);
+    void engineEntered(quint64 conversation);  // whose answers the engine writes from now on
     // A piece of text was appended to an answer, which had textOffset characters.
     void textAppended(quint64 conversation, quint64 answer, int textOffset, const offstage::ui::StreamedText& piece);
     void thoughtChanged(quint64 conversation, quint64 answer);
@@ -74,6 +77,9 @@ class AnswerWriter : public QObject {
     void contextFilled(quint64 conversation, const offstage::ui::Problem& problem, qint64 tokens);
 
   private:
+    static constexpr ConversationId kElsewhere = ~ConversationId{0};
+
+    void enterEngine(ConversationId conversation);
     qsizetype find(ConversationId conversation) const;
     const Message* answerOf(const Job& job) const;
     void edit(const Job& job, const std::function<void(Message&)>& change);
@@ -89,6 +95,7 @@ class AnswerWriter : public QObject {
     void endThought(const Job& job);
     void onAnswered(RequestId id, const engine::GenerationResult& result);
     void onAnswerFailed(RequestId id, const EngineFailure& failure);
+    void tellTooLong(const Job& job, qint64 tokens, Problem& problem) const;
     void onInterrupted(RequestId id);
     QString noteFor(const Job& job, const engine::GenerationResult& result) const;
     engine::GenerationRequest summaryRequest(const Job& job) const;
@@ -103,6 +110,10 @@ class AnswerWriter : public QObject {
     bool m_held = false;
     QString m_heldFor;
     bool m_wantsChoices = false;
+    // Tokens of a continued answer's prompt, without the text before it was continued;
+    // counted by m_countId. Nothing: not known.
+    std::optional<qint64> m_promptTokens;
+    RequestId m_countId = 0;
     QString m_begun;           // the running answer's text before it was continued,
     Thought m_begunThought;    // and of the thought before it
     QElapsedTimer m_thinking;  // since the first piece of the running answer's thought

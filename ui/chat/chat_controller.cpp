@@ -1,5 +1,7 @@
 #include "ui/chat/chat_controller.h"
 
+#include "ui/engine/context_in_force.h"
+
 namespace offstage::ui {
 
 ChatController::ChatController(EngineController& engine, ConversationModel& conversation, QObject* parent)
@@ -27,6 +29,7 @@ ChatController::ChatController(EngineController& engine, ConversationModel& conv
 void ChatController::connectAll() {
     connect(&m_writer, &AnswerWriter::changed, this, &ChatController::waitingChanged);
     connect(&m_writer, &AnswerWriter::queueChanged, this, &ChatController::queueChanged);
+    connect(&m_writer, &AnswerWriter::engineEntered, this, &ChatController::engineEntered);
     connect(&m_writer, &AnswerWriter::messageChanged, this, &ChatController::showMessage);
     connect(&m_writer, &AnswerWriter::pathChanged, this, [this](ConversationId conversation) {
         if (conversation == m_current) {
@@ -48,9 +51,9 @@ void ChatController::connectAll() {
     });
     connect(&m_writer, &AnswerWriter::promptReturned, this, &ChatController::returnPrompt);
     connect(&m_writer, &AnswerWriter::promptFailed, this, &ChatController::offerPrompt);
-    connect(&m_writer, &AnswerWriter::failed, this, &ChatController::addProblem);
+    connect(&m_writer, &AnswerWriter::failed, this, &ChatController::tell);
     connect(&m_writer, &AnswerWriter::contextFilled, this, &ChatController::offerRoom);
-    connect(&m_fullContext, &FullContext::offered, this, &ChatController::addProblem);
+    connect(&m_fullContext, &FullContext::offered, this, &ChatController::tell);
     connect(&m_fullContext, &FullContext::ended, this, [this] { m_writer.setHeldFor({}); });
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
@@ -91,11 +94,15 @@ bool ChatController::openConversation(ConversationId id, MessageId message) {
     return true;
 }
 
-void ChatController::newConversation() {
+void ChatController::newConversation(Beside beside) {
     const ConversationTree* shown = tree();
-    m_problems.remove(m_current);
-    const bool empty = shown && shown->size() == 0 && m_history.contains(m_current);
-    showConversation(empty ? m_current : create());
+    const bool isEmpty = shown && shown->size() == 0 && m_history.contains(m_current);
+    if (isEmpty) {
+        m_problems.remove(m_current);
+    }
+    const bool hasDraft = !m_history.info(m_current).draft.trimmed().isEmpty();
+    const bool stays = isEmpty && (beside == Beside::Messages || !hasDraft);
+    showConversation(stays ? m_current : create());
     m_writer.prepareFor(m_current);
 }
 
@@ -116,9 +123,9 @@ void ChatController::setPersona(const QString& persona) {
 // What the stored draft keeps behind the typed text.
 QString ChatController::pastedOf(ConversationId conversation) const {
     QString pasted;
-    const QStringList names = m_pasted.value(conversation);
+    const QList<Attachment> texts = m_pasted.value(conversation);
     for (const Attachment& file : m_draftAttachments.value(conversation)) {
-        if (names.contains(file.name)) {
+        if (texts.contains(file)) {
             pasted += QStringLiteral("\n\n") + file.text;
         }
     }
@@ -158,7 +165,7 @@ void ChatController::addDraftAttachments(ConversationId conversation, const QLis
 }
 
 void ChatController::attachPasted(const Attachment& text) {
-    m_pasted[m_current].append(text.name);
+    m_pasted[m_current].append(text);
     addDraftAttachments(m_current, {text});
 }
 
@@ -422,18 +429,12 @@ void ChatController::editFailedPrompt() {
 
 // ---------------------------------------------------------------- a full context
 
-namespace {
-
-qint64 contextOf(const EngineController& engine) {
-    const auto snapshot = engine.snapshot();
-    return snapshot ? qint64{snapshot->context_size} : 0;
-}
-
-}  // namespace
-
 void ChatController::offerRoom(ConversationId conversation, const Problem& problem, qint64 tokens) {
     const ConversationTree* all = m_history.open(conversation);
-    m_fullContext.offer(conversation, problem, tokens, all && cutOfPath(all->path(), contextOf(m_engine)) != 0);
+    const QList<Message> path = all ? all->path() : QList<Message>();
+    const qint64 context = contextInForce(m_engine);
+    m_fullContext.offer(conversation, problem, tokens,
+                        cutOfPath(path, context) != 0 && !isPromptTooLong(path, tokens, context));
 }
 
 void ChatController::makeRoom(ProblemAction action, qint64 context) {
@@ -447,7 +448,7 @@ void ChatController::makeRoom(ProblemAction action, qint64 context) {
         }
         m_writer.setHeldFor(tr("Making the context larger…"));
     } else {
-        cut = cutOfPath(tree()->path(), contextOf(m_engine));
+        cut = cutOfPath(tree()->path(), contextInForce(m_engine));
         if (cut == 0) {
             return;
         }
@@ -535,9 +536,14 @@ void ChatController::addProblem(ConversationId conversation, const Problem& prob
     }
 }
 
-void ChatController::showOnly(const Problem& problem) {
+void ChatController::tell(ConversationId conversation, const Problem& error) {
+    addProblem(conversation, error);
+    Q_EMIT errorTold(error);
+}
+
+void ChatController::showOnly(const Problem& notice) {
     clearProblems();
-    addProblem(m_current, problem);
+    addProblem(m_current, notice);
 }
 
 void ChatController::dismissProblem(MessageId problem) {
@@ -557,7 +563,11 @@ void ChatController::dismissProblems(const std::function<bool(const Message&)>& 
 }
 
 void ChatController::reportProblem(const Problem& problem) {
-    addProblem(m_current, problem);
+    tell(m_current, problem);
+}
+
+void ChatController::showNotice(const Problem& notice) {
+    addProblem(m_current, notice);
 }
 
 }  // namespace offstage::ui

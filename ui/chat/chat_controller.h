@@ -37,8 +37,10 @@ class ChatController : public QObject {
     // path must contain it; 0: the last path.
     bool openConversation(ConversationId id, MessageId message = 0);
     // With the sampling of the last one, and with the chosen persona and its system
-    // prompt. If the shown conversation is empty, it stays.
-    void newConversation();
+    // prompt. The shown conversation stays if it has no messages (Beside::Draft: nor a
+    // draft).
+    enum class Beside { Messages, Draft };
+    void newConversation(Beside beside = Beside::Messages);
     // Also for conversations to come.
     void setSampling(const Sampling& sampling);
     Sampling sampling() const { return m_history.info(m_current).sampling; }
@@ -120,6 +122,10 @@ class ChatController : public QObject {
     // While another part of the program uses the engine alone (a benchmark), no answer
     // begins; prompts wait.
     void setHeld(bool held) { m_writer.setHeld(held); }
+    // The same, with a note for the answers that wait; empty: no longer.
+    void setHeldFor(const QString& note) { m_writer.setHeldFor(note); }
+    // Something else has used the engine: the next answer begins with a free cache.
+    void leaveEngine() { m_writer.leaveEngine(); }
     bool isAnswering() const { return m_writer.running() && m_writer.running()->conversation == m_current; }
     bool hasWaitingPrompt() const { return m_writer.isWaiting(m_current); }
 
@@ -131,11 +137,14 @@ class ChatController : public QObject {
     // At the end of the conversation shown; until the next prompt, or until the user
     // closes it. One about a model goes once another is open.
     void reportProblem(const Problem& problem);
+    // The same for what is no error.
+    void showNotice(const Problem& notice);
     // The same, in the place of others.
-    void showOnly(const Problem& problem);
+    void showOnly(const Problem& notice);
     void dismissProblem(MessageId problem);
 
   Q_SIGNALS:
+    void errorTold(const offstage::ui::Problem& error);  // on a card, in any conversation
     void draftAttachmentsChanged();
     // Returns a prompt that was not answered, for the input box. Its files are already
     // among draftAttachments().
@@ -145,6 +154,7 @@ class ChatController : public QObject {
     // The prompt that was offered is asked again as it stands: no draft of it is left.
     void offerWithdrawn(const QString& prompt);
     void waitingChanged();
+    void engineEntered(quint64 conversation);  // whose answers the engine writes from now on
     void queueChanged();
     // A piece of text was appended to an answer, of any conversation, which had
     // textOffset characters.
@@ -171,6 +181,7 @@ class ChatController : public QObject {
     void dismissProblems(const std::function<bool(const Message&)>& which);
     void removeFailedPrompt();
     void addProblem(ConversationId conversation, const Problem& problem);
+    void tell(ConversationId conversation, const Problem& error);
     void returnPrompt(ConversationId conversation, const QString& text, const QList<Attachment>& attachments);
     void offerPrompt(ConversationId conversation, MessageId prompt);
     void withdrawOffer(MessageId prompt);
@@ -189,7 +200,7 @@ class ChatController : public QObject {
     PromptOf m_promptOf;
     QHash<ConversationId, QList<Message>> m_problems;
     QHash<ConversationId, QList<Attachment>> m_draftAttachments;
-    QHash<ConversationId, QStringList> m_pasted;  // the names of those that no file has
+    QHash<ConversationId, QList<Attachment>> m_pasted;  // those that no file has
 };
 
 }  // namespace offstage::ui

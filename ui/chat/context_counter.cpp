@@ -5,6 +5,7 @@
 #include <QPlainTextEdit>
 
 #include "ui/base/prompt_text.h"
+#include "ui/engine/context_in_force.h"
 
 namespace offstage::ui {
 
@@ -40,7 +41,7 @@ ContextCounter::ContextCounter(EngineController& engine, ChatController& chat, Q
             m_last.remove(m_askedOf);
         } else if (m_engine.model()) {
             // The template closes a full context's last answer and begins the next one.
-            const qint64 used = m_withDraft ? tokens : std::min<qint64>(tokens, m_engine.model()->context);
+            const qint64 used = m_withDraft ? tokens : std::min(tokens, contextInForce(m_engine));
             m_last[m_askedOf] = used;
             if (m_askedOf == m_chat.current()) {
                 Q_EMIT counted(used);

@@ -17,6 +17,7 @@
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
 #include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
 #include "ui/widgets/labels.h"
 
 namespace offstage::ui {
@@ -63,8 +64,8 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
       m_notice(textLabel()),
       m_undo(new QToolButton),
       m_noticeTime(new QTimer(this)) {
-    m_search->setPlaceholderText(tr("Search all conversations"));
-    m_search->setAccessibleName(m_search->placeholderText());
+    m_search->setPlaceholderText(tr("Search"));
+    describe(*m_search, tr("Search all conversations"));
     m_search->setClearButtonEnabled(true);
     m_search->installEventFilter(this);
     m_archived->setText(tr("Archive"));

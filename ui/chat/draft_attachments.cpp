@@ -16,6 +16,7 @@
 #include "ui/chat/context_counter.h"
 #include "ui/chat/input_bar.h"
 #include "ui/chat/paste_offer.h"
+#include "ui/engine/context_in_force.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
@@ -245,12 +246,15 @@ void DraftAttachments::forgetCounts() {
     showChips();
 }
 
-// The engine refuses a prompt that fills its whole context: the answer needs room too.
+// The engine refuses a prompt that fills its whole context: the answer needs room too. A
+// larger one is offered on the card of a refused prompt; what exceeds the largest is not
+// sent.
 void DraftAttachments::checkFit() {
     const auto& model = m_engine.model();
+    const qint64 context = model ? std::max(contextInForce(m_engine), qint64{model->max_context}) : 0;
     const std::optional<qint64> used = m_counter.lastCount();
-    const bool known = model && used && m_engine.state() == EngineController::State::Ready;
-    const qint64 tooMany = known ? *used + 1 - model->context : 0;
+    const bool known = context > 0 && used && m_engine.state() == EngineController::State::Ready;
+    const qint64 tooMany = known ? *used + 1 - context : 0;
     if (m_chat.draftAttachments().isEmpty() || tooMany <= 0) {
         m_input.setBlocked({});
         return;
@@ -259,7 +263,7 @@ void DraftAttachments::checkFit() {
     m_input.setBlocked(
         tr("Too long by %1 tokens: with these files the conversation takes %2, and the context holds %3. "
            "Remove a file, or attach a part of it.")
-            .arg(locale.toString(tooMany), locale.toString(*used), locale.toString(model->context)));
+            .arg(locale.toString(tooMany), locale.toString(*used), locale.toString(context)));
 }
 
 void DraftAttachments::onSettled() {

@@ -15,8 +15,8 @@ class InputBar;
 
 // The files for the prompt that the user is writing. Reads them, shows them as chips
 // above the input box with each file's tokens, and blocks sending while they do not fit
-// the context. GUI thread only; the engine's thread counts tokens while no answer is
-// written.
+// the largest context of the model. GUI thread only; the engine's thread counts tokens
+// while no answer is written.
 class DraftAttachments : public QObject {
     Q_OBJECT
 

@@ -5,6 +5,7 @@
 #include <QLocale>
 
 #include "ui/base/prompt_text.h"
+#include "ui/engine/context_in_force.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 
@@ -60,6 +61,19 @@ MessageId cutOfPath(const QList<Message>& path, qint64 context) {
     return cut;
 }
 
+bool isPromptTooLong(const QList<Message>& path, qint64 tokens, qint64 context) {
+    const QList<Message> seen = seenPart(path);
+    if (seen.isEmpty() || seen.last().kind != Message::Kind::Prompt) {
+        return false;
+    }
+    qsizetype characters = 0;
+    for (const Message& message : seen) {
+        characters += charactersOf(message);
+    }
+    const auto share = static_cast<double>(charactersOf(seen.last())) / static_cast<double>(characters);
+    return seen.size() == 1 || share * static_cast<double>(tokens) >= static_cast<double>(context);
+}
+
 QString transcriptOf(const std::vector<engine::ChatMessage>& messages, qint64 context) {
     QString text;
     for (const engine::ChatMessage& message : messages) {
@@ -98,10 +112,14 @@ void FullContext::offer(ConversationId conversation, const Problem& problem, qin
     finishOffer(nullptr, {});
     m_offer = Offer{conversation, problem, canCut};
     const auto& model = m_engine.model();
-    const auto snapshot = m_engine.snapshot();
-    const qint64 context = model && snapshot ? qint64{snapshot->context_size} : 0;
+    const qint64 context = contextInForce(m_engine);
     const qint64 most = model ? qint64{model->max_context} : 0;
     if (context == 0 || most <= std::max(context, tokens)) {
+        if (most > 0) {
+            m_offer->problem.sentence +=
+                u' ' + tr("A larger context does not help: %1 tokens are the most that this model can have.")
+                           .arg(QLocale().toString(most));
+        }
         finishOffer(nullptr, {});
         return;
     }

@@ -17,6 +17,10 @@ namespace offstage::ui {
 // answer.
 MessageId cutOfPath(const QList<Message>& path, qint64 context);
 
+// Whether the path's last prompt alone takes the whole context, where what the model sees
+// of the path was refused with so many tokens, judged by the characters.
+bool isPromptTooLong(const QList<Message>& path, qint64 tokens, qint64 context);
+
 // The conversation as one text, at most about half of `context` tokens of it: the newest.
 QString transcriptOf(const std::vector<engine::ChatMessage>& messages, qint64 context);
 

@@ -61,6 +61,12 @@ void SpeedMeter::endTrial() {
     }
 }
 
+void SpeedMeter::leaveAnswer() {
+    if (!m_engine.isAnswering() && !m_beforeTrial) {
+        forget();
+    }
+}
+
 void SpeedMeter::forget() {
     m_answer = 0;
     if (m_beforeTrial) {

@@ -26,6 +26,9 @@ class SpeedMeter : public QObject {
     // until the trial ends, and then the earlier one again.
     void beginTrial();
     void endTrial();
+    // The last answer is no longer of interest. Ignored while one is being written, and
+    // during a trial.
+    void leaveAnswer();
     // "1,193.0 tokens/s (measured)"; "2,000.0 tokens/s (simulated) · text came at 57.1 a
     // second", its second part only `withArrival`. Empty: not known.
     QString text(bool withArrival = true) const;

@@ -91,6 +91,10 @@ void EventLog::append(LogKind kind, const QString& text, const QString& detail) 
     Q_EMIT appended();
 }
 
+void EventLog::appendError(const Problem& error) {
+    append(LogKind::Problem, tr("%1: %2").arg(error.title, error.sentence), error.detail);
+}
+
 void EventLog::appendConnection(const QString& host, const QString& purpose) {
     append(LogKind::Connection, tr("Connection to %1: %2").arg(host, purpose));
 }
@@ -126,11 +130,9 @@ void EventLog::follow(EngineController& engine) {
         }
     });
     connect(&engine, &EngineController::loadFailed, this, [this](const QString& model, const EngineFailure& failure) {
-        append(failure.kind == engine::ErrorKind::kCancelled ? LogKind::Note : LogKind::Problem,
-               tr("%1: %2").arg(model, failure.sentence), failure.detail);
-    });
-    connect(&engine, &EngineController::answerFailed, this, [this](RequestId, const EngineFailure& failure) {
-        append(LogKind::Problem, failure.sentence, failure.detail);
+        if (failure.kind == engine::ErrorKind::kCancelled) {  // others have a card: appendError()
+            append(LogKind::Note, tr("%1: %2").arg(model, failure.sentence), failure.detail);
+        }
     });
     connect(&engine, &EngineController::answered, this,
             [this, &engine](RequestId, const engine::GenerationResult& result) {

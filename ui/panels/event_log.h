@@ -8,6 +8,8 @@
 #include <QDateTime>
 #include <QSortFilterProxyModel>
 
+#include "ui/base/message.h"
+
 namespace offstage::ui {
 
 class EngineController;
@@ -37,6 +39,8 @@ class EventLog : public QAbstractTableModel {
     explicit EventLog(QObject* parent = nullptr);
 
     void append(LogKind kind, const QString& text, const QString& detail = {});
+    // What a person was told as an error.
+    void appendError(const Problem& error);
     // A connection to another machine, begun by this program: to whom and what for.
     void appendConnection(const QString& host, const QString& purpose);
     void clear();
@@ -46,7 +50,7 @@ class EventLog : public QAbstractTableModel {
     int connections() const { return m_connections; }  // ever, also those removed from the list
     qint64 dropped() const { return m_dropped; }       // entries that have left the list
 
-    // Logs loads, re-plans, live decisions and problems of the engine as they happen.
+    // Logs loads, re-plans and live decisions of the engine as they happen.
     void follow(EngineController& engine);
 
     int rowCount(const QModelIndex& parent = {}) const override;

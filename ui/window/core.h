@@ -20,6 +20,7 @@ struct Core {
     Core(SessionFactory factory, std::shared_ptr<engine::MachineNetwork> network)
         : engine(std::move(factory)), machines(std::move(network), engine) {
         log.follow(engine);
+        QObject::connect(&chat, &ChatController::errorTold, &log, &EventLog::appendError);
     }
 
     EngineController engine;

@@ -1,6 +1,7 @@
 #include "ui/window/main_window.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QApplication>
 #include <QDateTime>
@@ -76,6 +77,8 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     const auto follow = [this, status] { status->setFollowsAnswer(m_core.chat.isAnswering()); };
     connect(&m_core.chat, &ChatController::waitingChanged, status, follow);
     connect(&m_core.chat, &ChatController::currentChanged, status, follow);
+    connect(&m_core.chat, &ChatController::currentChanged, status, &StatusLine::setConversation);
+    status->setConversation(m_core.chat.current());
 
     m_panels = new PanelDocks(*this, m_core);
     m_help = new HelpDesk(*this, *menuBar());
@@ -152,11 +155,13 @@ void MainWindow::handle(const OneInstance::Request& request) {
     if (!request.model.isEmpty()) {
         m_opener->open(request.model);
     }
-    if (request.newChat) {
-        m_core.chat.newConversation();
+    if (request.newChat || !request.prompt.isEmpty()) {
+        m_panels->columns().showMiddle();
+        m_core.chat.newConversation(request.prompt.isEmpty() ? ChatController::Beside::Messages
+                                                             : ChatController::Beside::Draft);
     }
-    if (!request.prompt.isEmpty() && !m_core.chat.send(request.prompt)) {  // beside an answer
-        m_page->input().edit().appendPlainText(request.prompt);
+    if (!request.prompt.isEmpty() && !m_core.chat.send(request.prompt)) {  // no model is open
+        m_page->input().edit().setPlainText(request.prompt);
     }
 }
 
@@ -317,6 +322,11 @@ void MainWindow::connectBenchmark() {
     };
     connect(&panel->runner(), &BenchmarkRunner::began, m_server, [hold] { hold(true); });
     connect(&panel->runner(), &BenchmarkRunner::ended, m_server, [hold] { hold(false); });
+    connect(&panel->runner(), &BenchmarkRunner::ended, &m_core.log, [this](const QString& problem) {
+        if (!problem.isEmpty()) {
+            m_core.log.append(LogKind::Problem, problem);
+        }
+    });
     for (SpeedMeter* meter : findChildren<SpeedMeter*>()) {  // the status line's and What if's
         connect(&panel->runner(), &BenchmarkRunner::began, meter, &SpeedMeter::beginTrial);
         connect(&panel->runner(), &BenchmarkRunner::ended, meter, &SpeedMeter::endTrial);
@@ -346,6 +356,14 @@ void MainWindow::connectProblems() {
     connect(&m_core.machines, &Machines::connecting, &m_core.log, &EventLog::appendConnection);
     connect(&m_core.machines, &Machines::noted, this,
             [note](const QString& sentence, bool isProblem) { note(sentence, isProblem, isProblem ? 15'000 : 8'000); });
+    auto noteTrouble = [this, noted = QString()]() mutable {  // which the UnsavedBar tells
+        const QString trouble = m_core.history.trouble();
+        if (trouble != std::exchange(noted, trouble) && !trouble.isEmpty()) {
+            m_core.log.append(LogKind::Problem, trouble);
+        }
+    };
+    noteTrouble();
+    connect(&m_core.history, &History::troubleChanged, this, noteTrouble);
     connect(&m_core.history, &History::noticed, &m_core.chat, &ChatController::reportProblem);
     for (const Problem& notice : m_core.history.notices()) {
         m_core.chat.reportProblem(notice);

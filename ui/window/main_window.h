@@ -48,7 +48,7 @@ class MainWindow : public QMainWindow {
     void fitToScreen();
     QMenu* createPopupMenu() override;
     // Comes to the front with what a second start of the program was made for. A prompt
-    // that cannot be sent beside an answer goes into the input box.
+    // begins a new conversation; without a model it goes into the input box.
     void handle(const OneInstance::Request& request);
 
   protected:

@@ -112,9 +112,11 @@ void ModelOpener::load(const engine::LoadRequest& request) {
         connect(m_looker, &FitWorker::estimated, this, [this, bar] {
             bar->clearMessage();
             loadNow(m_lookedAt);
+            m_core.chat.setHeldFor({});
         });
         connect(m_looker, &FitWorker::failed, this, [this, bar](const EngineFailure& failure) {
             bar->clearMessage();
+            m_core.chat.setHeldFor({});
             Problem problem;
             problem.title = tr("“%1” could not be opened").arg(modelNameOf(QString::fromStdString(m_lookedAt.model)));
             problem.sentence = sentenceOf(failure) + u'\n' + tr("The model that is open stays open.");
@@ -124,7 +126,9 @@ void ModelOpener::load(const engine::LoadRequest& request) {
         });
     }
     m_lookedAt = request;
-    bar->showMessage(tr("Looking at the files of “%1”…").arg(modelNameOf(QString::fromStdString(request.model))));
+    const QString looking = tr("Looking at the files of “%1”…").arg(modelNameOf(QString::fromStdString(request.model)));
+    bar->showMessage(looking);
+    m_core.chat.setHeldFor(looking);  // what is asked now is for that model
     m_looker->ask(request, heldBy(m_core.engine));
 }
 
@@ -265,7 +269,11 @@ void ModelOpener::onLoadFailed(const QString& model, const EngineFailure& failur
     problem.title = cancelled ? tr("Loading “%1” was cancelled").arg(modelNameOf(model))
                               : tr("“%1” could not be opened").arg(modelNameOf(model));
     problem.sentence = cancelled ? tr("No model is open now.") : failure.sentence;
-    problem.detail = cancelled ? QString() : failure.detail;
+    if (cancelled) {
+        m_core.chat.showNotice(problem);
+        return;
+    }
+    problem.detail = failure.detail;
     m_core.chat.reportProblem(problem);
 }
 

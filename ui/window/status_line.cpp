@@ -8,6 +8,7 @@
 #include <QResizeEvent>
 #include <QStatusBar>
 
+#include "ui/engine/context_in_force.h"
 #include "ui/engine/format.h"
 #include "ui/engine/speed_meter.h"
 #include "ui/widgets/context_meter.h"
@@ -62,6 +63,11 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
         refreshState();
     });
     connect(&m_engine, &EngineController::streamed, this, [this] { onStreamed(); });
+    connect(&m_engine, &EngineController::answered, this, [this] {
+        if (!m_isOfShown) {
+            m_meter->leaveAnswer();
+        }
+    });
     connect(&m_engine, &EngineController::promptRead, this,
             [this](RequestId, qint64 read, qint64 tokens) { m_state->setText(readingText(read, tokens)); });
     refreshState();
@@ -90,6 +96,12 @@ void StatusLine::refreshSpeed() {
         m_speed->setFixedSize(m_speed->sizeHint().expandedTo({width, 0}));
     }
     Q_EMIT speedChanged();
+}
+
+void StatusLine::setConversation(quint64 shown) {
+    if (std::exchange(m_conversation, shown) != shown) {
+        m_meter->leaveAnswer();
+    }
 }
 
 void StatusLine::refreshTheta() {
@@ -156,7 +168,7 @@ void StatusLine::refreshState() {
 
 void StatusLine::setContextUsed(qint64 tokens) {
     if (m_engine.model()) {
-        m_context->setUsed(tokens, m_engine.model()->context);
+        m_context->setUsed(tokens, contextInForce(m_engine));
     }
 }
 
@@ -168,6 +180,7 @@ void StatusLine::onStreamed() {
         m_first = false;
         m_state->setText(tr("Writing"));
     }
+    m_isOfShown = m_followsAnswer;
     const auto snapshot = m_engine.snapshot();
     if (m_followsAnswer && snapshot) {
         setContextUsed(snapshot->context_used);

@@ -27,6 +27,9 @@ class StatusLine : public QObject {
     // Whether the running answer belongs to the shown conversation, and fills its
     // context.
     void setFollowsAnswer(bool follows) { m_followsAnswer = follows; }
+    // The speed is that of the running answer, or of the last one of this conversation
+    // while it is shown.
+    void setConversation(quint64 shown);
 
     QString stateText() const;
     QString speedText() const;
@@ -55,6 +58,8 @@ class StatusLine : public QObject {
     bool m_first = true;
     std::optional<bool> m_showsSimulated;  // by the speed's tool tip
     bool m_followsAnswer = false;
+    bool m_isOfShown = false;  // the last piece of an answer
+    quint64 m_conversation = 0;
     bool m_isNarrow = false;
 };
 
