@@ -4813,6 +4813,26 @@
         <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
         <translation>Endete an der Grenze von %1 Token (Anweisungen und Sampling)</translation>
     </message>
+    <message>
+        <source>This prompt is too long</source>
+        <translation>Dieser Prompt ist zu lang</translation>
+    </message>
+    <message>
+        <source>The prompt alone fills the context of %1 tokens, and the answer needs room too.</source>
+        <translation>Der Prompt allein füllt den Kontext von %1 Token, und die Antwort braucht auch Platz.</translation>
+    </message>
+    <message>
+        <source>What helps is a shorter one.</source>
+        <translation>Es hilft ein kürzerer.</translation>
+    </message>
+    <message>
+        <source>What helps is a shorter one, or fewer or smaller files.</source>
+        <translation>Es hilft ein kürzerer, oder weniger oder kleinere Dateien.</translation>
+    </message>
+    <message>
+        <source>The instructions count, too.</source>
+        <translation>Auch die Anweisungen zählen mit.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AppearancePage</name>
@@ -6372,6 +6392,10 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Export the folder “%1”</source>
         <translation>Den Ordner „%1“ exportieren</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
     </message>
 </context>
 <context>
@@ -7944,6 +7968,10 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>With a context of %1 tokens: about %2 tokens/s instead of %3 (forecast).</source>
         <translation>Mit einem Kontext von %1 Token: etwa %2 Token/s statt %3 (Prognose).</translation>
+    </message>
+    <message>
+        <source>A larger context does not help: %1 tokens are the most that this model can have.</source>
+        <translation>Ein größerer Kontext hilft nicht: Mehr als %1 Token kann dieses Modell nicht haben.</translation>
     </message>
 </context>
 <context>
@@ -10322,6 +10350,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <source>Panels cost %1 of speed</source>
         <translation>Panels kosten %1 der Geschwindigkeit</translation>
     </message>
+    <message>
+        <source>Whose figures these are</source>
+        <translation>Wessen Zahlen das sind</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::PanelDocks</name>
@@ -11424,6 +11456,29 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are skipped: the answers are not the model&apos;s own. The Budget panel changes it.</source>
         <translation>Neuronen der Experten, deren Aktivierung höchstens so groß ist oder höchstens die Schwelle ihres Experten erreicht, werden übersprungen: Die Antworten sind nicht die des Modells selbst. Das Panel Budget ändert das.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::StepsOwner</name>
+    <message>
+        <source>Of a benchmark</source>
+        <translation>Von einem Benchmark</translation>
+    </message>
+    <message>
+        <source>Of another program</source>
+        <translation>Von einem anderen Programm</translation>
+    </message>
+    <message>
+        <source>Of this conversation</source>
+        <translation>Von dieser Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Of “%1”</source>
+        <translation>Von „%1“</translation>
+    </message>
+    <message>
+        <source>Experts, Cache and Dispatch show what the engine did last, from the beginning of the conversation, benchmark or request of another program on.</source>
+        <translation>Experten, Cache und Verteilung zeigen, was die Engine zuletzt getan hat, vom Beginn der Unterhaltung, des Benchmarks oder der Anfrage eines anderen Programms an.</translation>
     </message>
 </context>
 <context>

@@ -4811,6 +4811,26 @@
         <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
         <translation>Đã dừng ở giới hạn %1 token (Chỉ dẫn và lấy mẫu)</translation>
     </message>
+    <message>
+        <source>This prompt is too long</source>
+        <translation>Lời nhắc này quá dài</translation>
+    </message>
+    <message>
+        <source>The prompt alone fills the context of %1 tokens, and the answer needs room too.</source>
+        <translation>Riêng lời nhắc đã chiếm hết ngữ cảnh %1 token, mà câu trả lời cũng cần chỗ.</translation>
+    </message>
+    <message>
+        <source>What helps is a shorter one.</source>
+        <translation>Lời nhắc ngắn hơn sẽ vừa.</translation>
+    </message>
+    <message>
+        <source>What helps is a shorter one, or fewer or smaller files.</source>
+        <translation>Lời nhắc ngắn hơn, hoặc ít tệp hơn hay tệp nhỏ hơn sẽ vừa.</translation>
+    </message>
+    <message>
+        <source>The instructions count, too.</source>
+        <translation>Phần chỉ dẫn cũng được tính.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AppearancePage</name>
@@ -6367,6 +6387,10 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Export the folder “%1”</source>
         <translation>Xuất thư mục “%1”</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Tìm</translation>
     </message>
 </context>
 <context>
@@ -7934,6 +7958,10 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>With a context of %1 tokens: about %2 tokens/s instead of %3 (forecast).</source>
         <translation>Với ngữ cảnh %1 token: khoảng %2 token/giây thay vì %3 (dự báo).</translation>
+    </message>
+    <message>
+        <source>A larger context does not help: %1 tokens are the most that this model can have.</source>
+        <translation>Ngữ cảnh lớn hơn không giúp được: mô hình này có tối đa %1 token.</translation>
     </message>
 </context>
 <context>
@@ -10307,6 +10335,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <source>Panels cost %1 of speed</source>
         <translation>Các bảng tốn %1 tốc độ</translation>
     </message>
+    <message>
+        <source>Whose figures these are</source>
+        <translation>Các số liệu này là của ai</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::PanelDocks</name>
@@ -11407,6 +11439,29 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Neurons of the experts whose activation is at most this, or at most their expert&apos;s own threshold, are skipped: the answers are not the model&apos;s own. The Budget panel changes it.</source>
         <translation>Bỏ các nơ-ron của chuyên gia có mức kích hoạt không quá mức này, hoặc không quá ngưỡng riêng của chuyên gia: câu trả lời không phải của chính mô hình. Bảng Ngân sách thay đổi điều này.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::StepsOwner</name>
+    <message>
+        <source>Of a benchmark</source>
+        <translation>Của phép đo hiệu năng</translation>
+    </message>
+    <message>
+        <source>Of another program</source>
+        <translation>Của chương trình khác</translation>
+    </message>
+    <message>
+        <source>Of this conversation</source>
+        <translation>Của cuộc trò chuyện này</translation>
+    </message>
+    <message>
+        <source>Of “%1”</source>
+        <translation>Của “%1”</translation>
+    </message>
+    <message>
+        <source>Experts, Cache and Dispatch show what the engine did last, from the beginning of the conversation, benchmark or request of another program on.</source>
+        <translation>Chuyên gia, Bộ nhớ đệm và Phân công cho thấy việc mà bộ máy làm gần nhất, kể từ đầu cuộc trò chuyện, phép đo hoặc yêu cầu của chương trình khác.</translation>
     </message>
 </context>
 <context>

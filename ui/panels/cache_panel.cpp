@@ -131,6 +131,7 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
 
     connect(m_layer, &QComboBox::currentIndexChanged, this, &CachePanel::startAgain);
     connect(m_mean, &QComboBox::currentIndexChanged, this, &CachePanel::startAgain);
+    connect(&m_selection.log(), &TokenLog::shownBegun, this, &CachePanel::startAgain);
     connect(&m_selection.log(), &TokenLog::stepsAdded, this, [this] {
         if (isVisible()) {
             catchUp();
@@ -272,7 +273,7 @@ void CachePanel::modelChanged() {
 
 // Draws all lines of single tokens again.
 void CachePanel::startAgain() {
-    m_nextStep = m_selection.log().firstOfPresentModel();
+    m_nextStep = m_selection.log().firstShown();
     for (RunningMean* mean : {&m_means.hits, &m_means.layerHits, &m_means.bytes, &m_means.missed, &m_means.guessed,
                               &m_means.used, &m_means.admissions, &m_means.neededNeurons, &m_means.heldNeurons}) {
         mean->reset(m_mean->currentData().toInt());
@@ -323,7 +324,7 @@ void CachePanel::refreshUses() {
     const int layer = std::max(0, m_usesLayer->currentData().toInt());
     std::vector<ExpertUsePlot::Column> columns;
     for (auto step = log.steps().rbegin();
-         step != log.steps().rend() && log.isOfPresentModel(step->id) && columns.size() < ExpertUsePlot::kMostColumns;
+         step != log.steps().rend() && step->id >= log.firstShown() && columns.size() < ExpertUsePlot::kMostColumns;
          ++step) {
         // The newest may not be whole yet.
         if (step == log.steps().rbegin() && engine().isAnswering()) {

@@ -117,6 +117,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     });
     connect(&m_selection, &Selection::tokenChanged, this, &DispatchPanel::refresh);
     connect(&m_selection.log(), &TokenLog::stepsAdded, this, &DispatchPanel::logChanged);
+    connect(&m_selection.log(), &TokenLog::shownBegun, this, &DispatchPanel::logChanged);
     refresh();
 }
 
@@ -175,12 +176,12 @@ const LoggedStep* DispatchPanel::shownStep() const {
     }
     // The newest may not be whole yet.
     const auto& steps = log.steps();
-    for (auto step = steps.rbegin(); step != steps.rend() && log.isOfPresentModel(step->id); ++step) {
+    for (auto step = steps.rbegin(); step != steps.rend() && step->id >= log.firstShown(); ++step) {
         if (!step->isPrompt() && (step != steps.rbegin() || !engine().isAnswering())) {
             return &*step;
         }
     }
-    return steps.empty() || !log.isOfPresentModel(steps.back().id) ? nullptr : &steps.back();
+    return steps.empty() || steps.back().id < log.firstShown() ? nullptr : &steps.back();
 }
 
 void DispatchPanel::refresh() {
@@ -248,8 +249,7 @@ void DispatchPanel::refreshBars() {
         const TokenLog& log = m_selection.log();
         const auto& all = log.steps();
         for (auto step = all.rbegin();
-             step != all.rend() && log.isOfPresentModel(step->id) && static_cast<int>(steps.size()) < meanOf();
-             ++step) {
+             step != all.rend() && step->id >= log.firstShown() && static_cast<int>(steps.size()) < meanOf(); ++step) {
             if (!step->isPrompt()) {
                 steps.push_back(&*step);
             }

@@ -56,6 +56,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
       m_noticeArea(nullptr),
       m_noticePlace(new QStackedWidget),
       m_badge(lineLabel(tr("Emulated device"))),
+      m_owner(lineLabel(tr("Whose figures these are"))),
       m_cost(lineLabel(tr("What the panels cost"))),
       m_poller(nullptr) {
     auto* content = new BodyContent;
@@ -85,12 +86,13 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);  // a long name is cut
     m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("Panels")));
     m_cost->setForegroundRole(QPalette::PlaceholderText);
+    m_owner->setForegroundRole(QPalette::PlaceholderText);
 
     columnOf(this,
              {{m_stack, 1},
               m_actionsPlace,
               m_noticePlace,
-              rowOf({m_badge, Stretch{1}, m_cost}, inset(kPanelMargin, 2, kPanelMargin, 6))},
+              rowOf({m_badge, m_owner, Stretch{1}, m_cost}, inset(kPanelMargin, 2, kPanelMargin, 6))},
              flush(0));
 
     m_poller = new SnapshotPoller(engine, *this);
@@ -125,6 +127,11 @@ QString Panel::cost() const {
 
 QString Panel::notice() const {
     return m_said;
+}
+
+void Panel::setOwner(const QString& text, const QString& tip) {
+    m_owner->setText(text);
+    m_owner->setToolTip(tip);
 }
 
 QSize Panel::sizeHint() const {

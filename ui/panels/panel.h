@@ -40,6 +40,8 @@ class Panel : public QWidget {
     // timed.
     QString cost() const;
     QString notice() const;
+    // Whose figures the panel shows, beside what it costs.
+    void setOwner(const QString& text, const QString& tip);
 
     QSize sizeHint() const override;
 
@@ -109,6 +111,7 @@ class Panel : public QWidget {
     int m_noticeLines = 0;  // reserved
     QString m_said, m_hint;
     QLabel* m_badge;
+    QLabel* m_owner;
     QLabel* m_cost;
     SnapshotPoller* m_poller;
     Notice m_noticeKind = Notice::Plain;

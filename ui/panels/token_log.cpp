@@ -48,6 +48,12 @@ void TokenLog::beginModel(int layers, int experts, const QList<int>& layerNumber
     Q_EMIT modelBegun();
 }
 
+void TokenLog::beginShown() {
+    poll();
+    m_shown = m_nextId;
+    Q_EMIT shownBegun();
+}
+
 void TokenLog::onStateChanged() {
     if (m_engine.isAnswering()) {
         m_timer.start();

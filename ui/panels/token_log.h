@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <span>
@@ -88,6 +89,11 @@ class TokenLog : public QObject {
     void beginModel(int layers, int experts, const QList<int>& layerNumbers = {},
                     std::span<const engine::FormatRow> formats = engine::format_rows());
 
+    // Steps from now on are another conversation's, a benchmark's, another program's: the
+    // panels show these alone.
+    void beginShown();
+    StepId firstShown() const { return std::max(m_base, m_shown); }
+
     int tokenCount(MessageId message) const;
     std::optional<LoggedToken> token(MessageId message, int index) const;
     // The token that wrote the character at this place of the message's text.
@@ -119,6 +125,7 @@ class TokenLog : public QObject {
     void tokensAdded(quint64 message);
     void stepsAdded();
     void modelBegun();
+    void shownBegun();
 
   private:
     void begin(const engine::ModelSummary& model);
@@ -137,6 +144,7 @@ class TokenLog : public QObject {
 
     std::deque<LoggedStep> m_steps;
     StepId m_base = 0;    // of the present model's step 0
+    StepId m_shown = 0;   // the first since beginShown()
     StepId m_nextId = 0;  // one past the last step that was seen
     quint64 m_next = 0;   // running number of the next event to read
     std::size_t m_bytes = 0;

@@ -37,6 +37,9 @@
 #include "ui/load/local_models.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_form.h"
+#include "ui/panels/cache_panel.h"
+#include "ui/panels/dispatch_panel.h"
+#include "ui/panels/experts_panel.h"
 #include "ui/panels/picture_dialog.h"
 #include "ui/server/local_server_switch.h"
 #include "ui/server/server_indicator.h"
@@ -56,6 +59,7 @@
 #include "ui/window/setup_watch.h"
 #include "ui/window/side_columns.h"
 #include "ui/window/status_line.h"
+#include "ui/window/steps_owner.h"
 #include "ui/window/unsaved_bar.h"
 #include "ui/window/unsaved_guard.h"
 
@@ -310,6 +314,9 @@ void MainWindow::connectSampling() {
     const BenchmarkRunner& runner = m_panels->panel<BenchmarkPanel>().runner();
     new SetupWatch(m_core, *m_opener, *m_page, *persona, runner, this);
     new BudgetKeeper(m_core.engine, m_core.log, runner, this);
+    new StepsOwner(
+        m_core, runner,
+        {&m_panels->panel<ExpertsPanel>(), &m_panels->panel<CachePanel>(), &m_panels->panel<DispatchPanel>()}, this);
 }
 
 // A benchmark's answers follow each other, without others in between.
