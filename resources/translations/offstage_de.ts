@@ -10343,16 +10343,16 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Panels</translation>
     </message>
     <message>
-        <source>Panels cost less than %1 of speed</source>
-        <translation>Panels kosten weniger als %1 der Geschwindigkeit</translation>
-    </message>
-    <message>
         <source>Panels cost %1 of speed</source>
         <translation>Panels kosten %1 der Geschwindigkeit</translation>
     </message>
     <message>
         <source>Whose figures these are</source>
         <translation>Wessen Zahlen das sind</translation>
+    </message>
+    <message>
+        <source>Panels cost under %1 of speed</source>
+        <translation>Panels kosten unter %1 Tempo</translation>
     </message>
 </context>
 <context>
@@ -11461,24 +11461,24 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
 <context>
     <name>offstage::ui::StepsOwner</name>
     <message>
-        <source>Of a benchmark</source>
-        <translation>Von einem Benchmark</translation>
-    </message>
-    <message>
-        <source>Of another program</source>
-        <translation>Von einem anderen Programm</translation>
-    </message>
-    <message>
-        <source>Of this conversation</source>
-        <translation>Von dieser Unterhaltung</translation>
-    </message>
-    <message>
-        <source>Of “%1”</source>
-        <translation>Von „%1“</translation>
-    </message>
-    <message>
         <source>Experts, Cache and Dispatch show what the engine did last, from the beginning of the conversation, benchmark or request of another program on.</source>
         <translation>Experten, Cache und Verteilung zeigen, was die Engine zuletzt getan hat, vom Beginn der Unterhaltung, des Benchmarks oder der Anfrage eines anderen Programms an.</translation>
+    </message>
+    <message>
+        <source>A benchmark</source>
+        <translation>Ein Benchmark</translation>
+    </message>
+    <message>
+        <source>Another program</source>
+        <translation>Ein anderes Programm</translation>
+    </message>
+    <message>
+        <source>This conversation</source>
+        <translation>Diese Unterhaltung</translation>
+    </message>
+    <message>
+        <source>“%1”</source>
+        <translation>„%1“</translation>
     </message>
 </context>
 <context>

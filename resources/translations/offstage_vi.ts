@@ -10328,16 +10328,16 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Bảng</translation>
     </message>
     <message>
-        <source>Panels cost less than %1 of speed</source>
-        <translation>Các bảng tốn dưới %1 tốc độ</translation>
-    </message>
-    <message>
         <source>Panels cost %1 of speed</source>
         <translation>Các bảng tốn %1 tốc độ</translation>
     </message>
     <message>
         <source>Whose figures these are</source>
         <translation>Các số liệu này là của ai</translation>
+    </message>
+    <message>
+        <source>Panels cost under %1 of speed</source>
+        <translation>Các bảng tốn dưới %1 tốc độ</translation>
     </message>
 </context>
 <context>
@@ -11444,24 +11444,24 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
 <context>
     <name>offstage::ui::StepsOwner</name>
     <message>
-        <source>Of a benchmark</source>
-        <translation>Của phép đo hiệu năng</translation>
-    </message>
-    <message>
-        <source>Of another program</source>
-        <translation>Của chương trình khác</translation>
-    </message>
-    <message>
-        <source>Of this conversation</source>
-        <translation>Của cuộc trò chuyện này</translation>
-    </message>
-    <message>
-        <source>Of “%1”</source>
-        <translation>Của “%1”</translation>
-    </message>
-    <message>
         <source>Experts, Cache and Dispatch show what the engine did last, from the beginning of the conversation, benchmark or request of another program on.</source>
         <translation>Chuyên gia, Bộ nhớ đệm và Phân công cho thấy việc mà bộ máy làm gần nhất, kể từ đầu cuộc trò chuyện, phép đo hoặc yêu cầu của chương trình khác.</translation>
+    </message>
+    <message>
+        <source>A benchmark</source>
+        <translation>Phép đo hiệu năng</translation>
+    </message>
+    <message>
+        <source>Another program</source>
+        <translation>Chương trình khác</translation>
+    </message>
+    <message>
+        <source>This conversation</source>
+        <translation>Cuộc trò chuyện này</translation>
+    </message>
+    <message>
+        <source>“%1”</source>
+        <translation>“%1”</translation>
     </message>
 </context>
 <context>

@@ -251,7 +251,7 @@ class TestWhatBelongsWhere : public QObject {
         QTRY_VERIFY(hits() > 0);
         QTRY_COMPARE(dispatch.emptyText(), QString());
         for (const Panel* panel : std::initializer_list<const Panel*>{&experts, &dispatch, &cache}) {
-            QCOMPARE(owner(*panel), QStringLiteral("Of this conversation"));
+            QCOMPARE(owner(*panel), QStringLiteral("This conversation"));
         }
         newConversation(f);  // all of them are empty then
         QCOMPARE(hits(), std::size_t{0});
@@ -264,12 +264,12 @@ class TestWhatBelongsWhere : public QObject {
         QVERIFY(!dispatch.emptyText().isEmpty());
         askAndWait(f, QStringLiteral("more"));
         QTRY_VERIFY(experts.map().rows() > 0);
-        QCOMPARE(owner(experts), QStringLiteral("Of this conversation"));
+        QCOMPARE(owner(experts), QStringLiteral("This conversation"));
         newConversation(f);
         askAndWait(f, QStringLiteral("something else"));
         openInList(f, first);
-        QTRY_COMPARE(owner(experts), QStringLiteral("Of “something else”"));
-        QCOMPARE(owner(dispatch), QStringLiteral("Of “something else”"));
+        QTRY_COMPARE(owner(experts), QStringLiteral("“something else”"));
+        QCOMPARE(owner(dispatch), QStringLiteral("“something else”"));
         QVERIFY(dispatch.emptyText().isEmpty());
         test::picture(*f.window, QStringLiteral("whose-figures"), {1280, 1400}, 800);
     }
@@ -285,12 +285,12 @@ class TestWhatBelongsWhere : public QObject {
         BenchmarkRunner::Scenario scenario;
         scenario.repeats = 2;
         QVERIFY(runner.runScenario(scenario));
-        QCOMPARE(owner(), QStringLiteral("Of a benchmark"));
+        QCOMPARE(owner(), QStringLiteral("A benchmark"));
         QTRY_VERIFY(!runner.isRunning());
         QTRY_COMPARE(f.window->core().engine.snapshot()->conversation_tokens, std::int64_t{512 + 32});
-        QCOMPARE(owner(), QStringLiteral("Of a benchmark"));
+        QCOMPARE(owner(), QStringLiteral("A benchmark"));
         askAndWait(f, QStringLiteral("hello"));  // its own alone
-        QCOMPARE(owner(), QStringLiteral("Of this conversation"));
+        QCOMPARE(owner(), QStringLiteral("This conversation"));
         QVERIFY(f.window->core().engine.snapshot()->conversation_tokens < 512);
     }
 

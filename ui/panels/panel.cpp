@@ -92,7 +92,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
              {{m_stack, 1},
               m_actionsPlace,
               m_noticePlace,
-              rowOf({m_badge, m_owner, Stretch{1}, m_cost}, inset(kPanelMargin, 2, kPanelMargin, 6))},
+              rowOf({m_badge, m_owner, Stretch{1}, m_cost}, inset(kPanelMargin, 2, kPanelMargin, 6, 8))},
              flush(0));
 
     m_poller = new SnapshotPoller(engine, *this);
@@ -279,7 +279,7 @@ void Panel::refreshCost() {
         return;
     }
     const double share = m_snapshot.telemetry_us / m_snapshot.answer_us;
-    m_cost->setText(share < 5e-4 ? tr("Panels cost less than %1 of speed").arg(percentText(1e-3))
+    m_cost->setText(share < 5e-4 ? tr("Panels cost under %1 of speed").arg(percentText(1e-3))
                                  : tr("Panels cost %1 of speed").arg(percentText(share)));
     m_cost->setToolTip(
         tr("Share of the answer's time that the engine spends on writing down what the panels show.\nWorking out what "

@@ -36,17 +36,17 @@ void StepsOwner::begin(Owner owner, ConversationId conversation) {
 }
 
 void StepsOwner::refresh() {
-    constexpr int kTitle = 24;  // characters
+    constexpr int kTitle = 16;  // characters
     const QString title = m_core.history.info(m_conversation).title;
     QString text;
     if (m_owner == Owner::Benchmark) {
-        text = tr("Of a benchmark");
+        text = tr("A benchmark");
     } else if (m_owner == Owner::Program) {
-        text = tr("Of another program");
+        text = tr("Another program");
     } else if (m_conversation == m_core.chat.current()) {
-        text = tr("Of this conversation");
+        text = tr("This conversation");
     } else if (m_conversation != 0) {
-        text = tr("Of “%1”").arg(title.size() > kTitle ? QString(title.left(kTitle - 1).trimmed() + u'…') : title);
+        text = tr("“%1”").arg(title.size() > kTitle ? QString(title.left(kTitle - 1).trimmed() + u'…') : title);
     }
     const QString tip =
         tr("Experts, Cache and Dispatch show what the engine did last, from the beginning of the "
