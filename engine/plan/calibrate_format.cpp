@@ -155,7 +155,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         request.budget_s = wanted.budget_s;
         request.timer = wanted.timer;
     };
-    const auto holds = [&](const CostTable& table) {
+    const auto holds = [&](CostTable& table) {
         for (const MeasuringTime checking(false);;) {
             prepare();
             bool quiet = false;

@@ -33,7 +33,7 @@ constexpr int kMostSteadyCalls = 512;
 constexpr int kMostMends = 4;  // for costs that fall where they should rise
 constexpr int kSamplesOfMend = 4;
 constexpr double kLongestMendS = 0.2;
-constexpr double kCheckedS = 0.01, kLongestCheckS = 0.05;
+constexpr double kCheckedS = 0.03, kLongestCheckS = 0.06;
 constexpr std::size_t kMostChecks = 256;
 // Shares of active neurons of an expert.
 constexpr double kSparseShares[] = {0.15, 0.5, 0.85};
@@ -116,22 +116,24 @@ class Calibrator {
         return std::move(table_);
     }
 
-    // quiet: whether no other work came between.
-    std::optional<CostDrift> drift_from(const CostTable& kept, bool& quiet) {
+    std::optional<CostDrift> drift_from(CostTable& kept, bool& quiet) {
         allocate();
         std::optional<CostDrift> drift;
         quiet = true;
+        // Returns the time of now; 0: not measured.
         const auto check_one = [&](const Message& what, double kept_us, const auto& time_us) {
-            if (drift || !(kept_us > 0)) return;
+            if (drift || !(kept_us > 0)) return 0.0;
             bool disturbed = false;
             const double now_us = repeated_us(time_us, disturbed);
             quiet = quiet && !disturbed;
             if (has_drifted(kept_us, now_us, disturbed)) drift = {what, kept_us, now_us};
+            return now_us;
         };
         // An accounted host answers by its profile.
         if (!kept.cpu_expert.empty()) {
-            check_one(messages::an_expert_on_the_cpu, kept.cpu_expert.front().us,
-                      [this] { return cpu_expert_us(1, 1); });
+            const double now_us = check_one(messages::an_expert_on_the_cpu, kept.cpu_expert.front().us,
+                                            [this] { return cpu_expert_us(1, 1); });
+            if (quiet && !drift) retime(kept.cpu_expert, now_us);
         }
         if (has_device_ && !kept.gpu_expert.empty()) {
             for (std::size_t i = 0; i < request_.device_slots.size(); ++i) copy_weights({});
@@ -337,7 +339,7 @@ class Calibrator {
             time.add(us);
         }
         disturbed = is_disturbed(1e6 * allowance.spent(), waited() - waited_before);
-        return time.us();
+        return is_timed_ && !disturbed ? time.quiet_us() : time.us();
     }
 
     // The wait of the computing threads for a core so far; accounted times contain none.
@@ -354,6 +356,7 @@ class Calibrator {
             RepeatedTime time{};
         };
         const Allowance allowance(seconds, alone_);
+        const double waited_at_first = waited();
         std::vector<Count> counts;
         const auto sample = [&](Count& count) {
             check();
@@ -383,8 +386,10 @@ class Calibrator {
         check();
         std::erase_if(counts, [](const Count& count) { return count.time.us() == 0; });
         const auto points = [&] {
+            const bool quiet = is_timed_ && !is_disturbed(1e6 * allowance.spent(), waited() - waited_at_first);
             std::vector<CostPoint> list;
-            for (const Count& count : counts) list.push_back({count.n_tokens, count.time.us()});
+            for (const Count& count : counts)
+                list.push_back({count.n_tokens, quiet ? count.time.quiet_us() : count.time.us()});
             return list;
         };
         const Allowance mending(kLongestMendS, alone_);
@@ -553,7 +558,7 @@ CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationReque
 }
 
 std::optional<CostDrift> check_costs(Backend& device, CpuOperations& host, const CalibrationRequest& request,
-                                     const CostTable& kept, std::stop_token stop, bool& quiet) {
+                                     CostTable& kept, std::stop_token stop, bool& quiet) {
     quiet = false;
     if (request.experts.empty()) return {};
     CalibrationRequest few = request;

@@ -59,10 +59,10 @@ struct CostDrift {
     double kept_us = 0, now_us = 0;
 };
 // Times an expert of one token and its copy again, in some milliseconds; nothing: the
-// table holds (has_drifted()). quiet: whether no other work came between. Throws as
-// calibrate().
+// table holds (has_drifted()). quiet: whether no other work came between; then the CPU's
+// experts in `kept` get the time of now (retime()). Throws as calibrate().
 std::optional<CostDrift> check_costs(Backend& device, CpuOperations& host, const CalibrationRequest& request,
-                                     const CostTable& kept, std::stop_token stop, bool& quiet);
+                                     CostTable& kept, std::stop_token stop, bool& quiet);
 // The sentences for it, and for a run that took another time than its forecast.
 Message cost_measured_again(const CostDrift& drift);
 Message run_unlike_forecast(double took_us, double forecast_us);
@@ -107,10 +107,10 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
                            std::stop_token stop, bool* measured = nullptr);
 
 // How stored costs are used: the kept ones, if they are young, not in doubt and, where
-// they are to be checked, holds(them); otherwise measure(doubt) with the doubt that the
-// new ones are stored with.
+// they are to be checked, holds(them), which may adapt them to the present; otherwise
+// measure(doubt) with the doubt that the new ones are stored with.
 template <typename Costs, typename Holds, typename Measure>
-Costs kept_or_measured(const std::optional<Costs>& kept, bool checks, const Holds& holds, const Measure& measure) {
+Costs kept_or_measured(std::optional<Costs> kept, bool checks, const Holds& holds, const Measure& measure) {
     CostDoubt doubt = CostDoubt::kNone;
     if (kept && !are_old(kept->measured_at)) {
         if (kept->doubt != CostDoubt::kRaised && (!checks || holds(*kept))) return *kept;

@@ -75,6 +75,12 @@ double RepeatedTime::us() const {
     return median(counting());
 }
 
+double RepeatedTime::quiet_us() const {
+    std::vector<double> us;
+    for (std::size_t i = times_.size() > 1 ? 1 : 0; i < times_.size(); ++i) us.push_back(times_[i].us);
+    return median(std::move(us));
+}
+
 bool RepeatedTime::is_settled() const {
     return !all_disturbed() && counting().size() >= kAgreeing;
 }
@@ -105,6 +111,12 @@ bool has_drifted(double kept_us, double now_us, bool disturbed) {
     if (!(now_us > 0)) return false;
     if (kept_us > now_us * kCostNoise) return true;
     return !disturbed && now_us > kept_us * kCostNoise;
+}
+
+void retime(std::vector<CostPoint>& points, double now_us) {
+    if (points.empty() || !(now_us > 0)) return;
+    const double more_us = now_us - points.front().us;
+    for (CostPoint& point : points) point.us += more_us;
 }
 
 std::int64_t seconds_since_1970() {

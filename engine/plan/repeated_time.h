@@ -36,7 +36,11 @@ class RepeatedTime {
     // Microseconds; nothing was measured where that is not above 0.
     void add(double us, double waited_us = 0);
     std::size_t size() const { return times_.size(); }
-    double us() const;        // 0: no times
+    double us() const;  // 0: no times
+    // The median of all but the first, for times between which no other work ran here. They
+    // differ where other machines share the memory's bandwidth, and so does a run: the
+    // shortest ones would promise too much.
+    double quiet_us() const;
     bool is_settled() const;  // whether enough undisturbed ones agree
     bool all_disturbed() const;
 
@@ -67,6 +71,9 @@ std::int64_t n_preempted();
 // Whether a stored cost does not hold any more. A too high one is detected in any case; a
 // too low one only if no other work interrupted the new measurement (`disturbed`).
 bool has_drifted(double kept_us, double now_us, bool disturbed);
+// Costs of which the first point takes now_us at present. All change by the difference:
+// weights are read once, however many tokens there are.
+void retime(std::vector<CostPoint>& points, double now_us);
 
 // Stored costs are measured again after this many seconds.
 inline constexpr std::int64_t kOldestCosts = std::int64_t{90} * 24 * 3600;

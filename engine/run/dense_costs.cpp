@@ -202,7 +202,7 @@ class DenseTimes {
             time.add(std::max(us, DenseProbe::kLeastUs), own_time ? 0 : waited() - waited_before);
             spent_us += us;
         } while (time.size() < before + 2 || goes_on(time, spent_us));
-        return time.us() + more_head_us_;
+        return us_of(time) + more_head_us_;
     }
     double guess_us() { return probe_->guess_us(); }
     // The next steps find all weights at other places of memory, which caches serve
@@ -222,12 +222,17 @@ class DenseTimes {
     // Of what was timed so far.
     std::optional<double> known_us(std::int64_t n_tokens, std::int64_t past) const {
         const auto found = times_.find({n_tokens, past});
-        return found != times_.end() ? std::optional(found->second.us() + more_head_us_) : std::nullopt;
+        return found != times_.end() ? std::optional(us_of(found->second) + more_head_us_) : std::nullopt;
     }
     // The wait of the computing threads for a core so far.
     double waited() const { return timer_ ? 0 : alone_ != nullptr ? own_wait_us() : waited_us(); }
 
   private:
+    double us_of(const RepeatedTime& time) const {
+        const std::chrono::duration<double, std::micro> us = ProbeClock::now() - begin_;
+        return timer_ || engine::is_disturbed(us.count(), waited() - waited_before_) ? time.us() : time.quiet_us();
+    }
+
     const StepTimer& timer_;
     const std::stop_token& stop_;
     const std::function<std::unique_ptr<DenseProbe>()> make_probe_;
@@ -236,11 +241,14 @@ class DenseTimes {
     std::vector<std::uint64_t> others_;
     double more_head_us_ = 0;
     std::map<std::pair<std::int64_t, std::int64_t>, RepeatedTime> times_;
+    const ProbeClock::time_point begin_ = ProbeClock::now();
+    const double waited_before_ = waited();
 };
 
 // Times steps of one token as in a measurement; false: the stored costs do not hold.
-// Without memory for it, they do.
-bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Backend& device, CpuOperations& operations,
+// Without memory for it, they do. Where no other work came between, `kept` gets the time of
+// now.
+bool dense_costs_hold(const DenseProbeModel& model, DenseCosts& kept, Backend& device, CpuOperations& operations,
                       const MeasurementStore& cache, const std::stop_token& stop) {
     const DenseExtent extent = extent_of(model);
     try {
@@ -257,7 +265,10 @@ bool dense_costs_hold(const DenseProbeModel& model, const DenseCosts& kept, Back
                        (!time.is_settled() || spent_us < kProbedUs);
             });
             const bool disturbed = is_disturbed(all_us, times.waited() - waited_before);
-            if (!has_drifted(kept_us, now_us, disturbed)) return disturbed || !kept.disturbed;
+            if (!has_drifted(kept_us, now_us, disturbed)) {
+                if (!disturbed) retime(kept.step, kept.step.front().us * now_us / kept_us);
+                return disturbed || !kept.disturbed;
+            }
             if (now_us > kept_us && checking.seconds() < kSlowerForS) continue;
             cache.add_note(cost_measured_again({messages::a_token_beside_its_experts, kept_us, now_us}));
             return false;
@@ -373,7 +384,7 @@ DenseCosts kept_or_measured_dense(const DenseProbeModel& model, Backend& device,
     const CostPlace place = place_of(device, operations);
     return kept_or_measured(
         anew ? std::nullopt : known_dense_costs(model, place, nullptr, cache), checks,
-        [&](const DenseCosts& kept) { return dense_costs_hold(model, kept, device, operations, cache, stop); },
+        [&](DenseCosts& kept) { return dense_costs_hold(model, kept, device, operations, cache, stop); },
         [&](CostDoubt doubt) {
             DenseCosts costs = measured_dense(model, device, operations, stop);
             costs.doubt = doubt;

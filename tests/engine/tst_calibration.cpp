@@ -458,6 +458,17 @@ class TestCalibration : public QObject {
         QCOMPARE(quiet.us(), 11.0);  // the median
     }
 
+    // Two short times, when other machines did not use the memory, are not what a run takes.
+    void repeatedTime_onAQuietComputer_isTheMedian() {
+        RepeatedTime time;
+        QCOMPARE(time.quiet_us(), 0.0);
+        time.add(900);
+        QCOMPARE(time.quiet_us(), 900.0);
+        for (const double us : {58.0, 95.0, 96.0, 57.0, 94.0, 95.0, 97.0}) time.add(us);
+        QCOMPARE(time.us(), 57.5);
+        QCOMPARE(time.quiet_us(), 95.0);
+    }
+
     // Other work has emptied the caches most of the time.
     void repeatedTime_withColdCaches_countsTheOthers() {
         RepeatedTime time;
@@ -506,6 +517,18 @@ class TestCalibration : public QObject {
         QVERIFY(same(points, {{1, 145}, {2, 145}, {4, 149}, {8, 149}, {16, 200}}));
         QVERIFY(!falling_cost(points));
         QVERIFY(!falling_cost({}));
+    }
+
+    // Weights are read once, however many tokens there are.
+    void costs_ofAnotherTime_changeByTheSame() {
+        std::vector<CostPoint> points = {{1, 50}, {2, 60}, {512, 4000}};
+        retime(points, 62);
+        QVERIFY(same(points, {{1, 62}, {2, 72}, {512, 4012}}));
+        retime(points, 0);  // not measured
+        QVERIFY(same(points, {{1, 62}, {2, 72}, {512, 4012}}));
+        std::vector<CostPoint> none;
+        retime(none, 62);
+        QVERIFY(none.empty());
     }
 
     void keptCosts_drift_data() {
@@ -722,7 +745,12 @@ class TestCalibration : public QObject {
         QCOMPARE(doubted && raise_doubt<CostTable>(key, cache), doubted);
         const CostTable second = table();
         QCOMPARE(measured, anew);
-        QCOMPARE(second.cpu_expert.front().us, anew ? 50.0 : 50.0 * kept);
+        // This load counts with the time of now; the measurement that is kept stays.
+        QCOMPARE(second.cpu_expert.front().us, 50.0);
+        QCOMPARE(second.cpu_expert[1].us, anew ? 100.0 : 50 + 50 * kept);
+        CostTable stored;
+        QVERIFY(cache.load(key, stored));
+        QCOMPARE(stored.cpu_expert.front().us, anew ? 50.0 : 50.0 * kept);
         QCOMPARE(cache.notes().size(), std::size_t{noted});
         if (noted)
             QVERIFY(cache.notes().front().english().find("an expert on the CPU took 0.050 ms") != std::string::npos);

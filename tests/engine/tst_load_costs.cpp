@@ -391,6 +391,14 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY(is_kept());
         speed = 1.2;
         QVERIFY(is_kept());
+        // But this load counts with the time of now.
+        const DenseCosts now = costs();
+        const double less_us = 110 - 110 / speed;
+        for (std::size_t i = 0; i < now.step.size(); ++i) {
+            const double us = first.step[i].us - less_us;
+            QVERIFY2(std::abs(now.step[i].us / us - 1) < 0.03,
+                     qPrintable(QStringLiteral("%1 tokens: %2").arg(now.step[i].n_tokens).arg(now.step[i].us)));
+        }
         speed = 2;
         const DenseCosts faster = costs();
         QCOMPARE(cache.notes().size(), std::size_t{1});
