@@ -48,6 +48,7 @@ struct CudaStep {
     std::int64_t context = 0;
     std::int64_t dense_ffn_dim = 0;
     std::int64_t vocab_size = 0;
+    bool blocks = false;       // experts are files' blocks
     AttentionShape attention;  // of keys up to 576 and values up to 512 floats
 };
 
@@ -184,6 +185,9 @@ class CudaContext {
     // Whether submit() takes ops::ChosenExperts of this layout: not if the rows of w2 are
     // outputs but not in blocks.
     virtual bool takes_chosen(const ExpertLayout& layout) const = 0;
+    // Whether submit() takes ops::GroupedExperts, with the scratch memory that it has.
+    virtual bool takes_grouped(const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                               std::int64_t n_experts) const = 0;
 
     // Packs beside all other work: nullptr (no failure) if the driver refuses a third
     // queue. It must not outlive this object.

@@ -169,6 +169,12 @@ class Backend {
     virtual void forget_keys() {}
     // Whether submit() takes ops::ChosenExperts with such experts.
     virtual bool takes_chosen_experts(const kernels::ExpertLayout& /*layout*/) const { return false; }
+    // Whether submit() takes ops::GroupedExperts with such experts and tokens, after
+    // reserve().
+    virtual bool takes_grouped_experts(const kernels::ExpertLayout& /*layout*/, std::int64_t /*n_tokens*/,
+                                       std::int64_t /*n_active*/, std::int64_t /*n_experts*/) const {
+        return false;
+    }
 
     // Packs rows for the host, beside the two queues. Exists after reserve(), until the
     // next reserve() for larger rows. nullptr: this device cannot do it, or not for such

@@ -72,6 +72,21 @@ void compute(CpuOperations::State& state, const ops::ChosenExperts& op) {
     }
 }
 
+void compute(CpuOperations::State& state, const ops::GroupedExperts& op) {
+    std::vector<ExpertCall> calls;
+    std::int64_t row = 0;
+    for (std::int64_t expert = 0; expert < op.n_experts; ++expert) {
+        const std::int64_t first = row;
+        for (std::int64_t pair = 0; pair < op.n_pairs(); ++pair) {
+            if (op.chosen[pair] != expert) continue;
+            op.row_token[row] = static_cast<std::int32_t>(pair / op.n_active);
+            op.row_of[pair] = static_cast<std::int32_t>(row++);
+        }
+        if (row > first) calls.push_back({{op.blocks[expert], op.layout}, first, row - first});
+    }
+    compute(state, ops::Experts{calls, op.inputs, op.row_token, op.out});
+}
+
 kernels::CpuProduct CpuOperations::State::product_of(const kernels::ExpertLayout& layout, std::int64_t n,
                                                      bool all_neurons) const {
     namespace needs = kernels::product_needs;

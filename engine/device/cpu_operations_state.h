@@ -182,9 +182,10 @@ struct CpuOperations::State : kernels::CpuWorker {
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
 
-void compute(CpuOperations::State& state, const ops::Multiply& op);       // cpu_products.cpp
-void compute(CpuOperations::State& state, const ops::MultiplyHeads& op);  // cpu_products.cpp
-void compute(CpuOperations::State& state, const ops::Experts& op);        // cpu_experts.cpp
-void compute(CpuOperations::State& state, const ops::ChosenExperts& op);  // cpu_experts.cpp
+void compute(CpuOperations::State& state, const ops::Multiply& op);        // cpu_products.cpp
+void compute(CpuOperations::State& state, const ops::MultiplyHeads& op);   // cpu_products.cpp
+void compute(CpuOperations::State& state, const ops::Experts& op);         // cpu_experts.cpp
+void compute(CpuOperations::State& state, const ops::ChosenExperts& op);   // cpu_experts.cpp
+void compute(CpuOperations::State& state, const ops::GroupedExperts& op);  // cpu_experts.cpp
 
 }  // namespace offstage::engine

@@ -73,6 +73,7 @@ kernels::CudaStep step_of(const Backend::StepShape& shape) {
     step.dense_ffn_dim = shape.dense_ffn_dim;
     step.vocab_size = shape.vocab_size;
     step.attention = shape.attention;
+    step.blocks = kernels::is_blocks(shape.weight_type);
     return step;
 }
 
@@ -188,6 +189,10 @@ class CudaBackend final : public Backend {
     void forget_keys() override { context_->forget_keys(); }
     bool takes_chosen_experts(const kernels::ExpertLayout& layout) const override {
         return context_->takes_chosen(layout);
+    }
+    bool takes_grouped_experts(const kernels::ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                               std::int64_t n_experts) const override {
+        return context_->takes_grouped(layout, n_tokens, n_active, n_experts);
     }
     bool set_byte_inputs(const kernels::ByteInputTypes& types) override;
     RowQuantizer* row_quantizer() override { return row_quantizer_.get(); }

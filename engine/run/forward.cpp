@@ -196,8 +196,7 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
     shape.attention = spec.largest_attention();
     shape.vocab_size = spec.vocab_size;
     shape.context = context;
-    // The type for products: blocks of a file are unpacked to this.
-    shape.weight_type = kernels::traits_of(type).is_of_file() ? kernels::WeightType::kBf16 : type;
+    shape.weight_type = type;
     return shape;
 }
 

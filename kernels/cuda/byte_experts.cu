@@ -1,33 +1,10 @@
 // Products and experts whose inputs are rounded to 8 bits (byte_products.cuh), step by
 // step.
 #include "kernels/cuda/byte_products.cuh"
+#include "kernels/cuda/output_tiles.cuh"
 #include "kernels/cuda/rows_in_lists.cuh"
 
 namespace offstage::kernels::cuda {
-namespace {
-
-struct ByteSteps {
-    using Value = unsigned char;
-    Worker& worker;
-    const ExpertLayout& layout;
-
-    static std::int64_t row_values(std::int64_t n_columns) { return rounded_bytes(n_columns); }
-    static bool takes(const CudaExpertCall& call) { return call.n_rows > CudaContext::kFewRows; }
-    void gather(const FewCalls& list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns,
-                unsigned char* to) const {
-        round_inputs(worker, list, inputs, row_token, n_columns, to);
-    }
-    void multiply(const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded, bool to_scratch,
-                  float* y) const {
-        byte_tiles(worker, matrix, list, rounded, to_scratch, y);
-    }
-    void activate(const float* gate, const float* up, std::int64_t n_rows, std::int64_t ffn_dim,
-                  unsigned char* to) const {
-        round_activations(worker, layout.spec, gate, up, n_rows, ffn_dim, to);
-    }
-};
-
-}  // namespace
 
 bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, bool in_tiles,
                        float* y) {
@@ -50,7 +27,7 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
                 0};
         round_inputs(worker, list, x, nullptr, weight.n_cols, rounded);
         if (in_tiles) {
-            byte_tiles(worker, tiled_matrix(weight), list, rounded, false, y);
+            byte_tiles(worker, tiled_matrix(weight), list, rounded, y);
         } else {
             byte_product(worker, weight, call.n_rows, list, rounded, y);
         }
@@ -60,7 +37,112 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
 
 void many_rows_in_bytes(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out) {
-    run_experts_in_lists(worker, layout, calls, n_calls, inputs, row_token, out, ByteSteps{worker, layout});
+    const std::int64_t input_bytes = rounded_bytes(layout.hidden_dim);
+    const std::int64_t activation_bytes = rounded_bytes(layout.ffn_dim);
+    run_rows_in_lists(
+        worker, calls, n_calls, static_cast<std::size_t>(input_bytes + activation_bytes),
+        [](const CudaExpertCall& call) { return call.n_rows > CudaContext::kFewRows; },
+        [&](const FewCalls& list, std::int64_t n_rows) {
+            if (list.n == 0) return;
+            worker.scratch.restart();
+            auto* const rounded = worker.scratch.take<unsigned char>(n_rows * input_bytes);
+            auto* const activations = worker.scratch.take<unsigned char>(n_rows * activation_bytes);
+            round_inputs(worker, list, inputs, row_token, layout.hidden_dim, rounded);
+            byte_up_tiles(worker, layout, list, rounded, nullptr, activations);
+            byte_tiles(worker, ExpertMatrices(layout).down, list, activations, out);
+        });
+}
+
+namespace {
+
+// Scratch memory of ops::GroupedExperts. Without memory: only its size counts.
+struct GroupedRoom {
+    std::int32_t* bounds;
+    FewCall* few;
+    FewCall* tiles;
+    unsigned char* rounded;      // of each token
+    unsigned char* activations;  // of each pair
+    // Of the experts with few rows: inputs and then activations, rounded.
+    unsigned char* few_rounded;
+    float* few_activations;
+    std::size_t bytes = 0;
+
+    GroupedRoom(Scratch& scratch, const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                std::int64_t n_experts) {
+        const std::int64_t n_pairs = n_tokens * n_active;
+        const std::int64_t all_few = CudaContext::kFewRows * n_experts;
+        const std::int64_t n_few = n_pairs < all_few ? n_pairs : all_few;
+        const std::int64_t wider = layout.hidden_dim > layout.ffn_dim ? layout.hidden_dim : layout.ffn_dim;
+        const bool many = n_tokens > CudaContext::kFewRows;
+        take(scratch, n_experts + 1, bounds);
+        take(scratch, n_experts, few);
+        take(scratch, most_tiles_of(n_pairs, n_experts), tiles);
+        take(scratch, many ? n_tokens * rounded_bytes(layout.hidden_dim) : 0, rounded);
+        take(scratch, many ? n_pairs * rounded_bytes(layout.ffn_dim) : 0, activations);
+        take(scratch, n_few * rounded_bytes(wider), few_rounded);
+        take(scratch, n_few * layout.ffn_dim, few_activations);
+    }
+    bool is_there() const { return few_activations != nullptr; }
+
+  private:
+    template <typename T>
+    void take(Scratch& scratch, std::int64_t n, T*& piece) {
+        bytes += Scratch::rounded(static_cast<std::size_t>(n) * sizeof(T));
+        piece = scratch.take<T>(n);
+    }
+};
+
+void start_grouped(Worker& worker, const ops::GroupedExperts& op) {
+    const ExpertLayout& layout = op.layout;
+    worker.scratch.restart();
+    const GroupedRoom room(worker.scratch, layout, op.n_tokens, op.n_active, op.n_experts);
+    if (!room.is_there()) {
+        worker.lacks_scratch();
+        return;
+    }
+    order_pairs(worker, op, room.bounds, room.few, room.tiles);
+    if (op.n_tokens > CudaContext::kFewRows) {
+        FewCalls tokens;
+        tokens.n = 1;
+        tokens.calls[0].n_rows = static_cast<std::int32_t>(op.n_tokens);
+        round_inputs(worker, tokens, op.inputs, nullptr, layout.hidden_dim, room.rounded);
+        FewCalls tiles;
+        tiles.n = static_cast<int>(most_tiles_of(op.n_pairs(), op.n_experts));
+        tiles.there = room.tiles;
+        tiles.most_rows_there = kTileRows;
+        byte_up_tiles(worker, layout, tiles, room.rounded, op.row_token, room.activations);
+        byte_tiles(worker, ExpertMatrices(layout).down, tiles, room.activations, op.out);
+    }
+    FewCalls few;
+    few.n = static_cast<int>(op.n_experts);
+    few.there = room.few;
+    few.most_rows_there = CudaContext::kFewRows;
+    round_inputs(worker, few, op.inputs, op.row_token, layout.hidden_dim, room.few_rounded);
+    for_each_up(layout, [&](const UpRows& rows, WeightType type) {
+        byte_up(worker, layout, rows, type, CudaContext::kFewRows, few, room.few_rounded, room.few_activations);
+    });
+    round_activations(worker, few, room.few_activations, layout.ffn_dim, room.few_rounded);
+    byte_down(worker, layout, CudaContext::kFewRows, few, room.few_rounded, op.out);
+}
+
+}  // namespace
+
+std::size_t grouped_bytes(const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                          std::int64_t n_experts) {
+    Scratch none;
+    return GroupedRoom(none, layout, n_tokens, n_active, n_experts).bytes;
 }
 
 }  // namespace offstage::kernels::cuda
+
+namespace offstage::kernels::ops {
+
+void compute(cuda::Worker& worker, const GroupedExperts& op) {
+    if (!cuda::takes_grouped(worker, op.layout, op.n_tokens, op.n_active, op.n_experts)) {
+        worker.failure.set("A CUDA operation got the experts of several tokens in a form that it does not take.");
+        return;
+    }
+    cuda::start_grouped(worker, op);
+}
+
+}  // namespace offstage::kernels::ops

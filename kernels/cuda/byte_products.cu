@@ -12,7 +12,7 @@ constexpr int kRows = 2;  // of a warp
 // Neither kInputs nor the address of the rows changes a sum's bits.
 template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_products(ExpertJob job) {
-    const FewCall& call = job.list.calls[blockIdx.y];
+    const FewCall& call = job.list.call(blockIdx.y);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarp) * kRows;
     if (first >= job.n_rows || job.template n_inputs<kInputs>() <= 0) return;

@@ -10,6 +10,7 @@
 #include "kernels/block_parts.h"
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/tiled_matrix.cuh"
+#include "kernels/ops/grouped_experts.h"
 
 namespace offstage::kernels::cuda {
 
@@ -30,10 +31,9 @@ __host__ __device__ constexpr std::int64_t rounded_bytes(std::int64_t n) {
 // first_row + t), of n_columns.
 void round_inputs(Worker& worker, const FewCalls& list, const float* inputs, const std::int32_t* row_token,
                   std::int64_t n_columns, unsigned char* to);
-// Row t of `to` = row t of the activations that `spec` makes of gate and up (n_rows,
-// n_columns), without biases.
-void round_activations(Worker& worker, const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n_rows,
-                       std::int64_t n_columns, unsigned char* to);
+// Row scratch_row + t of `to` = the same row of the activations.
+void round_activations(Worker& worker, const FewCalls& list, const float* activations, std::int64_t ffn_dim,
+                       unsigned char* to);
 
 // byte_products.cu: calls of up to kFewRows rows; each weight is read once. As block_up()
 // and block_down(), from inputs that are rounded already.
@@ -45,10 +45,22 @@ void byte_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const F
 void byte_product(Worker& worker, const WeightView& weight, int n_inputs, const FewCalls& list,
                   const unsigned char* rounded, float* y);
 
-// byte_tiles.cu: calls of many rows, on tensor cores. Row t of a call -> row scratch_row
-// + t (to_scratch) or first_row + t of y (rows, n_rows).
+// byte_tiles.cu: calls of many rows, on tensor cores. Rows scratch_row + t of `rounded`
+// -> rows first_row + t of y (rows, n_rows).
 void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
-                bool to_scratch, float* y);
+                float* y);
+// w1, w3 and the activation: row scratch_row + t of the activations, rounded, from row
+// row_token[first_row + t] of `rounded` (nullptr: scratch_row + t).
+void byte_up_tiles(Worker& worker, const ExpertLayout& layout, const FewCalls& list, const unsigned char* rounded,
+                   const std::int32_t* row_token, unsigned char* activations);
+
+// expert_order.cu: groups the op's pairs by expert. few: (n_experts) a call for each
+// expert, with its rows up to kFewRows, scratch rows of all of these one after the other.
+// tiles: (n_tiles = most_tiles_of()) calls of up to kTileRows rows of the others,
+// scratch_row as first_row; the largest first, and behind them calls without rows.
+// bounds: room for n_experts + 1.
+std::int64_t most_tiles_of(std::int64_t n_pairs, std::int64_t n_experts);
+void order_pairs(Worker& worker, const ops::GroupedExperts& op, std::int32_t* bounds, FewCall* few, FewCall* tiles);
 
 // byte_experts.cu: y (n, n_rows) = x * weight^T, by byte_tiles() or, for n of up to
 // kFewRows, byte_product(). False: nothing was done, because the scratch memory has no
@@ -58,5 +70,9 @@ bool multiply_in_bytes(Worker& worker, const WeightView& weight, const float* x,
 // The calls of more than kFewRows rows of experts whose matrices are all files' blocks.
 void many_rows_in_bytes(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out);
+// Scratch memory for ops::GroupedExperts.
+constexpr std::int64_t kMostGroupedTokens = 32768;  // the limit of a grid
+std::size_t grouped_bytes(const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                          std::int64_t n_experts);
 
 }  // namespace offstage::kernels::cuda

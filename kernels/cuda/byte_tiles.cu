@@ -1,34 +1,53 @@
 // Many rows of rounded inputs (byte_products.cuh) with files' blocks, on tensor cores. A
-// block forms a tile of outputs (output_tiles.cuh). It decodes the weights' codes into
-// shared memory, kParts parts of each row at a time, and puts the inputs' beside them;
-// each warp multiplies 32 outputs with 32 inputs, a step of 32 columns at a time (16
-// where scales are of 16 weights), whose sums become float32 with the scales of both.
+// block forms a tile of outputs (output_tiles.cuh), or of w1 and w3 the activations of
+// half as many neurons, rounded. It decodes the weights' codes into shared memory, kParts
+// parts of each row at a time, and puts the inputs' beside them, while warps that are
+// ahead of others multiply what was put there before: each 32 outputs with up to 32
+// inputs, a step of 32 columns at a time (16 where scales are of 16 weights), whose sums
+// become float32 with the scales of both. Fewer rows are divided among all warps, which
+// changes no sum's bits.
 //
 // One kernel serves all formats: it branches on the format once for kParts parts.
 #include "kernels/cuda/blocks.cuh"
 #include "kernels/cuda/byte_products.cuh"
+#include "kernels/cuda/input_rounding.cuh"
 #include "kernels/cuda/output_tiles.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
-constexpr int kParts = 8;
+constexpr int kParts = 4;
+constexpr int kStages = 2;
 // Words of a row's codes: four lanes' words of eight rows are in 32 banks.
 constexpr int kCodeStride = kParts * 4 + 4;
+static_assert(kTileRows * kParts == kOutputTileThreads, "a thread puts a part of an input");
 
 struct alignas(8) WeightPart {
     float scale;
     float bias;
 };
 
-// Shared memory of a tile. Factors of one part of all rows lie together, so that lanes
-// that read neighbouring rows use different banks.
-struct Tile {
+// Shared memory. Factors of one part of all rows lie together, so that lanes that read
+// neighbouring rows use different banks.
+struct Stage {
     alignas(16) unsigned codes[kTileOuts][kCodeStride];
     alignas(16) unsigned inputs[kTileRows][kCodeStride];
     alignas(16) WeightPart weight_parts[kParts][kTileOuts];
     alignas(16) InputPart input_parts[kParts][kTileRows];
 };
+
+// Of w1 and w3 a block reads kNeurons rows each, 16 in turn, so that a lane has both sums
+// of a neuron. Behind the sums its activations lie in the stages' place.
+constexpr int kNeurons = kTileOuts / 2;
+constexpr int kValueStride = kNeurons + 4;  // lanes that store four rows of eight neurons use 32 banks
+static_assert(sizeof(float) * kTileRows * kValueStride <= kStages * sizeof(Stage), "they fit");
+
+// Of a multiprocessor. Those of compute capability 7.5 have shared memory for one.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kTileBlocks = 1;
+#else
+constexpr int kTileBlocks = 2;
+#endif
 
 // Whether the two parts of a pair have separate scales.
 constexpr bool has_scales_of_16(WeightType type) {
@@ -36,33 +55,59 @@ constexpr bool has_scales_of_16(WeightType type) {
            type == WeightType::kIq2Xs || type == WeightType::kIq2S || type == WeightType::kIq1M;
 }
 
-struct TileJob {
-    FewCalls list;
-    TiledMatrix matrix;
-    const unsigned char* rounded;
-    float* y;
-    bool to_scratch;
+// A matrix, or w1 and w3.
+struct TileMatrix {
+    WeightType type;
     bool scales_of_16;
+    bool biased;
+    std::int64_t offset;
+
+    TileMatrix(WeightType its_type, std::int64_t its_offset)
+        : type(its_type), scales_of_16(has_scales_of_16(its_type)), biased(has_bias(its_type)), offset(its_offset) {}
+};
+struct TileJob {
+    TileMatrix matrices[2];
+    std::int64_t stride;
+    std::int64_t n_rows;
+    std::int64_t n_columns;
+    const unsigned char* rounded;
+    const std::int32_t* row_token;
+    TiledMatrix matrix;  // without the activations
+    float* y;
+    Gating gating;
+    unsigned char* activations;
+    FewCalls list;
 };
 
-// Decodes parts first ... of rows first_out ... of the matrix; zeros beyond their ends.
-template <WeightType kType>
-__device__ __noinline__ void decode_weights(const unsigned char* rows, std::int64_t stride, int n_outs, int n_parts,
-                                            int first, Tile& tile) {
-#pragma unroll 1
+// The weights' rows of a tile.
+struct TileRows {
+    const unsigned char* of[2];
+    std::int64_t stride;
+    int n;  // existing rows of each matrix
+};
+
+// Decodes parts first ... of a tile's rows, of both matrices or one of them (0, 1); zeros
+// beyond their ends.
+template <WeightType kType, bool kUp>
+__device__ __noinline__ void decode_weights(const unsigned char* rows, const unsigned char* others, std::int64_t stride,
+                                            int n, int n_parts, int first, int which, Stage& stage) {
+#pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kTileOuts * kParts; i += kOutputTileThreads) {
         const int out = i / kParts;
         const int part = i % kParts;
+        const int matrix = kUp ? out / 16 % 2 : 0;
+        const int row = kUp ? out / 32 * 16 + out % 16 : out;
+        if (which >= 0 && matrix != which) continue;
         RowPart<kType> decoded;
         decoded.clear();
-        if (out < n_outs && first + part < n_parts) {
-            decoded.load(rows + out * stride, first + part);
+        if (row < n && first + part < n_parts) {
+            decoded.load((matrix == 0 ? rows : others) + row * stride, first + part);
 #pragma unroll
             for (unsigned& word : decoded.words) word = signed_codes<kType>(word);
         }
-        *reinterpret_cast<uint4*>(&tile.codes[out][4 * part]) =
+        *reinterpret_cast<uint4*>(&stage.codes[out][4 * part]) =
             make_uint4(decoded.words[0], decoded.words[1], decoded.words[2], decoded.words[3]);
-        tile.weight_parts[part][out] = {decoded.scale, decoded.bias};
+        stage.weight_parts[part][out] = {decoded.scale, decoded.bias};
     }
 }
 
@@ -70,129 +115,226 @@ __device__ __noinline__ void decode_weights(const unsigned char* rows, std::int6
 template <WeightType kType>
 constexpr bool kIsBlocks = is_blocks(kType);
 
-template <std::size_t... kFormat>
-__device__ inline void decode_weights_of(WeightType type, const unsigned char* rows, std::int64_t stride, int n_outs,
-                                         int n_parts, int first, Tile& tile, std::index_sequence<kFormat...>) {
+template <bool kUp, std::size_t... kFormat>
+__device__ inline void decode_weights_of(WeightType type, const TileRows& rows, int n_parts, int first, int which,
+                                         Stage& stage, std::index_sequence<kFormat...>) {
     const auto try_format = [&](auto format) {
         constexpr WeightType kType = static_cast<WeightType>(decltype(format)::value);
         if constexpr (kIsBlocks<kType>) {
-            if (type == kType) decode_weights<kType>(rows, stride, n_outs, n_parts, first, tile);
+            if (type == kType) {
+                decode_weights<kType, kUp>(rows.of[0], rows.of[1], rows.stride, rows.n, n_parts, first, which, stage);
+            }
         }
     };
     (try_format(std::integral_constant<std::size_t, kFormat>()), ...);
 }
 
-// n_rows inputs from `rows` on, the same parts.
-__device__ inline void load_inputs(const unsigned char* rows, std::int64_t n_columns, int n_rows, int n_parts,
-                                   int first, Tile& tile) {
-    const std::int64_t row_bytes = rounded_bytes(n_columns);
-    for (int i = static_cast<int>(threadIdx.x); i < kTileRows * kParts; i += kOutputTileThreads) {
-        const int row = i / kParts;
-        const int part = i % kParts;
-        uint4 codes = make_uint4(0, 0, 0, 0);
-        InputPart factors = {0.0f, 0};
-        if (row < n_rows && first + part < n_parts) {
-            const unsigned char* const input = rows + row * row_bytes;
-            codes = reinterpret_cast<const uint4*>(input)[first + part];
-            factors = reinterpret_cast<const InputPart*>(input + n_columns)[first + part];
-        }
-        *reinterpret_cast<uint4*>(&tile.inputs[row][4 * part]) = codes;
-        tile.input_parts[part][row] = factors;
-    }
+template <bool kUp>
+__device__ inline void put_weights(const TileJob& job, const TileRows& rows, int n_parts, int first, Stage& stage) {
+    constexpr auto kFormats = std::make_index_sequence<kWeightTypes>();
+    const bool one_type = !kUp || job.matrices[0].type == job.matrices[1].type;
+    decode_weights_of<kUp>(job.matrices[0].type, rows, n_parts, first, one_type ? -1 : 0, stage, kFormats);
+    if (!one_type) decode_weights_of<kUp>(job.matrices[1].type, rows, n_parts, first, 1, stage, kFormats);
 }
 
-// sums += the products of kSteps parts from `part` on, which have one scale: outputs
-// first_out ... with inputs first_row ... of the tile.
-template <int kSteps>
-__device__ inline void add_parts(const Tile& tile, int part, int first_out, int first_row, bool biased,
+// The same parts of an input, one by each thread. input: its row; nullptr: beyond the
+// last.
+__device__ inline void put_inputs(const unsigned char* input, std::int64_t n_columns, int n_parts, int first,
+                                  Stage& stage) {
+    const int row = static_cast<int>(threadIdx.x) / kParts;
+    const int part = static_cast<int>(threadIdx.x) % kParts;
+    uint4 codes = make_uint4(0, 0, 0, 0);
+    InputPart factors = {0.0f, 0};
+    if (input != nullptr && first + part < n_parts) {
+        codes = reinterpret_cast<const uint4*>(input)[first + part];
+        factors = reinterpret_cast<const InputPart*>(input + n_columns)[first + part];
+    }
+    *reinterpret_cast<uint4*>(&stage.inputs[row][4 * part]) = codes;
+    stage.input_parts[part][row] = factors;
+}
+
+// sums[m] += the products of kSteps parts from `part` on, which have one scale, for
+// kFirst <= m < kEnd: outputs first_out + 16 * m ... with inputs first_row ... of the
+// stage, 8 * kPieces of them.
+template <int kSteps, int kFirst, int kEnd, int kPieces>
+__device__ inline void add_parts(const Stage& stage, int part, int first_out, int first_row, const bool (&biased)[2],
                                  WarpSums& sums) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int row = lane / 4;
     const int place = lane % 4;
+    const bool any_biased = (kFirst == 0 && biased[0]) || (kEnd == kWarpOuts && biased[1]);
     unsigned a[kWarpOuts][2 * kSteps];
     WeightPart weights[kWarpOuts][2];
 #pragma unroll
-    for (int m = 0; m < kWarpOuts; ++m) {
+    for (int m = kFirst; m < kEnd; ++m) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
             const int out = first_out + 16 * m + 8 * h + row;
 #pragma unroll
-            for (int s = 0; s < kSteps; ++s) a[m][2 * s + h] = tile.codes[out][4 * (part + s) + place];
-            weights[m][h] = tile.weight_parts[part][out];
+            for (int s = 0; s < kSteps; ++s) a[m][2 * s + h] = stage.codes[out][4 * (part + s) + place];
+            weights[m][h] = stage.weight_parts[part][out];
         }
     }
 #pragma unroll
-    for (int n = 0; n < kWarpRows; ++n) {
+    for (int n = 0; n < kPieces; ++n) {
         unsigned b[kSteps];
 #pragma unroll
-        for (int s = 0; s < kSteps; ++s) b[s] = tile.inputs[first_row + 8 * n + row][4 * (part + s) + place];
+        for (int s = 0; s < kSteps; ++s) b[s] = stage.inputs[first_row + 8 * n + row][4 * (part + s) + place];
         float scales[2];
         float shifts[2] = {};  // biases
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const int input = first_row + 8 * n + 2 * place + i;
-            const InputPart factors = tile.input_parts[part][input];
+            const InputPart factors = stage.input_parts[part][input];
             scales[i] = factors.scale;
-            if (!biased) continue;
-            const int second = kSteps == 2 ? tile.input_parts[part + kSteps - 1][input].sum : 0;
+            if (!any_biased) continue;
+            const int second = kSteps == 2 ? stage.input_parts[part + kSteps - 1][input].sum : 0;
             shifts[i] = factors.scale * static_cast<float>(factors.sum + second);
         }
 #pragma unroll
-        for (int m = 0; m < kWarpOuts; ++m) {
+        for (int m = kFirst; m < kEnd; ++m) {
             int products[4] = {};
             multiply_bytes<kSteps>(products, a[m], b);
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
                 float& sum = sums[m][n][c];
                 sum = fmaf(weights[m][c / 2].scale * scales[c % 2], static_cast<float>(products[c]), sum);
-                if (biased) sum = fmaf(weights[m][c / 2].bias, shifts[c % 2], sum);
+                if (biased[m]) sum = fmaf(weights[m][c / 2].bias, shifts[c % 2], sum);
             }
         }
     }
 }
 
-// grid: (outputs, rows, calls).
-__global__ void __launch_bounds__(kOutputTileThreads, 2) multiply_tiles(TileJob job) {
-    Tile& tile = *shared_memory<Tile>();
-    const FewCall& call = job.list.calls[blockIdx.z];
-    const TiledMatrix& matrix = job.matrix;
-    const OutputTile place(matrix.n_rows, call);
-    if (place.n_rows <= 0) return;  // the whole block
-    const int n_parts = static_cast<int>(matrix.n_columns / kPartWeights);
-    const unsigned char* const rows =
-        static_cast<const unsigned char*>(call.weights) + matrix.offset + place.first_output * matrix.stride;
-    const unsigned char* const inputs =
-        job.rounded + (call.scratch_row + place.first_input) * rounded_bytes(matrix.n_columns);
-    const bool biased = has_bias(matrix.type);
-    const bool has_piece = place.has_piece();
-
-    WarpSums sums = {};
-    for (int first = 0; first < n_parts; first += kParts) {
-        if (first > 0) __syncthreads();
-        decode_weights_of(matrix.type, rows, matrix.stride, place.n_outs, n_parts, first, tile,
-                          std::make_index_sequence<kWeightTypes>());
-        load_inputs(inputs, matrix.n_columns, place.n_rows, n_parts, first, tile);
-        __syncthreads();
-        if (!has_piece) continue;
+template <int kFirst, int kEnd, int kPieces>
+__device__ inline void add_pairs(const TileJob& job, const Stage& stage, int first_out, int first_row, WarpSums& sums) {
+    const bool biased[2] = {job.matrices[0].biased, job.matrices[1].biased};
 #pragma unroll 1
-        for (int part = 0; part < kParts && first + part < n_parts; part += 2) {
-            if (job.scales_of_16) {
-                add_parts<1>(tile, part, place.warp_out, place.warp_row, biased, sums);
-                add_parts<1>(tile, part + 1, place.warp_out, place.warp_row, biased, sums);
-            } else {
-                add_parts<2>(tile, part, place.warp_out, place.warp_row, biased, sums);
+    for (int part = 0; part < kParts; part += 2) {
+        if (job.matrices[kFirst].scales_of_16) {
+            add_parts<1, kFirst, kEnd, kPieces>(stage, part, first_out, first_row, biased, sums);
+            add_parts<1, kFirst, kEnd, kPieces>(stage, part + 1, first_out, first_row, biased, sums);
+        } else {
+            add_parts<2, kFirst, kEnd, kPieces>(stage, part, first_out, first_row, biased, sums);
+        }
+    }
+}
+
+// The stage's parts; those beyond a row's end add 0.
+template <bool kUp, int kPieces>
+__device__ inline void add_stage(const TileJob& job, const Stage& stage, int first_out, int first_row, WarpSums& sums) {
+    if (kUp && job.matrices[0].scales_of_16 != job.matrices[1].scales_of_16) {
+        add_pairs<0, 1, kPieces>(job, stage, first_out, first_row, sums);
+        add_pairs<1, 2, kPieces>(job, stage, first_out, first_row, sums);
+    } else {
+        add_pairs<0, 2, kPieces>(job, stage, first_out, first_row, sums);
+    }
+}
+
+// The sums of w1 and w3 -> activations, in shared memory and then rounded.
+__device__ inline void store_activations(const TileJob& job, const FewCall& call, const OutputTile& place,
+                                         const WarpSums& sums) {
+    auto* const values = shared_memory<float>();  // (kTileRows, kValueStride)
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    if (place.has_piece()) {
+#pragma unroll
+        for (int n = 0; n < kWarpRows; ++n) {
+            if (n >= place.n_pieces) break;
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                const int neuron = place.warp_out + 8 * (c / 2) + lane / 4;
+                const int t = place.warp_row + 8 * n + lane % 4 * 2 + c % 2;
+                if (neuron >= place.n_outs) continue;
+                values[t * kValueStride + neuron] =
+                    job.gating.of(call.weights, place.first_output + neuron, sums[0][n][c], sums[1][n][c]);
             }
         }
     }
-    if (has_piece) place.store(sums, matrix, call, job.to_scratch, job.y);
+    __syncthreads();
+    const int n_rows = place.n_rows < kTileRows ? place.n_rows : kTileRows;
+    for (int i = OutputTile::warp(); i < n_rows * (kNeurons / kWarp); i += kOutputTileThreads / kWarp) {
+        const int t = i / (kNeurons / kWarp);
+        const int neuron = i % (kNeurons / kWarp) * kWarp + lane;
+        if (neuron >= place.n_outs) continue;  // whole warps: blocks are of 32 weights
+        store_rounded(values[t * kValueStride + neuron], place.first_output + neuron, job.n_rows,
+                      job.activations + (call.scratch_row + place.first_input + t) * rounded_bytes(job.n_rows));
+    }
+}
+
+// grid: (outputs, rows, calls).
+template <bool kUp>
+__global__ void __launch_bounds__(kOutputTileThreads, kTileBlocks) multiply_tiles(TileJob job) {
+    auto* const stages = shared_memory<Stage>();  // (kStages)
+    const FewCall& call = job.list.call(blockIdx.z);
+    OutputTile place(job.n_rows, call, kUp ? kNeurons : kTileOuts);
+    if (place.n_rows <= 0) return;  // the whole block
+    place.divide_rows();
+    const int n_parts = static_cast<int>(job.n_columns / kPartWeights);
+    const auto* const weights = static_cast<const unsigned char*>(call.weights) + place.first_output * job.stride;
+    const TileRows rows{{weights + job.matrices[0].offset, weights + job.matrices[1].offset}, job.stride, place.n_outs};
+    const unsigned char* input = nullptr;
+    const int t = static_cast<int>(threadIdx.x) / kParts;
+    if (t < place.n_rows) {
+        const std::int64_t row = place.first_input + t;
+        input =
+            job.rounded + (job.row_token == nullptr ? call.scratch_row + row : job.row_token[call.first_row + row]) *
+                              rounded_bytes(job.n_columns);
+    }
+    const int first_out = OutputTile::warp() % kOutWarps * (16 * kWarpOuts);
+
+    WarpSums sums = {};
+    const int n_stages = (n_parts + kParts - 1) / kParts;
+    for (int s = 0; s <= n_stages; ++s) {
+        if (s < n_stages) {
+            put_inputs(input, job.n_columns, n_parts, s * kParts, stages[s % kStages]);
+            put_weights<kUp>(job, rows, n_parts, s * kParts, stages[s % kStages]);
+        }
+        if (s > 0 && place.has_piece()) {
+            const Stage& stage = stages[(s - 1) % kStages];
+            if (place.n_pieces == kWarpRows) {
+                add_stage<kUp, kWarpRows>(job, stage, first_out, place.warp_row, sums);
+            } else if (place.n_pieces == kWarpRows / 2) {
+                add_stage<kUp, kWarpRows / 2>(job, stage, first_out, place.warp_row, sums);
+            } else {
+                add_stage<kUp, kWarpRows / 4>(job, stage, first_out, place.warp_row, sums);
+            }
+        }
+        __syncthreads();
+    }
+    if constexpr (kUp) {
+        store_activations(job, call, place, sums);
+    } else if (place.has_piece()) {
+        place.store(sums, job.matrix, call, false, job.y);
+    }
 }
 
 }  // namespace
 
 void byte_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list, const unsigned char* rounded,
-                bool to_scratch, float* y) {
-    const TileJob job{list, matrix, rounded, y, to_scratch, has_scales_of_16(matrix.type)};
-    worker.start(multiply_tiles, output_grid(list, matrix.n_rows), kOutputTileThreads, sizeof(Tile), job);
+                float* y) {
+    const TileMatrix both(matrix.type, matrix.offset);
+    const TileJob job{{both, both}, matrix.stride, matrix.n_rows, matrix.n_columns, rounded, nullptr, matrix, y,
+                      Gating(),     nullptr,       list};
+    worker.start(multiply_tiles<false>, output_grid(list, matrix.n_rows), kOutputTileThreads, kStages * sizeof(Stage),
+                 job);
+}
+
+void byte_up_tiles(Worker& worker, const ExpertLayout& layout, const FewCalls& list, const unsigned char* rounded,
+                   const std::int32_t* row_token, unsigned char* activations) {
+    const TileMatrix gate(layout.gate, 0);
+    const TileMatrix up(layout.up, static_cast<std::int64_t>(layout.up_offset()));
+    const TileJob job{{gate, up},
+                      static_cast<std::int64_t>(layout.neuron_bytes()),
+                      layout.ffn_dim,
+                      layout.hidden_dim,
+                      rounded,
+                      row_token,
+                      TiledMatrix(),
+                      nullptr,
+                      Gating(layout),
+                      activations,
+                      list};
+    worker.start(multiply_tiles<true>, output_grid(list, layout.ffn_dim, kNeurons), kOutputTileThreads,
+                 kStages * sizeof(Stage), job);
 }
 
 }  // namespace offstage::kernels::cuda

@@ -116,6 +116,10 @@ class Context final : public CudaContext {
         if (use_device()) staged_keys_.forget(worker_);  // after a failure, too
     }
     bool takes_chosen(const ExpertLayout& layout) const override { return cuda::takes_chosen(layout); }
+    bool takes_grouped(const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                       std::int64_t n_experts) const override {
+        return cuda::takes_grouped(worker_, layout, n_tokens, n_active, n_experts);
+    }
     std::unique_ptr<CudaQuantizer> open_quantizer() override;
 
   private:

@@ -62,7 +62,7 @@ struct ExpertJob {
 
     template <int kInputs>
     __device__ int n_inputs() const {
-        return list.weights(blockIdx.y) == nullptr ? 0 : list.calls[blockIdx.y].n_rows;
+        return list.weights(blockIdx.y) == nullptr ? 0 : list.call(blockIdx.y).n_rows;
     }
     __device__ const unsigned char* row(std::int64_t r) const {
         const auto* const weights = static_cast<const unsigned char*>(list.weights(blockIdx.y));
@@ -72,13 +72,13 @@ struct ExpertJob {
     }
     template <int kInputs>
     __device__ const float* input(int t) const {
-        const FewCall& call = list.calls[blockIdx.y];
+        const FewCall& call = list.call(blockIdx.y);
         return down ? activations + (call.scratch_row + t) * n_columns
                     : inputs + static_cast<std::int64_t>(row_token[call.first_row + t]) * n_columns;
     }
     template <int kInputs, int kRows>
     __device__ void store(std::int64_t first, int t, const float (&sums)[kRows]) const {
-        const FewCall& call = list.calls[blockIdx.y];
+        const FewCall& call = list.call(blockIdx.y);
         if (down) {
             store_outputs(call, first, t, sums);
         } else {

@@ -123,13 +123,10 @@ void start_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
                     (layout.down_rows_are_outputs ? product_needs::kByOutputs : 0) |
                     (has_whole_columns(layout) ? product_needs::kWhole : 0);
     switch (find_cuda_product(product)) {
-        case CudaProduct::kByteDown: {
-            FewCalls scratch_rows = list;
-            for (int c = 0; c < list.n; ++c) scratch_rows.calls[c].first_row = list.calls[c].scratch_row;
-            round_inputs(worker, scratch_rows, activations, nullptr, layout.ffn_dim, rounded);
+        case CudaProduct::kByteDown:
+            round_activations(worker, list, activations, layout.ffn_dim, rounded);
             byte_down(worker, layout, n_inputs, list, rounded, out);
             return;
-        }
         case CudaProduct::kBlockDown:
             block_down(worker, layout, n_inputs, list, activations, out, token);
             return;
@@ -412,10 +409,17 @@ void experts_of_layout(Worker& worker, const ExpertLayout& layout, const CudaExp
 
 std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes) {
     if (step.hidden_dim <= 0) return 0;
-    const std::uint64_t experts =
+    std::uint64_t most =
         network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1, unpacked_bytes);
-    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes);
-    return experts > dense ? experts : dense;
+    ExpertLayout layout;
+    layout.hidden_dim = step.hidden_dim;
+    layout.ffn_dim = step.ffn_dim;
+    const std::uint64_t grouped =
+        step.blocks && step.ffn_dim > 0 ? grouped_bytes(layout, step.n_tokens, step.n_active, step.n_experts) : 0;
+    for (const std::uint64_t bytes : {network_bytes(step, step.dense_ffn_dim, 1, 1, unpacked_bytes), grouped}) {
+        if (bytes > most) most = bytes;
+    }
+    return most;
 }
 
 CudaProduct many_product(const Worker& worker, const ExpertLayout& layout, std::int64_t n_rows) {
@@ -458,6 +462,16 @@ void add_chosen_experts(Worker& worker, const ops::DecodeExperts& op, unsigned c
 
 bool takes_chosen(const ExpertLayout& layout) {
     return layout.down_rows_are_outputs ? is_blocks(layout.down) : !is_blocks(layout.down);
+}
+
+bool takes_grouped(const Worker& worker, const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                   std::int64_t n_experts) {
+    const ByteInputTypes& bytes = worker.byte_inputs;
+    return layout.down_rows_are_outputs && is_blocks(layout.down) && bytes.rounds_few(layout.gate) &&
+           bytes.rounds_few(layout.up) && bytes.rounds_few(layout.down) &&
+           many_product(worker, layout, CudaContext::kFewRows + 1) == CudaProduct::kExpertByteTiles &&
+           worker.arrivals != nullptr && n_tokens <= kMostGroupedTokens &&
+           grouped_bytes(layout, n_tokens, n_active, n_experts) <= worker.scratch.size();
 }
 
 }  // namespace offstage::kernels::cuda

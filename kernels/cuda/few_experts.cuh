@@ -33,10 +33,18 @@ struct FewCalls {
     // skipped.
     const std::byte* const* blocks = nullptr;
     const std::int32_t* chosen = nullptr;
+    // n calls that only the device knows, of up to most_rows_there rows or none, instead
+    // of those below.
+    const FewCall* there = nullptr;
+    std::int32_t most_rows_there = 0;
     FewCall calls[kCallsPerLaunch] = {};  // beyond n, too: lists are compared byte by byte
 
-    __device__ const void* weights(unsigned call) const {
-        return blocks == nullptr ? calls[call].weights : blocks[chosen[call]];
+    __device__ const FewCall& call(unsigned c) const { return there == nullptr ? calls[c] : there[c]; }
+    __device__ const void* weights(unsigned c) const { return blocks == nullptr ? call(c).weights : blocks[chosen[c]]; }
+    std::int32_t most_rows() const {
+        std::int32_t most = most_rows_there;
+        for (int c = 0; there == nullptr && c < n; ++c) most = calls[c].n_rows > most ? calls[c].n_rows : most;
+        return most;
     }
 };
 

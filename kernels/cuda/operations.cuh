@@ -26,6 +26,7 @@ class Scratch {
         bytes_ = bytes;
     }
     void restart() { used_ = 0; }
+    std::size_t size() const { return bytes_; }
     std::size_t left() const { return bytes_ - used_; }
     static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -237,6 +238,9 @@ void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int3
 // experts.cu
 std::uint64_t expert_scratch_bytes(const CudaStep& step, std::size_t unpacked_bytes);
 bool takes_chosen(const ExpertLayout& layout);
+// Whether ops::GroupedExperts takes such a step.
+bool takes_grouped(const Worker& worker, const ExpertLayout& layout, std::int64_t n_tokens, std::int64_t n_active,
+                   std::int64_t n_experts);
 
 // quantize.cu
 bool can_quantize(const WeightView& rows, WeightType format, const void* out);

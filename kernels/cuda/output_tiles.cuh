@@ -30,15 +30,22 @@ struct OutputTile {
     int n_rows;                 // from first_input on; none: the whole block has nothing to do
     int warp_out;               // where the warp's part of the tile begins
     int warp_row;
+    int n_pieces = kWarpRows;  // of 8 rows, in the warp's part
 
-    __device__ OutputTile(std::int64_t n_out, const FewCall& call) {
-        const int warp = static_cast<int>(threadIdx.x) / kWarp;
-        first_output = static_cast<std::int64_t>(blockIdx.x) * kTileOuts;
+    // of_block: outputs of a block.
+    __device__ OutputTile(std::int64_t n_out, const FewCall& call, int of_block = kTileOuts) {
+        first_output = static_cast<std::int64_t>(blockIdx.x) * of_block;
         first_input = static_cast<int>(blockIdx.y) * kTileRows;
-        n_outs = n_out - first_output < kTileOuts ? static_cast<int>(n_out - first_output) : kTileOuts;
+        n_outs = n_out - first_output < of_block ? static_cast<int>(n_out - first_output) : of_block;
         n_rows = call.n_rows - first_input;
-        warp_out = warp % kOutWarps * 16 * kWarpOuts;
-        warp_row = warp / kOutWarps * 8 * kWarpRows;
+        warp_out = warp() % kOutWarps * (of_block / kOutWarps);
+        warp_row = warp() / kOutWarps * 8 * n_pieces;
+    }
+    __device__ static int warp() { return static_cast<int>(threadIdx.x) / kWarp; }
+    // Divides fewer rows among all warps.
+    __device__ void divide_rows() {
+        n_pieces = n_rows > kTileRows / 2 ? kWarpRows : n_rows > kTileRows / 4 ? kWarpRows / 2 : kWarpRows / 4;
+        warp_row = warp() / kOutWarps * 8 * n_pieces;
     }
     __device__ bool has_piece() const { return warp_out < n_outs && warp_row < n_rows; }  // the warp
 
@@ -53,6 +60,7 @@ struct OutputTile {
         for (int m = 0; m < kWarpOuts; ++m) {
 #pragma unroll
             for (int n = 0; n < kWarpRows; ++n) {
+                if (n >= n_pieces) break;
 #pragma unroll
                 for (int c = 0; c < 4; ++c) {
                     const int out = warp_out + 16 * m + 8 * (c / 2) + lane / 4;
@@ -68,14 +76,8 @@ struct OutputTile {
     }
 };
 
-inline std::int32_t most_rows(const FewCalls& list) {
-    std::int32_t most = 0;
-    for (int c = 0; c < list.n; ++c) most = list.calls[c].n_rows > most ? list.calls[c].n_rows : most;
-    return most;
-}
-
-inline dim3 output_grid(const FewCalls& list, std::int64_t n_out) {
-    return dim3(blocks_for(n_out, kTileOuts), blocks_for(most_rows(list), kTileRows), static_cast<unsigned>(list.n));
+inline dim3 output_grid(const FewCalls& list, std::int64_t n_out, std::int64_t of_block = kTileOuts) {
+    return dim3(blocks_for(n_out, of_block), blocks_for(list.most_rows(), kTileRows), static_cast<unsigned>(list.n));
 }
 
 }  // namespace offstage::kernels::cuda

@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(kOutputTileThreads)
 
 void start_gather(Worker& worker, const FewCalls& list, const float* inputs, const std::int32_t* row_token,
                   std::int64_t n_columns, Bf16* to) {
-    const dim3 grid(blocks_for(most_rows(list), 1), static_cast<unsigned>(list.n));
+    const dim3 grid(blocks_for(list.most_rows(), 1), static_cast<unsigned>(list.n));
     worker.start(gather_calls, grid, kOutputTileThreads, 0, list, inputs, row_token, n_columns, to);
 }
 
@@ -238,28 +238,6 @@ void start_tiles(Worker& worker, const TiledMatrix& matrix, const FewCalls& list
                      output_grid(list, job.n_out), kOutputTileThreads, sizeof(Tile), job);
     });
 }
-
-struct PackedSteps {
-    using Value = Bf16;
-    Worker& worker;
-    const ExpertLayout& layout;
-
-    static std::int64_t row_values(std::int64_t n_columns) { return n_columns; }
-    bool takes(const CudaExpertCall& call) const {
-        return many_product(worker, layout, call.n_rows) == CudaProduct::kExpertPackedTiles;
-    }
-    void gather(const FewCalls& list, const float* inputs, const std::int32_t* row_token, std::int64_t n_columns,
-                Bf16* to) const {
-        start_gather(worker, list, inputs, row_token, n_columns, to);
-    }
-    void multiply(const TiledMatrix& matrix, const FewCalls& list, const Bf16* inputs, bool to_scratch,
-                  float* y) const {
-        start_tiles(worker, matrix, list, inputs, to_scratch, y);
-    }
-    void activate(const float* gate, const float* up, std::int64_t n_rows, std::int64_t ffn_dim, Bf16* to) const {
-        cuda::activate(worker, layout.spec, gate, up, n_rows * ffn_dim, WeightType::kBf16, to);
-    }
-};
 
 }  // namespace
 
@@ -288,11 +266,28 @@ void multiply_in_tiles(Worker& worker, const WeightView& weight, const float* x,
 
 void many_rows_in_tiles(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                         const float* inputs, const std::int32_t* row_token, float* out) {
-    const PackedSteps steps{worker, layout};
+    const auto takes = [&](const CudaExpertCall& call) {
+        return many_product(worker, layout, call.n_rows) == CudaProduct::kExpertPackedTiles;
+    };
     for (std::size_t c = 0; c < n_calls; ++c) {
-        if (steps.takes(calls[c]) && !can_read_packed(worker, calls[c].weights, inputs)) return;
+        if (takes(calls[c]) && !can_read_packed(worker, calls[c].weights, inputs)) return;
     }
-    run_experts_in_lists(worker, layout, calls, n_calls, inputs, row_token, out, steps);
+    const ExpertMatrices matrices(layout);
+    const std::size_t row_bytes = static_cast<std::size_t>(layout.hidden_dim + layout.ffn_dim) * sizeof(Bf16) +
+                                  static_cast<std::size_t>(layout.ffn_dim) * 2 * sizeof(float);
+    run_rows_in_lists(worker, calls, n_calls, row_bytes, takes, [&](const FewCalls& list, std::int64_t n_rows) {
+        if (list.n == 0) return;
+        worker.scratch.restart();
+        auto* const x = worker.scratch.take<Bf16>(n_rows * layout.hidden_dim);
+        auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+        auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+        auto* const activations = worker.scratch.take<Bf16>(n_rows * layout.ffn_dim);
+        start_gather(worker, list, inputs, row_token, layout.hidden_dim, x);
+        start_tiles(worker, matrices.gate, list, x, true, gate);
+        start_tiles(worker, matrices.up, list, x, true, up);
+        activate(worker, layout.spec, gate, up, n_rows * layout.ffn_dim, WeightType::kBf16, activations);
+        start_tiles(worker, matrices.down, list, activations, false, out);
+    });
 }
 
 }  // namespace offstage::kernels::cuda

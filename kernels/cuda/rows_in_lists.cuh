@@ -55,40 +55,4 @@ void run_rows_in_lists(Worker& worker, const CudaExpertCall* calls, std::size_t 
     flush();
 }
 
-// The calls that steps.takes(call), their inputs and activations rounded to rows of
-// Steps::Value, row_values(n_columns) of them each. Each step is one launch for all calls
-// of a list:
-//   gather(list, inputs, row_token, n_columns, to)     row scratch_row + t of each call
-//   multiply(matrix, list, rounded, to_scratch, y)     as byte_tiles()
-//   activate(gate, up, n_rows, ffn_dim, to)            float32 -> rounded
-template <typename Steps>
-void run_experts_in_lists(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
-                          const float* inputs, const std::int32_t* row_token, float* out, const Steps& steps) {
-    using Value = typename Steps::Value;
-    const ExpertMatrices matrices(layout);
-    const std::int64_t input_values = steps.row_values(layout.hidden_dim);
-    const std::int64_t activation_values = steps.row_values(layout.ffn_dim);
-    const std::size_t row_bytes = static_cast<std::size_t>(input_values + activation_values) * sizeof(Value) +
-                                  static_cast<std::size_t>(layout.ffn_dim) * 2 * sizeof(float);
-    run_rows_in_lists(
-        worker, calls, n_calls, row_bytes, [&](const CudaExpertCall& call) { return steps.takes(call); },
-        [&](const FewCalls& list, std::int64_t n_rows) {
-            if (list.n == 0) return;
-            worker.scratch.restart();
-            auto* const x = worker.scratch.take<Value>(n_rows * input_values);
-            auto* const gate = worker.scratch.take<float>(n_rows * layout.ffn_dim);
-            auto* const up = worker.scratch.take<float>(n_rows * layout.ffn_dim);
-            auto* const activations = worker.scratch.take<Value>(n_rows * activation_values);
-            if (x == nullptr || gate == nullptr || up == nullptr || activations == nullptr) {
-                worker.lacks_scratch();
-                return;
-            }
-            steps.gather(list, inputs, row_token, layout.hidden_dim, x);
-            steps.multiply(matrices.gate, list, x, true, gate);
-            steps.multiply(matrices.up, list, x, true, up);
-            steps.activate(gate, up, n_rows, layout.ffn_dim, activations);
-            steps.multiply(matrices.down, list, activations, false, out);
-        });
-}
-
 }  // namespace offstage::kernels::cuda

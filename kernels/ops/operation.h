@@ -21,6 +21,7 @@
 #include "kernels/ops/embed.h"
 #include "kernels/ops/experts.h"
 #include "kernels/ops/grouped_attention.h"
+#include "kernels/ops/grouped_experts.h"
 #include "kernels/ops/multiply.h"
 #include "kernels/ops/multiply_heads.h"
 #include "kernels/ops/multiply_sigmoid.h"
@@ -59,7 +60,7 @@ struct Operation {
 
     std::variant<Embed, Norm, NormPieces, AddBias, Multiply, Add, AddGated, Scale, MultiplySigmoid, Clamp, SoftCap,
                  Clear, MultiplyHeads, RotateAndStore, RotateAndStoreLatent, Attend, DeltaNet, CopyKvBlock, Route,
-                 Experts, ChosenExperts, Combine, GroupedAttention, DecodeExperts>
+                 Experts, ChosenExperts, GroupedExperts, Combine, GroupedAttention, DecodeExperts>
         value;
 };
 

@@ -223,6 +223,15 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask) {
     std::memcpy(&value, words + (lane ^ static_cast<unsigned>(lane_mask)) % 32, 4);
     return value;
 }
+inline unsigned __ballot_sync(unsigned mask, bool holds) {
+    const std::uint32_t* const words = cuda_host::meet_warp(mask, "__ballot_sync", holds ? 1 : 0);
+    unsigned lanes = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) lanes |= words[lane] << lane;
+    return lanes;
+}
+inline int __popc(unsigned word) {
+    return __builtin_popcount(word);
+}
 inline float __uint_as_float(unsigned bits) {
     float value = 0.0f;
     std::memcpy(&value, &bits, 4);

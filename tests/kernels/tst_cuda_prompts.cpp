@@ -1,0 +1,415 @@
+// Experts of files' blocks for many rows with inputs in 8 bits, on the CUDA that runs on
+// the host (tests/cuda_host): the bits of tiles, and of the device's own grouping by the
+// router's choice.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <QTest>
+
+#include "kernels/block_parts.h"
+#include "kernels/ops/operation.h"
+#include "tests/cuda_host/cuda_host.h"
+#include "tests/kernels/test_data.h"
+#include "tests/sanitized.h"
+
+using namespace offstage::kernels;
+
+namespace {
+
+std::size_t as_size(std::int64_t n) {
+    return static_cast<std::size_t>(n);
+}
+
+// Random blocks whose scales are numbers near 0.01.
+std::vector<std::byte> random_rows(WeightType type, std::int64_t n_rows, std::int64_t n_columns, std::uint32_t seed) {
+    std::mt19937 generator(seed);
+    std::vector<std::byte> rows(as_size(n_rows) * row_bytes(type, n_columns));
+    for (std::byte& byte : rows) byte = static_cast<std::byte>(generator());
+    const auto block = as_size(traits_of(type).block_bytes);
+    for (std::size_t at = 0; at < rows.size(); at += block) {
+        const auto set_half = [&](std::size_t place) {
+            const F16 half = test::to_f16_truncated(test::uniform(generator, 0.004f, 0.02f));
+            std::memcpy(rows.data() + at + place, &half, sizeof half);
+        };
+        if (type == WeightType::kMxfp4) {
+            rows[at] = static_cast<std::byte>(118 + generator() % 4);
+        } else if (type == WeightType::kQ6K) {
+            set_half(208);
+        } else {
+            set_half(0);
+            if (type == WeightType::kQ4K) set_half(2);
+        }
+    }
+    return rows;
+}
+
+ExpertLayout layout_of(WeightType gate, WeightType up, WeightType down, std::int64_t hidden_dim, std::int64_t ffn_dim,
+                       bool biases) {
+    ExpertLayout layout;
+    layout.hidden_dim = hidden_dim;
+    layout.ffn_dim = ffn_dim;
+    layout.gate = gate;
+    layout.up = up;
+    layout.down = down;
+    layout.down_rows_are_outputs = true;
+    layout.spec.biases = biases;
+    return layout;
+}
+
+// A GPU on the host with all products in 8 bits.
+class Gpu {
+  public:
+    explicit Gpu(std::uint32_t seed = 1) {
+        cuda_host::Settings settings;
+        settings.seed = seed;
+        settings.cublas = false;
+        cuda_host::reset(settings);
+        context_ = open_cuda_context_on_host(0).context;
+        context_->set_byte_inputs(ByteInputTypes::all());
+        step_.n_tokens = 600;
+        step_.hidden_dim = step_.ffn_dim = 512;
+        step_.n_experts = 16;
+        step_.n_active = 4;
+        step_.blocks = true;
+        const std::uint64_t bytes = context_->scratch_bytes(step_);
+        scratch_ = context_->allocate(bytes);
+        context_->set_scratch(scratch_, bytes);
+    }
+    ~Gpu() { (void)close(); }
+    // Everything is freed. A failure, and what the host's layer found; empty: nothing.
+    std::string close() {
+        if (context_ == nullptr) return {};
+        wait();
+        std::string all = context_->failure().text + context_->failure().detail;
+        context_->set_scratch(nullptr, 0);
+        for (void* block : blocks_) context_->release(block);
+        context_->release(scratch_);
+        context_.reset();
+        for (const std::string& problem : cuda_host::problems()) all += problem + "; ";
+        return all;
+    }
+    CudaContext& context() { return *context_; }
+
+    template <typename T>
+    T* put(const std::vector<T>& values) {
+        void* const block = context_->allocate(values.size() * sizeof(T) + 16);
+        blocks_.push_back(block);
+        context_->upload(block, values.data(), values.size() * sizeof(T));
+        wait();
+        return static_cast<T*>(block);
+    }
+    template <typename T>
+    std::vector<T> get(const T* device, std::int64_t n) {
+        std::vector<T> values(as_size(n));
+        context_->download(values.data(), device, values.size() * sizeof(T));
+        wait();
+        return values;
+    }
+    // With all launches counted.
+    int submit(const ops::Operation& operation) {
+        const int before = cuda_host::calls_of("cudaLaunchKernel");
+        context_->submit(operation);
+        wait();
+        return cuda_host::calls_of("cudaLaunchKernel") - before;
+    }
+
+  private:
+    void wait() { context_->host_wait(CudaQueue::kCompute, context_->record(CudaQueue::kCompute)); }
+
+    std::unique_ptr<CudaContext> context_;
+    CudaStep step_;
+    void* scratch_ = nullptr;
+    std::vector<void*> blocks_;
+};
+
+// A layer's experts on the GPU.
+struct Layer {
+    Layer(Gpu& gpu, const ExpertLayout& its_layout, std::int64_t n) : layout(its_layout) {
+        for (std::int64_t e = 0; e < n; ++e) {
+            const auto seed = static_cast<std::uint32_t>(10 + 3 * e);
+            std::vector<std::byte> block(layout.bytes());
+            const ExpertView own{block.data(), layout};
+            const auto fill = [&](const WeightView& part, std::uint32_t which) {
+                const std::vector<std::byte> rows = random_rows(part.type, part.n_rows, part.n_cols, seed + which);
+                const std::size_t bytes = row_bytes(part.type, part.n_cols);
+                for (std::int64_t r = 0; r < part.n_rows; ++r) {
+                    std::memcpy(block.data() + (part.row(r) - block.data()), rows.data() + as_size(r) * bytes, bytes);
+                }
+            };
+            fill(own.gate(), 0);
+            fill(own.up(), 1);
+            fill(own.down(), 2);
+            if (layout.spec.biases) {
+                std::vector<float> biases(layout.bias_bytes() / sizeof(float));
+                test::fill_random(biases, seed + 50, 0.5f);
+                std::memcpy(block.data() + layout.bias_offset(), biases.data(), layout.bias_bytes());
+            }
+            addresses.push_back(gpu.put(block));
+        }
+        table = gpu.put(addresses);
+    }
+    ExpertLayout layout;
+    std::vector<std::byte*> addresses;
+    std::byte** table = nullptr;
+};
+
+std::vector<float> random_inputs(std::int64_t n, std::uint32_t seed) {
+    std::vector<float> values(as_size(n));
+    test::fill_random(values, seed, 2.0f);
+    return values;
+}
+
+// A row of a matrix with a row of inputs, as a tile forms it: whole numbers for each
+// scale, one after the other.
+float dot_in_order(const WeightView& weight, std::int64_t row, const std::vector<float>& x) {
+    float sum = 0.0f;
+    with_block_type(weight.type, [&](auto constant) {
+        constexpr WeightType kType = decltype(constant)::value;
+        constexpr int kParts = traits_of(kType).group / kPartWeights;
+        for (std::int64_t i = 0; i < weight.n_cols; i += 2 * kPartWeights) {
+            float most = 0.0f;
+            for (std::int64_t j = i; j < i + 32; ++j) most = std::max(most, std::abs(x[as_size(j)]));
+            const float factor = most > 0.0f ? 127.0f / most : 0.0f;
+            const float scale = most / 127.0f;
+            BlockPart parts[2];
+            int products[2] = {};
+            int inputs[2] = {};
+            for (int p = 0; p < 2; ++p) {
+                const std::int64_t part = i / kPartWeights + p;
+                const auto* const block = reinterpret_cast<const std::uint8_t*>(weight.row(row)) +
+                                          part / kParts * traits_of(kType).block_bytes;
+                read_part<kType>(block, static_cast<int>(part % kParts), kBlockCodebooks, parts[p]);
+                for (int j = 0; j < kPartWeights; ++j) {
+                    const float value = x[as_size(i + kPartWeights * p + j)];
+                    const int code = static_cast<int>(std::rint(value * factor));
+                    products[p] += parts[p].codes[j] * code;
+                    inputs[p] += code;
+                }
+            }
+            if (parts[0].scale == parts[1].scale && kType != WeightType::kQ6K) {
+                products[0] += products[1];
+                inputs[0] += inputs[1];
+            }
+            const int n = kType == WeightType::kQ6K ? 2 : 1;
+            for (int p = 0; p < n; ++p) {
+                sum = std::fma(parts[p].scale * scale, static_cast<float>(products[p]), sum);
+                if (has_bias(kType)) sum = std::fma(parts[p].bias, scale * static_cast<float>(inputs[p]), sum);
+            }
+        }
+    });
+    return sum;
+}
+
+template <typename T>
+bool same_bytes(std::span<const T> a, std::span<const T> b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+struct Formats {
+    const char* name;
+    WeightType gate, up, down;
+};
+constexpr Formats kFormatsOfTests[] = {
+    {"Q4_0", WeightType::kQ4_0, WeightType::kQ4_0, WeightType::kQ4_0},
+    {"Q8_0", WeightType::kQ8_0, WeightType::kQ8_0, WeightType::kQ8_0},
+    {"MXFP4", WeightType::kMxfp4, WeightType::kMxfp4, WeightType::kMxfp4},
+    {"Q4_K", WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ4K},
+    {"Q6_K", WeightType::kQ6K, WeightType::kQ6K, WeightType::kQ6K},
+    {"Q4_K, Q6_K and Q8_0", WeightType::kQ4K, WeightType::kQ6K, WeightType::kQ8_0},
+};
+
+}  // namespace
+
+class TestCudaPrompts : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    // Any number of rows in the last tile, and an odd number of its outputs.
+    void tiles_addPartsInOrder_data() {
+        QTest::addColumn<int>("formats");
+        QTest::addColumn<int>("n");
+        for (int f = 0; f < 5; ++f) {
+            for (const int n : {9, 16, 17, 33, 64, 71}) {
+                if (offstage::test::kSanitized && n != 17) continue;
+                QTest::addRow("%s, %d rows", kFormatsOfTests[f].name, n) << f << n;
+            }
+        }
+    }
+    void tiles_addPartsInOrder() {
+        QFETCH(int, formats);
+        QFETCH(int, n);
+        const WeightType type = kFormatsOfTests[formats].gate;
+        const std::int64_t n_columns = std::max<std::int64_t>(traits_of(type).group, 96);
+        constexpr std::int64_t kRows = 133;
+        Gpu gpu;
+        const std::vector<std::byte> rows = random_rows(type, kRows, n_columns, 5);
+        const std::vector<float> x = random_inputs(n * n_columns, 6);
+        const WeightView there{gpu.put(rows), type, kRows, n_columns};
+        float* const y = gpu.put(std::vector<float>(as_size(n * kRows), 77.0f));
+        QCOMPARE(gpu.submit(ops::Multiply{there, gpu.put(x), n, y}), 2);
+        const std::vector<float> sums = gpu.get(y, n * kRows);
+        const WeightView here{rows.data(), type, kRows, n_columns};
+        for (std::int64_t t = 0; t < n; ++t) {
+            const std::vector<float> input(x.begin() + t * n_columns, x.begin() + (t + 1) * n_columns);
+            for (std::int64_t r = 0; r < kRows; ++r) {
+                QCOMPARE(sums[as_size(t * kRows + r)], dot_in_order(here, r, input));
+            }
+        }
+        QCOMPARE(QString::fromStdString(gpu.close()), QString());
+    }
+
+    // w1 and w3 with the activation in one kernel: the bits of two products, the
+    // activation, and the third.
+    void experts_haveTheBitsOfTheirMatrices_data() {
+        QTest::addColumn<int>("formats");
+        QTest::addColumn<int>("n");
+        for (int f = 0; f < 6; ++f) {
+            for (const int n : {9, 30, 64, 70}) {
+                if (offstage::test::kSanitized && n != 30) continue;
+                QTest::addRow("%s, %d rows", kFormatsOfTests[f].name, n) << f << n;
+            }
+        }
+    }
+    void experts_haveTheBitsOfTheirMatrices() {
+        QFETCH(int, formats);
+        QFETCH(int, n);
+        const Formats& types = kFormatsOfTests[formats];
+        const std::int64_t hidden = types.gate == WeightType::kQ8_0 ? 96 : 256;
+        const std::int64_t ffn = types.down == WeightType::kQ8_0 || types.down == WeightType::kQ4_0 ? 96 : 256;
+        Gpu gpu;
+        const Layer layer(gpu, layout_of(types.gate, types.up, types.down, hidden, ffn, false), 1);
+        const std::vector<float> x = random_inputs(n * hidden, 7);
+        const float* const inputs = gpu.put(x);
+        std::vector<std::int32_t> tokens;
+        for (std::int32_t t = 0; t < n; ++t) tokens.push_back(t);
+        float* const out = gpu.put(std::vector<float>(as_size(n * hidden), 77.0f));
+        const ExpertView expert{layer.addresses[0], layer.layout};
+        const ExpertCall call{expert, 0, n};
+        QCOMPARE(gpu.submit(ops::Experts{{&call, 1}, inputs, gpu.put(tokens), out}), 3);
+        float* const sums = gpu.put(std::vector<float>(as_size(2 * n * ffn)));
+        (void)gpu.submit(ops::Multiply{expert.gate(), inputs, n, sums});
+        (void)gpu.submit(ops::Multiply{expert.up(), inputs, n, sums + n * ffn});
+        const std::vector<float> both = gpu.get(sums, 2 * n * ffn);
+        std::vector<float> activations(as_size(n * ffn));
+        for (std::size_t i = 0; i < activations.size(); ++i) {
+            const float gate = both[i];
+            activations[i] = gate / (1.0f + expf(-gate)) * both[activations.size() + i];
+        }
+        float* const expected = gpu.put(std::vector<float>(as_size(n * hidden)));
+        (void)gpu.submit(ops::Multiply{expert.down(), gpu.put(activations), n, expected});
+        const std::vector<float> a = gpu.get(out, n * hidden);
+        const std::vector<float> b = gpu.get(expected, n * hidden);
+        QVERIFY(same_bytes<float>(a, b));
+        QCOMPARE(QString::fromStdString(gpu.close()), QString());
+    }
+
+    // Random loads with experts that nobody chooses, one with all rows, and few tokens.
+    void groups_haveTheBitsOfLists_data() {
+        QTest::addColumn<int>("formats");
+        QTest::addColumn<int>("n_tokens");
+        QTest::addColumn<int>("n_active");
+        QTest::addColumn<int>("n_experts");
+        QTest::addColumn<int>("n_chosen");  // the others have no rows
+        const auto row = [](int formats, int n_tokens, int n_active, int n_experts, int n_chosen) {
+            QTest::addRow("%s, %d tokens, %d of %d experts, %d in use", kFormatsOfTests[formats].name, n_tokens,
+                          n_active, n_experts, n_chosen)
+                << formats << n_tokens << n_active << n_experts << n_chosen;
+        };
+        row(0, 33, 2, 7, 5);
+        if (offstage::test::kSanitized) return;
+        for (int f = 0; f < 6; ++f) row(f, 40, 2, 6, 4);
+        for (const int n : {1, 2, 8, 9, 64, 65, 129}) row(0, n, 1, 5, 1);
+        row(0, 600, 1, 5, 1);
+        row(0, 600, 2, 16, 13);
+        row(5, 90, 4, 16, 16);
+        row(3, 20, 4, 16, 16);
+    }
+    void groups_haveTheBitsOfLists() {
+        QFETCH(int, formats);
+        QFETCH(int, n_tokens);
+        QFETCH(int, n_active);
+        QFETCH(int, n_experts);
+        QFETCH(int, n_chosen);
+        const Formats& types = kFormatsOfTests[formats];
+        const bool small = types.gate == WeightType::kQ4_0;
+        const std::int64_t hidden = small ? 64 : 256;
+        const std::int64_t ffn = small ? 96 : 256;
+        for (const std::uint32_t seed : {1u, 2u}) {
+            Gpu gpu(seed);
+            const Layer layer(gpu, layout_of(types.gate, types.up, types.down, hidden, ffn, formats % 2 == 1),
+                              n_experts);
+            const std::int64_t n_pairs = std::int64_t{n_tokens} * n_active;
+            const float* const inputs = gpu.put(random_inputs(n_tokens * hidden, seed));
+            // Different experts for each token.
+            std::mt19937 generator(seed);
+            std::vector<std::int32_t> chosen;
+            for (int t = 0; t < n_tokens; ++t) {
+                std::vector<std::int32_t> its;
+                while (static_cast<int>(its.size()) < n_active) {
+                    const auto low = std::min(generator(), generator()) % static_cast<unsigned>(n_chosen);
+                    const std::int32_t e = n_experts - 1 - static_cast<std::int32_t>(low);
+                    if (std::find(its.begin(), its.end(), e) == its.end()) its.push_back(e);
+                }
+                chosen.insert(chosen.end(), its.begin(), its.end());
+            }
+            std::vector<std::int32_t> row_token, row_of(as_size(n_pairs));
+            std::vector<ExpertCall> calls;
+            for (std::int32_t e = 0; e < n_experts; ++e) {
+                const auto first = static_cast<std::int64_t>(row_token.size());
+                for (std::size_t p = 0; p < chosen.size(); ++p) {
+                    if (chosen[p] != e) continue;
+                    row_of[p] = static_cast<std::int32_t>(row_token.size());
+                    row_token.push_back(static_cast<std::int32_t>(p) / n_active);
+                }
+                const std::int64_t n = static_cast<std::int64_t>(row_token.size()) - first;
+                if (n > 0) calls.push_back({{layer.addresses[as_size(e)], layer.layout}, first, n});
+            }
+            float* const listed = gpu.put(std::vector<float>(as_size(n_pairs * hidden), 77.0f));
+            (void)gpu.submit(ops::Experts{calls, inputs, gpu.put(row_token), listed});
+            float* const grouped = gpu.put(std::vector<float>(as_size(n_pairs * hidden), 78.0f));
+            std::int32_t* const numbers = gpu.put(std::vector<std::int32_t>(as_size(2 * n_pairs), -1));
+            QVERIFY(gpu.context().takes_grouped(layer.layout, n_tokens, n_active, n_experts));
+            const int n_launches = gpu.submit(ops::GroupedExperts{.layout = layer.layout,
+                                                                  .blocks = layer.table,
+                                                                  .chosen = gpu.put(chosen),
+                                                                  .n_tokens = n_tokens,
+                                                                  .n_active = n_active,
+                                                                  .n_experts = n_experts,
+                                                                  .inputs = inputs,
+                                                                  .row_token = numbers,
+                                                                  .row_of = numbers + n_pairs,
+                                                                  .out = grouped});
+            // The order; for many tokens rounding and two products; four for few rows,
+            // and one more where w1 and w3 are of different formats.
+            QCOMPARE(n_launches, (n_tokens > CudaContext::kFewRows ? 8 : 5) + (types.gate == types.up ? 0 : 1));
+            const std::vector<std::int32_t> all = gpu.get(numbers, 2 * n_pairs);
+            QVERIFY(same_bytes<std::int32_t>(std::span(all).first(as_size(n_pairs)), row_token));
+            QVERIFY(same_bytes<std::int32_t>(std::span(all).subspan(as_size(n_pairs)), row_of));
+            const std::vector<float> a = gpu.get(grouped, n_pairs * hidden);
+            const std::vector<float> b = gpu.get(listed, n_pairs * hidden);
+            QVERIFY(same_bytes<float>(a, b));
+            QCOMPARE(QString::fromStdString(gpu.close()), QString());
+        }
+    }
+
+    // Without the types or the memory for them the operation is not offered.
+    void groups_needRoundedInputsAndMemory() {
+        Gpu gpu;
+        const ExpertLayout layout = layout_of(WeightType::kQ4_0, WeightType::kQ4_0, WeightType::kQ4_0, 64, 96, false);
+        QVERIFY(gpu.context().takes_grouped(layout, 600, 4, 16));
+        QVERIFY(!gpu.context().takes_grouped(layout, 30'000, 4, 16));
+        QVERIFY(!gpu.context().takes_grouped(expert_layout(WeightType::kBf16, 64, 96), 20, 4, 16));
+        gpu.context().set_byte_inputs({});
+        QVERIFY(!gpu.context().takes_grouped(layout, 20, 4, 16));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCudaPrompts)
+#include "tst_cuda_prompts.moc"
