@@ -110,6 +110,17 @@ void ResidentLayers::compute(std::int64_t layer, const std::int32_t* chosen, con
                                       .out = out});
 }
 
+bool ResidentLayers::takes_tokens(std::int64_t layer, std::int64_t n) {
+    const Layer& held = current(layer);
+    return held.held && device_.takes_grouped_experts(grid_.layout(held.format), n, grid_.n_active, grid_.n_experts);
+}
+
+void ResidentLayers::compute_tokens(std::int64_t layer, const float* input, RoutedRows& rows) {
+    const Layer& held = layers_[as_size(layer)];
+    assert(held.held && held.uploaded && held.seen_at == experts_.n_device_changes(layer));
+    rows.compute(grid_.layout(held.format), blocks_.device() + experts_.index(layer, 0), input);
+}
+
 void ResidentLayers::fetch(std::int64_t first, std::int64_t n) {
     choices_.store(as_size(first * grid_.n_active), as_size(n * grid_.n_active));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/device/mirror.h"
+#include "engine/dispatch/routed_rows.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_spec.h"
 
@@ -40,7 +41,13 @@ class ResidentLayers {
     // hidden_dim) gets the output of the expert chosen[r]; rows of experts that are not
     // looked up stay unchanged. chosen: on the device; input (hidden_dim).
     void compute(std::int64_t layer, const std::int32_t* chosen, const float* input, float* out);
-    // The same with norm, router and sum. Completes `op`: the experts, and the places of
+    // Whether compute_tokens() takes a step of n tokens.
+    bool takes_tokens(std::int64_t layer, std::int64_t n);
+    // For several tokens, with RoutedRows::chosen(): their rows, grouped by expert as
+    // RoutedRows::combine() reads them. input: (n_tokens, hidden_dim). Preconditions:
+    // those of compute(), and takes_tokens().
+    void compute_tokens(std::int64_t layer, const float* input, RoutedRows& rows);
+    // compute() with norm, router and sum. Completes `op`: the experts, and the places of
     // their rows and of the choice. Precondition: holds() as well.
     void compute_layer(std::int64_t layer, ops::DecodeExperts& op);
     // Whether the last compute() of the layer looked the expert up, if it was chosen.

@@ -56,6 +56,21 @@ void RoutedRows::download(bool as_operation) {
     }
 }
 
+void RoutedRows::compute(const kernels::ExpertLayout& layout, const std::byte* const* blocks, const float* input) {
+    assert(!leaves_out());
+    row_of_at_ = n_rows();
+    device_.submit(ops::GroupedExperts{.layout = layout,
+                                       .blocks = blocks,
+                                       .chosen = chosen(),
+                                       .n_tokens = n_tokens_,
+                                       .n_active = grid_.n_active,
+                                       .n_experts = grid_.n_experts,
+                                       .inputs = input,
+                                       .row_token = row_map_.device(),
+                                       .row_of = row_map_.device() + row_of_at_,
+                                       .out = outputs_.device()});
+}
+
 void RoutedRows::copy_choice(std::int32_t* to, std::int64_t stride) {
     for (std::int64_t t = 0; t < n_tokens_; ++t) {
         std::copy_n(chosen_.host() + t * grid_.n_active, grid_.n_active, to + t * stride);

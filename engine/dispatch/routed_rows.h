@@ -52,6 +52,10 @@ class RoutedRows {
     float* weights() const { return weights_.as<float>(); }
     void download(bool as_operation);
 
+    // ---- without the answer on the host, where all tokens are wanted
+    // ops::GroupedExperts by the choice; combine() may follow.
+    void compute(const kernels::ExpertLayout& layout, const std::byte* const* blocks, const float* input);
+
     // ---- with the answer on the host
     // (n_tokens, n_active) to to[t * stride + 0 .. n_active).
     void copy_choice(std::int32_t* to, std::int64_t stride);

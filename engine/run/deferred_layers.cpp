@@ -1,6 +1,7 @@
 #include "engine/run/deferred_layers.h"
 
 #include "engine/as_size.h"
+#include "engine/dispatch/dispatch_messages.h"
 
 namespace offstage::engine {
 
@@ -16,13 +17,27 @@ constexpr std::size_t kLeastApart = 6;
 }  // namespace
 
 DeferredLayers::DeferredLayers(const ExpertGrid& grid, Backend& device, ResidentLayers& residents, RoutedRows& rows,
-                               LayerRecorder& recorder)
+                               LayerRecorder& recorder, std::int64_t max_step)
     : grid_(grid),
       device_(device),
       residents_(residents),
       rows_(rows),
       recorder_(recorder),
-      layers_(as_size(grid.n_layers)) {}
+      layers_(as_size(grid.n_layers)) {
+    set_max_step(max_step);
+}
+
+void DeferredLayers::set_max_step(std::int64_t max_step) {
+    choices_ = {};
+    max_step_ = max_step;
+    if (max_step > 1) {
+        choices_ = PinnedHost<std::int32_t>(device_, first_choice(grid_.n_layers), messages::routing);
+    }
+}
+
+std::size_t DeferredLayers::first_choice(std::int64_t layer) const {
+    return as_size(layer * max_step_ * grid_.n_active);
+}
 
 void DeferredLayers::begin_step() {
     n_read_ = n_there_ = n_fetched_ = n_unread_ = n_awaited_ = 0;
@@ -33,20 +48,25 @@ void DeferredLayers::submit(const MoeCall& call, std::span<const std::int32_t> e
     Layer& layer = layers_[n_unread_];
     layer.layer = call.layer;
     layer.format = residents_.format(call.layer);
+    layer.n_tokens = call.step.n_tokens;
     layer.routing = call.routing;
+    layer.routing_stride = call.routing_stride;
     layer.expected.assign(expected.begin(), expected.end());
     layer.events.timed = recorder_.is_timed();
     layer.events.begin = recorder_.last_end();
     layer.events.shared_end = {};
     // Shared experts, too, would count as the chosen ones: where times are measured they
     // are computed by themselves.
-    if (call.is_plain() && !(call.shared && recorder_.is_timed())) {
+    if (layer.n_tokens == 1 && call.is_plain() && !(call.shared && recorder_.is_timed())) {
         compute_at_once(call, layer);
     } else {
         compute_one_by_one(call, layer);
     }
     layer.events.end = recorder_.end_layer();
     ++n_unread_;
+    if (layer.n_tokens == 1) return;
+    n_fetched_ = n_unread_;
+    copies_.push_back({n_fetched_, layer.events.end});
 }
 
 // No point lies between the router and the sum: it would divide what the device may
@@ -68,20 +88,40 @@ void DeferredLayers::compute_at_once(const MoeCall& call, Layer& layer) {
 }
 
 void DeferredLayers::compute_one_by_one(const MoeCall& call, Layer& layer) {
-    std::int32_t* const chosen = residents_.chosen(call.layer);
+    const StepContext& step = call.step;
+    const bool several = step.n_tokens > 1;
+    if (several) rows_.begin(step.n_tokens, step.wanted);
+    std::int32_t* const chosen = several ? rows_.chosen() : residents_.chosen(call.layer);
     call.normalise();
-    device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(call.step), 1, grid_.hidden_dim,
-                              chosen, rows_.weights()});
+    device_.submit(ops::Route{call.router.spec, call.router.arrays, call.router.input(step), step.n_tokens,
+                              grid_.hidden_dim, chosen, rows_.weights()});
+    if (several) {
+        const std::size_t n = as_size(step.n_tokens * grid_.n_active);
+        device_.download(choices_.host() + first_choice(call.layer), chosen, n * sizeof(std::int32_t));
+    }
     layer.events.routed = recorder_.point();
     call.compute_shared();
     residents_.upload(call.layer);
     layer.experts.begin = recorder_.point();
     if (call.shared) layer.events.shared_end = layer.experts.begin;
-    residents_.compute(call.layer, chosen, call.step.normalised, rows_.outputs().device());
+    if (several) {
+        residents_.compute_tokens(call.layer, step.normalised, rows_);
+    } else {
+        residents_.compute(call.layer, chosen, step.normalised, rows_.outputs().device());
+    }
     layer.experts.end = recorder_.point();
     call.clear_sum();
-    device_.submit(ops::Combine{rows_.outputs().device(), residents_.row_of(), rows_.weights(), 1, grid_.n_active,
-                                grid_.hidden_dim, call.sum});
+    if (several) {
+        rows_.combine(call.sum);
+    } else {
+        device_.submit(ops::Combine{rows_.outputs().device(), residents_.row_of(), rows_.weights(), 1, grid_.n_active,
+                                    grid_.hidden_dim, call.sum});
+    }
+}
+
+std::span<const std::int32_t> DeferredLayers::choice(const Layer& layer) {
+    if (layer.n_tokens == 1) return residents_.choice(layer.layer);
+    return {choices_.host() + first_choice(layer.layer), as_size(layer.n_tokens * grid_.n_active)};
 }
 
 bool DeferredLayers::fetch_is_due() const {

@@ -13,24 +13,30 @@
 
 namespace offstage::engine {
 
-// Layers of one token whose experts the device has all: it computes them without waiting
-// for the host to see the router's choice. The choices of several layers are copied to
+// Layers whose experts the device has all: it computes them without waiting for the host
+// to see the router's choice. Of one token, the choices of several layers are copied to
 // the host together; it reads them while the device computes the layers after these, the
-// last few at the end of the step. One thread, the engine's.
+// last few at the end of the step. Of several tokens, each layer's are copied at once.
+// One thread, the engine's.
 class DeferredLayers {
   public:
     struct Layer {
         std::int64_t layer = 0;
         kernels::WeightType format = kernels::WeightType::kBf16;  // of its experts
         std::vector<std::int32_t> expected;                       // the guesses for it
-        std::int32_t* routing = nullptr;                          // the destination of the choice
+        std::int64_t n_tokens = 1;
+        std::int32_t* routing = nullptr;  // the destination of the choice, as in MoeCall
+        std::int64_t routing_stride = 0;
         LayerRecorder::Events events;
         LayerWork::Span experts;
     };
 
-    // The referents must outlive this object.
+    // max_step: as RoutedRows has it. Throws Error (kOutOfMemory). The referents must
+    // outlive this object.
     DeferredLayers(const ExpertGrid& grid, Backend& device, ResidentLayers& residents, RoutedRows& rows,
-                   LayerRecorder& recorder);
+                   LayerRecorder& recorder, std::int64_t max_step);
+    // Between two steps. Throws Error (kOutOfMemory).
+    void set_max_step(std::int64_t max_step);
 
     // Forgets layers that were not read.
     void begin_step();
@@ -51,7 +57,8 @@ class DeferredLayers {
     // The next layer whose choice is on the host, for recording. nullptr: there is none.
     // Valid until the next call.
     const Layer* read_next();
-    std::span<const std::int32_t> choice(const Layer& layer) { return residents_.choice(layer.layer); }
+    // (n_tokens, n_active)
+    std::span<const std::int32_t> choice(const Layer& layer);
 
   private:
     // Of the layers before n_layers the choice is on the host after `fetched`.
@@ -62,14 +69,17 @@ class DeferredLayers {
 
     void compute_at_once(const MoeCall& call, Layer& layer);
     void compute_one_by_one(const MoeCall& call, Layer& layer);
+    std::size_t first_choice(std::int64_t layer) const;
 
     const ExpertGrid& grid_;
     Backend& device_;
     ResidentLayers& residents_;
     RoutedRows& rows_;
     LayerRecorder& recorder_;
-    std::vector<Layer> layers_;  // (n_layers): room
-    std::vector<Copy> copies_;   // that can be awaited; the host has waited for the first n_awaited_
+    std::int64_t max_step_ = 0;
+    PinnedHost<std::int32_t> choices_;  // (n_layers, max_step, n_active), of steps of several tokens
+    std::vector<Layer> layers_;         // (n_layers): room
+    std::vector<Copy> copies_;          // that can be awaited; the host has waited for the first n_awaited_
     std::size_t n_awaited_ = 0;
     // The host has read the choices of the step's layers before n_read_; those before
     // n_there_ are on the host; those before n_fetched_ were fetched; n_unread_ were

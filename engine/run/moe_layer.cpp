@@ -48,12 +48,13 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
         [this](std::int64_t layer, std::int64_t expert) { return executors_.is_preferred(layer, expert); });
     if (device.shares_host_memory()) return;
     if (!device.takes_chosen_experts(grid.layout(kernels::WeightType::kBf16))) return;  // nor of any other layout
-    residents_ = std::make_unique<Residents>(grid, experts, device, rows_, recorder_);
+    residents_ = std::make_unique<Residents>(grid, experts, device, rows_, recorder_, max_step);
 }
 
 void MoeLayer::set_max_step(std::int64_t max_step) {
     rows_.set_max_step(max_step);
     inputs_.resize(max_step * grid_.hidden_dim, messages::expert_inputs);
+    if (residents_ != nullptr) residents_->deferred.set_max_step(max_step);
 }
 
 void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last) {
@@ -139,15 +140,35 @@ bool MoeLayer::is_step_timed() {
 // Whether the choice is not needed before the step's end: the device has every expert
 // that may be chosen.
 bool MoeLayer::needs_no_choice(const MoeCall& call) {
+    if (n_tokens_ > 1) return groups_on_device(call);
     if (!looks_up() || executors_.any_elsewhere()) return false;
     if (call.next != nullptr && mover_.prefetcher().wants_guesses()) return false;
     return residents_->layers.holds(call.layer);
+}
+
+// The same for several tokens. The host looks a layer ahead for what is to be copied or
+// read, so the next one must be there, too.
+bool MoeLayer::groups_on_device(const MoeCall& call) {
+    if (residents_ == nullptr || choice_awaited_ || neurons_.thetas.leaves_out() || executors_.any_elsewhere() ||
+        !dispatcher_.cost().table().has_accelerator()) {
+        return false;
+    }
+    const std::span<const TokenRange> wanted = call.step.wanted;
+    if (wanted.size() != 1 || wanted.front().n != n_tokens_) return false;
+    ResidentLayers& layers = residents_->layers;
+    return layers.takes_tokens(call.layer, n_tokens_) &&
+           (call.layer + 1 == grid_.n_layers || layers.has_all(call.layer + 1));
 }
 
 void MoeLayer::run_deferred(const MoeCall& call) {
     DeferredLayers& deferred = residents_->deferred;
     guesses_.begin_layer();
     deferred.submit(call, guesses_.expected());
+    if (n_tokens_ > 1) {
+        if (prefill_) mover_.prefetcher().copy_ahead(call.layer, {});  // nothing is copied: it ends lending
+        experts_.places().poll();
+        return;
+    }
     // Between two fetches the host requests nothing from the device, so that these
     // layers' operations may be kept back until then; after the last ones come the
     // operations that make the logits.
@@ -277,13 +298,15 @@ void MoeLayer::record_ended() {
 void MoeLayer::record_deferred(const DeferredLayers::Layer& layer) {
     const auto begin = Clock::now();
     const std::span<const std::int32_t> choice = residents_->deferred.choice(layer);
-    std::copy(choice.begin(), choice.end(), layer.routing);
+    for (std::int64_t t = 0; t < layer.n_tokens; ++t) {
+        std::copy_n(choice.begin() + t * grid_.n_active, grid_.n_active, layer.routing + t * layer.routing_stride);
+    }
     for (ExpertLoad& load : rows_.count(choice)) {
         load.place = Place::kDevice;
         load.format = layer.format;
     }
     habits_.count(layer.layer, rows_.loads());
-    habits_.follow(layer.layer, rows_.loads(), layer.expected);
+    if (layer.n_tokens == 1) habits_.follow(layer.layer, rows_.loads(), layer.expected);
     const Schedule& schedule =
         dispatcher_.schedule(rows_.loads(), experts_.staging().n_demand(), executors_.costs(), layer.layer);
     dispatcher_.add_deciding(microseconds(begin, Clock::now()));

@@ -30,10 +30,11 @@ namespace offstage::engine {
 // Prefetcher begins with the next layer's; the outputs are added on the device, and
 // LayerRecorder records the layer when it has ended.
 //
-// If the device has all experts of the layer and nothing else needs the choice, a token's
-// experts are computed without waiting for it (DeferredLayers): the host reads the choice
-// while the device computes the layers after it, and only then updates its counts and
-// records. Times of such layers are measured in one step of kStepsOfOneTimed. In other
+// If the device has all experts of the layer and nothing else needs the choice, the
+// experts are computed without waiting for it (DeferredLayers), a token's or, where the
+// device groups them, those of a prompt's tokens: the host reads the choice while the
+// device computes the layers after it, and only then updates its counts and records.
+// Times of a token's such layers are measured in one step of kStepsOfOneTimed. In other
 // layers the device computes its share of a token's experts at once (ResidentShare), and
 // the host handles the rest. Such a layer has two sequences (Backend::begin_repeated): up
 // to the choice, with the work after the experts of the layer before; and the device's
@@ -108,10 +109,10 @@ class MoeLayer {
     // For a device that looks up its experts by the router's choice.
     struct Residents {
         Residents(const ExpertGrid& grid, ExpertStore& experts, Backend& device, RoutedRows& rows,
-                  LayerRecorder& recorder)
+                  LayerRecorder& recorder, std::int64_t max_step)
             : layers(grid, experts, device),
               share(experts, device, layers),
-              deferred(grid, device, layers, rows, recorder) {}
+              deferred(grid, device, layers, rows, recorder, max_step) {}
         ResidentLayers layers;
         ResidentShare share;
         DeferredLayers deferred;
@@ -123,6 +124,7 @@ class MoeLayer {
     bool looks_up() const;
     bool is_step_timed();
     bool needs_no_choice(const MoeCall& call);
+    bool groups_on_device(const MoeCall& call);
     void run_deferred(const MoeCall& call);
     void route(const MoeCall& call);
     bool compute_ahead(const MoeCall& call, DeviceEvent& shared_end);

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/eval/logits.h"
 #include "engine/experts/prefetcher.h"
+#include "engine/run/step_probe.h"
 #include "tests/engine/cuda_on_host.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/replan_play.h"
@@ -117,6 +118,53 @@ class TestCudaBlocksOnHost : public QObject {
                 QVERIFY(relativeError(rows[r], exact[r]) > 10 * kExact);
             }
         }
+        model.reset();
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
+    }
+
+    // Where the device has all experts it groups a prompt's tokens by the choice: bits
+    // and records are those with a choice that the host waits for (because of a probe),
+    // and nothing goes to the device between the layers.
+    void choiceOfAPrompt_staysOnTheDevice() {
+        struct Probe final : StepProbe {
+            void begin_step(std::int64_t) override {}
+            void submit(std::int64_t, const DeviceWeights&, const StepContext&) override {}
+            void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
+        } probe;
+        const std::vector<TokenId> tokens = answered(QStringLiteral("mixed")).tokens;
+        reset(false);
+        LoadRequest request = on_host_layer(QStringLiteral("mixed"));
+        request.compute = ComputeMode::kInt8;
+        request.dispatch = parse_dispatch("static");
+        request.vram_bytes = vram_for(request, 100);
+        auto model = open(request);
+        struct Result {
+            std::vector<std::vector<float>> rows;
+            std::vector<std::int32_t> routing;
+            std::uint64_t resident_calls = 0;
+            int n_copies = 0;
+        };
+        const auto read = [&](StepProbe* awaits) {
+            model->forward().set_probe(awaits);
+            const int before = cuda_host::calls_of("cudaMemcpyAsync");
+            const std::uint64_t calls_before = model->dispatcher().totals().resident_calls;
+            Result result;
+            result.rows = compute_logits(*model, std::span(tokens).first(11), true);
+            result.n_copies = cuda_host::calls_of("cudaMemcpyAsync") - before;
+            result.resident_calls = model->dispatcher().totals().resident_calls - calls_before;
+            const auto routing = model->forward().routing();
+            result.routing.assign(routing.begin(), routing.end());
+            return result;
+        };
+        (void)read(nullptr);  // the tables of experts go to the device once
+        const Result awaited = read(&probe);
+        const Result there = read(nullptr);
+        QCOMPARE(there.rows, awaited.rows);
+        QCOMPARE(there.routing, awaited.routing);
+        QCOMPARE(there.resident_calls, awaited.resident_calls);
+        const auto n_layers = static_cast<int>(model->spec().experts.n_layers);
+        QVERIFY2(there.n_copies + n_layers <= awaited.n_copies,
+                 qPrintable(QStringLiteral("%1 and %2").arg(there.n_copies).arg(awaited.n_copies)));
         model.reset();
         QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
     }
