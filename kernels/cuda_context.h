@@ -79,6 +79,7 @@ class CudaQuantizer {
 struct CudaReplays {
     std::uint64_t n_graphs = 0;    // built so far
     std::uint64_t n_replayed = 0;  // sequences that were started as graphs
+    std::uint64_t n_ahead = 0;     // of these: ran before they were submitted (start_again())
     std::uint64_t bytes = 0;       // the most GPU memory that the driver took for the graphs existing at one time
 };
 
@@ -143,6 +144,8 @@ class CudaContext {
     // ---- sequences of operations that come again: see engine's Backend
     virtual void begin_repeated(std::int64_t place) = 0;
     virtual void end_repeated() = 0;
+    // See engine's Backend.
+    virtual bool start_again(std::int64_t place) = 0;
     virtual void set_graphs(bool on) = 0;
     virtual CudaReplays replays() const = 0;
     // The reason why graphs are off although the caller did not turn them off; empty:

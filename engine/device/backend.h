@@ -141,12 +141,22 @@ class Backend {
     // begin_repeated() changes nothing where operations are kept already.
     virtual void begin_repeated(std::int64_t /*place*/) {}
     virtual void end_repeated() {}
+    // Behind end_repeated() of a sequence at this place: starts it once more, with what
+    // lies in the device's memory by then, if it was started with one call. If the same
+    // sequence comes next, it has run already. If another one does, or other work comes
+    // before it, it is computed as if this had not been called, so it must read nothing
+    // that it changes. False: nothing was started.
+    virtual bool start_again(std::int64_t /*place*/) { return false; }
+    // Whether start_again() may be of use, so that tokens should be chosen by
+    // ops::ChooseToken.
+    virtual bool runs_ahead() const { return false; }
     // On at first, where the device has them.
     virtual void set_graphs(bool /*on*/) {}
     struct Replays {
         std::uint64_t n_graphs = 0;    // built so far
         std::uint64_t n_replayed = 0;  // sequences that were started with one call
         std::uint64_t bytes = 0;       // device memory for them, in memory().usage() as workspace
+        std::uint64_t n_ahead = 0;     // sequences that had run before (start_again())
     };
     virtual Replays replays() const { return {}; }
     // A sentence for the user about features that the device has switched off since the

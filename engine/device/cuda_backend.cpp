@@ -158,6 +158,8 @@ class CudaBackend final : public Backend {
         context_->end_repeated();
         count_graphs();
     }
+    bool start_again(std::int64_t place) override { return context_->start_again(place); }
+    bool runs_ahead() const override { return graphs_; }
     void set_graphs(bool on) override {
         context_->set_graphs(on);
         graphs_ = on;
@@ -165,7 +167,7 @@ class CudaBackend final : public Backend {
     }
     Replays replays() const override {
         const kernels::CudaReplays counted = context_->replays();
-        return {counted.n_graphs, counted.n_replayed, counted.bytes};
+        return {counted.n_graphs, counted.n_replayed, counted.bytes, counted.n_ahead};
     }
     Message take_note() override {
         const std::string problem = context_->graphs_problem();

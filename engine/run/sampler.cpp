@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -48,6 +49,7 @@ std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer) {
 
 Sampler::Sampler(const SamplerSettings& settings, std::uint64_t seed) : settings_(settings), random_(seed) {
     validate(settings);
+    drawn_.reserve(4);
 }
 
 TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent) {
@@ -70,11 +72,56 @@ TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> 
     const float best_logit = logits_[static_cast<std::size_t>(greedy)];
     const double scale = 1.0 / static_cast<double>(settings_.temperature);
     for (Candidate& c : candidates_) {
-        c.weight = std::exp((static_cast<double>(c.logit) - static_cast<double>(best_logit)) * scale);
+        const double exponent = (static_cast<double>(c.logit) - static_cast<double>(best_logit)) * scale;
+        c.weight = use_top_k ? kernels::exp_of(exponent) : std::exp(exponent);  // std::exp is faster
     }
-    if (settings_.top_p < 1.0f) keep_top_p(use_top_k);
-    if (settings_.min_p > 0.0f) keep_min_p(best_logit);
-    return draw();
+    std::size_t n = candidates_.size();
+    if (use_top_k) {
+        n = static_cast<std::size_t>(kernels::kept_by_top_p(candidates_.data(), static_cast<int>(n), settings_.top_p));
+    } else if (settings_.top_p < 1.0f) {
+        keep_top_p();
+        n = candidates_.size();
+    }
+    const std::uint64_t bits = random(0);
+    count_choice();
+    return kernels::draw_token(candidates_.data(), static_cast<std::int64_t>(n), settings_.min_p, best_logit, bits);
+}
+
+std::uint64_t Sampler::random(std::size_t n_ahead) {
+    while (drawn_.size() <= n_ahead) drawn_.push_back(random_());
+    return drawn_[n_ahead];
+}
+
+void Sampler::count_choice() {
+    if (!drawn_.empty()) drawn_.erase(drawn_.begin());
+}
+
+std::optional<kernels::TokenRule> Sampler::rule(std::size_t n_ahead, std::int64_t vocab_size,
+                                                std::span<const TokenId> never, std::span<const TokenId> before) {
+    const bool greedy = settings_.temperature <= 0.0f;
+    kernels::TokenRule rule;
+    if (!greedy) {
+        if (settings_.top_k < 1 || settings_.top_k > kernels::TokenRule::kMostBest || settings_.top_k >= vocab_size) {
+            return std::nullopt;
+        }
+        rule.top_k = settings_.top_k;
+        rule.temperature = settings_.temperature;
+        rule.top_p = settings_.top_p;
+        rule.min_p = settings_.min_p;
+        rule.random = random(n_ahead);
+    }
+    std::span<const TokenId> seen;
+    rule.repeat_penalty = settings_.repeat_penalty;
+    if (rule.repeat_penalty != 1.0f) {
+        const std::size_t most =
+            settings_.repeat_window == 0 ? before.size() : static_cast<std::size_t>(settings_.repeat_window) - 1;
+        seen = before.last(std::min(before.size(), most));
+    }
+    if (never.size() + seen.size() > std::size(rule.listed)) return std::nullopt;
+    rule.n_never = static_cast<std::int32_t>(never.size());
+    rule.n_seen = static_cast<std::int32_t>(seen.size());
+    std::copy(seen.begin(), seen.end(), std::copy(never.begin(), never.end(), std::begin(rule.listed)));
+    return rule;
 }
 
 void Sampler::penalise(std::span<const TokenId> recent) {
@@ -89,9 +136,7 @@ void Sampler::penalise(std::span<const TokenId> recent) {
         float& x = logits_[i];
         if (x == kNever || seen_[i]) continue;
         seen_[i] = true;
-        const float changed = x > 0.0f ? x / settings_.repeat_penalty : x * settings_.repeat_penalty;
-        constexpr float kLargest = std::numeric_limits<float>::max();
-        x = std::clamp(changed, -kLargest, kLargest);
+        x = kernels::penalised(x, settings_.repeat_penalty);
     }
 }
 
@@ -145,7 +190,7 @@ void Sampler::collect_top_k() {
     std::sort(candidates_.begin(), candidates_.end(), is_better);
 }
 
-void Sampler::keep_top_p(bool sorted) {
+void Sampler::keep_top_p() {
     double total = 0.0;
     for (const Candidate& c : candidates_) total += c.weight;
     const double wanted = static_cast<double>(settings_.top_p) * total;
@@ -154,11 +199,11 @@ void Sampler::keep_top_p(bool sorted) {
     // complete without them. Language models have peaked distributions, so that few other
     // tokens remain; only these are sorted.
     const double least = (total - wanted) / static_cast<double>(candidates_.size() + 1);
-    if (!sorted && wanted > 0.0) std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < least; });
+    if (wanted > 0.0) std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < least; });
 
     double kept = 0.0;
     std::size_t n = 0;
-    std::size_t n_sorted = sorted ? candidates_.size() : 0;
+    std::size_t n_sorted = 0;
     std::size_t batch = kFirstBatch;
     while (n < candidates_.size()) {
         if (n == n_sorted) {
@@ -174,28 +219,6 @@ void Sampler::keep_top_p(bool sorted) {
         if (kept >= wanted) break;
     }
     candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(n), candidates_.end());
-}
-
-void Sampler::keep_min_p(float best_logit) {
-    // The best token's weight is exactly 1, so weights are already relative to it.
-    const auto min_p = static_cast<double>(settings_.min_p);
-    std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < min_p && c.logit != best_logit; });
-}
-
-TokenId Sampler::draw() {
-    double total = 0.0;
-    for (const Candidate& c : candidates_) total += c.weight;
-    // 53 random bits as a number in [0, 1).
-    const double u = static_cast<double>(random_() >> 11) * 0x1.0p-53 * total;
-    double sum = 0.0;
-    TokenId last = -1;
-    for (const Candidate& c : candidates_) {
-        if (c.weight <= 0.0) continue;
-        sum += c.weight;
-        last = c.token;
-        if (u < sum) return c.token;
-    }
-    return last;  // rounding: the sum of the walk may end a hair below the total
 }
 
 }  // namespace offstage::engine

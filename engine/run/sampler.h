@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
 
 #include "engine/indices.h"
 #include "engine/run/sampler_settings.h"
+#include "kernels/token_rule.h"
 
 namespace offstage::engine {
 
@@ -36,12 +38,16 @@ class Sampler {
     // grows.
     TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
 
+    // A device's part: the rule of the choice that follows n_ahead others, for a step
+    // whose token, the newest, is known to the device. never: tokens that are not chosen;
+    // before: the tokens before the newest. nullopt: the host must choose.
+    std::optional<kernels::TokenRule> rule(std::size_t n_ahead, std::int64_t vocab_size, std::span<const TokenId> never,
+                                           std::span<const TokenId> before);
+    // A token was chosen by rule(0).
+    void count_choice();
+
   private:
-    struct Candidate {
-        float logit;
-        TokenId token;
-        double weight;  // exp((logit - best) / temperature)
-    };
+    using Candidate = kernels::TokenCandidate;
 
     static bool is_better(const Candidate& a, const Candidate& b) {
         return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
@@ -51,14 +57,14 @@ class Sampler {
     TokenId best() const;
     void collect();        // every choosable token, by id
     void collect_top_k();  // the best top_k, sorted
-    void keep_top_p(bool sorted);
-    void keep_min_p(float best_logit);
-    TokenId draw();
+    void keep_top_p();
+    std::uint64_t random(std::size_t n_ahead);
 
     SamplerSettings settings_;
     std::mt19937_64 random_;
-    std::vector<float> logits_;  // a copy, cleaned of NaN and infinity, penalised
-    std::vector<bool> seen_;     // (vocab_size): the penalty counts a token once
+    std::vector<std::uint64_t> drawn_;  // of the next choices
+    std::vector<float> logits_;         // a copy, cleaned of NaN and infinity, penalised
+    std::vector<bool> seen_;            // (vocab_size): the penalty counts a token once
     std::vector<Candidate> candidates_;
 };
 

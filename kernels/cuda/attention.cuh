@@ -85,13 +85,17 @@ inline std::int64_t bucket_of(std::int32_t n_splits) {
 }
 
 // A segment's token. Returns the number of splits that the grid has room for.
-inline std::int64_t set_item(DecodeItem& item, const CudaSegment& segment, std::int64_t token, std::int64_t window,
-                             std::int32_t most_splits) {
+inline std::int64_t set_item(Worker& worker, DecodeItem& item, const CudaSegment& segment, std::int64_t token,
+                             std::int64_t window, std::int32_t most_splits) {
+    const auto n_keys = static_cast<std::int32_t>(segment.past + token + 1);
     item = {};
-    set_keys(item, static_cast<std::int32_t>(segment.past + token + 1), window, most_splits);
+    set_keys(item, n_keys + 1, window, most_splits);
+    const std::int32_t n_next = item.n_splits;
+    set_keys(item, n_keys, window, most_splits);
     std::int64_t n_splits = item.n_splits;
     if (segment.device_past != nullptr && segment.n_tokens == 1) {
         n_splits = bucket_of(item.n_splits);
+        if (worker.kept != nullptr && bucket_of(n_next) != n_splits) worker.kept->set_last_of_its_kind();
         item = {};
         item.device_past = segment.device_past;
     }

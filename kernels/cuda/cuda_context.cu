@@ -81,6 +81,7 @@ class Context final : public CudaContext {
 
     void begin_repeated(std::int64_t place) override;
     void end_repeated() override;
+    bool start_again(std::int64_t place) override;
     void set_graphs(bool on) override;
     CudaReplays replays() const override { return replay_.counts(); }
     std::string graphs_problem() const override { return replay_.problem(); }
@@ -139,10 +140,13 @@ class Context final : public CudaContext {
     // After a failure nothing more is started: its inputs would be garbage.
     bool begin_operation() {
         if (!worker_.failure.none()) return false;
-        return worker_.kept != nullptr || select_device();  // recording to a list calls no driver function
+        if (worker_.kept != nullptr) return true;  // recording to a list calls no driver function
+        replay_.forget_again();
+        return select_device();
     }
     // Call it before other work goes to the compute queue or must follow it.
     void start_kept() {
+        replay_.forget_again();
         if (worker_.kept == nullptr) return;
         (void)select_device();
         worker_.start_kept();
@@ -460,6 +464,10 @@ void Context::end_repeated() {
     replay_.end(worker_);
 }
 
+bool Context::start_again(std::int64_t place) {
+    return worker_.kept == nullptr && select_device() && replay_.start_again(worker_, place);
+}
+
 void Context::set_graphs(bool on) {
     start_kept();
     worker_.graphs = on;
@@ -474,7 +482,7 @@ void Context::give_up_graphs(const std::string& why) {
 std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
     std::uint64_t most = product_scratch_bytes(step, worker_.unpacked_bytes);
     for (const std::uint64_t bytes : {attention_scratch_bytes(step), router_scratch_bytes(step),
-                                      expert_scratch_bytes(step, worker_.unpacked_bytes)}) {
+                                      choice_scratch_bytes(step), expert_scratch_bytes(step, worker_.unpacked_bytes)}) {
         if (bytes > most) most = bytes;
     }
     return most + cublas_bytes_ + kArrivalBytes;

@@ -35,18 +35,37 @@ void Replay::begin(Worker& worker, std::int64_t place) {
     place_ = place;
     thread_ = std::this_thread::get_id();
     worker.kept = &kept_;
+    again_ = again_ == Again::kStarted && place == started_ ? Again::kRecorded : Again::kNo;
+    started_ = kNone;
+}
+
+bool Replay::start_again(Worker& worker, std::int64_t place) {
+    forget_again();
+    if (started_ != place || !worker.failure.none() || kept_.n_points() > 0 || kept_.last_of_its_kind()) return false;
+    const cudaGraphExec_t graph = sequences_.at(place).graph.get();
+    if (problem_.check(cudaGraphLaunch(graph, worker.stream), "Starting a CUDA graph")) {
+        again_ = Again::kStarted;
+        return true;
+    }
+    on_ = false;
+    forget_all();
+    return false;
 }
 
 void Replay::end(Worker& worker) {
+    const bool again = again_ == Again::kRecorded;
+    forget_again();
     if (worker.kept == nullptr || !kept_.has_kernels() || !worker.failure.none()) {
         worker.start_kept();
         return;
     }
     Sequence& sequence = sequence_at(place_);
     if (sequence.list == kept_ && (sequence.graph.get() != nullptr || build(sequence, worker.stream)) &&
-        start_graph(sequence, worker)) {
+        (again || start_graph(sequence, worker))) {
         worker.kept = nullptr;
+        started_ = place_;
         ++counts_.n_replayed;
+        counts_.n_ahead += again ? 1 : 0;
         return;
     }
     worker.start_kept();
@@ -138,6 +157,7 @@ bool Replay::start_graph(Sequence& sequence, Worker& worker) {
 }
 
 void Replay::drop_graph(Sequence& sequence) {
+    started_ = kNone;
     for (std::size_t i = 0; i < sequence.tickets.size(); ++i) {
         points_.forget_time(sequence.tickets[i], sequence.events[i].get());
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <limits>
 #include <map>
 #include <string>
 #include <thread>
@@ -50,6 +51,10 @@ class Replay {
     // Starts the recorded sequence, unless Worker::start_kept() has done so. After a
     // failure of the worker it only records the events.
     void end(Worker& worker);
+    // CudaContext::start_again().
+    bool start_again(Worker& worker, std::int64_t place);
+    // Other work goes to the queue: the next sequence is started whatever it is.
+    void forget_again() { again_ = Again::kNo; }
     // On at first. Off: all graphs go.
     void set_on(bool on);
     void give_up(const std::string& why);
@@ -60,6 +65,12 @@ class Replay {
     const std::string& problem() const { return problem_.text(); }
 
   private:
+    static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+    enum class Again : std::uint8_t {
+        kNo,
+        kStarted,   // the sequence at started_ was started once more, and nothing came since
+        kRecorded,  // the sequence that is being recorded may be that one
+    };
     struct Sequence {
         LaunchList list;
         GraphExec graph;                     // empty: none was built of the list
@@ -78,6 +89,8 @@ class Replay {
     const DeviceMemory& memory_;
     LaunchList kept_;
     std::int64_t place_ = 0;
+    std::int64_t started_ = kNone;  // the place of the graph that was started last, if one was
+    Again again_ = Again::kNo;
     std::map<std::int64_t, Sequence> sequences_;
     std::uint64_t n_uses_ = 0;
     std::uint64_t bytes_ = 0;  // of the existing graphs

@@ -96,11 +96,15 @@ class LaunchList {
         entries_.push_back({});
         points_.push_back({event, ticket});
     }
+    // One more key, as the next token has, takes other launches.
+    void set_last_of_its_kind() { last_of_its_kind_ = true; }
+    bool last_of_its_kind() const { return last_of_its_kind_; }
     void clear() {
         entries_.clear();
         points_.clear();
         bytes_.clear();
         n_leading_ = n_before_last_ = 0;
+        last_of_its_kind_ = false;
     }
 
     bool has_kernels() const { return entries_.size() > points_.size(); }
@@ -143,6 +147,7 @@ class LaunchList {
     std::size_t n_leading_ = 0, n_before_last_ = 0;  // points before the first kernel, before the last one
     std::vector<std::byte> bytes_;                   // the parameters; allocated with KernelCall's alignment
     static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= KernelCall<>::kParameterAlignment, "of bytes_");
+    bool last_of_its_kind_ = false;
 };
 
 }  // namespace offstage::kernels::cuda

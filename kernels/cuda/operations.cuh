@@ -154,6 +154,9 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step);
 // kernels/ops/route.cu
 std::uint64_t router_scratch_bytes(const CudaStep& step);
 
+// kernels/ops/choose_token.cu
+std::uint64_t choice_scratch_bytes(const CudaStep& step);
+
 // products.cu
 constexpr std::int64_t kProductRows = 1024;  // activations, converted at once
 // unpacked_bytes: the worker's.

@@ -450,7 +450,8 @@ void compute(Worker& worker, const Attend& op) {
     for (const CudaSegment& segment : segments) {
         if (segment.n_tokens > kFewTokens) continue;
         for (std::int64_t token = 0; token < segment.n_tokens; ++token) {
-            most_splits = std::max(most_splits, set_item(list.items[list.n++], segment, token, shape.window, limit));
+            most_splits =
+                std::max(most_splits, set_item(worker, list.items[list.n++], segment, token, shape.window, limit));
             if (list.n == kItemsPerLaunch) flush();
         }
     }

@@ -171,7 +171,8 @@ bool attend_in_one_kernel(Worker& worker, const ops::GroupedAttention& op) {
     TokenAttention job{};
     job.shape = shape;
     job.places = places_in(op.kv, op.layer);
-    job.most_splits = set_item(job.item, device_segments(worker, op.segments).front(), 0, shape.window, kMostSplits);
+    job.most_splits =
+        set_item(worker, job.item, device_segments(worker, op.segments).front(), 0, shape.window, kMostSplits);
     job.qkv = op.qkv;
     job.query_norm = op.query_norm.weight;
     job.key_norm = op.key_norm.weight;

@@ -280,3 +280,8 @@ inline unsigned atomicAdd(unsigned* address, unsigned value) {
     *address = before + value;
     return before;
 }
+inline unsigned atomicOr(unsigned* address, unsigned value) {
+    const unsigned before = *address;
+    *address = before | value;
+    return before;
+}

@@ -29,6 +29,7 @@ std::vector<Check> router_checks();
 std::vector<Check> experts_checks();
 std::vector<Check> queues_checks();
 std::vector<Check> blocks_checks();
+std::vector<Check> choice_checks();
 
 // Products with the weight of each number of rows.
 void check_product(Backend& backend, const Promise& promise, const TestWeight& weight,
