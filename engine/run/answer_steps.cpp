@@ -5,18 +5,18 @@
 
 namespace offstage::engine {
 
-void AnswerSteps::begin() {
+void AnswerSteps::begin(bool goes_on) {
     // A step is a user's wait for a token, so a re-plan's work before it counts.
-    began_us_ = parts_.model.device().now_us();
+    began_us_ = goes_on ? parts_.model.forward().next_begun_us() : parts_.model.device().now_us();
     moved_ = parts_.replans.between_steps();
     parts_.conversation.follow_context(parts_.replans.replanner().in_force().context);
     parts_.thetas.apply(parts_.model);
 }
 
 Forward::Outcome AnswerSteps::run(std::span<const Segment> segments, Forward::Logits wanted,
-                                  const std::stop_token& stop, std::int64_t n_prompt) {
+                                  const std::stop_token& stop, std::int64_t n_prompt, TokenChooser* chooser) {
     if (n_prompt > 0) parts_.reading.begin_step(static_cast<std::int64_t>(segments.front().tokens.size()));
-    const Forward::Outcome outcome = parts_.model.forward().step(segments, wanted, stop, n_prompt);
+    const Forward::Outcome outcome = parts_.model.forward().step(segments, wanted, stop, n_prompt, chooser);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = parts_.model.device();
         const Message failure = device.failure();

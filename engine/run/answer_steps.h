@@ -39,14 +39,15 @@ class AnswerSteps {
     AnswerSteps(const SessionParts& parts, const GenerationRequest& request)
         : parts_(parts), record_(parts.model, request) {}
 
-    // Before each step, and before its tokens are chosen.
-    void begin();
+    // Before each step, and before its tokens are chosen. goes_on: the step is the one
+    // behind the last step, which the device may have begun.
+    void begin(bool goes_on = false);
     // Tokens that the next step may have.
     std::size_t max_tokens() const { return static_cast<std::size_t>(parts_.model.forward().max_step()); }
-    // Runs a step: done, or not (stopped, full). n_prompt: as for Forward::step(). Throws
-    // Error (kDevice).
+    // Runs a step: done, or not (stopped, full). n_prompt, chooser: as for
+    // Forward::step(). Throws Error (kDevice).
     Forward::Outcome run(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
-                         std::int64_t n_prompt = 0);
+                         std::int64_t n_prompt = 0, TokenChooser* chooser = nullptr);
     // Throws Error (kIo).
     void finish(GenerationResult& result) { record_.finish(result); }
 

@@ -21,7 +21,7 @@ bool contains(const std::vector<TokenId>& tokens, TokenId token) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
-class Sampling final : public AnswerStrategy {
+class Sampling final : public AnswerStrategy, private TokenChooser {
   public:
     explicit Sampling(const AnswerStart& start)
         : start_(start),
@@ -33,7 +33,8 @@ class Sampling final : public AnswerStrategy {
 
     Progress advance(const Logits& logits) override {
         segments_.clear();
-        token_ = sampler_.sample(logits.possible, start_.tokens);
+        if (logits.chosen) sampler_.count_choice();
+        token_ = logits.chosen ? *logits.chosen : sampler_.sample(logits.possible, start_.tokens);
         if (token_ < 0) start_.text.throw_no_probabilities();
         std::optional<TokenChoice> choice;
         if (start_.request.n_alternatives >= 0) {
@@ -66,6 +67,7 @@ class Sampling final : public AnswerStrategy {
                 std::move(choice)};
     }
     std::span<const Segment> next() const override { return segments_; }
+    TokenChooser* chooser() override { return this; }
     void end(FinishReason reason) override { finish_ = reason; }
     ThoughtSplitter::Piece finish(GenerationResult& result) override {
         ThoughtSplitter::Piece rest = shown(splitter_.finish(finish_ != FinishReason::kEndOfTurn));
@@ -83,6 +85,19 @@ class Sampling final : public AnswerStrategy {
     }
 
   private:
+    std::optional<kernels::TokenRule> rule(int n_ahead) override {
+        const auto n_tokens = static_cast<std::int64_t>(tokens_.size()) + n_ahead;
+        if (n_ahead > 0 && start_.request.max_tokens > 0 && n_tokens >= start_.request.max_tokens) return std::nullopt;
+        // One more than a rule has room for says that there are too many.
+        const std::size_t n_before = std::min<std::size_t>(start_.tokens.size(), kernels::TokenRule::kMostListed + 1);
+        before_.assign(start_.tokens.end() - static_cast<std::ptrdiff_t>(n_before), start_.tokens.end());
+        if (n_ahead > 0) before_.push_back(token_);
+        return sampler_.rule(static_cast<std::size_t>(n_ahead), start_.text.vocab_size(),
+                             start_.request.ignore_end ? std::span<const TokenId>(ends_) : std::span<const TokenId>(),
+                             before_);
+    }
+    bool needs_logits() const override { return start_.request.n_alternatives >= 0; }
+
     ThoughtSplitter::Piece shown(ThoughtSplitter::Piece piece) {
         if (strip_space_ && !(piece.answer.empty() && piece.thought.empty())) {
             if (piece.answer.starts_with(' ') && splitter_.thought().empty()) {
@@ -117,6 +132,7 @@ class Sampling final : public AnswerStrategy {
     std::vector<TokenChoice> choices_;
     std::optional<TokenChoice> end_choice_;
     TokenId token_ = -1;
+    std::vector<TokenId> before_;  // see rule()
     std::vector<Segment> segments_;
     FinishReason finish_ = FinishReason::kStopped;
 };

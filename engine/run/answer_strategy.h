@@ -10,6 +10,7 @@
 #include "engine/run/forward.h"
 #include "engine/run/generation.h"
 #include "engine/run/model_text.h"
+#include "engine/run/token_chooser.h"
 
 namespace offstage::engine {
 
@@ -22,8 +23,9 @@ class AnswerStrategy {
     // The logits of the last step, (rows, vocab_size): one row for each segment of the
     // step; after the prompt one.
     struct Logits {
-        std::span<const float> model;     // as computed
-        std::span<const float> possible;  // the allowed tokens; the others are -infinity
+        std::span<const float> model;        // as computed
+        std::span<const float> possible;     // the allowed tokens; the others are -infinity
+        std::optional<TokenId> chosen = {};  // by the device, for chooser(); the others may be empty then
     };
     struct Progress {
         bool chose = false;       // at least one token
@@ -36,6 +38,8 @@ class AnswerStrategy {
     };
     // Throws Error (kInvalidModel) where nothing can be chosen.
     virtual Progress advance(const Logits& logits) = 0;
+    // For the steps of next(), if the device may choose behind them.
+    virtual TokenChooser* chooser() { return nullptr; }
     // The input of the next step; empty: the answer is done.
     virtual std::span<const Segment> next() const = 0;
     // Ends the answer although next() has further input.

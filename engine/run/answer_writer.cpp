@@ -41,7 +41,8 @@ void AnswerWriter::write(AnswerStrategy& strategy, const std::stop_token& stop, 
         std::span<const float> logits = model.forward().logits();
         // A scored prompt has a row for each token.
         if (n_chosen == 0) logits = logits.last(static_cast<std::size_t>(model.spec().vocab_size));
-        AnswerStrategy::Progress progress = strategy.advance({logits, possible(logits)});
+        const std::optional<TokenId> chosen = model.forward().chosen();
+        AnswerStrategy::Progress progress = strategy.advance({logits, chosen ? logits : possible(logits), chosen});
         if (first_token_us == 0) {
             result.ttft_s = seconds_since(started_us_);
             first_token_us = model.device().now_us();
@@ -59,8 +60,10 @@ void AnswerWriter::write(AnswerStrategy& strategy, const std::stop_token& stop, 
         if (next.empty()) break;
         Forward::Outcome outcome = Forward::Outcome::kStopped;
         if (!stop.stop_requested()) {
-            steps_.begin();
-            outcome = steps_.run(next, Forward::Logits::kLast, stop);
+            steps_.begin(true);
+            // Moving experts make the next step another one.
+            TokenChooser* const chooser = steps_.replans().replanner().moving() ? nullptr : strategy.chooser();
+            outcome = steps_.run(next, Forward::Logits::kLast, stop, 0, chooser);
         }
         if (outcome == Forward::Outcome::kDone) continue;
         strategy.end(outcome == Forward::Outcome::kFull ? FinishReason::kContextFull : FinishReason::kStopped);

@@ -53,7 +53,7 @@ class DeferredLayers {
     bool wait_for_choices();
     // The host has waited for all copies.
     void all_are_there();
-    bool any_unread() const { return n_unread_ > 0; }
+    std::size_t n_unread() const { return n_unread_; }
     // The next layer whose choice is on the host, for recording. nullptr: there is none.
     // Valid until the next call.
     const Layer* read_next();

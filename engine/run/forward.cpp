@@ -4,7 +4,9 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "engine/as_size.h"
 #include "engine/error.h"
@@ -16,6 +18,7 @@
 #include "engine/run/prompt_reading.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/step_probe.h"
+#include "engine/run/token_chooser.h"
 
 namespace offstage::engine {
 namespace {
@@ -36,10 +39,17 @@ bool needs_further(const ModelSpec& spec) {
     });
 }
 
-// The offset of the tables in a step's inputs, after so many words: a multiple of 8
-// bytes.
-constexpr std::size_t tables_begin(std::size_t n_words) {
-    return (n_words + 1) / 2 * 2 * sizeof(std::int32_t);
+// Offsets in a step's inputs: of the rule behind so many tokens, of the positions, and of
+// the tables behind so many words of positions and counts (a multiple of 8 bytes).
+constexpr std::size_t kInputAlignment = 256;
+constexpr std::size_t rule_begin(std::size_t n_tokens) {
+    return (n_tokens * sizeof(TokenId) + kInputAlignment - 1) / kInputAlignment * kInputAlignment;
+}
+constexpr std::size_t positions_begin(std::size_t n_tokens) {
+    return rule_begin(n_tokens) + sizeof(kernels::TokenRule);
+}
+constexpr std::size_t tables_begin(std::size_t n_tokens, std::size_t n_words) {
+    return positions_begin(n_tokens) + (n_words + 1) / 2 * 2 * sizeof(std::int32_t);
 }
 
 std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
@@ -98,7 +108,9 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
     }
 }
 
-Forward::~Forward() = default;
+Forward::~Forward() {
+    if (ahead_.running) device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));  // it may still be copied
+}
 
 void Forward::set_probe(StepProbe* probe) {
     probe_ = probe;
@@ -112,6 +124,11 @@ void Forward::take_workspace(std::int64_t max_step) {
     };
     max_step_ = max_step;
     inputs_ = allocate_inputs(shape_.context);
+    if (device_.runs_ahead()) {
+        chosen_ = Mirror<std::int32_t>(device_, 2, MemoryUse::kWorkspace, messages::step_inputs);
+        ahead_.room = inputs_bytes(1, shape_.context);
+        ahead_.inputs = PinnedHost<std::byte>(device_, 2 * ahead_.room, messages::step_inputs);
+    }
     x_ = workspace(spec_.hidden_dim, messages::activations);
     h_ = workspace(spec_.hidden_dim, messages::activations);
     if (needs_further(spec_)) further_ = workspace(spec_.hidden_dim, messages::activations);
@@ -130,6 +147,8 @@ void Forward::take_workspace(std::int64_t max_step) {
 void Forward::give_back_workspace() {
     max_step_ = 0;
     inputs_ = {};
+    chosen_ = {};
+    ahead_ = {};
     for (DeviceBlock* const block : {&x_, &h_, &further_, &workspace_}) *block = DeviceBlock();
     identity_ = {};
     logits_ = {};
@@ -173,7 +192,7 @@ std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t conte
            static_cast<std::uint64_t>(
                table_entries_of(kv_layout_of(spec, {}).groups.size(), std::max(context, spec.max_context))) *
                sizeof(std::byte*) +
-           kMaxSegments * sizeof(std::int32_t) + ResidentLayers::device_bytes(spec.experts) +
+           positions_begin(1) + kMaxSegments * sizeof(std::int32_t) + ResidentLayers::device_bytes(spec.experts) +
            16 * 256;  // each piece is rounded up
 }
 
@@ -204,10 +223,13 @@ std::int64_t Forward::table_entries(std::int64_t context) const {
     return table_entries_of(n_kv_groups_, context);
 }
 
+std::size_t Forward::inputs_bytes(std::int64_t n_tokens, std::int64_t context) const {
+    const std::size_t words = as_size(n_tokens * Positions::floats_per_token(spec_) + kMaxSegments);
+    return as_size(table_entries(context)) * sizeof(std::byte*) + tables_begin(as_size(n_tokens), words);
+}
+
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
-    const std::size_t words = as_size(max_step_ * (Positions::floats_per_token(spec_) + 1) + kMaxSegments);
-    return {device_, as_size(table_entries(context)) * sizeof(std::byte*) + tables_begin(words), MemoryUse::kWorkspace,
-            messages::step_inputs};
+    return {device_, inputs_bytes(max_step_, context), MemoryUse::kWorkspace, messages::step_inputs};
 }
 
 void Forward::set_context(std::int64_t context) {
@@ -215,10 +237,13 @@ void Forward::set_context(std::int64_t context) {
     Backend::StepShape shape = shape_;
     shape.context = context;
     Mirror<std::byte> inputs = allocate_inputs(context);
+    PinnedHost<std::byte> ahead;
+    if (ahead_.room > 0) ahead = PinnedHost<std::byte>(device_, 2 * inputs_bytes(1, context), messages::step_inputs);
     in_host_.resize(as_size(table_entries(context)));
     device_.reserve(shape);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));  // the old inputs may still be read
     inputs_ = std::move(inputs);
+    ahead_ = {.room = ahead.size() / 2, .inputs = std::move(ahead)};
     shape_ = shape;
 }
 
@@ -228,7 +253,7 @@ void Forward::set_sum_order(SumOrder order) {
 }
 
 Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
-                               std::int64_t n_prompt) {
+                               std::int64_t n_prompt, TokenChooser* chooser) {
     std::int64_t n_tokens = 0;
     bool prefill = false;
     for (const Segment& segment : segments) {
@@ -238,7 +263,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     if (max_step_ == 0) set_max_step(std::max(n_tokens, kSmallestStep));
     assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
     const HostTimes::Scope preparing(dispatcher_.host_times(), HostTimes::Phase::kPreparing);
-    const double start_us = device_.now_us();
+    const double entered_us = device_.now_us();
     if (n_table_entries(segments) > table_entries(shape_.context)) return Outcome::kFull;
     for (const Segment& segment : segments) {
         if (segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) >
@@ -247,7 +272,13 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
             return Outcome::kFull;
         }
     }
-    upload_inputs(segments, n_tokens);
+    std::optional<kernels::TokenRule> rule;
+    const bool may_choose =
+        n_tokens == 1 && wanted == Logits::kLast && ahead_.room > 0 && listener_ == nullptr && probe_ == nullptr;
+    if (chooser != nullptr && may_choose) rule = chooser->rule(0);
+    if (!rule) chooser = nullptr;
+    upload_inputs(segments, n_tokens, rule ? &*rule : nullptr);
+    const double start_us = std::min(entered_us, ahead_.begun_us);
     routing_size_ = as_size(n_tokens * spec_.experts.n_layers * spec_.experts.n_active);
     if (routing_.size() < routing_size_) routing_.resize(routing_size_);
 
@@ -259,7 +290,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     set_sum_order(many ? SumOrder::kMany : SumOrder::kByNumber);
     if (listener_ != nullptr) listener_->begin_step(segments, wanted, n_prompt);
     dispatcher_.begin_step(n_tokens, prefill);
-    const Outcome outcome = run_layers(segments, n_tokens, wanted, stop);
+    const Outcome outcome = run_layers(segments, n_tokens, wanted, stop, chooser);
     if (outcome == Outcome::kDone) {
         dispatcher_.end_step(device_.now_us() - start_us);
         const std::int32_t together = many                  ? WrittenToken::kInAnyStep
@@ -273,7 +304,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 }
 
 Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
-                                     const std::stop_token& stop) {
+                                     const std::stop_token& stop, TokenChooser* chooser) {
     const bool prefill =
         std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tokens.size() > 1; });
     const HostTimes::Scope starting(dispatcher_.host_times(), HostTimes::Phase::kStarting);
@@ -283,7 +314,7 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         n_last = 0;
         for (const TokenRange& tokens : wanted_) n_last += tokens.n;
     }
-    moe_->begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last);
+    moe_->begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last, chooser != nullptr);
     repeats_ = n_tokens == 1 && probe_ == nullptr;
     if (repeats_) device_.begin_repeated(moe_->place(0));
     device_.submit(ops::Embed{weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>()});
@@ -303,16 +334,23 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
         if (reading_ != nullptr) reading_->begin_layer(layer, spec_.n_layers());
         run_layer(layer, context);
     }
-    moe_->fetch();
-    compute_logits(segments, n_tokens, wanted);
+    if (chooser == nullptr) moe_->fetch();
+    compute_logits(segments, n_tokens, wanted, chooser);
     device_.end_repeated();
+    if (chooser != nullptr) {  // not in the sequence: the next one may run while the host reads these
+        moe_->fetch();
+        chosen_.store(0, 1);
+    }
     const DeviceEvent end = device_.record(DeviceEvent::Queue::kCompute);
+    if (chooser != nullptr) run_ahead(segments, *chooser);
     {
         const HostTimes::Scope waiting(dispatcher_.host_times(), HostTimes::Phase::kWaiting);
         moe_->read_choices();
         device_.host_wait(end);
     }
     if (!device_.ok()) return Outcome::kFailed;
+    if (chooser != nullptr) chosen_token_ = chosen_.host()[0];
+    ahead_.begun_us = device_.now_us();
     moe_->finish();
     return Outcome::kDone;
 }
@@ -400,37 +438,58 @@ void Forward::run_experts(std::int64_t layer, const StepContext& step) {
 }
 
 // DeltaNet layers: the state to read, and the one to write.
-std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group) const {
+std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group, std::int64_t ahead) const {
     if (segment.sequence->cache().pool(group).is_state()) return 2;
-    return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
+    return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) + ahead);
 }
 
 // Entries of a group's table, including spare ones at its end.
-std::int64_t Forward::n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group) const {
-    const std::int64_t n_blocks = n_blocks_of(segments[segment], group);
+std::int64_t Forward::n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group,
+                                   std::int64_t ahead) const {
+    const std::int64_t n_blocks = n_blocks_of(segments[segment], group, ahead);
     const bool is_last = segment + 1 == segments.size() && group + 1 == n_kv_groups_;
     if (is_last || segments.size() > 1 || segments[0].tokens.size() > 1) return n_blocks;
     return (n_blocks + kTableStep - 1) / kTableStep * kTableStep;  // the others have room for 15 more segments
 }
 
 // For all groups of layers.
-std::int64_t Forward::n_table_entries(std::span<const Segment> segments) const {
+std::int64_t Forward::n_table_entries(std::span<const Segment> segments, std::int64_t ahead) const {
     std::int64_t n = 0;
     for (std::size_t s = 0; s < segments.size(); ++s) {
-        for (std::size_t g = 0; g < n_kv_groups_; ++g) n += n_entries_of(segments, s, g);
+        for (std::size_t g = 0; g < n_kv_groups_; ++g) n += n_entries_of(segments, s, g, ahead);
     }
     return n;
 }
 
-void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
+void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, const kernels::TokenRule* rule) {
+    const std::size_t n_bytes = write_inputs(segments, n_tokens, rule, inputs_.host());
+    // The device has begun this step if it has these inputs, and has chosen this token.
+    const std::size_t first = rule_begin(1);
+    const bool begun = std::exchange(ahead_.running, false) && rule != nullptr && n_bytes == ahead_.n_bytes &&
+                       chosen_token_ == segments.front().tokens.front() &&
+                       std::equal(inputs_.host() + first, inputs_.host() + n_bytes,
+                                  ahead_.inputs.host() + as_size(ahead_.place) * ahead_.room + first);
+    chosen_token_.reset();
+    if (begun) return;
+    ahead_.begun_us = device_.now_us();
+    inputs_.upload(0, n_bytes);
+}
+
+std::size_t Forward::write_inputs(std::span<const Segment> segments, std::int64_t n_tokens,
+                                  const kernels::TokenRule* rule, std::byte* to, std::int64_t ahead) {
     const std::int64_t n_floats = n_tokens * Positions::floats_per_token(spec_);
-    const std::size_t tables_at = tables_begin(as_size(n_floats + n_tokens) + segments.size());
-    auto* const positions = reinterpret_cast<float*>(inputs_.host());
-    auto* const tokens = reinterpret_cast<std::int32_t*>(positions + n_floats);
-    std::int32_t* const pasts = tokens + n_tokens;
-    const auto* const on_device = reinterpret_cast<const float*>(inputs_.device());
-    tokens_ = reinterpret_cast<const TokenId*>(on_device + n_floats);
-    auto** const tables = reinterpret_cast<std::byte**>(inputs_.host() + tables_at);
+    const std::size_t positions_at = positions_begin(as_size(n_tokens));
+    const std::size_t tables_at = tables_begin(as_size(n_tokens), as_size(n_floats) + segments.size());
+    auto* const tokens = reinterpret_cast<std::int32_t*>(to);
+    auto* const positions = reinterpret_cast<float*>(to + positions_at);
+    auto* const pasts = reinterpret_cast<std::int32_t*>(positions + n_floats);
+    const auto* const on_device = reinterpret_cast<const float*>(inputs_.device() + positions_at);
+    const auto* const device_pasts = reinterpret_cast<const std::int32_t*>(on_device + n_floats);
+    tokens_ = reinterpret_cast<const TokenId*>(inputs_.device());
+    rule_ = reinterpret_cast<const kernels::TokenRule*>(inputs_.device() + rule_begin(as_size(n_tokens)));
+    if (rule != nullptr) std::memcpy(to + rule_begin(as_size(n_tokens)), rule, sizeof *rule);
+    pasts[segments.size()] = 0;  // what may lie between the counts and the tables
+    auto** const tables = reinterpret_cast<std::byte**>(to + tables_at);
     auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device() + tables_at);
     std::int64_t row = 0;
     std::int64_t entry = 0;
@@ -438,20 +497,21 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
     for (std::size_t s = 0; s < segments.size(); ++s) {
         const Segment& segment = segments[s];
         const auto n = static_cast<std::int64_t>(segment.tokens.size());
-        const std::int64_t past = segment.sequence->size();
+        const std::int64_t past = segment.sequence->size() + ahead;
         positions_.fill(past, n, row, n_tokens, positions);
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
         pasts[s] = static_cast<std::int32_t>(past);
         for (std::size_t g = 0; g < n_kv_groups_; ++g) {
             const KvPool& pool = segment.sequence->cache().pool(g);
             const KvSequence::Table& table = segment.sequence->table(g);
-            const std::int64_t n_blocks = n_blocks_of(segment, g);
-            const std::int64_t n_entries = n_entries_of(segments, s, g);
+            const std::int64_t n_blocks = n_blocks_of(segment, g, ahead);
+            const std::int64_t n_entries = n_entries_of(segments, s, g, ahead);
+            const std::int64_t first = ahead == 0 ? table.first : segment.sequence->first_after(g, ahead);
             for (std::int64_t b = 0; b < n_entries; ++b) {
-                const std::int32_t number = b >= n_blocks                         ? -1
-                                            : pool.is_state() && b == 1           ? table.next_state
-                                            : b < table.first || b >= table.end() ? -1
-                                                                                  : table.at(b);
+                const std::int32_t number = b >= n_blocks                   ? -1
+                                            : pool.is_state() && b == 1     ? table.next_state
+                                            : b < first || b >= table.end() ? -1
+                                                                            : table.at(b);
                 const KvBlock block = number < 0 ? KvBlock() : pool.block(number);
                 tables[entry + b] = block.data;
                 in_host_[as_size(entry + b)] = block.in_host ? 1 : 0;
@@ -463,16 +523,38 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
                                        {tables + entry, as_size(n_blocks)},
                                        device_tables + entry,
                                        {in_host_.data() + entry, as_size(n_blocks)},
-                                       tokens_ + n_tokens + s});
+                                       device_pasts + s});
             entry += n_entries;
         }
         row += n;
     }
-    inputs_.upload(0, tables_at + as_size(entry) * sizeof(std::byte*));
     rotations_ = positions_.places(on_device, n_tokens);
+    return tables_at + as_size(entry) * sizeof(std::byte*);
 }
 
-void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted) {
+// Has the device begin the next step, of the token that it has chosen, if its operations
+// are this step's and only its inputs differ.
+void Forward::run_ahead(std::span<const Segment> segments, TokenChooser& chooser) {
+    KvSequence& sequence = *segments.front().sequence;
+    if (!device_.ok() || !moe_->is_like_next() || sequence.cache().has_states()) return;
+    if (sequence.size() + 2 > sequence.capacity()) return;
+    for (std::size_t g = 0; g < n_kv_groups_; ++g) {
+        if (n_entries_of(segments, 0, g, 1) != n_entries_of(segments, 0, g) && g + 1 < n_kv_groups_) return;
+    }
+    const std::optional<kernels::TokenRule> rule = chooser.rule(1);
+    if (!rule || n_table_entries(segments, 1) > table_entries(shape_.context) || !sequence.prepare(2, device_)) return;
+    ahead_.place = 1 - ahead_.place;
+    std::byte* const inputs = ahead_.inputs.host() + as_size(ahead_.place) * ahead_.room;
+    ahead_.n_bytes = write_inputs(segments, 1, &*rule, inputs, 1);
+    if (std::count(in_host_.begin(), in_host_.begin() + n_table_entries(segments, 1), 1) > 0) return;
+    const std::size_t first = rule_begin(1);
+    device_.upload(inputs_.device() + first, inputs + first, ahead_.n_bytes - first);
+    device_.copy_within(inputs_.device(), chosen_.device() + 1, sizeof(TokenId));
+    ahead_.running = device_.start_again(moe_->place(0));
+}
+
+void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
+                             const TokenChooser* chooser) {
     logits_view_ = {};
     all_logits_.clear();
     if (wanted == Logits::kNone || wanted == Logits::kLastElsewhere) return;
@@ -486,12 +568,15 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
         if (head_bias != nullptr) device_.submit(ops::AddBias{head_bias, n, vocab, logits_.device()});
         if (spec_.logits_scale != 1) device_.submit(ops::Scale{spec_.logits_scale, n * vocab, logits_.device()});
         if (spec_.logits_cap > 0) device_.submit(ops::SoftCap{spec_.logits_cap, n * vocab, logits_.device()});
+        if (chooser != nullptr) {
+            device_.submit(ops::ChooseToken{logits_.device(), vocab, rule_, tokens_, chosen_.device()});
+        }
         device_.end_repeated();
-        logits_.download(0, as_size(n * vocab));
+        if (chooser == nullptr || chooser->needs_logits()) logits_.download(0, as_size(n * vocab));
     };
     if (wanted == Logits::kLast && static_cast<std::int64_t>(segments.size()) == n_tokens) {
         rows(0, n_tokens);
-        logits_view_ = {logits_.host(), as_size(n_tokens * vocab)};
+        if (chooser == nullptr || chooser->needs_logits()) logits_view_ = {logits_.host(), as_size(n_tokens * vocab)};
     } else if (wanted == Logits::kLast && segments.size() == 1) {
         rows(n_tokens - 1, 1);
         logits_view_ = {logits_.host(), as_size(vocab)};

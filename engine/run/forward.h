@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -26,6 +27,7 @@ class ExpertStore;
 class MoeLayer;
 class PromptReading;
 class StepProbe;
+class TokenChooser;
 struct RouterWeights;
 
 // Tokens of one sequence in a step: a piece of a prompt, or the next token of a beam.
@@ -79,8 +81,14 @@ class Forward {
     // length of the prompt, if it is read in several steps. With float32 products, on the
     // CPU and on an emulated device, the division of a prompt into steps then changes no
     // bit. With any outcome but kDone, the sequences are unchanged.
+    //
+    // With a chooser, the device chooses the token behind the logits of a step of one
+    // token, if it can (chosen()); logits() are empty then unless the chooser needs them.
+    // Where experts and keys lie on the device, it begins the step with that token at
+    // once, while the host does its work after this step. That step is made by the next
+    // call, and is lost if the call is for another one or experts have moved.
     Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
-                 std::int64_t n_prompt = 0);
+                 std::int64_t n_prompt = 0, TokenChooser* chooser = nullptr);
 
     MoeLayer& moe() { return *moe_; }
     // Called by step() between two layers; may move experts, must not throw.
@@ -109,6 +117,11 @@ class Forward {
     // The logits of the last step: kLast: one row per segment; kAll: one per token;
     // (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
+    // The token that the device chose after the last step, -1 if none could be chosen.
+    // nullopt: the host must choose.
+    std::optional<TokenId> chosen() const { return chosen_token_; }
+    // When the device began the next step, by its clock; now, unless it runs ahead.
+    double next_begun_us() { return ahead_.running ? ahead_.begun_us : device_.now_us(); }
     // The routing of the last step: (n_tokens, layers with experts, n_active), best
     // expert first; for all tokens in every layer.
     std::span<const std::int32_t> routing() const { return {routing_.data(), routing_size_}; }
@@ -123,23 +136,41 @@ class Forward {
   private:
     void take_workspace(std::int64_t max_step);
     void give_back_workspace();
+    std::size_t inputs_bytes(std::int64_t n_tokens, std::int64_t context) const;  // the most
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
     std::int64_t table_entries(std::int64_t context) const;  // room for them
-    std::int64_t n_blocks_of(const Segment& segment, std::size_t group) const;
-    std::int64_t n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group) const;
-    std::int64_t n_table_entries(std::span<const Segment> segments) const;
-    void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
+    // These three and write_inputs(): of a step after `ahead` tokens more than the
+    // sequences have, for one segment of one token.
+    std::int64_t n_blocks_of(const Segment& segment, std::size_t group, std::int64_t ahead = 0) const;
+    std::int64_t n_entries_of(std::span<const Segment> segments, std::size_t segment, std::size_t group,
+                              std::int64_t ahead = 0) const;
+    std::int64_t n_table_entries(std::span<const Segment> segments, std::int64_t ahead = 0) const;
+    // Returns the bytes.
+    std::size_t write_inputs(std::span<const Segment> segments, std::int64_t n_tokens, const kernels::TokenRule* rule,
+                             std::byte* to, std::int64_t ahead = 0);
+    void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, const kernels::TokenRule* rule);
+    void run_ahead(std::span<const Segment> segments, TokenChooser& chooser);
     void find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted);
     StepContext context_of(std::int64_t n_tokens) const;
     Outcome run_layers(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
-                       const std::stop_token& stop);
+                       const std::stop_token& stop, TokenChooser* chooser);
     void run_layer(std::int64_t layer, const StepContext& step);
     void run_experts(std::int64_t layer, const StepContext& step);
-    void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
+    void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted,
+                        const TokenChooser* chooser);
     void set_sum_order(SumOrder order);
     NormWeights norm_of(TensorRole weight, TensorRole bias, std::int64_t layer) const;
 
     struct Layer;  // its modules
+    // The next step, which the device has begun before the host knew its token.
+    struct Ahead {
+        bool running = false;
+        double begun_us = 0;
+        std::size_t n_bytes = 0;            // of its inputs
+        int place = 0;                      // which of the two places they lie in
+        std::size_t room = 0;               // of a place
+        PinnedHost<std::byte> inputs = {};  // two places, in turns: one may still be copied
+    };
 
     const ModelSpec& spec_;
     const DeviceWeights& weights_;
@@ -164,17 +195,21 @@ class Forward {
     std::vector<TokenRange> wanted_;  // of these, the tokens that the last layer computes
 
     Positions positions_;
-    // A step's inputs for the device, in one piece. In 4-byte words the positions (class
-    // Positions), token ids, and each segment's number of tokens before the step; then,
-    // for each segment, each KV group's table of block addresses (8 bytes each; nullptr
-    // for released blocks). All inputs of two single-token steps lie at the same
-    // addresses, except for tables after the first when that grows by kTableStep. So the
-    // operations are the same, and all differences between two tokens lie in this piece
-    // (Backend::begin_repeated).
+    // A step's inputs for the device, in one piece: token ids; how the token behind it is
+    // chosen (kernels::TokenRule); in 4-byte words the positions (class Positions) and
+    // each segment's number of tokens before the step; then, for each segment, each KV
+    // group's table of block addresses (8 bytes each; nullptr for released blocks). All
+    // inputs of two single-token steps lie at the same addresses, except for tables after
+    // the first when that grows by kTableStep. So the operations are the same, and all
+    // differences between two tokens lie in this piece (Backend::begin_repeated).
     Mirror<std::byte> inputs_;
+    Ahead ahead_;
+    Mirror<std::int32_t> chosen_;  // ops::ChooseToken
+    std::optional<TokenId> chosen_token_;
     std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
     std::span<const Rotation> rotations_;
     const TokenId* tokens_ = nullptr;
+    const kernels::TokenRule* rule_ = nullptr;
     std::vector<KvStep> kv_;  // the step's, by group
 
     Mirror<std::int32_t> identity_;  // (max_step): 0, 1, 2 ...; empty where no network needs it

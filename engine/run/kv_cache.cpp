@@ -213,6 +213,13 @@ void KvSequence::commit(std::span<const TokenId> tokens, std::int32_t n_together
     commit(static_cast<std::int64_t>(tokens.size()));
 }
 
+std::int64_t KvSequence::first_after(std::size_t group, std::int64_t n_tokens) const {
+    const Table& table = tables_[group];
+    const std::int64_t window = cache_->pool(group).window();
+    if (window == 0) return table.first;
+    return std::max(table.first, (size_ + n_tokens - window - kPromptEndTokens) / kKvBlockTokens);
+}
+
 void KvSequence::commit(std::int64_t n_tokens) {
     size_ += n_tokens;
     written_.resize(static_cast<std::size_t>(size_));
@@ -223,10 +230,7 @@ void KvSequence::commit(std::int64_t n_tokens) {
             table.blocks = {std::exchange(table.next_state, -1)};
             continue;
         }
-        const std::int64_t window = cache_->pool(g).window();
-        if (window == 0) continue;
-        const std::int64_t n =
-            std::max<std::int64_t>(0, (size_ - window - kPromptEndTokens) / kKvBlockTokens - table.first);
+        const std::int64_t n = first_after(g, 0) - table.first;
         for (std::int64_t i = 0; i < n; ++i) cache_->pool(g).drop(table.blocks[static_cast<std::size_t>(i)]);
         table.blocks.erase(table.blocks.begin(), table.blocks.begin() + n);
         table.first += n;

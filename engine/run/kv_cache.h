@@ -118,6 +118,8 @@ class KvSequence {
         std::int32_t at(std::int64_t block) const { return blocks[static_cast<std::size_t>(block - first)]; }
     };
     const Table& table(std::size_t group) const { return tables_[group]; }
+    // The first of a group's blocks after commit() of n_tokens more.
+    std::int64_t first_after(std::size_t group, std::int64_t n_tokens) const;
 
     // Makes sure that n_tokens more can be written: takes blocks, and separates from a
     // shared last block by copying this sequence's part of it (at most kKvBlockTokens - 1

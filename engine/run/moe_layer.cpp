@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/as_size.h"
 #include "engine/run/run_messages.h"
 
 namespace offstage::engine {
@@ -57,8 +58,9 @@ void MoeLayer::set_max_step(std::int64_t max_step) {
     if (residents_ != nullptr) residents_->deferred.set_max_step(max_step);
 }
 
-void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last) {
+void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last, bool whole) {
     prefill_ = prefill;
+    whole_ = whole;
     n_tokens_ = n_tokens;
     work_.thetas = neurons_.thetas;
     SparseCopies& sparse = mover_.sparse();
@@ -137,6 +139,11 @@ bool MoeLayer::is_step_timed() {
     return n_untimed_ == 0;
 }
 
+bool MoeLayer::is_like_next() const {
+    return residents_ != nullptr && residents_->deferred.n_unread() == as_size(grid_.n_layers) &&
+           !recorder_.is_timed() && n_untimed_ + 1 < kStepsOfOneTimed;
+}
+
 // Whether the choice is not needed before the step's end: the device has every expert
 // that may be chosen.
 bool MoeLayer::needs_no_choice(const MoeCall& call) {
@@ -172,7 +179,7 @@ void MoeLayer::run_deferred(const MoeCall& call) {
     // Between two fetches the host requests nothing from the device, so that these
     // layers' operations may be kept back until then; after the last ones come the
     // operations that make the logits.
-    if (call.next == nullptr || !deferred.fetch_is_due()) return;
+    if (call.next == nullptr || whole_ || !deferred.fetch_is_due()) return;
     deferred.fetch(true);
     device_.end_repeated();
     experts_.places().poll();
@@ -275,7 +282,7 @@ void MoeLayer::read_choices() {
 }
 
 void MoeLayer::finish() {
-    if (residents_ != nullptr && residents_->deferred.any_unread()) experts_.places().poll();
+    if (residents_ != nullptr && residents_->deferred.n_unread() > 0) experts_.places().poll();
     if (residents_ != nullptr) residents_->deferred.all_are_there();
     record_ended();
     finished_ = true;

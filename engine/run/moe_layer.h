@@ -33,12 +33,13 @@ namespace offstage::engine {
 // If the device has all experts of the layer and nothing else needs the choice, the
 // experts are computed without waiting for it (DeferredLayers), a token's or, where the
 // device groups them, those of a prompt's tokens: the host reads the choice while the
-// device computes the layers after it, and only then updates its counts and records.
-// Times of a token's such layers are measured in one step of kStepsOfOneTimed. In other
-// layers the device computes its share of a token's experts at once (ResidentShare), and
-// the host handles the rest. Such a layer has two sequences (Backend::begin_repeated): up
-// to the choice, with the work after the experts of the layer before; and the device's
-// share. Between them and those of the next layer the host waits once.
+// device computes the layers after it, and only then updates its counts and records; in a
+// step that is submitted as a whole (begin_step()) after its end. Times of a token's such
+// layers are measured in one step of kStepsOfOneTimed. In other layers the device computes
+// its share of a token's experts at once (ResidentShare), and the host handles the rest.
+// Such a layer has two sequences (Backend::begin_repeated): up to the choice, with the
+// work after the experts of the layer before; and the device's share. Between them and
+// those of the next layer the host waits once.
 //
 // The rows of a step are the (token, chosen expert) pairs of the wanted tokens
 // (StepContext::wanted), grouped by expert. The router's choice for other tokens is still
@@ -88,11 +89,16 @@ class MoeLayer {
     // records layers while the device computes later ones. finish(): after that and a
     // host_wait for the whole step. Without finish(), as after a failed or stopped step,
     // the choices of layers that were not read yet are lost (at least the last layer's).
-    void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last);
+    // `whole`: no copy of choices divides the step's layers.
+    void begin_step(bool prefill, std::int64_t n_tokens, bool last, std::int64_t n_last, bool whole = false);
     void begin_layers() { recorder_.begin_layers(); }
     void fetch();
     void read_choices();
     void finish();
+    // Behind the layers of a step, before finish(): whether neither the host nor another
+    // machine had a part in them, and the next step has the same operations as this one,
+    // if no expert moves.
+    bool is_like_next() const;
     // For Backend::begin_repeated(), of the step: steps with times and without repeat at
     // places of their own.
     std::int64_t place(std::int64_t layer) const { return 2 * layer + (recorder_.is_timed() ? 1 : 0); }
@@ -152,6 +158,7 @@ class MoeLayer {
     bool choice_awaited_ = false;
     std::int64_t n_tokens_ = 0;  // of the step
     bool prefill_ = false;
+    bool whole_ = false;
     bool finished_ = true;  // the step before
     // Of steps whose layers look up their experts: since the last one with times; whether
     // the last one waited for a choice.

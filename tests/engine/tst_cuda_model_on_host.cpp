@@ -17,7 +17,9 @@
 #include "engine/run/local_session.h"
 #include "engine/run/moe_layer.h"
 #include "engine/run/replanner.h"
+#include "engine/run/sampler.h"
 #include "engine/run/step_probe.h"
+#include "engine/run/token_chooser.h"
 #include "tests/engine/cuda_on_host.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
@@ -368,6 +370,145 @@ class TestCudaModelOnHost : public QObject {
         }
     }
 
+    // The device chooses the tokens, and begins the next step before the host has seen
+    // this one's: in two conversations, over a number of keys that takes more splits,
+    // through steps with times, when experts change their format or leave the device, and
+    // around a step that is stopped. Tokens, choices of experts and records are those of
+    // a host that chooses.
+    void stepsAhead_changeNothing_data() {
+        QTest::addColumn<float>("temperature");
+        QTest::addColumn<float>("penalty");
+        QTest::addColumn<bool>("logits");
+        QTest::newRow("greedy") << 0.0f << 1.0f << true;
+        if (kSanitized) return;
+        QTest::newRow("drawn") << 1.5f << 1.0f << false;
+        QTest::newRow("with a penalty") << 0.8f << 1.4f << true;
+    }
+    void stepsAhead_changeNothing() {
+        QFETCH(float, temperature);
+        QFETCH(float, penalty);
+        QFETCH(bool, logits);
+        const SamplerSettings settings{.temperature = temperature, .repeat_penalty = penalty};
+        const Answer host = answerByChoices(settings, false, logits);
+        if (QTest::currentTestFailed()) return;
+        const Answer device = answerByChoices(settings, true, logits);
+        if (QTest::currentTestFailed()) return;
+        QCOMPARE(device.tokens, host.tokens);
+        QVERIFY(device.routing == host.routing);
+        QVERIFY(device.events == host.events);
+        QVERIFY(device.uses == host.uses);
+        QVERIFY(device.habits == host.habits);
+        if (logits) QVERIFY(device.logits == host.logits);
+        QCOMPARE(host.n_ahead, 0);
+        // All but the first two of each kind, those with times and those behind a change.
+        QVERIFY2(device.n_ahead >= 12, qPrintable(QString::number(device.n_ahead)));
+        // One graph, the inputs and the token for the next one; the choices and the token
+        // come to the host.
+        QCOMPARE(device.launches.size(), device.replays.size());
+        for (std::size_t i = 0; i < device.launches.size(); ++i) {
+            if (device.replays[i] == 1) QCOMPARE(device.launches[i], 2);
+        }
+    }
+
+    // A sequence that was started again is not started when it is submitted next, unless
+    // other work came between, or it is another one.
+    void sequenceStartedAgain_runsOnce() {
+        auto device = open_on_host();
+        constexpr std::int64_t kValues = 64;
+        constexpr std::int64_t kPlace = 3;
+        const auto values = [&](const char* purpose) {
+            return device->memory().allocate(kValues * sizeof(float), MemoryUse::kWorkspace, purpose);
+        };
+        DeviceBlock in = values("in"), out = values("out");
+        const auto set = [&](float value) {
+            const std::vector<float> host(kValues, value);
+            device->upload(in.data(), host.data(), kValues * sizeof(float));
+            device->host_wait(device->record(DeviceEvent::Queue::kCompute));
+        };
+        const auto submit = [&](float factor) {
+            device->begin_repeated(kPlace);
+            device->submit(ops::Clear{kValues, out.as<float>()});
+            device->submit(ops::Add{in.as<float>(), kValues, out.as<float>(), factor});
+            device->end_repeated();
+        };
+        const auto result = [&] {
+            std::vector<float> host(kValues);
+            device->download(host.data(), out.data(), kValues * sizeof(float));
+            device->host_wait(device->record(DeviceEvent::Queue::kCompute));
+            return host.back();
+        };
+        QVERIFY(!device->start_again(kPlace));
+        set(1);
+        for (int i = 0; i < 3; ++i) submit(2);
+        QVERIFY(!device->start_again(kPlace + 1));
+        set(5);
+        QVERIFY(device->start_again(kPlace));
+        const int launches = cuda_host::calls_of("cudaGraphLaunch");
+        submit(2);
+        QCOMPARE(cuda_host::calls_of("cudaGraphLaunch"), launches);
+        QCOMPARE(device->replays().n_ahead, std::uint64_t{1});
+        QCOMPARE(result(), 10.0f);
+        submit(2);
+        QVERIFY(device->start_again(kPlace));
+        set(6);
+        submit(2);
+        QCOMPARE(result(), 12.0f);
+        submit(2);
+        QVERIFY(device->start_again(kPlace));
+        submit(3);
+        QCOMPARE(result(), 18.0f);
+        QVERIFY(!device->start_again(kPlace));  // the last one was no graph
+        QCOMPARE(device->replays().n_ahead, std::uint64_t{1});
+        in = DeviceBlock();
+        out = DeviceBlock();
+        device.reset();
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
+    }
+
+    // Without graphs the host chooses.
+    void answers_areTheSameWhoeverChooses() {
+        for (const bool with_choices : {false, true}) {
+            std::vector<GenerationResult> results[2];
+            int n_launches[2];
+            for (const bool graphs : {false, true}) {
+                cuda_host::reset();
+                LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
+                request.learn_placement = false;
+                request.prefetch = PrefetchMode::kOff;
+                request.cuda_graphs = graphs;
+                auto session = std::make_unique<LocalSession>();
+                session->load(request, {}, {});
+                GenerationRequest wanted;
+                wanted.raw = true;
+                wanted.raw_prompt = "Once upon a time";
+                wanted.max_tokens = 2 * kTokens;
+                wanted.sampler.seed = 3;
+                if (with_choices) {
+                    wanted.n_alternatives = 2;
+                    wanted.sampler.repeat_penalty = 1.3f;
+                } else {
+                    wanted.sampler.temperature = 0;
+                    wanted.ignore_end = true;
+                }
+                const int launches = cuda_host::calls_of("cudaGraphLaunch");
+                results[graphs].push_back(session->generate(wanted, {}, {}));
+                wanted.raw_prompt += ", there";  // behind a step that ran ahead for nothing
+                results[graphs].push_back(session->generate(wanted, {}, {}));
+                n_launches[graphs] = cuda_host::calls_of("cudaGraphLaunch") - launches;
+                session.reset();
+                QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
+            }
+            for (std::size_t i = 0; i < results[0].size(); ++i) {
+                QCOMPARE(results[1][i].tokens, results[0][i].tokens);
+                QCOMPARE(results[1][i].text, results[0][i].text);
+                QVERIFY(results[1][i].choices == results[0][i].choices);
+                QVERIFY(results[1][i].finish == results[0][i].finish);
+            }
+            QCOMPARE(n_launches[0], 0);
+            if (!kSanitized) QVERIFY2(n_launches[1] > 2 * kTokens, qPrintable(QString::number(n_launches[1])));
+        }
+    }
+
     // Points between kernels cost a GPU some microseconds each. Where all experts are
     // resident, a step has none but one time in 16; the other steps are recorded with the
     // times that were measured last. The host reads the choices of a token's first layers
@@ -542,6 +683,8 @@ class TestCudaModelOnHost : public QObject {
         std::vector<std::vector<std::uint64_t>> events;
         std::vector<std::vector<std::uint64_t>> uses;
         std::vector<double> habits;
+        std::vector<TokenId> tokens;
+        int n_ahead = 0;
         // For each step: started graphs, calls of the runtime, single kernels.
         std::vector<int> replays, calls, launches;
     };
@@ -758,6 +901,110 @@ class TestCudaModelOnHost : public QObject {
             forward.set_context(100'000);
             tokens(second, 3);
         }();
+        std::vector<ExpertUse> uses;
+        recorder.uses(uses);
+        for (const ExpertUse& use : uses) answer.uses.push_back({use.tokens, use.resident_tokens, use.last_step});
+        answer.habits = forward.moe().habits().take().calls;
+        first = KvSequence();
+        second = KvSequence();
+        loaded.reset();
+        if (!problems_on_host().isEmpty()) QTest::qFail(qPrintable(problems_on_host()), __FILE__, __LINE__);
+        return answer;
+    }
+
+    class Chooser final : public TokenChooser {
+      public:
+        Chooser(Sampler& sampler, const std::vector<TokenId>& text, std::int64_t vocab_size, bool logits)
+            : sampler_(sampler), text_(text), vocab_size_(vocab_size), logits_(logits) {}
+        std::optional<kernels::TokenRule> rule(int n_ahead) override {
+            const auto before = std::span(text_).first(text_.size() - (n_ahead == 0 ? 1 : 0));
+            return sampler_.rule(static_cast<std::size_t>(n_ahead), vocab_size_, {}, before);
+        }
+        bool needs_logits() const override { return logits_; }
+
+      private:
+        Sampler& sampler_;
+        const std::vector<TokenId>& text_;
+        std::int64_t vocab_size_;
+        bool logits_;
+    };
+
+    // Steps of one token in two conversations; ahead: the device chooses the tokens.
+    Answer answerByChoices(const SamplerSettings& settings, bool ahead, bool wants_logits) {
+        cuda_host::Settings host_settings;
+        host_settings.pools_reuse = false;
+        cuda_host::reset(host_settings);
+        LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
+        request.model = tinyModel("grouped_bf16");
+        request.learn_placement = false;
+        request.prefetch = PrefetchMode::kOff;
+        auto loaded =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        LoadedModel& model = *loaded;
+        model.source().set_helper(nullptr);
+        Forward& forward = model.forward();
+        const auto n_experts = static_cast<std::size_t>(model.spec().experts.n_experts);
+        const std::int64_t vocab_size = model.spec().vocab_size;
+        const Recorder& recorder = model.dispatcher().recorder();
+        const auto here = std::this_thread::get_id();
+        KvSequence first = model.new_sequence(), second = model.new_sequence();
+        Sampler sampler(settings, 11);
+        std::vector<TokenId> texts[2];
+        Answer answer;
+        const auto answer_in = [&](int which, int n, const std::stop_token& stop = {}) {
+            std::vector<TokenId>& text = texts[which];
+            KvSequence& sequence = which == 0 ? first : second;
+            Chooser chooser(sampler, text, vocab_size, wants_logits);
+            for (int i = 0; i < n && !QTest::currentTestFailed(); ++i) {
+                const Segment segment{
+                    &sequence, std::span<const TokenId>(text).subspan(static_cast<std::size_t>(sequence.size()))};
+                const std::uint64_t begin = recorder.n_events();
+                const std::uint64_t ran_ahead = model.device().replays().n_ahead;
+                const int launched = cuda_host::calls_of("cudaLaunchKernel", here);
+                const auto outcome =
+                    forward.step({&segment, 1}, Forward::Logits::kLast, stop, 0, ahead ? &chooser : nullptr);
+                if (stop.stop_requested()) {
+                    QVERIFY(outcome == Forward::Outcome::kStopped);
+                    return;
+                }
+                QVERIFY(outcome == Forward::Outcome::kDone);
+                const auto logits = forward.logits();
+                const std::optional<TokenId> chosen = forward.chosen();
+                QCOMPARE(chosen.has_value(), ahead && segment.tokens.size() == 1);
+                QCOMPARE(logits.empty(), chosen.has_value() && !wants_logits);
+                if (chosen) sampler.count_choice();
+                text.push_back(chosen ? *chosen : sampler.sample(logits, text));
+                answer.tokens.push_back(text.back());
+                if (!logits.empty()) answer.logits.emplace_back(logits.begin(), logits.end());
+                answer.routing.emplace_back(forward.routing().begin(), forward.routing().end());
+                addEvents(recorder, begin, answer);
+                answer.replays.push_back(static_cast<int>(model.device().replays().n_ahead - ran_ahead));
+                answer.launches.push_back(cuda_host::calls_of("cudaLaunchKernel", here) - launched);
+            }
+        };
+        [&] {
+            for (std::vector<TokenId>& text : texts) {
+                while (text.size() < (&text == texts ? 56 : 3)) {
+                    text.push_back(static_cast<TokenId>(5 * text.size() % static_cast<std::size_t>(vocab_size)));
+                }
+            }
+            answer_in(0, 13);  // a second split
+            answer_in(1, 4);
+            answer_in(0, 8);
+            std::vector<std::size_t> changed(n_experts);
+            std::iota(changed.begin(), changed.end(), n_experts);
+            Replanner replanner(model);
+            replanner.change(1, ExpertChange::Kind::kFormat, changed, kernels::WeightType::kInt8, 0);
+            replanner.finish({});
+            answer_in(0, 5);
+            std::stop_source stop;
+            stop.request_stop();
+            answer_in(0, 1, stop.get_token());
+            answer_in(0, 4);
+            model.experts().drop_device(n_experts + 2);
+            answer_in(0, 3);
+        }();
+        answer.n_ahead = static_cast<int>(model.device().replays().n_ahead);
         std::vector<ExpertUse> uses;
         recorder.uses(uses);
         for (const ExpertUse& use : uses) answer.uses.push_back({use.tokens, use.resident_tokens, use.last_step});
