@@ -292,9 +292,6 @@ class TestGeometry : public QObject {
                 dialog->show();
                 settle();
                 COMPARE_FAULTS(*dialog, nameOf(theme));
-                dialog->resize(dialog->minimumSizeHint());
-                settle();
-                COMPARE_FAULTS(*dialog, nameOf(theme));
             }
         }
     }
