@@ -6,7 +6,7 @@
 #include "app/cli/terminal_output.h"
 #include "app/read_option.h"
 #include "engine/error.h"
-#include "engine/run/plan_report.h"
+#include "engine/run/fit_estimate.h"
 
 namespace offstage::cli {
 namespace {
@@ -54,7 +54,7 @@ void declare_plan(CLI::App& command, PlanOptions& options) {
 }
 
 int run_plan(const PlanOptions& options) {
-    const engine::PlanReport report =
+    const engine::FitEstimate report =
         engine::plan_model(load_request(options.model), options.prompt, progress_on_terminal(), {}, options.compare);
     if (options.model.json) {
         auto json = to_json(report);

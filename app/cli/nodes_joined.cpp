@@ -107,7 +107,7 @@ std::vector<engine::ForecastNode> forecast_nodes(const std::vector<PlannedNode>&
 
 // Connects to each with one expert, which is enough to measure with. Prints the reasons
 // of unusable ones to stderr.
-std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine::PlanReport& report,
+std::vector<PlannedNode> planned_nodes(const ModelOptions& options, const engine::FitEstimate& report,
                                        const std::vector<kernels::WeightType>& formats,
                                        std::vector<engine::ForecastLink>& links) {
     engine::ExpertHost host(load_request(options));
@@ -218,7 +218,7 @@ void join_session(engine::Session& session, const ModelOptions& options) {
     print_machine_notes(session);
 }
 
-void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json) {
+void report_nodes(const ModelOptions& options, const engine::FitEstimate& report, nlohmann::ordered_json* json) {
     if (options.nodes.empty()) return;
     const engine::ExpertGrid& grid = report.shape.spec.experts;
     const engine::JoinSettings settings = settings_of(options);
@@ -234,7 +234,7 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
     here.on_processor = report.inputs.device.kind == engine::DeviceKind::kCpu;
     here.activations = settings.activations;
     here.insists = settings.use == engine::NodeUse::kAlways;
-    here.n_past = report.forecast.prompt_tokens;
+    here.n_past = report.forecast->prompt_tokens;
     const std::vector<PlannedNode> nodes = planned_nodes(options, report, here.formats, here.node_links);
     const engine::ShapeForecast helpers = engine::forecast_as_helpers(here, forecast_nodes(nodes, false));
     const engine::ShapeForecast peers = engine::forecast_as_peers(here, forecast_nodes(nodes, true));
@@ -264,7 +264,7 @@ void report_nodes(const ModelOptions& options, const engine::PlanReport& report,
                   << std::endl;
     }
     if (nodes.empty()) return;
-    const double alone_us = report.forecast.decode_tokens_per_s > 0 ? 1e6 / report.forecast.decode_tokens_per_s : 0;
+    const double alone_us = report.forecast->decode_tokens_per_s > 0 ? 1e6 / report.forecast->decode_tokens_per_s : 0;
     if (json != nullptr) {
         (*json)["joint"] = {
             {"shape", decentralised ? "decentralised" : "helpers"},

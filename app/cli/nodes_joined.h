@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/model_options.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
-#include "engine/run/plan_report.h"
 
 namespace offstage::cli {
 
@@ -32,6 +32,6 @@ void join_session(engine::Session& session, const ModelOptions& options);
 // Reports, for each of the named machines, the experts that it could hold and its costs,
 // and the forecast of a decoded token with them in both shapes
 // (engine/cluster/shape_forecast), on stdout or in the object.
-void report_nodes(const ModelOptions& options, const engine::PlanReport& report, nlohmann::ordered_json* json);
+void report_nodes(const ModelOptions& options, const engine::FitEstimate& report, nlohmann::ordered_json* json);
 
 }  // namespace offstage::cli

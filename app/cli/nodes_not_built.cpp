@@ -28,7 +28,7 @@ void join_session(engine::Session&, const ModelOptions& options) {
     if (!options.nodes.empty()) refuse();
 }
 
-void report_nodes(const ModelOptions& options, const engine::PlanReport&, nlohmann::ordered_json*) {
+void report_nodes(const ModelOptions& options, const engine::FitEstimate&, nlohmann::ordered_json*) {
     if (!options.nodes.empty()) refuse();
 }
 

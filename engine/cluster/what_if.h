@@ -8,7 +8,7 @@
 #include "engine/cluster/network.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/message.h"
-#include "engine/run/plan_report.h"
+#include "engine/run/fit_estimate.h"
 
 namespace offstage::engine {
 
@@ -66,7 +66,7 @@ class WhatIf {
 
   private:
     LoadRequest request_;
-    PlanReport base_;
+    FitEstimate base_;
     double overhead_us_ = 0;
 };
 

@@ -7,8 +7,8 @@
 #include "engine/model/file_formats.h"
 #include "engine/print.h"
 #include "engine/report_table.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/load_planner.h"
-#include "engine/run/plan_report.h"
 
 namespace offstage::engine {
 namespace {
@@ -17,7 +17,7 @@ std::int64_t count(const Plan& plan, Place place) {
     return std::count(plan.places.begin(), plan.places.end(), place);
 }
 
-std::vector<std::int64_t> resident_per_layer(const PlanReport& report) {
+std::vector<std::int64_t> resident_per_layer(const FitEstimate& report) {
     std::vector<std::int64_t> resident(static_cast<std::size_t>(report.inputs.demand.n_layers), 0);
     for (std::int64_t layer = 0; layer < report.inputs.demand.n_layers; ++layer) {
         for (std::int64_t expert = 0; expert < report.inputs.demand.n_experts; ++expert) {
@@ -35,7 +35,7 @@ struct FormatCount {
     std::int64_t device = 0, ram = 0, disk = 0;
 };
 
-std::vector<FormatCount> count_formats(const Plan& plan, const PlanReport& report) {
+std::vector<FormatCount> count_formats(const Plan& plan, const FitEstimate& report) {
     std::vector<FormatCount> counts(kernels::kWeightTypes);
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
         const kernels::WeightType format = plan.format(i, report.shape.type);
@@ -48,7 +48,7 @@ std::vector<FormatCount> count_formats(const Plan& plan, const PlanReport& repor
     return counts;
 }
 
-nlohmann::ordered_json formats_json(const Plan& plan, const PlanReport& report) {
+nlohmann::ordered_json formats_json(const Plan& plan, const FitEstimate& report) {
     auto list = nlohmann::ordered_json::array();
     for (const FormatCount& count : count_formats(plan, report))
         list.push_back({{"format", count.name}, {"device", count.device}, {"ram", count.ram}, {"disk", count.disk}});
@@ -62,9 +62,9 @@ nlohmann::ordered_json forecast_json(const Forecast& f) {
     return json;
 }
 
-nlohmann::ordered_json compared_json(const PlanReport& report) {
+nlohmann::ordered_json compared_json(const FitEstimate& report) {
     auto list = nlohmann::ordered_json::array();
-    for (const PlanReport::Compared& one : report.compared) {
+    for (const FitEstimate::Compared& one : report.compared) {
         if (!one.failure.empty()) {
             list.push_back({{"name", one.name}, {"failure", one.failure}});
             continue;
@@ -78,7 +78,7 @@ nlohmann::ordered_json compared_json(const PlanReport& report) {
     return list;
 }
 
-std::string compared_text(const PlanReport& report) {
+std::string compared_text(const FitEstimate& report) {
     if (report.compared.empty()) return {};
     Table table({{"  compared", -30},
                  {"decode t/s", 12, 2},
@@ -88,7 +88,7 @@ std::string compared_text(const PlanReport& report) {
                  {"device", 8},
                  {"RAM", 5},
                  {"disk", 6}});
-    for (const PlanReport::Compared& one : report.compared) {
+    for (const FitEstimate::Compared& one : report.compared) {
         if (!one.failure.empty()) {
             table.add({"    " + one.name, "does not fit"});
             continue;
@@ -117,12 +117,12 @@ double gbps(const CostTable& table) {
     return table.weight_copy_us > 0 ? static_cast<double>(table.expert_bytes) / (table.weight_copy_us * 1e3) : 0;
 }
 
-bool copies_sparse(const PlanReport& report) {
+bool copies_sparse(const FitEstimate& report) {
     const CostModel& cost = report.inputs.cost;
     return cost.copies_sparse(-1, 1, cost.master());
 }
 
-std::string device_line(const PlanReport& report) {
+std::string device_line(const FitEstimate& report) {
     const DeviceInfo& device = report.inputs.device;
     if (!device.emulated) return device.name;
     return device.name + ": accounted time, not a measurement";
@@ -130,7 +130,7 @@ std::string device_line(const PlanReport& report) {
 
 }  // namespace
 
-nlohmann::ordered_json to_json(const PlanReport& r) {
+nlohmann::ordered_json to_json(const FitEstimate& r) {
     const Plan& plan = r.plan;
     const ModelDemand& demand = r.inputs.demand;
     nlohmann::ordered_json json = {
@@ -172,7 +172,7 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
     json["active_share"] = r.inputs.cost.active_share(-1, 1);
     json["active_share_is"] = r.active_share_is();
     json["copies_sparse"] = copies_sparse(r);
-    json["forecast"] = forecast_json(r.forecast);
+    json["forecast"] = forecast_json(*r.forecast);
     json["compared"] = compared_json(r);
     json["note"] = plan.note.english();
     json["memory_note"] = memory_note(r.inputs, r.plan).english();
@@ -180,7 +180,7 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
     return json;
 }
 
-std::string to_text(const PlanReport& r) {
+std::string to_text(const FitEstimate& r) {
     const Plan& plan = r.plan;
     std::string text = r.shape.name + " on " + device_line(r) + "\n";
     if (!r.inputs.demand.shares_host_memory) {
@@ -215,12 +215,12 @@ std::string to_text(const PlanReport& r) {
         "\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,
         r.inputs.popularity.n_tokens > 0 ? r.inputs.popularity.source.c_str() : "no profile: all experts count alike");
     text += print("  forecast   decode %.2f tokens/s (%s), %s read and %s copied per token\n",
-                  r.forecast.decode_tokens_per_s, std::string(name_of(r.inputs.decode)).c_str(),
+                  r.forecast->decode_tokens_per_s, std::string(name_of(r.inputs.decode)).c_str(),
                   format_bytes(r.reads().total()).c_str(),
-                  format_bytes(static_cast<std::uint64_t>(r.forecast.bytes_per_token)).c_str());
+                  format_bytes(static_cast<std::uint64_t>(r.forecast->bytes_per_token)).c_str());
     text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
-                  r.forecast.prefill_tokens_per_s, std::string(name_of(r.inputs.prefill)).c_str(),
-                  static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
+                  r.forecast->prefill_tokens_per_s, std::string(name_of(r.inputs.prefill)).c_str(),
+                  static_cast<long long>(r.forecast->prompt_tokens), r.forecast->ttft_s);
     if (r.theta().leaves_out()) {
         const std::string is = r.active_share_is();
         const std::string theta = r.theta().loss > 0 ? print("auto:%g", r.theta().loss) : print("%g", r.theta().theta);

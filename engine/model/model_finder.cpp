@@ -410,7 +410,8 @@ class ModelSearch {
         model.n_experts = spec.experts.n_experts;
         auto checkpoint = Checkpoint::open(model.path);
         const auto bytes = static_cast<double>(checkpoint->total_bytes());
-        static_cast<void>(expert_type_of(std::move(checkpoint), spec));  // all tensors are there
+        kernels::ThreadPool pool(1);
+        open_weights(std::move(checkpoint), spec, false, pool);  // all tensors are there
         if (model.bits == 0) model.bits = 8 * bytes / static_cast<double>(spec.total_weights());
     }
 

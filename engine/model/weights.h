@@ -119,11 +119,6 @@ enum class TiedCheck : std::uint8_t { kPlaces, kEveryValue };
 std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
                                            kernels::ThreadPool& pool, TiedCheck tied = TiedCheck::kPlaces);
 
-// WeightSource::expert_type() of these weights; `spec` learns the same. Adds the notes
-// about the files and what is not used of them.
-kernels::WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec,
-                                   std::vector<Message>* notes = nullptr);
-
 // Bytes of a model's dense weights in their stored formats, in `type` where the spec has
 // none, norms and gates in float32: before anything is loaded.
 std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type);

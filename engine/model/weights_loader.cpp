@@ -429,14 +429,4 @@ std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoin
     return std::make_unique<CheckpointWeights>(std::move(checkpoint), spec, round_to_bf16, pool, tied);
 }
 
-WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, std::vector<Message>* notes) {
-    kernels::ThreadPool pool(1);
-    const auto weights = open_weights(std::move(checkpoint), spec, false, pool);
-    if (notes != nullptr) {
-        for (Message& note : weights->notes()) notes->push_back(std::move(note));
-        for (const UnusedTensors& part : weights->unused()) notes->push_back(describe(part));
-    }
-    return weights->expert_type();
-}
-
 }  // namespace offstage::engine

@@ -1,7 +1,7 @@
 #include "engine/run/fit_estimate.h"
 
 #include <algorithm>
-#include <functional>
+#include <limits>
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/cpu_operations.h"
@@ -12,27 +12,45 @@
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/file_formats.h"
-#include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_types.h"
-#include "engine/plan/placer.h"
-#include "engine/plan/planner.h"
-#include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
+#include "engine/run/measurements.h"
 #include "engine/run/model_defaults.h"
-#include "engine/run/model_shape.h"
+#include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
-#include "engine/text/tokenizer.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
 
+// Host and device as a load would open them.
+struct EstimateMachine {
+    EstimateMachine(const LoadRequest& request, std::uint64_t vram_bytes, const Measurements& measurements)
+        : pool(compute_threads(request.n_threads)),
+          host(pool, measurements.compute().form),
+          memory(memory_size()),  // threads take addresses and memory as well
+          device(open_device(runs_on_cpu(request) ? "cpu" : request.device, vram_bytes, host)) {
+        measurements.device_products(*device);
+    }
+    kernels::ThreadPool pool;
+    CpuOperations host;
+    MemorySize memory;
+    std::unique_ptr<Backend> device;
+};
+
+// A model without weights: float32 ones would be rounded where bf16 is requested.
+kernels::WeightType type_read(const LoadRequest& request, const ModelShape& shape) {
+    const bool rounds = !shape.directory.empty() && request.compute == ComputeMode::kBf16;
+    return rounds && shape.type == kernels::WeightType::kF32 ? kernels::WeightType::kBf16 : shape.type;
+}
+
 // The least value in (lo, hi] for which `fits`, found by halving. Precondition: fits(hi),
 // and a larger value fits if a smaller one does.
-std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool(std::uint64_t)>& fits) {
+template <typename Fits>
+std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const Fits& fits) {
     while (hi - lo > 1) {
         const std::uint64_t middle = lo + (hi - lo) / 2;
         (fits(middle) ? hi : lo) = middle;
@@ -41,7 +59,8 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
 }
 
 // Which memory is short for a plan without a floor of quality, and by how much.
-void find_shortage(const PlanInputs& inputs, FitEstimate& estimate) {
+void find_shortage(FitEstimate& estimate) {
+    const PlanInputs& inputs = estimate.inputs;
     const auto fits_in = [&](const Budget& budget) {
         try {
             static_cast<void>(make_plan(inputs, budget, placement_for(inputs.decode)));
@@ -68,26 +87,40 @@ void find_shortage(const PlanInputs& inputs, FitEstimate& estimate) {
     if (!estimate.vram_is_short && !shared) budget.vram_bytes = kPlenty;
     if (!fits_in(roomy)) return;
     const std::uint64_t had = budget.*memory;
-    estimate.short_by = least(had, kPlenty,
-                              [&](std::uint64_t bytes) {
-                                  Budget tried = budget;
-                                  tried.*memory = bytes;
-                                  return fits_in(tried);
-                              }) -
-                        had;
+    estimate.short_by = least(had, kPlenty, [&](std::uint64_t bytes) {
+        budget.*memory = bytes;
+        return fits_in(budget);
+    });
+    estimate.short_by -= had;
 }
 
-// The plan's memory, in the form of Snapshot's ledgers.
-void fill_ledgers(const PlanInputs& inputs, const ModelSpec& spec, FitEstimate& estimate) {
+// Totals, budgets and others of Snapshot's ledgers.
+void begin_ledgers(FitEstimate& estimate) {
+    const PlanInputs& inputs = estimate.inputs;
+    const DeviceInfo& device = inputs.device;
+    MemoryLedger& ram = estimate.ram;
+    if (!inputs.demand.shares_host_memory) {
+        estimate.vram.total = device.memory_bytes;
+        estimate.vram.budget = inputs.asked.vram_bytes;
+        estimate.vram.others = device.memory_bytes - std::min(device.memory_bytes, device.available_bytes);
+    }
+    ram.total = static_cast<std::uint64_t>(inputs.memory.total_bytes);
+    ram.budget = inputs.asked.ram_bytes;
+    ram.others = ram.total - std::min(ram.total, static_cast<std::uint64_t>(inputs.memory.available_bytes));
+    estimate.peak_ram_bytes = inputs.demand.dense_peak_bytes;
+}
+
+// The plan's memory in them.
+void fill_ledgers(FitEstimate& estimate) {
     const Plan& plan = estimate.plan;
-    const ModelDemand& demand = inputs.demand;
+    const ModelDemand& demand = estimate.inputs.demand;
     const bool shared = demand.shares_host_memory;
     MemoryLedger& vram = estimate.vram;
     MemoryLedger& ram = estimate.ram;
     const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
     MemoryLedger& own = shared ? ram : vram;
     own.dense = plan.dense_bytes;
-    if (shared) own.dense -= std::min(own.dense, dense_vector_bytes(spec));
+    if (shared) own.dense -= std::min(own.dense, dense_vector_bytes(estimate.shape.spec));
     own.kv_cache = plan.kv_bytes + kv_workspace;
     own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, kv_workspace);
     if (!shared) {
@@ -96,51 +129,145 @@ void fill_ledgers(const PlanInputs& inputs, const ModelSpec& spec, FitEstimate& 
     }
     ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes + plan.disk_buffer_bytes;
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
-        const kernels::WeightType format = plan.format(i, inputs.master);
+        const kernels::WeightType format = plan.format(i, estimate.inputs.master);
         const std::uint64_t bytes = demand.find(format)->expert_bytes;
         const bool on_device = plan.places[i] == Place::kDevice;
         if (on_device) vram.add_experts(format, bytes);
         if (plan.places[i] == Place::kRam || (on_device && plan.duplicates)) ram.add_experts(format, bytes);
     }
+    estimate.peak_ram_bytes = std::max(estimate.peak_ram_bytes, ram.used());
+}
+
+std::string source_of(const Measurements& measurements, const CostModel& cost, const DeviceInfo& device) {
+    const std::string kept = "kept calibration of " + date_of(cost.table().measured_at);
+    std::string source = measurements.measured() ? "measured now" : kept;
+    if (device.emulated) {
+        source = "hardware profile " + device.id.substr(device.id.find(':') + 1) +
+                 (device.emulated_host      ? ""
+                  : measurements.measured() ? ", CPU measured now"
+                                            : ", " + kept + " for the CPU");
+    }
+    for (const Message& note : measurements.kept().notes()) source += ". " + note.english();
+    const Message& problem = measurements.kept().problem();
+    return problem.empty() ? source : source + ". " + problem.english();
+}
+
+// Typical plans set by hand, and the report's own.
+void compare_plans(FitEstimate& estimate) {
+    const PlanInputs& inputs = estimate.inputs;
+    const QualityFloor& floor = estimate.plan.budget.quality;
+    // Plans set by hand leave out no neurons; the file's own format has no loss.
+    const auto kl_of = [&](kernels::WeightType format) {
+        if (format == inputs.demand.formats.front().format) return 0.0;
+        for (const FormatLoss& known : inputs.thresholds.formats) {
+            if (known.format == format) return known.mean_kl;
+        }
+        return std::numeric_limits<double>::infinity();
+    };
+    for (const ModelDemand::Format& f : inputs.demand.formats) {
+        if (f.bits_per_weight < floor.min_mean_bits) continue;
+        Budget budget = estimate.plan.budget;
+        budget.quality = {};
+        budget.uniform = f.format;
+        for (const PlacementKind kind : {PlacementKind::kLayers, PlacementKind::kPopular}) {
+            FitEstimate::Compared one;
+            one.name = std::string(kind == PlacementKind::kLayers ? "whole layers, " : "popular experts, ") +
+                       (kernels::traits_of(f.format).is_of_file()
+                            ? stored_formats_of(estimate.shape.spec.experts, estimate.shape.type)
+                            : std::string(kernels::name_of(f.format)));
+            try {
+                one.plan = make_plan(inputs, budget, kind);
+                if (floor.max_loss > 0 && one.plan.predicted_loss > floor.max_loss) continue;
+                if (floor.max_kl > 0 && kl_of(f.format) > floor.max_kl) continue;
+                one.forecast = inputs.forecast(one.plan, estimate.forecast->prompt_tokens);
+            } catch (const Error& error) {
+                if (error.kind() != ErrorKind::kOutOfMemory) throw;
+                one.failure = error.what();
+            }
+            estimate.compared.push_back(std::move(one));
+        }
+    }
+    estimate.compared.push_back({"chosen", {}, estimate.plan, *estimate.forecast});
 }
 
 }  // namespace
 
-FitEstimator::FitEstimator(const std::string& model, Text text)
-    : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)) {
-    if (is_synthetic(model)) {
-        SyntheticModel synthetic = parse_synthetic(model);
-        name_ = std::move(synthetic.name);
-        spec_ = std::move(synthetic.spec);
-        return;
-    }
-    directory_ = model_path(model);
-    name_ = model_name(model);
-    spec_ = read_model_spec(directory_, &notes_);
-    if (text == Text::kWanted) {
-        tokenizer_ = Tokenizer::open(directory_, spec_.vocab_size);
-        advised_context_ = read_model_defaults(model).context;
-        notes_.insert(notes_.end(), tokenizer_->notes().begin(), tokenizer_->notes().end());
-    }
-    source_ = open_weights(Checkpoint::open(directory_), spec_, false, *pool_);
-    dense_types_ = dense_types(source_->types());
-    for (Message& note : source_->notes()) notes_.push_back(std::move(note));
-    for (const UnusedTensors& part : source_->unused()) notes_.push_back(describe(part));
+WeightReads FitEstimate::reads() const {
+    return expected_reads(shape.spec.experts, inputs.demand.dense_read_bytes, inputs.popularity, inputs.master,
+                          plan.formats, &plan, &inputs.cost);
 }
 
-const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
+ThetaChoice FitEstimate::theta() const {
+    return plan.theta ? *plan.theta : inputs.asked.theta.value_or(ThetaChoice());
+}
+
+std::string FitEstimate::active_share_is() const {
+    if (!theta().leaves_out()) return "of all neurons";
+    if (inputs.active_share > 0) return "given";
+    return expected_shares(inputs.thresholds, theta()).of_model > 0 ? "measured" : "assumed";
+}
+
+ExpertFormats FitEstimate::expert_formats() const {
+    return inputs.demand.formats.empty() ? ExpertFormats() : expert_formats_of(inputs, shape.spec);
+}
+
+std::span<const FormatRow> FitEstimate::formats() const {
+    return format_rows_of(shape.spec.experts);
+}
+
+std::vector<Message> FitEstimate::all_notes() const {
+    std::vector<Message> all;
+    if (!plan.note.empty()) all.push_back(plan.note);
+    if (Message note = fits ? memory_note(inputs, plan) : Message(); !note.empty()) all.push_back(std::move(note));
+    all.insert(all.end(), notes.begin(), notes.end());
+    return all;
+}
+
+struct FitEstimator::Terms {
+    FitHeld held{};
+    bool kept = true;                                // stored costs count
+    const Measurements::Machine* machine = nullptr;  // missing costs are measured there; nullptr: they stay unknown
+    MemorySize memory{};                             // with a machine: before its device was opened
+    bool anew = false;                               // all costs are measured
+    // plan_model()'s: a plan may be for another computer, and too little memory is an
+    // error.
+    bool for_any_computer = false;
+    bool compares = false;
+};
+
+FitEstimator::FitEstimator(const std::string& model, Text text)
+    : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)), shape_(read_model_shape(model, *pool_, source_)) {
+    const std::filesystem::path& files = shape_.directory;
+    if (files.empty()) return;
+    if (text == Text::kWanted || (text == Text::kIfThere && Tokenizer::is_in(files))) {
+        tokenizer_ = Tokenizer::open(files, shape_.spec.vocab_size);
+        text_notes_ = tokenizer_->notes();
+        advised_context_ = read_model_defaults(model).context;
+    } else if (text == Text::kIfThere) {
+        text_notes_.push_back(messages::model_without_tokenizer(shape_.name));
+    }
+    if (source_ == nullptr && text != Text::kIfThere) {
+        source_ = open_weights(Checkpoint::open(files), shape_.spec, false, *pool_);
+    }
+    if (source_ != nullptr) dense_types_ = dense_types(source_->types());
+}
+
+WeightSource* FitEstimator::source_for(const LoadRequest& request) {
     const bool rounded = request.compute == ComputeMode::kBf16;
-    if (directory_.empty()) {
-        if (source_ == nullptr) source_ = draw_weights(parse_synthetic(model_), *pool_, true);
-    } else if (rounded != rounded_) {
-        source_ = open_weights(Checkpoint::open(directory_), spec_, rounded, *pool_);
+    if (source_ != nullptr && rounded != rounded_) {
+        source_ = open_weights(Checkpoint::open(shape_.directory), shape_.spec, rounded, *pool_);
         rounded_ = rounded;
     }
-    return *source_;
+    return source_.get();
+}
+
+kernels::WeightType FitEstimator::type_for(const LoadRequest& request) {
+    const WeightSource* const source = source_for(request);
+    return source != nullptr ? source->expert_type() : type_read(request, shape_);
 }
 
 Measurements FitEstimator::measurements_of(const LoadRequest& request, const ExpertReads& reads) {
-    return {request, spec_, source_for(request).expert_type(), name_, directory_, reads};
+    return {request, shape_.spec, type_for(request), shape_.name, shape_.directory, reads};
 }
 
 // A device's products depend on the requested arithmetic.
@@ -148,12 +275,29 @@ std::string FitEstimator::key_of_device(const LoadRequest& request) {
     return (runs_on_cpu(request) ? "cpu" : request.device) + " " + std::to_string(static_cast<int>(request.compute));
 }
 
+// Its scratch memory is queried now, because it does not stay open.
+FitEstimator::KnownDevice FitEstimator::known_by(Backend& device, const LoadRequest& request) {
+    KnownDevice found;
+    found.info = device.info();
+    const std::uint64_t budget = device.memory().usage().budget_bytes;
+    if (budget > 0) found.reserve = found.info.available_bytes - std::min(found.info.available_bytes, budget);
+    std::map<std::int64_t, std::uint64_t> scratch;
+    const kernels::WeightType type = type_for(request);
+    for (const std::int64_t n : kSampledSteps) {
+        scratch[n] = device.scratch_bytes(Forward::step_shape(shape_.spec, type, n, shape_.spec.max_context));
+    }
+    found.scratch_bytes = [scratch](const Backend::StepShape& shape) {
+        const auto of_step = scratch.lower_bound(shape.n_tokens);
+        return of_step != scratch.end() ? of_step->second : scratch.rbegin()->second;
+    };
+    return found;
+}
+
 const FitEstimator::KnownDevice& FitEstimator::device_of(const LoadRequest& request) {
     const std::string name = runs_on_cpu(request) ? "cpu" : request.device;
     const auto known = devices_.find(key_of_device(request));
     if (known != devices_.end() && !request.opens_device) return known->second;
     KnownDevice found;
-    std::uint64_t device_budget = 0;
     if (request.opens_device) {
         // Only tests use this; the device stays open for the queries below.
         const std::shared_ptr<Backend> device = request.opens_device(request.vram_bytes);
@@ -170,63 +314,59 @@ const FitEstimator::KnownDevice& FitEstimator::device_of(const LoadRequest& requ
         CpuOperations host(*pool_, kernels::GemmMode::kF32);
         const std::unique_ptr<Backend> device = open_device(name, 0, host);
         measurements_of(request).known_device_products(*device);
-        found.info = device->info();
-        device_budget = device->memory().usage().budget_bytes;
-        // Its scratch memory is queried now, because it does not stay open.
-        std::map<std::int64_t, std::uint64_t> scratch;
-        const kernels::WeightType type = source_for(request).expert_type();
-        for (const std::int64_t n : kSampledSteps) {
-            scratch[n] = device->scratch_bytes(Forward::step_shape(spec_, type, n, spec_.max_context));
-        }
-        found.scratch_bytes = [scratch](const Backend::StepShape& shape) {
-            const auto of_step = scratch.lower_bound(shape.n_tokens);
-            return of_step != scratch.end() ? of_step->second : scratch.rbegin()->second;
-        };
-    }
-    if (found.info.kind == DeviceKind::kCuda && device_budget > 0) {
-        found.reserve = found.info.available_bytes - std::min(found.info.available_bytes, device_budget);
+        found = known_by(*device, request);
     }
     return devices_.insert_or_assign(key_of_device(request), std::move(found)).first->second;
 }
 
-PlanInputs FitEstimator::inputs_for(const LoadRequest& request, const FitHeld& held) {
-    const WeightSource& source = source_for(request);
+PlanInputs FitEstimator::inputs_for(const LoadRequest& request, const Terms& terms) {
+    auto counted = popularity_.find(request.popularity_file);
+    if (counted == popularity_.end()) {
+        counted = popularity_.emplace(request.popularity_file, measurements_of(request).popularity()).first;
+    }
     const KnownDevice& known = device_of(request);
+    const ModelSpec& spec = shape_.spec;
     PlanInputs inputs;
-    inputs.master = source.expert_type();
-    inputs.memory = memory_size();
-    inputs.memory.available_bytes += static_cast<std::int64_t>(held.ram_bytes);
-    if (!request.dry) check_ram_budget(request.ram_bytes, inputs.memory);
+    inputs.popularity = counted->second;
+    inputs.thresholds = kept_thresholds(shape_.directory);
+    // Weights are not read, so the model's own sensitivity is unknown.
+    inputs.sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
+    inputs.may_be_elsewhere = terms.for_any_computer;
+    inputs.master = type_for(request);
+    inputs.memory = terms.machine != nullptr ? terms.memory : memory_size();
+    inputs.memory.available_bytes += static_cast<std::int64_t>(terms.held.ram_bytes);
+    const bool here = !terms.for_any_computer || runs_on_cpu(request);
+    if (here && !request.dry) check_ram_budget(request.ram_bytes, inputs.memory);
     inputs.asked.ram_bytes = ram_budget(request, inputs.memory);
     inputs.device = known.info;
     DeviceInfo& device = inputs.device;
-    const auto described = [&] {
-        describe_load(inputs, request, spec_, source.dense_bytes(), known.scratch_bytes, advised_context_);
-        return std::move(inputs);
-    };
     if (device.kind == DeviceKind::kCpu) {
         device.available_bytes = 0;
-        return described();
-    }
-    if (!device.emulated && held.device == device.id) {
-        device.available_bytes = std::min(device.memory_bytes, device.available_bytes + held.vram_bytes);
-    }
-    const std::uint64_t free = device.available_bytes, wanted = request.vram_bytes;
-    if (device.kind == DeviceKind::kCuda && wanted > device.memory_bytes) {
-        throw Error(ErrorKind::kInvalidInput,
-                    messages::device_memory_too_small(device.name, ByteSize{device.memory_bytes}, ByteSize{wanted}));
-    }
-    if (device.kind == DeviceKind::kCuda && wanted > free) {
-        throw Error(ErrorKind::kOutOfMemory,
-                    messages::device_memory_not_free(device.name, ByteSize{free}, ByteSize{wanted}));
-    }
-    if (known.profile.empty()) {
-        check_vram_budget(device.name, wanted, free);
     } else {
-        check_emulated_vram_budget(known.profile, wanted, free);
+        if (!device.emulated && terms.held.device == device.id) {
+            device.available_bytes = std::min(device.memory_bytes, device.available_bytes + terms.held.vram_bytes);
+        }
+        const std::uint64_t free = device.available_bytes, wanted = request.vram_bytes;
+        if (device.kind == DeviceKind::kCuda && wanted > device.memory_bytes) {
+            throw Error(ErrorKind::kInvalidInput, messages::device_memory_too_small(
+                                                      device.name, ByteSize{device.memory_bytes}, ByteSize{wanted}));
+        }
+        if (device.kind == DeviceKind::kCuda && wanted > free) {
+            throw Error(ErrorKind::kOutOfMemory,
+                        messages::device_memory_not_free(device.name, ByteSize{free}, ByteSize{wanted}));
+        }
+        if (known.profile.empty()) {
+            check_vram_budget(device.name, wanted, free);
+        } else {
+            check_emulated_vram_budget(known.profile, wanted, free);
+        }
+        inputs.asked.vram_bytes = wanted > 0 ? wanted : free - std::min(known.reserve, free / 8);
     }
-    inputs.asked.vram_bytes = wanted > 0 ? wanted : free - std::min(known.reserve, free / 8);
-    return described();
+    const WeightSource* const source = source_for(request);
+    describe_load(inputs, request, spec,
+                  source != nullptr ? source->dense_bytes() : dense_bytes_in(spec, inputs.master), known.scratch_bytes,
+                  advised_context_);
+    return inputs;
 }
 
 // The key contains everything that a request's costs depend on. Unknown costs are looked
@@ -246,144 +386,116 @@ std::optional<CostModel> FitEstimator::kept_costs(const Measurements& measuremen
     return known;
 }
 
-FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held, const Costs& costs) {
+// The time of reading an expert from disk into RAM: measured if the model's weights
+// exist. 0: not known.
+DiskReadCost FitEstimator::disk_cost(Measurements& measurements, const LoadRequest& request, const Terms& terms) {
+    if (terms.machine == nullptr) return measurements.kept_disk().value_or(DiskReadCost{});
+    CpuOperations& host = terms.machine->host;
+    try {
+        std::unique_ptr<WeightSource> drawn;
+        if (shape_.directory.empty()) drawn = draw_weights(parse_synthetic(model_), host.pool(), false);
+        WeightSource* const source = drawn != nullptr ? drawn.get() : source_for(request);
+        if (source != nullptr) return measurements.disk(*source, host, terms.machine->stop, terms.anew);
+    } catch (const Error& error) {  // e.g. no room for one expert
+        if (error.kind() == ErrorKind::kCancelled) throw;
+    }
+    return {};
+}
+
+// From the request to the plan and its forecast.
+FitEstimate FitEstimator::make(const LoadRequest& request, const Terms& terms) {
     check_request(request);
-    auto counted = popularity_.find(request.popularity_file);
-    if (counted == popularity_.end()) {
-        counted = popularity_.emplace(request.popularity_file, measurements_of(request).popularity()).first;
-    }
-    PlanInputs inputs = inputs_for(request, held);
-    inputs.popularity = counted->second;
-    inputs.thresholds = kept_thresholds(directory_);
-    inputs.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
-    const DeviceInfo& device = inputs.device;
-
     FitEstimate estimate;
-    estimate.device = device;
-    estimate.vram_available = device.available_bytes;
-    estimate.ram_available = static_cast<std::uint64_t>(inputs.memory.available_bytes);
-    estimate.n_layers = spec_.experts.n_layers;
-    estimate.n_experts = spec_.experts.n_experts;
-    estimate.n_active = spec_.experts.n_active;
-    estimate.max_context = spec_.max_context;
-    estimate.expert_formats = expert_formats_of(inputs, spec_);
+    estimate.inputs = inputs_for(request, terms);
+    estimate.shape = shape_;
     estimate.dense_types = dense_types_;
-    estimate.formats = format_rows_of(spec_.experts);
-    MemoryLedger& vram = estimate.vram;
-    MemoryLedger& ram = estimate.ram;
-    if (!inputs.demand.shares_host_memory) {
-        vram.total = device.memory_bytes;
-        vram.budget = inputs.asked.vram_bytes;
-        vram.others = device.memory_bytes - std::min(device.memory_bytes, device.available_bytes);
+    estimate.notes = shape_.notes;
+    for (const std::vector<Message>& list : {request_notes(request, shape_.spec.max_context), text_notes_}) {
+        estimate.notes.insert(estimate.notes.end(), list.begin(), list.end());
     }
-    ram.total = static_cast<std::uint64_t>(inputs.memory.total_bytes);
-    ram.budget = inputs.asked.ram_bytes;
-    ram.others = ram.total - std::min(ram.total, estimate.ram_available);
-
-    estimate.peak_ram_bytes = inputs.demand.dense_peak_bytes;
+    PlanInputs& inputs = estimate.inputs;
+    begin_ledgers(estimate);
     Measurements measurements =
-        measurements_of(request, expert_reads(request, spec_.experts, inputs.master, inputs.memory));
-    const std::vector<kernels::WeightType> formats = formats_of(request, inputs.demand);
+        measurements_of(request, expert_reads(request, shape_.spec.experts, inputs.master, inputs.memory));
     bool measuring = false;  // a lack of memory is not the plan's then
-    std::optional<DiskReadCost> read;
-    const auto measured_disk = [&] {
-        measuring = true;
-        if (!read) read = measurements.disk(*source_, costs.machine->host, costs.machine->stop, costs.anew);
-        measuring = false;
-        return *read;
-    };
     const auto cost_of_steps = [&](const Plan&) -> std::optional<CostModel> {
-        if (costs.machine == nullptr) {
-            return costs.kept ? kept_costs(measurements, request, device, formats) : std::nullopt;
+        const auto formats = formats_of(request, inputs.demand, terms.compares);
+        if (terms.machine == nullptr) {
+            return terms.kept ? kept_costs(measurements, request, inputs.device, formats) : std::nullopt;
         }
         measuring = true;
-        CostModel found = measurements.costs(*costs.machine, formats, {.anew = costs.anew});
-        // For other plans, which read experts from the disk.
-        if (!directory_.empty() && measurements.kept_disk()) measured_disk();
+        CostModel found = measurements.costs(*terms.machine, formats, {.anew = terms.anew});
         measuring = false;
         return found;
     };
+    std::optional<DiskReadCost> read;
     const auto cost_of_disk = [&] {
-        if (costs.machine != nullptr && !directory_.empty()) return measured_disk();
-        return measurements.kept_disk().value_or(DiskReadCost{});
+        if (!read) read = disk_cost(measurements, request, terms);
+        return *read;
     };
-    Plan& plan = estimate.plan;
     try {
-        plan = plan_load(inputs, spec_.experts, cost_of_steps, cost_of_disk);
+        estimate.plan = plan_load(inputs, shape_.spec.experts, cost_of_steps, cost_of_disk);
     } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory || measuring) throw;
+        if (error.kind() != ErrorKind::kOutOfMemory || measuring || terms.for_any_computer) throw;
         estimate.problem = error.message();
-        find_shortage(inputs, estimate);
+        find_shortage(estimate);
         return estimate;
     }
+    // For other plans, which read experts from the disk.
+    if (terms.anew && measurements.kept_disk()) cost_of_disk();
     estimate.fits = true;
-    estimate.formats_assumed = request.quality.allows_fewer_bits() && !inputs.has_costs();
-    if (inputs.has_costs() && !inputs.lacks_disk_cost(plan)) estimate.forecast = inputs.forecast(plan, prompt_tokens_);
-    if (!plan.note.empty()) estimate.notes.push_back(plan.note);
-    for (const Message& note : {memory_note(inputs, plan), load_note(inputs, request, spec_)}) {
-        if (!note.empty()) estimate.notes.push_back(note);
+    estimate.plan.note = joined(std::move(estimate.plan.note), load_note(inputs, request, shape_.spec));
+    if (inputs.has_costs()) estimate.cost_source = source_of(measurements, inputs.cost, inputs.device);
+    if (inputs.has_costs() && (terms.for_any_computer || !inputs.lacks_disk_cost(estimate.plan))) {
+        estimate.forecast = inputs.forecast(estimate.plan, prompt_tokens_);
     }
-    estimate.notes.insert(estimate.notes.end(), notes_.begin(), notes_.end());
-    fill_ledgers(inputs, spec_, estimate);
-    estimate.peak_ram_bytes = std::max(estimate.peak_ram_bytes, ram.used());
+    if (terms.compares) compare_plans(estimate);
+    fill_ledgers(estimate);
     return estimate;
 }
 
 void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held) {
-    const auto offer = [&](FitChange::Kind kind, const LoadRequest& changed) {
+    const auto fits = [&](const LoadRequest& changed) {
         try {
-            if (!try_out(changed, held, {}).fits) return false;
+            return make(changed, {.held = held, .kept = false}).fits;
         } catch (const Error&) {
             return false;
         }
-        estimate.changes.push_back({kind, changed});
-        return true;
+    };
+    const auto offer = [&](FitChange::Kind kind, const LoadRequest& changed) {
+        if (fits(changed)) estimate.changes.push_back({kind, changed});
     };
     // A little more than the missing amount, in whole MiB.
     const auto raised = [](std::uint64_t bytes) {
         constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
         return (bytes + kStep - 1) / kStep * kStep;
     };
-    if (estimate.short_by > 0 && estimate.vram_is_short && request.vram_bytes > 0) {
-        LoadRequest more = request;
-        more.vram_bytes = std::min(estimate.vram_available, raised(request.vram_bytes + estimate.short_by));
+    LoadRequest more = request;
+    if (estimate.vram_is_short && request.vram_bytes > 0) {
+        more.vram_bytes = estimate.short_by == 0 ? 0
+                                                 : std::min(estimate.inputs.device.available_bytes,
+                                                            raised(request.vram_bytes + estimate.short_by));
         offer(FitChange::Kind::kVram, more);
     }
-    if (estimate.short_by == 0 && estimate.vram_is_short && request.vram_bytes > 0) {
-        LoadRequest all = request;
-        all.vram_bytes = 0;
-        offer(FitChange::Kind::kVram, all);
-    }
     if (estimate.short_by > 0 && !estimate.vram_is_short && request.ram_bytes > 0) {
-        LoadRequest more = request;
-        more.ram_bytes = std::min(estimate.ram_available, raised(request.ram_bytes + estimate.short_by));
+        more.ram_bytes = std::min(static_cast<std::uint64_t>(estimate.inputs.memory.available_bytes),
+                                  raised(request.ram_bytes + estimate.short_by));
         offer(FitChange::Kind::kRam, more);
     }
-    // The longest context that fits, to within one block, by bisection: a shorter context
-    // never needs more.
-    const std::int64_t asked =
-        request.context > 0 ? request.context : std::min(spec_.max_context, kDefaultContextLimit);
-    const auto with_context = [&](std::int64_t tokens) {
-        LoadRequest shorter = request;
-        shorter.context = tokens;
-        return shorter;
-    };
-    const auto fits = [&](std::int64_t tokens) {
-        try {
-            return try_out(with_context(tokens), held, {}).fits;
-        } catch (const Error&) {
-            return false;
-        }
-    };
+    // The longest context that fits, to within one block: a shorter context never needs
+    // more.
     constexpr std::int64_t kStep = 256;  // tokens
-    if (asked > kStep && fits(kStep)) {
-        std::int64_t good = 1;
-        std::int64_t bad = (asked + kStep - 1) / kStep;
-        while (bad - good > 1) {
-            const std::int64_t middle = good + (bad - good) / 2;
-            (fits(middle * kStep) ? good : bad) = middle;
-        }
-        offer(FitChange::Kind::kContext, with_context(good * kStep));
+    const std::int64_t asked =
+        request.context > 0 ? request.context : std::min(shape_.spec.max_context, kDefaultContextLimit);
+    LoadRequest shorter = request;
+    const auto fits_shorter_by = [&](std::uint64_t blocks) {  // of kStep tokens
+        shorter.context = (asked + kStep - 1) / kStep * kStep - static_cast<std::int64_t>(blocks) * kStep;
+        return fits(shorter);
+    };
+    const auto most = static_cast<std::uint64_t>((asked + kStep - 1) / kStep);
+    if (asked > kStep && fits_shorter_by(most - 1)) {
+        fits_shorter_by(least(0, most - 1, fits_shorter_by));
+        estimate.changes.push_back({FitChange::Kind::kContext, shorter});
     }
     if (!runs_on_cpu(request)) {
         LoadRequest on_cpu = request;
@@ -394,48 +506,79 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
     }
 }
 
-FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& held) {
-    return estimate_by({.kept = true}, request, held);
-}
-
-FitEstimate FitEstimator::estimate_by(const Costs& costs, const LoadRequest& request, const FitHeld& held) {
+FitEstimate FitEstimator::make_with_changes(const LoadRequest& request, const Terms& terms) {
     if (tokenizer_ != nullptr && !has_template_.contains(request.chat_template)) {
         has_template_[request.chat_template] =
             choose_chat_template(model_, request.chat_template, *tokenizer_).chat != nullptr;
     }
     FitEstimate estimate;
     try {
-        estimate = try_out(request, held, costs);
+        estimate = make(request, terms);
     } catch (const Error& error) {
         // A GPU that has the memory, but not free.
-        if (error.kind() != ErrorKind::kOutOfMemory || costs.machine != nullptr) throw;
+        if (error.kind() != ErrorKind::kOutOfMemory || terms.machine != nullptr) throw;
+        estimate.shape = shape_;
         estimate.problem = error.message();
         estimate.vram_is_short = true;
-        estimate.device = device_of(request).info;
+        estimate.inputs.device = device_of(request).info;
+        estimate.inputs.device.available_bytes = 0;
     }
-    if (!estimate.fits) suggest(estimate, request, held);
+    if (!estimate.fits) suggest(estimate, request, terms.held);
     estimate.has_chat_template = tokenizer_ == nullptr || has_template_[request.chat_template];
     return estimate;
 }
 
-FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
-                                  const std::stop_token& stop, bool anew) {
-    kernels::ThreadPool pool(compute_threads(request.n_threads));
+FitEstimate FitEstimator::make_measured(const LoadRequest& request, Terms terms, const LoadProgressFn& progress,
+                                        const std::stop_token& stop) {
+    check_request(request);
     const Measurements measurements = measurements_of(request);
-    CpuOperations host(pool, measurements.compute().form);
-    const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
-    measurements.device_products(*device);
-    if (const auto known = devices_.find(key_of_device(request)); known != devices_.end()) {
-        known->second.info.fingerprint = device->info().fingerprint;
+    EstimateMachine opened(request, 0, measurements);
+    if (opened.device->info().kind == DeviceKind::kCuda) {
+        devices_.insert_or_assign(key_of_device(request), known_by(*opened.device, request));
     }
     costs_.clear();
-    const Measurements::Machine machine{*device, host, progress, stop};
-    return estimate_by({.machine = &machine, .anew = anew}, request, held);
+    const Measurements::Machine machine{*opened.device, opened.host, progress, stop};
+    terms.machine = &machine;
+    terms.memory = opened.memory;
+    return terms.for_any_computer ? make(request, terms) : make_with_changes(request, terms);
+}
+
+FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& held) {
+    return make_with_changes(request, {.held = held});
+}
+
+FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
+                                  const std::stop_token& stop, bool anew) {
+    return make_measured(request, {.held = held, .anew = anew}, progress, stop);
 }
 
 std::string FitEstimator::fingerprint() {
     const auto found = source_ != nullptr ? source_->model_fingerprint() : std::nullopt;
     return found ? found->text() : std::string();
+}
+
+FitEstimate plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
+                       const std::stop_token& stop, bool compare) {
+    FitEstimator model(request.model, FitEstimator::Text::kIfThere);
+    model.set_prompt(prompt_tokens);
+    FitEstimate estimate =
+        model.make_measured(request, {.for_any_computer = true, .compares = compare}, progress, stop);
+    if (model.tokenizer_ == nullptr) return estimate;
+    Message problem = try_chat_template(request.model, request.chat_template, *model.tokenizer_).problem;
+    if (!problem.empty()) estimate.notes.push_back(std::move(problem));
+    return estimate;
+}
+
+CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
+                          Message* not_kept) {
+    check_request(request);
+    const ModelShape shape = read_model_shape(request.model);
+    Measurements measurements(request, shape.spec, type_read(request, shape), shape.name, shape.directory);
+    if (runs_on_cpu(request)) check_ram_budget(request.ram_bytes, memory_size());
+    EstimateMachine machine(request, request.vram_bytes, measurements);
+    CostTable table = measurements.remeasured({*machine.device, machine.host, progress, stop});
+    if (not_kept != nullptr) *not_kept = measurements.kept().problem();
+    return table;
 }
 
 }  // namespace offstage::engine

@@ -86,6 +86,13 @@ std::string model_name(const fs::path& model) {
 }
 
 ModelShape read_model_shape(const std::string& model) {
+    kernels::ThreadPool pool(1);
+    std::unique_ptr<WeightSource> weights;
+    return read_model_shape(model, pool, weights);
+}
+
+ModelShape read_model_shape(const std::string& model, kernels::ThreadPool& pool,
+                            std::unique_ptr<WeightSource>& weights) {
     ModelShape shape;
     if (is_synthetic(model)) {
         SyntheticModel synthetic = parse_synthetic(model);
@@ -100,7 +107,10 @@ ModelShape read_model_shape(const std::string& model) {
     if (has_checkpoint(shape.directory)) {
         auto checkpoint = Checkpoint::open(shape.directory);
         shape.checkpoint_bytes = checkpoint->total_bytes();
-        shape.type = expert_type_of(std::move(checkpoint), shape.spec, &shape.notes);
+        weights = open_weights(std::move(checkpoint), shape.spec, false, pool);
+        shape.type = weights->expert_type();
+        for (Message& note : weights->notes()) shape.notes.push_back(std::move(note));
+        for (const UnusedTensors& part : weights->unused()) shape.notes.push_back(describe(part));
     } else {
         shape.type = named_type(shape.directory);
     }

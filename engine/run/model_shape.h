@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,13 @@
 #include "engine/plan/neuron_thresholds.h"
 #include "kernels/types.h"
 
+namespace offstage::kernels {
+class ThreadPool;
+}
+
 namespace offstage::engine {
+
+class WeightSource;
 
 // Facts about a model that need no weights.
 struct ModelShape {
@@ -45,5 +52,9 @@ NeuronThresholds kept_thresholds(const std::filesystem::path& path, Message* pro
 // checkpoint; without a checkpoint the type is the one in config.json. Throws Error as
 // reading a model does.
 ModelShape read_model_shape(const std::string& model);
+// The same, with the checkpoint left open: `weights` do not round, and stay nullptr where
+// there is none. The pool must outlive them.
+ModelShape read_model_shape(const std::string& model, kernels::ThreadPool& pool,
+                            std::unique_ptr<WeightSource>& weights);
 
 }  // namespace offstage::engine

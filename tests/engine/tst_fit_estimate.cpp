@@ -85,10 +85,10 @@ class TestFitEstimate : public QObject {
         LoadRequest request = requestFor(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/full_heads_tied_f32");
         request.quant.dense = offstage::kernels::WeightType::kHqq4;
         const std::vector<Message> wanted = {messages::attention_matrices_stay(messages::matrices, "F32", "HQQ4", 24)};
-        QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes == wanted);
+        QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).all_notes() == wanted);
         QVERIFY(LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).summary().notes == wanted);
         request.quant.dense = offstage::kernels::WeightType::kBf16;
-        QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes.empty());
+        QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).all_notes().empty());
     }
 
     // A file's blocks are named before the load as after it.
@@ -96,7 +96,7 @@ class TestFitEstimate : public QObject {
         const QTemporaryDir folder;
         LoadRequest request = requestFor(folder.filePath("mixed.gguf").toStdString());
         offstage::tests::write_mixed_gguf(request.model);
-        const ExpertFormats before = estimate_fit(request).expert_formats;
+        const ExpertFormats before = estimate_fit(request).expert_formats();
         QCOMPARE(before.stored, std::string("Q4_K, Q6_K, Q5_K, Q3_K, IQ4_XS, Q8_0"));
         QVERIFY(before.in_blocks);
         QCOMPARE(before.bits, (5.1875 + 4.395833333333333 + 5.833333333333333) / 3);
@@ -104,8 +104,8 @@ class TestFitEstimate : public QObject {
         QVERIFY(LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).summary().expert_formats == before);
         QCOMPARE(estimate_fit(request).dense_types, std::string("Q4_K, Q5_K, Q6_K, F32"));
         request.quant.experts = parse_format("hqq2");
-        QVERIFY(estimate_fit(request).expert_formats == before);
-        const ExpertFormats checkpoint = estimate_fit(requestFor(demoModel())).expert_formats;
+        QVERIFY(estimate_fit(request).expert_formats() == before);
+        const ExpertFormats checkpoint = estimate_fit(requestFor(demoModel())).expert_formats();
         QCOMPARE(checkpoint.stored, std::string("BF16"));
         QVERIFY(!checkpoint.in_blocks);
     }
@@ -220,7 +220,8 @@ class TestFitEstimate : public QObject {
         LoadRequest request = requestFor(demoModel());
         const FitEstimate alone = estimate_fit(request);
         const FitEstimate replacing = estimate_fit(request, {"", 0, std::uint64_t{1} << 40});
-        QVERIFY(replacing.ram_available >= alone.ram_available + (std::uint64_t{1} << 39));
+        QVERIFY(replacing.inputs.memory.available_bytes >=
+                alone.inputs.memory.available_bytes + (std::int64_t{1} << 39));
         QVERIFY(replacing.ram.others < alone.ram.others || alone.ram.others == 0);
     }
 
@@ -233,12 +234,12 @@ class TestFitEstimate : public QObject {
         const FitEstimate plain = estimator.estimate(request);
         request.quality.min_mean_bits = 4;
         const FitEstimate fewer = estimator.estimate(request);
-        QVERIFY(fewer.fits && !fewer.formats_assumed && !plain.formats_assumed);  // a profile has all costs
+        QVERIFY(fewer.fits && !fewer.formats_assumed() && !plain.formats_assumed());  // a profile has all costs
         QVERIFY(fewer.plan.mean_bits >= 4 && fewer.plan.mean_bits < plain.plan.mean_bits);
         LoadRequest own_cpu = request;
         own_cpu.device = "emulated:rtx-3060";  // the costs of its formats on this CPU were not measured
         const FitEstimate assumed = estimator.estimate(own_cpu);
-        QVERIFY(assumed.fits && assumed.formats_assumed && !assumed.forecast);
+        QVERIFY(assumed.fits && assumed.formats_assumed() && !assumed.forecast);
         QVERIFY(fewer.plan.n_resident() > plain.plan.n_resident());
         request.quality.min_mean_bits = 40;
         QVERIFY(errorOf(request).contains(QStringLiteral("bits per weight")));

@@ -15,9 +15,9 @@
 #include "engine/plan/repeated_time.h"
 #include "engine/run/dense_costs.h"
 #include "engine/run/dense_probe.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
-#include "engine/run/plan_report.h"
 #include "engine/run/run_messages.h"
 #include "tests/engine/replan_play.h"
 

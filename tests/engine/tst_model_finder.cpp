@@ -812,7 +812,9 @@ class TestModelFinder : public QObject {
         LoadRequest request;
         request.model = file.string();
         request.device = "cpu";
-        QVERIFY(FitEstimator(file.string(), FitEstimator::Text::kNotNeeded).estimate(request).n_experts > 0);
+        QVERIFY(
+            FitEstimator(file.string(), FitEstimator::Text::kNotNeeded).estimate(request).shape.spec.experts.n_experts >
+            0);
         QCOMPARE(model_name(file), stem);
         QCOMPARE(namesOf(find(ModelOrigin::kFolder, root())), QStringList{QString::fromStdString(stem)});
         QCOMPARE(popularity_file(root() / "short.gguf").filename(), "short.expert_popularity.json");

@@ -11,7 +11,6 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
-#include "engine/run/plan_report.h"
 #include "engine/run/replanner.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"
@@ -108,8 +107,8 @@ class TestOneForecast : public QObject {
         const FitEstimate estimate = estimator.measure(request, {}, {}, {});
         QVERIFY(estimate.forecast.has_value());
         const Figures fit = figures_of(*estimate.forecast);
-        const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
-        const Figures plan = figures_of(report.forecast);
+        const FitEstimate report = plan_model(request, kForecastPrompt, {}, {});
+        const Figures plan = figures_of(*report.forecast);
         LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
         Replanner replanner(loaded);
         const ReplanPreview preview = preview_of(replanner.inputs(), {});
@@ -135,12 +134,12 @@ class TestOneForecast : public QObject {
         LoadRequest request = requestFor(demoModel(), QStringLiteral("emulated:fiddler-env1"), 20, 256);
         request.cache_directory = folder.path().toStdString();
         const auto figures = [&] {
-            const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
+            const FitEstimate report = plan_model(request, kForecastPrompt, {}, {});
             FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
             LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
             const ReplanPreview preview = preview_of(Replanner(loaded).inputs(), {});
             const WhatIfRow row = WhatIf(request, {}, {}).on(find_hardware_profile("fiddler-env1"), request.vram_bytes);
-            return std::vector<Figures>{figures_of(report.forecast),
+            return std::vector<Figures>{figures_of(*report.forecast),
                                         figures_of(*estimator.estimate(request).forecast),
                                         {preview.before.decode_tokens_per_s, preview.before.ttft_s},
                                         {row.tokens_per_s, row.ttft_s}};
@@ -163,11 +162,11 @@ class TestOneForecast : public QObject {
         LoadRequest request = requestFor(demoModel(), QStringLiteral("emulated:fiddler-env1"), 12, 256);
         request.context = 256;
         request.quality.max_kl = 0.02;
-        const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
+        const FitEstimate report = plan_model(request, kForecastPrompt, {}, {});
         QVERIFY(report.plan.theta && report.plan.theta->leaves_out() && report.inputs.cost.leaves_out());
         const FitEstimate estimate = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
-        QVERIFY(estimate.forecast && !estimate.formats_assumed);
-        const Figures fit = figures_of(*estimate.forecast), plan = figures_of(report.forecast);
+        QVERIFY(estimate.forecast && !estimate.formats_assumed());
+        const Figures fit = figures_of(*estimate.forecast), plan = figures_of(*report.forecast);
         QVERIFY2(same(fit, plan), qPrintable(text_of("plan", plan) + text_of("fit", fit)));
     }
 

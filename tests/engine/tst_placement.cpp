@@ -11,9 +11,9 @@
 
 #include "engine/error.h"
 #include "engine/eval/logits.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/local_session.h"
 #include "engine/run/moe_layer.h"
-#include "engine/run/plan_report.h"
 #include "tests/engine/test_models.h"
 #include "tests/sanitized.h"
 

@@ -12,7 +12,6 @@
 #include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/measurements.h"
-#include "engine/run/plan_report.h"
 #include "engine/run/run_messages.h"
 #include "engine/text/tokenizer.h"
 #include "test_models.h"
@@ -57,11 +56,11 @@ class TestPlanReport : public QObject {
     void costsOfTheCpu_haveStepsAndTheDisk() {
         LoadRequest load = request("cpu");
         load.vram_bytes = 0;
-        const PlanReport whole = plan_model(load, 64, {}, {});
+        const FitEstimate whole = plan_model(load, 64, {}, {});
         QVERIFY(whole.inputs.cost.table().dense.known() && whole.inputs.cost.table().dense.step.front().us > 0);
         QCOMPARE(whole.inputs.cost.table().disk.us, 0.0);  // nothing lies there
         load.ram_bytes = whole.plan.ram_bytes - whole.plan.ram_bytes / 4;
-        const PlanReport less = plan_model(load, 64, {}, {});
+        const FitEstimate less = plan_model(load, 64, {}, {});
         QVERIFY(std::count(less.plan.places.begin(), less.plan.places.end(), Place::kDisk) > 0);
         QVERIFY(less.inputs.cost.table().disk.us > 0);
     }
@@ -139,13 +138,13 @@ class TestPlanReport : public QObject {
     }
 
     void plan_fitsItsBudget_andForecastsBySpeedOfTheDevice() {
-        const PlanReport slow = plan_model(request("emulated:t4"), 128, {}, {});
-        const PlanReport fast = plan_model(request("emulated:h200"), 128, {}, {});
+        const FitEstimate slow = plan_model(request("emulated:t4"), 128, {}, {});
+        const FitEstimate fast = plan_model(request("emulated:h200"), 128, {}, {});
         QVERIFY(slow.plan.vram_bytes() <= slow.plan.budget.vram_bytes);
         QCOMPARE(slow.plan.n_resident(), fast.plan.n_resident());
         QVERIFY(slow.plan.n_resident() > 0 && slow.plan.n_resident() < 64);
-        QVERIFY(slow.forecast.ttft_s > fast.forecast.ttft_s);
-        QCOMPARE(slow.forecast.prompt_tokens, 128);
+        QVERIFY(slow.forecast->ttft_s > fast.forecast->ttft_s);
+        QCOMPARE(slow.forecast->prompt_tokens, 128);
         const nlohmann::ordered_json json = to_json(slow);
         QCOMPARE(json["resident_experts"].get<std::int64_t>(), slow.plan.n_resident());
         QVERIFY(to_text(slow).find("accounted time, not a measurement") != std::string::npos);
@@ -155,7 +154,7 @@ class TestPlanReport : public QObject {
         LoadRequest load = request("emulated:fiddler-env1");
         load.vram_bytes = std::uint64_t{10} << 20;
         load.quality.min_mean_bits = 4;
-        const PlanReport report = plan_model(load, 64, {}, {}, true);
+        const FitEstimate report = plan_model(load, 64, {}, {}, true);
         QVERIFY(report.plan.mean_bits >= 4 && report.plan.mean_bits < 16);
         QVERIFY(report.plan.predicted_loss > 0);
         // Short rows have many scales: at 192 columns HQQ3 keeps this floor as well.
@@ -163,8 +162,8 @@ class TestPlanReport : public QObject {
                                            [](const ModelDemand::Format& f) { return f.bits_per_weight >= 4; });
         QVERIFY(allowed >= 3);
         QCOMPARE(report.compared.size(), static_cast<std::size_t>(2 * allowed + 1));
-        for (const PlanReport::Compared& one : report.compared)
-            QVERIFY(one.forecast.decode_layer_us >= report.forecast.decode_layer_us * (1 - 1e-9));
+        for (const FitEstimate::Compared& one : report.compared)
+            QVERIFY(one.forecast.decode_layer_us >= report.forecast->decode_layer_us * (1 - 1e-9));
         const nlohmann::ordered_json json = to_json(report);
         std::int64_t experts = 0;
         for (const auto& format : json["formats"])
@@ -182,25 +181,25 @@ class TestPlanReport : public QObject {
         load.vram_bytes = std::uint64_t{23} << 30;
         load.ram_bytes = std::uint64_t{4} << 40;
         load.quant = parse_quant("dense=4");
-        const auto n_on_disk = [](const PlanReport& report) {
+        const auto n_on_disk = [](const FitEstimate& report) {
             return std::count(report.plan.places.begin(), report.plan.places.end(), Place::kDisk);
         };
-        const PlanReport roomy = plan_model(load, 64, {}, {});
+        const FitEstimate roomy = plan_model(load, 64, {}, {});
         QCOMPARE(roomy.plan.budget.ram_bytes, load.ram_bytes);
         QCOMPARE(roomy.plan.budget.vram_bytes, load.vram_bytes);
         QCOMPARE(n_on_disk(roomy), 0);
         QVERIFY2(roomy.plan.note.english().find("This computer has not enough memory") != std::string::npos,
                  roomy.plan.note.english().c_str());
         load.ram_bytes = std::uint64_t{1} << 40;  // more than this computer's as well
-        const PlanReport less = plan_model(load, 64, {}, {});
+        const FitEstimate less = plan_model(load, 64, {}, {});
         QCOMPARE(less.plan.budget.ram_bytes, load.ram_bytes);
         QVERIFY(n_on_disk(less) > 0);
-        QVERIFY(less.forecast.decode_tokens_per_s < roomy.forecast.decode_tokens_per_s);
+        QVERIFY(less.forecast->decode_tokens_per_s < roomy.forecast->decode_tokens_per_s);
 
         // Within this computer's RAM the plan equals a load's.
         LoadRequest small = request();
         small.ram_bytes = std::uint64_t{256} << 20;
-        const PlanReport here = plan_model(small, 64, {}, {});
+        const FitEstimate here = plan_model(small, 64, {}, {});
         QCOMPARE(here.plan.budget.ram_bytes, small.ram_bytes);
         QVERIFY2(here.plan.note.english().find("This computer") == std::string::npos, here.plan.note.english().c_str());
     }
@@ -221,7 +220,7 @@ class TestPlanReport : public QObject {
         LoadRequest load = request();
         load.model = blob.string();
         load.context = 0;
-        const PlanReport report = plan_model(load, 8, {}, {});
+        const FitEstimate report = plan_model(load, 8, {}, {});
         QCOMPARE(report.plan.context, std::int64_t{96});
         const auto tokenizer = Tokenizer::open(blob, report.shape.spec.vocab_size);
         QVERIFY(!tokenizer->notes().empty());

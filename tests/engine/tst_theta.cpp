@@ -12,9 +12,9 @@
 #include "engine/error.h"
 #include "engine/eval/choice_files.h"
 #include "engine/eval/theta_scorer.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/local_session.h"
 #include "engine/run/moe_layer.h"
-#include "engine/run/plan_report.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"
 
@@ -481,14 +481,14 @@ class TestTheta : public QObject {
         QVERIFY(std::abs(session.preview(change).after.decode_tokens_per_s / whole.after.decode_tokens_per_s - 1) <
                 1e-6);
 
-        const PlanReport report = plan_model(request, 16, {}, {});
+        const FitEstimate report = plan_model(request, 16, {}, {});
         QCOMPARE(report.active_share_is(), std::string("measured"));
         QCOMPARE(report.inputs.cost.active_share(-1, 1), expected_loss(opened.thresholds, 0.3).active_share);
         request.active_share = 0.9;
-        const PlanReport given = plan_model(request, 16, {}, {});
+        const FitEstimate given = plan_model(request, 16, {}, {});
         QCOMPARE(given.active_share_is(), std::string("given"));
         QCOMPARE(given.inputs.cost.active_share(-1, 1), 0.9);
-        QVERIFY(given.forecast.decode_tokens_per_s < report.forecast.decode_tokens_per_s);
+        QVERIFY(given.forecast->decode_tokens_per_s < report.forecast->decode_tokens_per_s);
         QCOMPARE(expected_shares(opened.thresholds, 0).of_model, 0.0);
         QCOMPARE(expected_shares(opened.thresholds, 1e5).of_model, 0.0);
     }

@@ -140,7 +140,8 @@ class TestUnusedTensors : public QObject {
         request.n_threads = 1;
         const LoadedModel model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
         const FitEstimate estimate = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
-        for (const std::vector<Message>* const notes : {&model.summary().notes, &estimate.notes}) {
+        const std::vector<Message> estimated = estimate.all_notes();
+        for (const std::vector<Message>* const notes : {&model.summary().notes, &estimated}) {
             const QString all = QString::fromStdString(nlohmann::json(english(*notes)).dump());
             for (const Message& said : {messages::unused_prediction_layers(ByteSize{128}, 2),
                                         messages::unused_vision_tower(ByteSize{64}, 1)}) {

@@ -9,8 +9,8 @@
 #include <QtTest>
 
 #include "engine/eval/bench.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/moe_layer.h"
-#include "engine/run/plan_report.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/replan_play.h"
 
@@ -106,7 +106,7 @@ class TestWeightReads : public QObject, ReplanSetup {
 
         // Foretold without the weights: the same.
         if (!request.dry) {
-            const PlanReport plan = plan_model(request, 32, {}, {});
+            const FitEstimate plan = plan_model(request, 32, {}, {});
             QCOMPARE(plan.reads().total(), sizes.active);
         }
 
@@ -200,7 +200,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         const BenchResult bench = run_bench(loaded, {20, 6, 1}, {});
         QVERIFY(bench.active_share > 0 && bench.active_share < 0.95);
         request.active_share = bench.active_share;
-        const PlanReport plan = plan_model(request, 32, {}, {});
+        const FitEstimate plan = plan_model(request, 32, {}, {});
         const auto counted = static_cast<double>(bench.active_weight_bytes_per_token);
         QVERIFY2(std::abs(static_cast<double>(plan.reads().total()) / counted - 1) < 1e-3,
                  qPrintable(QStringLiteral("%1 planned, %2 counted").arg(plan.reads().total()).arg(counted)));

@@ -331,32 +331,33 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_estimate = estimate;
     m_isMeasuring = false;
     m_filling = true;
-    m_quality->setChoices(estimate.expert_formats);
+    m_quality->setChoices(estimate.expert_formats());
     // Limited to useful sizes, once they are known; so both rows have the budgets' units.
     const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kBytesPerMiB;
-    if (estimate.vram_available > 0) {
+    const quint64 vramAvailable = estimate.inputs.device.available_bytes;
+    const auto ramAvailable = static_cast<quint64>(estimate.inputs.memory.available_bytes);
+    if (vramAvailable > 0) {
         const quint64 needed =
             estimate.fits ? ofUse : 2 * (estimate.vram.budget + estimate.short_by) + 128 * kBytesPerMiB;
-        const quint64 most = std::min<quint64>(estimate.vram_available, needed);
+        const quint64 most = std::min(vramAvailable, needed);
         m_vram->setByteRange(0, std::max<quint64>(most, m_vram->bytes()));
         m_neuronCache->setByteRange(0, std::max<quint64>(most, m_neuronCache->bytes()));
     }
-    if (estimate.ram_available > 0) {
-        m_ram->setByteRange(0, std::max<quint64>(estimate.fits ? std::min<quint64>(estimate.ram_available, ofUse)
-                                                               : quint64{estimate.ram_available},
-                                                 m_ram->bytes()));
+    if (ramAvailable > 0) {
+        m_ram->setByteRange(
+            0, std::max<quint64>(estimate.fits ? std::min(ramAvailable, ofUse) : ramAvailable, m_ram->bytes()));
     }
-    if (estimate.max_context > 0) {
-        m_context->setRange(0, static_cast<double>(std::max<qint64>(estimate.max_context, 256)), 256, 0);
+    if (const qint64 most = estimate.shape.spec.max_context; most > 0) {
+        m_context->setRange(0, static_cast<double>(std::max<qint64>(most, 256)), 256, 0);
     }
     m_filling = false;
 
     std::vector<StackedBar::Row> rows;
     if (estimate.vram.total > 0) {
-        rows.push_back(memoryRow(tr("VRAM"), estimate.vram, estimate.formats));
+        rows.push_back(memoryRow(tr("VRAM"), estimate.vram, estimate.formats()));
     }
     if (estimate.ram.total > 0) {
-        rows.push_back(memoryRow(tr("RAM"), estimate.ram, estimate.formats));
+        rows.push_back(memoryRow(tr("RAM"), estimate.ram, estimate.formats()));
     }
     m_bars->setRows(std::move(rows));
 
@@ -370,7 +371,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         m_detail->setText(engineText(estimate.problem));
     } else {
         const bool cpu = estimate.vram.total == 0;
-        const qint64 all = estimate.n_layers * estimate.n_experts;
+        const qint64 all = estimate.shape.spec.experts.size();
         text = cpu ? tr("Fits: %1 of %2 experts in RAM, %3 tokens of context.")
                          .arg(estimate.plan.n_in(engine::Place::kRam))
                          .arg(all)
@@ -381,10 +382,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                          .arg(all)
                          .arg(tokensText(estimate.plan.context), percentText(estimate.plan.expected_hit_rate));
         QStringList more;
-        if (estimate.expert_formats.in_blocks) {
+        if (const engine::ExpertFormats stored = estimate.expert_formats(); stored.in_blocks) {
             more << tr("In the file: experts in %1, all else in %2.")
-                        .arg(QString::fromStdString(estimate.expert_formats.stored),
-                             QString::fromStdString(estimate.dense_types));
+                        .arg(QString::fromStdString(stored.stored), QString::fromStdString(estimate.dense_types));
         }
         if (onDisk > 0) {  // calm words would look like a promise
             more.prepend(text);
@@ -400,17 +400,17 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         if (!estimate.has_chat_template) {
             more.prepend(tr("It has no chat template, so it cannot answer messages: choose that of its family."));
         }
-        if (estimate.formats_assumed) {
+        if (estimate.formats_assumed()) {
             more << tr(
                 "The formats are chosen once their cost has been measured; until then the smallest allowed one "
                 "is counted.");
         }
-        if (estimate.device.emulated) {
+        if (estimate.inputs.device.emulated) {
             more << tr(
                 "The device is emulated: its memory is part of this computer's RAM, and its times are worked "
                 "out, not measured.");
         }
-        for (const engine::Message& note : estimate.notes) {
+        for (const engine::Message& note : estimate.all_notes()) {
             more << engineText(note);
         }
         m_detail->setText(more.join(u' '));
@@ -456,7 +456,7 @@ void FitView::showSpeed() {
     const bool unknown = m_estimate && m_estimate->fits && forecast == nullptr;
     // A measurement on a busy computer stays too slow as long as it is stored. A fully
     // emulated machine is not measured.
-    const bool again = forecast != nullptr && !m_estimate->device.emulated_host;
+    const bool again = forecast != nullptr && !m_estimate->inputs.device.emulated_host;
     m_measure->setVisible(unknown || again || m_isMeasuring);
     m_measure->setText(m_isMeasuring ? tr("&Cancel") : again ? tr("&Measure again") : tr("&Measure"));
     m_measure->setEnabled(m_isMeasuring || m_mayMeasure);

@@ -307,7 +307,7 @@ void LocalModels::setFit(quint64 round, const QString& path, const engine::FitEs
                                                                : LocalModel::Fit::Fits;
     model.shortBy = estimate.short_by;
     model.tokensPerSecond = estimate.forecast ? estimate.forecast->decode_tokens_per_s : 0;
-    model.emulated = estimate.device.emulated;
+    model.emulated = estimate.inputs.device.emulated;
     Q_EMIT dataChanged(index(row), index(row));
 }
 
