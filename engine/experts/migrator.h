@@ -11,7 +11,7 @@
 #include "engine/experts/expert_store.h"
 #include "engine/message.h"
 #include "engine/plan/plan.h"
-#include "engine/plan/transition.h"
+#include "engine/plan/planner.h"
 
 namespace offstage::engine {
 

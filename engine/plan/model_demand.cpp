@@ -23,6 +23,24 @@ bool has_states_or_windows(std::span<const KvGroupDemand> groups) {
     return std::ranges::any_of(groups, [](const KvGroupDemand& group) { return group.is_state || group.window > 0; });
 }
 
+// Bytes of so many tokens(group) of each group.
+template <typename Tokens>
+std::uint64_t sum_of_groups(const ModelDemand& demand, const Tokens& tokens) {
+    __extension__ typedef unsigned __int128 Wide;
+    constexpr Wide kMost = std::numeric_limits<std::uint64_t>::max();
+    Wide bytes = 0;
+    for (const KvGroupDemand& group : demand.kv_groups) {
+        bytes += static_cast<Wide>(tokens(group)) * group.bytes_per_token(demand.kv);
+    }
+    return static_cast<std::uint64_t>(std::min(bytes, kMost));
+}
+
+// Of blocks.
+template <typename Blocks>
+std::uint64_t sum_of_blocks(const ModelDemand& demand, const Blocks& blocks) {
+    return sum_of_groups(demand, [&](const KvGroupDemand& group) { return blocks(group) * kernels::kKvBlockTokens; });
+}
+
 }  // namespace
 
 ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
@@ -44,34 +62,22 @@ const ModelDemand::Format* ModelDemand::find(kernels::WeightType format) const {
     return nullptr;
 }
 
+std::uint64_t ModelDemand::bytes_of(kernels::WeightType format) const {
+    const Format* const known = find(format);
+    return known != nullptr ? known->expert_bytes : expert_bytes;
+}
+
 std::uint64_t ModelDemand::kv_bytes(std::int64_t context) const {
-    std::uint64_t bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        bytes +=
-            static_cast<std::uint64_t>(group.n_blocks(context) * kernels::kKvBlockTokens) * group.bytes_per_token(kv);
-    }
-    return bytes;
+    return sum_of_blocks(*this, [&](const KvGroupDemand& group) { return group.n_blocks(context); });
 }
 
 std::uint64_t ModelDemand::kept_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        bytes += static_cast<std::uint64_t>(group.n_kept_blocks(kept_context) * kernels::kKvBlockTokens) *
-                 group.bytes_per_token(kv);
-    }
-    return bytes;
+    return sum_of_blocks(*this, [&](const KvGroupDemand& group) { return group.n_kept_blocks(kept_context); });
 }
 
 std::uint64_t ModelDemand::sequences_bytes(std::int64_t context, std::int64_t n) const {
     if (!has_states_or_windows(kv_groups)) return 0;
-    __extension__ typedef unsigned __int128 Wide;
-    Wide bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        const auto blocks = static_cast<Wide>(blocks_of_others(group, context, n));
-        bytes += blocks * kernels::kKvBlockTokens * group.bytes_per_token(kv);
-    }
-    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
-    return bytes > kMost ? kMost : static_cast<std::uint64_t>(bytes);
+    return sum_of_blocks(*this, [&](const KvGroupDemand& group) { return blocks_of_others(group, context, n); });
 }
 
 std::int64_t ModelDemand::sequences_in(std::int64_t context, std::uint64_t bytes) const {
@@ -82,15 +88,12 @@ std::int64_t ModelDemand::sequences_in(std::int64_t context, std::uint64_t bytes
 }
 
 std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
-    std::uint64_t bytes = 0;
-    for (const KvGroupDemand& group : kv_groups) {
-        if (group.is_state) continue;
+    return sum_of_groups(*this, [&](const KvGroupDemand& group) -> std::int64_t {
+        if (group.is_state) return 0;
         // A step need not fill its last block.
         const std::int64_t of_step = group.window > 0 ? kernels::kKvBlockTokens + max_step : 0;
-        const std::int64_t spare = kSpareKvBlocks * kernels::kKvBlockTokens;
-        bytes += static_cast<std::uint64_t>(spare + of_step) * group.bytes_per_token(kv);
-    }
-    return bytes;
+        return kSpareKvBlocks * kernels::kKvBlockTokens + of_step;
+    });
 }
 
 std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {

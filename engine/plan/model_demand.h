@@ -153,6 +153,8 @@ struct ModelDemand {
     }
     // nullptr: not of this model.
     const Format* find(kernels::WeightType format) const;
+    // Of an expert, as arenas count; of another model's formats: of the master's.
+    std::uint64_t bytes_of(kernels::WeightType format) const;
     std::uint64_t kv_bytes(std::int64_t context) const;
     // For kept_context: in RAM, or on the device if the two share their memory.
     std::uint64_t kept_bytes() const;

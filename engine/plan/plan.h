@@ -26,7 +26,7 @@ struct QualityFloor {
     // Nats per token (mean KL divergence from the model as stored in its files), as
     // measured over a text: the sum for the formats and for the neurons that are left
     // out. Lets the planner choose both; it uses nothing without a measured loss
-    // (engine/plan/format_search.h). 0: not set.
+    // (engine/plan/placer.h). 0: not set.
     double max_kl = 0;
     bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0 || max_kl > 0; }
     bool operator==(const QualityFloor&) const = default;

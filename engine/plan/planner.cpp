@@ -1,10 +1,10 @@
 #include "engine/plan/planner.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "engine/error.h"
-#include "engine/plan/format_search.h"
 #include "engine/plan/placer.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/print.h"
@@ -82,7 +82,7 @@ Plan make_plan(const PlanInputs& inputs, const Budget& budget, PlacementKind kin
     const bool by_costs = budget.quality.allows_fewer_bits() && !budget.uniform.has_value() && inputs.has_costs();
     Plan plan = !by_costs                   ? placed(inputs, budget, kind)
                 : budget.quality.max_kl > 0 ? trade_quality(inputs, budget, kind)
-                                            : FormatSearch(inputs, budget, kind).choose().plan;
+                                            : search_formats(inputs, budget, kind);
     plan.budget = budget;
     plan.note = joined(std::move(plan.note), requantized_note(plan, inputs.demand, inputs.sensitivity));
     return plan;
@@ -122,9 +122,71 @@ MigrationRates PlanInputs::migration_rates(const QuantizingSpeeds* speeds) const
     return rates;
 }
 
-std::uint64_t PlanInputs::expert_bytes(kernels::WeightType format) const {
-    const ModelDemand::Format* const known = demand.find(format);
-    return known != nullptr ? known->expert_bytes : demand.expert_bytes;
+ExpertMove move_of(const ExpertCopies& has, const ExpertCopies& wanted) {
+    ExpertMove move;
+    const bool changes = has.format != wanted.format;
+    const bool new_ram = wanted.ram && (changes || !has.ram);
+    move.uploads = wanted.device && (changes || !has.device);
+    move.packs = new_ram || (move.uploads && (changes || !has.ram));
+    move.changes = changes && move.packs;
+    move.copies = static_cast<int>(new_ram) + static_cast<int>(move.uploads);
+    return move;
+}
+
+void MigrationWork::add(const ExpertMove& move, kernels::WeightType format) {
+    const auto f = static_cast<std::size_t>(format);
+    if (move.packs) ++(move.changes ? changed : packed)[f];
+    if (move.uploads) ++uploaded[f];
+    copies += move.copies;
+}
+
+MigrationWork MigrationWork::operator-(const MigrationWork& done) const {
+    MigrationWork left = *this;
+    for (const auto& [counts, _] : kMigrationKinds) {
+        for (std::size_t f = 0; f < packed.size(); ++f) (left.*counts)[f] -= (done.*counts)[f];
+    }
+    left.copies -= done.copies;
+    return left;
+}
+
+void MigrationRates::learn(Us& rates, kernels::WeightType format, double us) {
+    if (!(us > 0)) return;  // a clock that does not count it
+    double& rate = rates[static_cast<std::size_t>(format)];
+    rate = rate > 0 ? (rate + us) / 2 : us;
+}
+
+double us_of(const MigrationWork& work, const MigrationRates& measured, const MigrationRates& expected) {
+    double us = 0;
+    for (const auto& [counts, rates] : kMigrationKinds) {
+        for (std::size_t f = 0; f < work.packed.size(); ++f) {
+            const double known = (measured.*rates)[f];
+            us += static_cast<double>((work.*counts)[f]) * (known > 0 ? known : (expected.*rates)[f]);
+        }
+    }
+    return us;
+}
+
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand) {
+    assert(from.places.size() == to.places.size());
+    const kernels::WeightType master = formats_of(demand).front().format;
+    const auto has_ram_copy = [&](const Plan& plan, std::size_t i) {
+        return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
+    };
+    Transition sum;
+    for (std::size_t i = 0; i < to.places.size(); ++i) {
+        const kernels::WeightType old_format = from.format(i, master);
+        const kernels::WeightType format = to.format(i, master);
+        const ExpertMove move = move_of({has_ram_copy(from, i), from.places[i] == Place::kDevice, old_format},
+                                        {has_ram_copy(to, i), to.places[i] == Place::kDevice, format});
+        sum.work.add(move, format);
+        // A copy that leaves the device for RAM comes over the bus or from the master:
+        // the slower of both is counted.
+        sum.bytes_to_move += demand.bytes_of(format) * static_cast<std::uint64_t>(move.copies);
+        // Experts on disk are packed when they are called.
+        const bool changes = format != old_format && to.places[i] != Place::kDisk;
+        if (changes && kernels::is_packed(format) && demand.find(format) != nullptr) ++sum.quantized;
+    }
+    return sum;
 }
 
 }  // namespace offstage::engine

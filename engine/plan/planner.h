@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/backend.h"
@@ -15,7 +17,6 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
-#include "engine/plan/transition.h"
 #include "engine/telemetry/decode_meter.h"
 #include "kernels/types.h"
 
@@ -30,6 +31,65 @@ enum class PlacementKind : std::uint8_t {
 inline PlacementKind placement_for(PolicyKind decode) {
     return decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
 }
+
+// The actual or wanted copies of an expert, and their format.
+struct ExpertCopies {
+    bool ram = false;
+    bool device = false;
+    kernels::WeightType format = kernels::WeightType::kBf16;
+};
+
+// The steps that give an expert its wanted copies: one rule for estimates and for the
+// Migrator.
+struct ExpertMove {
+    bool packs = false;    // reads it from the master into RAM, in the format that it should have,
+    bool changes = false;  // which is another one than it has
+    bool uploads = false;  // copies it to the device
+    int copies = 0;        // that exist afterwards, and did not before
+};
+ExpertMove move_of(const ExpertCopies& has, const ExpertCopies& wanted);
+
+// The work of a migration, planned or done.
+struct MigrationWork {
+    using Counts = std::array<std::int64_t, kernels::kWeightTypes>;  // experts, by the format that they should have
+    Counts packed{};                                                 // as they are in the master or were before
+    Counts changed{};                                                // packed in another format
+    Counts uploaded{};
+    std::int64_t copies = 0;
+
+    void add(const ExpertMove& move, kernels::WeightType format);
+    MigrationWork operator-(const MigrationWork& done) const;
+    friend bool operator==(const MigrationWork&, const MigrationWork&) = default;
+};
+
+// Microseconds of each of these for one expert, by format; 0: not known.
+struct MigrationRates {
+    using Us = std::array<double, kernels::kWeightTypes>;
+    Us pack_us{}, change_us{}, upload_us{};
+
+    // Adds the time of one expert with weight one half, so that the last few experts
+    // decide the rate.
+    static void learn(Us& rates, kernels::WeightType format, double us);
+};
+
+inline constexpr std::pair<MigrationWork::Counts MigrationWork::*, MigrationRates::Us MigrationRates::*>
+    kMigrationKinds[] = {{&MigrationWork::packed, &MigrationRates::pack_us},
+                         {&MigrationWork::changed, &MigrationRates::change_us},
+                         {&MigrationWork::uploaded, &MigrationRates::upload_us}};
+
+// One after the other, as a migration in the background works. `expected` replaces values
+// that were not measured.
+double us_of(const MigrationWork& work, const MigrationRates& measured, const MigrationRates& expected);
+
+// The work that turns one plan into another.
+struct Transition {
+    MigrationWork work;
+    std::uint64_t bytes_to_move = 0;  // of the copies: to the device over the bus, in RAM from the master
+    std::int64_t quantized = 0;       // experts that change to a packed format, from the master
+};
+
+// Both plans are of the demand's model.
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand);
 
 // All inputs of a model's plans and of their forecasts. A load, its estimate, its report
 // (engine/run/load_planner.h), What if and re-plans (engine/run/replan_plan.h) use the
@@ -102,7 +162,6 @@ struct PlanInputs {
         const auto n = static_cast<std::int64_t>(expert);
         return popularity.share(n / demand.n_experts, n % demand.n_experts);
     }
-    std::uint64_t expert_bytes(kernels::WeightType format) const;  // as arenas count
 };
 
 // Dense weights, KV cache and workspace first, then two staging slots, then experts by
@@ -135,7 +194,7 @@ struct PlanInputs {
 // on the GPU is shorter than on the CPU (engine/plan/format_search). Deterministic.
 //
 // A floor of nats per token (QualityFloor::max_kl) lets the planner choose the thresholds
-// of neurons as well: engine/plan/format_search.h.
+// of neurons as well: engine/plan/placer.h.
 //
 // Experts of a file's blocks keep their format unless budget.uniform or budget.quality is
 // set; the plan's note names those that are quantized a second time, and the loss.

@@ -46,14 +46,12 @@ void add_transition(const PlanInputs& inputs, ReplanPreview& preview) {
     preview.seconds = us_of(change.work, inputs.present->migrations, expected) / 1e6;
     preview.quantized = change.quantized;
     const MigrationRates& measured = inputs.present->migrations;
-    const auto knows = [](const MigrationWork::Counts& counts, const MigrationRates::Us& us) {
-        for (std::size_t f = 0; f < counts.size(); ++f) {
-            if (counts[f] > 0 && !(us[f] > 0)) return false;
+    preview.was_timed = true;
+    for (const auto& [counts, rates] : kMigrationKinds) {
+        for (std::size_t f = 0; f < (measured.*rates).size(); ++f) {
+            if ((change.work.*counts)[f] > 0 && !((measured.*rates)[f] > 0)) preview.was_timed = false;
         }
-        return true;
-    };
-    preview.was_timed = knows(change.work.packed, measured.pack_us) && knows(change.work.changed, measured.change_us) &&
-                        knows(change.work.uploaded, measured.upload_us);
+    }
 }
 
 }  // namespace
@@ -145,7 +143,7 @@ ReplanPreview preview_of(const PlanInputs& inputs, const ReplanRequest& request,
 }
 
 void apply_pins(const PlanInputs& inputs, const std::vector<std::uint8_t>& pinned, Plan& plan) {
-    const auto bytes = [&](std::size_t i) { return inputs.expert_bytes(plan.format(i, inputs.master)); };
+    const auto bytes = [&](std::size_t i) { return inputs.demand.bytes_of(plan.format(i, inputs.master)); };
     const auto least = [&](std::uint64_t least_bytes) {
         std::optional<std::size_t> found;
         for (std::size_t j = 0; j < plan.places.size(); ++j) {

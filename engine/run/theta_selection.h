@@ -37,7 +37,13 @@ class ThetaSelection {
     // ---- any thread
     // Throws Error (kInvalidInput): out of range, or the model has no such
     // thresholds.
-    void select(const ThetaChoice& choice);
+    void select(const ThetaChoice& choice) {
+        check_theta(choice.theta);
+        if (choice.loss != 0) check_theta_loss(choice.loss);
+        const std::lock_guard lock(mutex_);
+        if (model_ != nullptr) static_cast<void>(model_->thetas_of(choice));
+        selected_ = choice;
+    }
 
   private:
     // The lock is held only to copy the choice or to look up a loss in the model.

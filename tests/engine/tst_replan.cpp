@@ -9,7 +9,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/plan/transition.h"
+#include "engine/plan/planner.h"
 #include "engine/run/local_session.h"
 #include "engine/run/replan_queue.h"
 #include "tests/engine/replan_play.h"

@@ -6,7 +6,6 @@
 
 #include "engine/error.h"
 #include "engine/plan/planner.h"
-#include "engine/plan/transition.h"
 #include "engine/run/replanner.h"
 #include "tests/engine/plan_values.h"
 
