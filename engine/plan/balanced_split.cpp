@@ -58,7 +58,7 @@ class Balancer {
                 copy_least_loaded();
                 improve();
             }
-            copy_by_turns();
+            go_by_turns(false);
             improve();
             copy_by_threshold();
         }
@@ -148,27 +148,6 @@ class Balancer {
         copy_some([this](std::size_t i, std::size_t m) { return i + m >= n_; });
     }
 
-    // From the most loaded: each goes to the side that would finish it first.
-    void copy_by_turns() {
-        double copies_end = 0;
-        double gpu_end = resident_us_;
-        double cpu_end = 0;
-        for (Candidate& candidate : candidates_) {
-            const double copied_at = copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us;
-            const double there = std::max(gpu_end, copied_at) + candidate.gpu_us;
-            const double here = cpu_end + candidate.disk_us + candidate.cpu_us;
-            set_copied(candidate, there < here);
-            if (candidate.copied()) {
-                copies_end = copied_at;
-                gpu_end = there;
-            } else {
-                cpu_end = here;
-            }
-        }
-        current_us_ = evaluate();
-        keep_if_best(current_us_);
-    }
-
     void copy_by_threshold() {
         for (Candidate& candidate : candidates_)
             set_copied(candidate, candidate.cpu_us > candidate.gpu_us + candidate.copy_us);
@@ -244,7 +223,7 @@ class Balancer {
             try_ways_from(0);
             return;
         }
-        go_by_turns();
+        go_by_turns(true);
         for (Candidate& candidate : candidates_) candidate.target = candidate.best;
         for (bool better = true; better;) {
             better = false;
@@ -296,28 +275,27 @@ class Balancer {
         });
     }
 
-    // From the most loaded: each goes to the executor with the earliest end so far.
-    void go_by_turns() {
-        elsewhere_.clear();
+    // From the most loaded: each goes to the side, or with everywhere = true to the
+    // executor, with the earliest end so far.
+    void go_by_turns(bool everywhere) {
         double copies_end = 0;
         double gpu_end = resident_us_;
         double cpu_end = 0;
         std::array<double, kMostElsewhere> ends{};
         std::array<std::int64_t, kMostElsewhere> n_rows{};
         for (Candidate& candidate : candidates_) {
-            double first = std::numeric_limits<double>::infinity();
+            const double copied_at = copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us;
             const auto end_us = [&](ExecutionTarget target) {
                 if (target == ExecutionTarget::kCpu) return cpu_end + candidate.disk_us + candidate.cpu_us;
-                if (target == ExecutionTarget::kCopy)
-                    return std::max(gpu_end,
-                                    copies_end + candidate.disk_us + candidate.preparing_us + candidate.copy_us) +
-                           candidate.gpu_us;
+                if (target == ExecutionTarget::kCopy) return std::max(gpu_end, copied_at) + candidate.gpu_us;
                 const std::size_t i = index_elsewhere(target);
                 const ExecutorCost& cost = elsewhere_.cost(i);
                 return ends[i] + cost.expert_us(candidate.format, candidate.n_tokens) +
                        cost.transfer_us(n_rows[i] + candidate.n_tokens);
             };
+            double first = std::numeric_limits<double>::infinity();
             for_each_target(candidate, [&](ExecutionTarget target) {
+                if (is_elsewhere(target) && !everywhere) return;
                 const double end = end_us(target);
                 if (end >= first) return;
                 first = end;
@@ -326,7 +304,7 @@ class Balancer {
             if (candidate.target == ExecutionTarget::kCpu) {
                 cpu_end = first;
             } else if (candidate.copied()) {
-                copies_end += candidate.disk_us + candidate.preparing_us + candidate.copy_us;
+                copies_end = copied_at;
                 gpu_end = first;
             } else {
                 const std::size_t i = index_elsewhere(candidate.target);
@@ -334,7 +312,8 @@ class Balancer {
                 n_rows[i] += candidate.n_tokens;
             }
         }
-        keep_if_best(evaluate());
+        current_us_ = evaluate();
+        keep_if_best(current_us_);
     }
 
     bool all_alike() const {

@@ -13,6 +13,7 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/print.h"
+#include "engine/report_table.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -25,14 +26,27 @@ constexpr std::size_t kLargestThresholdsFile = std::size_t{4} << 20;
 constexpr double kLargestThreshold = 1e6;
 constexpr double kLargestLoss = 1e9;
 
-NeuronThreshold read_row(const json& row, std::size_t number, const std::string& source) {
-    const JsonFields fields(row, source, "rows[" + std::to_string(number) + "].");
-    NeuronThreshold read;
-    read.theta = fields.number("theta", 0, kLargestThreshold);
+// What both kinds of thresholds were measured to give.
+template <typename Thresholds>
+void read_figures(const JsonFields& fields, Thresholds& read) {
     read.active_share = fields.number("active_share", 0, 1);
     read.perplexity = fields.number("perplexity", 0, kLargestLoss);
     read.mean_kl = fields.number("mean_kl", 0, kLargestLoss);
     read.same_top = fields.number("same_top", 0, 1);
+}
+
+// And the text of chosen ones and of formats.
+template <typename Measured>
+void read_text(const JsonFields& fields, Measured& read) {
+    read.text = fields.text("text", "");
+    read.n_tokens = fields.integer("n_tokens", 1, std::int64_t{1} << 50);
+}
+
+NeuronThreshold read_row(const json& row, std::size_t number, const std::string& source) {
+    const JsonFields fields(row, source, "rows[" + std::to_string(number) + "].");
+    NeuronThreshold read;
+    read.theta = fields.number("theta", 0, kLargestThreshold);
+    read_figures(fields, read);
     return read;
 }
 
@@ -50,12 +64,8 @@ ChosenThresholds read_chosen(const json& row, std::size_t number, const std::str
     const JsonFields fields(row, source, "chosen[" + std::to_string(number) + "].");
     ChosenThresholds read;
     read.loss = fields.number("loss", 0, kLargestLoss);
-    read.text = fields.text("text", "");
-    read.n_tokens = fields.integer("n_tokens", 1, std::int64_t{1} << 50);
-    read.active_share = fields.number("active_share", 0, 1);
-    read.perplexity = fields.number("perplexity", 0, kLargestLoss);
-    read.mean_kl = fields.number("mean_kl", 0, kLargestLoss);
-    read.same_top = fields.number("same_top", 0, 1);
+    read_text(fields, read);
+    read_figures(fields, read);
     const json* const layers = fields.find("layers");
     if (!is_list(layers, std::size_t{kMostLayers})) fields.reject("layers", messages::a_share_for_each_layer);
     for (const json& layer : *layers) {
@@ -90,8 +100,7 @@ FormatLoss read_format_loss(const json& row, std::size_t number, const std::stri
     }
     read.format = found->id;
     read.mean_kl = fields.number("mean_kl", 0, kLargestLoss);
-    read.text = fields.text("text", "");
-    read.n_tokens = fields.integer("n_tokens", 1, std::int64_t{1} << 50);
+    read_text(fields, read);
     return read;
 }
 
@@ -101,15 +110,10 @@ double short_number(float value) {
 }
 
 ordered_json json_of(const ChosenThresholds& chosen) {
-    ordered_json row = {{"loss", chosen.loss},
-                        {"text", chosen.text},
-                        {"n_tokens", chosen.n_tokens},
-                        {"active_share", chosen.active_share},
-                        {"perplexity", chosen.perplexity},
-                        {"mean_kl", chosen.mean_kl},
-                        {"same_top", chosen.same_top},
-                        {"layers", chosen.layer_shares},
-                        {"thetas", ordered_json::array()}};
+    ordered_json row;
+    ADD_FIELDS(row, chosen, loss, text, n_tokens, active_share, perplexity, mean_kl, same_top);
+    row["layers"] = chosen.layer_shares;
+    row["thetas"] = ordered_json::array();
     for (std::size_t i = 0; i < chosen.thetas.size(); ++i) {
         if (i % static_cast<std::size_t>(chosen.n_experts) == 0) row["thetas"].push_back(ordered_json::array());
         row["thetas"].back().push_back(short_number(chosen.thetas[i]));
@@ -227,27 +231,18 @@ NeuronThresholds read_neuron_thresholds(const std::filesystem::path& file) {
 }
 
 void write_neuron_thresholds(const NeuronThresholds& thresholds, const std::filesystem::path& file) {
-    ordered_json document = {{"format", "offstage-neuron-thresholds"},
-                             {"version", 1},
-                             {"model", thresholds.model},
-                             {"text", thresholds.text},
-                             {"weight_type", thresholds.weight_type},
-                             {"n_tokens", thresholds.n_tokens},
-                             {"perplexity", thresholds.perplexity},
-                             {"rows", ordered_json::array()}};
+    ordered_json document = {{"format", "offstage-neuron-thresholds"}, {"version", 1}};
+    ADD_FIELDS(document, thresholds, model, text, weight_type, n_tokens, perplexity);
+    document["rows"] = ordered_json::array();
     for (const NeuronThreshold& row : thresholds.rows) {
-        document["rows"].push_back({{"theta", row.theta},
-                                    {"active_share", row.active_share},
-                                    {"perplexity", row.perplexity},
-                                    {"mean_kl", row.mean_kl},
-                                    {"same_top", row.same_top}});
+        ordered_json& out = document["rows"].emplace_back();
+        ADD_FIELDS(out, row, theta, active_share, perplexity, mean_kl, same_top);
     }
     if (!thresholds.formats.empty()) document["formats"] = ordered_json::array();
     for (const FormatLoss& format : thresholds.formats) {
-        document["formats"].push_back({{"format", format_row(format.format).option},
-                                       {"mean_kl", format.mean_kl},
-                                       {"text", format.text},
-                                       {"n_tokens", format.n_tokens}});
+        ordered_json& out = document["formats"].emplace_back();
+        out["format"] = format_row(format.format).option;
+        ADD_FIELDS(out, format, mean_kl, text, n_tokens);
     }
     if (!thresholds.chosen.empty()) document["chosen"] = ordered_json::array();
     for (const ChosenThresholds& chosen : thresholds.chosen) document["chosen"].push_back(json_of(chosen));
