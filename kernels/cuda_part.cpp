@@ -12,6 +12,7 @@ namespace {
 std::vector<std::string> places() {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    if (error) return {};
     return {folder.parent_path() / "lib/offstage/offstage-cuda.so", folder / "lib/offstage-cuda.so"};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // The choice of the next token from the logits of one position by temperature, top-k,
-// top-p and min-p, as CPUs and GPUs make it with the same bits: files that include this
-// are compiled without fused multiplications (-ffp-contract=off, --fmad=false), and
+// top-p and min-p, as CPUs and GPUs make it with the same bits: files that compute with
+// it are compiled without fused multiplications (-ffp-contract=off, --fmad=false), and
 // exponentials are formed here, not by a library. C++17: device code includes it.
 
 #include <cstdint>

@@ -33,17 +33,19 @@ engine::Table table_of(const std::vector<engine::Suggestion>& suggestions, const
     for (const std::int64_t context : options.contexts) {
         const std::string at = std::to_string(context / 1024) + "k ";
         table.add_column({at + "tokens/s", -1, 1});
-        table.add_column({at + "first word s", -1, 1});
+        table.add_column({at + "first token s", -1, 1});
     }
     for (const engine::Suggestion& one : suggestions) {
         if (!options.all && one.place == engine::SuggestedPlace::kNowhere) continue;
-        auto& row = table.add({one.model.name + (one.here.empty() ? "" : " (here)"), one.model.good_for,
+        auto& row = table.add({one.model.name + (one.here.empty() ? "" : " (on this computer)"), one.model.good_for,
                                billions(one.total_weights) + "B, " + billions(one.active_weights) + "B active",
                                engine::file_type_name(one.type), engine::format_bytes(one.file_bytes),
                                engine::place_text(one)});
-        for (const auto& at : one.contexts) {
-            row.push_back(at.forecast ? engine::Cell(at.forecast->decode_tokens_per_s) : engine::Cell());
-            row.push_back(at.forecast ? engine::Cell(at.forecast->ttft_s) : engine::Cell());
+        for (std::size_t i = 0; i < one.contexts.size(); ++i) {
+            const auto& at = one.contexts[i];
+            const bool shown = at.forecast && at.context == options.contexts[i];  // not of a shorter one
+            row.push_back(shown ? engine::Cell(at.forecast->decode_tokens_per_s) : engine::Cell());
+            row.push_back(shown ? engine::Cell(at.forecast->ttft_s) : engine::Cell());
         }
     }
     return table;

@@ -11,10 +11,10 @@ extern const std::string_view kCatalogueJson;  // made of the file by CMake
 namespace {
 
 Catalogue read_catalogue() {
-    const nlohmann::json json = parse_json(kCatalogueJson, "catalogue.json");
+    const nlohmann::json file = parse_json(kCatalogueJson, "catalogue.json");
     Catalogue known;
-    for (const auto& [name, config] : json.at("shapes").items()) known.shapes.push_back({name, config.dump()});
-    for (const nlohmann::json& model : json.at("models")) {
+    for (const auto& [name, config] : file.at("shapes").items()) known.shapes.push_back({name, config.dump()});
+    for (const nlohmann::json& model : file.at("models")) {
         const std::vector<std::string> usual = {"q8_0", "q6_k", "q5_k", "q4_k", "q3_k", "q2_k"};
         known.models.push_back({.name = model.at("name"),
                                 .shape = model.at("shape"),

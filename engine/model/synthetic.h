@@ -17,8 +17,8 @@ namespace offstage::engine {
 //   ?layers=N&active=A&window=W&vocab=V&seed=S&type=T, each optional; active: experts per
 //   token; window: layers 0, 2, 4 ... see W tokens alone; vocab: a smaller vocabulary, to
 //   fit a part of a model with the real widths; type: one of the blocks of GGUF files,
-//   "q4_k", for experts and for matrices with rows of whole blocks; rows into which blocks
-//   of 256 weights do not fit have the type that GGUF files give them.
+//   "q4_k", for experts and for matrices with rows of whole blocks; rows into which
+//   blocks of 256 weights do not fit have the type that GGUF files give them.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
     ModelSpec spec;

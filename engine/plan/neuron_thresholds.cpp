@@ -169,8 +169,8 @@ ActiveShares expected_shares(const NeuronThresholds& measured, const ThetaChoice
 
 void leave_out(CostModel& cost, const ThetaChoice& choice, const NeuronThresholds& measured, SparseLoading loading) {
     const ActiveShares prior = expected_shares(measured, choice);
-    // The theta as the kernels get it; with thetas by expert, the dispatcher's, or, before
-    // any were chosen, one above 0.
+    // The theta as the kernels get it; with thetas by expert, the dispatcher's, or,
+    // before any were chosen, one above 0.
     const ChosenThresholds* const chosen = choice.loss > 0 ? thresholds_for(measured, choice.loss) : nullptr;
     const float theta = chosen != nullptr ? chosen->of_experts().mean()
                                           : static_cast<float>(choice.loss > 0 ? choice.loss : choice.theta);

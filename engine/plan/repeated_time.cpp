@@ -116,7 +116,7 @@ bool has_drifted(double kept_us, double now_us, bool disturbed) {
 void retime(std::vector<CostPoint>& points, double now_us) {
     if (points.empty() || !(now_us > 0)) return;
     const double more_us = now_us - points.front().us;
-    for (CostPoint& point : points) point.us += more_us;
+    for (CostPoint& point : points) point.us = std::max(point.us + more_us, now_us);
 }
 
 std::int64_t seconds_since_1970() {

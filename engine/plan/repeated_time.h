@@ -37,9 +37,9 @@ class RepeatedTime {
     void add(double us, double waited_us = 0);
     std::size_t size() const { return times_.size(); }
     double us() const;  // 0: no times
-    // The median of all but the first, for times between which no other work ran here. They
-    // differ where other machines share the memory's bandwidth, and so does a run: the
-    // shortest ones would promise too much.
+    // The median of all but the first, for times between which no other work ran here.
+    // They differ where other machines share the memory's bandwidth, and so does a run:
+    // the shortest ones would promise too much.
     double quiet_us() const;
     bool is_settled() const;  // whether enough undisturbed ones agree
     bool all_disturbed() const;

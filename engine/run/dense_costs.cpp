@@ -246,8 +246,8 @@ class DenseTimes {
 };
 
 // Times steps of one token as in a measurement; false: the stored costs do not hold.
-// Without memory for it, they do. Where no other work came between, `kept` gets the time of
-// now.
+// Without memory for it, they do. Where no other work came between, `kept` gets the time
+// of now.
 bool dense_costs_hold(const DenseProbeModel& model, DenseCosts& kept, Backend& device, CpuOperations& operations,
                       const MeasurementStore& cache, const std::stop_token& stop) {
     const DenseExtent extent = extent_of(model);

@@ -109,7 +109,8 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
 }
 
 Forward::~Forward() {
-    if (ahead_.running) device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));  // it may still be copied
+    // Inputs of a step that was to run ahead may still be copied.
+    if (ahead_.room > 0) device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
 }
 
 void Forward::set_probe(StepProbe* probe) {
@@ -536,7 +537,7 @@ std::size_t Forward::write_inputs(std::span<const Segment> segments, std::int64_
 // are this step's and only its inputs differ.
 void Forward::run_ahead(std::span<const Segment> segments, TokenChooser& chooser) {
     KvSequence& sequence = *segments.front().sequence;
-    if (!device_.ok() || !moe_->is_like_next() || sequence.cache().has_states()) return;
+    if (!device_.ok() || !device_.runs_ahead() || !moe_->is_like_next() || sequence.cache().has_states()) return;
     if (sequence.size() + 2 > sequence.capacity()) return;
     for (std::size_t g = 0; g < n_kv_groups_; ++g) {
         if (n_entries_of(segments, 0, g, 1) != n_entries_of(segments, 0, g) && g + 1 < n_kv_groups_) return;

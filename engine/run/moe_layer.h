@@ -35,11 +35,11 @@ namespace offstage::engine {
 // device groups them, those of a prompt's tokens: the host reads the choice while the
 // device computes the layers after it, and only then updates its counts and records; in a
 // step that is submitted as a whole (begin_step()) after its end. Times of a token's such
-// layers are measured in one step of kStepsOfOneTimed. In other layers the device computes
-// its share of a token's experts at once (ResidentShare), and the host handles the rest.
-// Such a layer has two sequences (Backend::begin_repeated): up to the choice, with the
-// work after the experts of the layer before; and the device's share. Between them and
-// those of the next layer the host waits once.
+// layers are measured in one step of kStepsOfOneTimed. In other layers the device
+// computes its share of a token's experts at once (ResidentShare), and the host handles
+// the rest. Such a layer has two sequences (Backend::begin_repeated): up to the choice,
+// with the work after the experts of the layer before; and the device's share. Between
+// them and those of the next layer the host waits once.
 //
 // The rows of a step are the (token, chosen expert) pairs of the wanted tokens
 // (StepContext::wanted), grouped by expert. The router's choice for other tokens is still

@@ -104,8 +104,8 @@ Plan replanned(const PlanInputs& inputs, const ReplanRequest& request) {
     wanted.theta.reset();
     if (!request.chooses_theta) wanted.theta = request.theta.value_or(present.theta);
     // On a device the present context, whose last blocks may be in RAM; on the CPU the
-    // context that a load would choose, with room for the tokens in use. Steps are as in a
-    // request without a context.
+    // context that a load would choose, with room for the tokens in use. Steps are as in
+    // a request without a context.
     if (wanted.context == 0) {
         wanted.largest_step = kShortestContext;
         if (!model.shares_host_memory) {

@@ -16,8 +16,8 @@
 namespace offstage::engine {
 namespace {
 
-// Fewer bits than kFewestBits lose much; a file that has no room on the device as a whole has
-// fewer than kMostBitsInRam, since more are read from RAM for each token.
+// Fewer bits than kFewestBits lose much; a file that has no room on the device as a whole
+// has fewer than kMostBitsInRam, since more are read from RAM for each token.
 constexpr double kFewestBits = 4;
 constexpr double kMostBitsInRam = 5;
 
@@ -49,6 +49,8 @@ SuggestedPlace place_of(const FitEstimate& fit) {
 Room room_of(const SuggestionRequest& request) {
     FitEstimator any("synthetic:" + catalogue().shapes.front().name);
     const FitEstimate fit = any.estimate(request_at(request, request.contexts.front()), request.held);
+    // The device has not got what was asked for.
+    if (fit.ram.budget == 0) throw Error(ErrorKind::kOutOfMemory, fit.problem);
     return {fit.vram.budget, fit.vram.budget + fit.ram.budget};
 }
 
@@ -87,7 +89,12 @@ void look_at_file(const SuggestionRequest& request, const Room& room, Suggestion
     }
 }
 
-Suggestion best_file(const SuggestionRequest& request, const Room& room, const CatalogueModel& model) {
+Suggestion best_file(const SuggestionRequest& request, const Room& room, const CatalogueModel& model,
+                     const std::stop_token& stop) {
+    const auto look = [&](Suggestion& file) {
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_cancelled);
+        look_at_file(request, room, file);
+    };
     std::vector<Suggestion> files;  // most bits first
     for (const std::string& type : request.type.empty() ? model.types : std::vector{request.type}) {
         files.push_back(file_of(model, type));
@@ -95,14 +102,15 @@ Suggestion best_file(const SuggestionRequest& request, const Room& room, const C
     const bool one = files.size() == 1;
     for (Suggestion& file : files) {
         if (one || file.bits < kFewestBits || file.file_bytes > room.device) continue;
-        look_at_file(request, room, file);
+        look(file);
         if (file.place == SuggestedPlace::kDevice) return file;
     }
     for (Suggestion& file : files) {
         if (!one && file.bits >= kMostBitsInRam) continue;
-        look_at_file(request, room, file);
+        look(file);
         if (file.place != SuggestedPlace::kNowhere) return file;
     }
+    if (files.back().contexts.empty()) look(files.back());
     return files.back();
 }
 
@@ -164,10 +172,10 @@ std::vector<Suggestion> suggest_models(const SuggestionRequest& request, std::sp
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
         const CatalogueModel model = all[i].model;
-        const std::string shape = model.shape + " " + std::to_string(model.context);
+        std::string shape = model.shape + " " + std::to_string(model.context);
+        for (const std::string& type : model.types) shape += " " + type;
         if (!by_shape.contains(shape)) {
-            if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::loading_cancelled);
-            Suggestion file = best_file(request, room, model);
+            Suggestion file = best_file(request, room, model, stop);
             const bool lacks_costs = file.contexts.front().fits && !file.contexts.front().forecast;
             if (request.measure && lacks_costs) {
                 measure_costs(request, file, stop);
@@ -202,7 +210,7 @@ std::string place_text(const Suggestion& suggestion) {
             break;
     }
     const std::uint64_t missing = suggestion.contexts.empty() ? 0 : suggestion.contexts.front().short_by;
-    return missing > 0 ? "short of " + format_bytes(missing) : "no room";
+    return missing > 0 ? format_bytes(missing) + " are missing" : "no room";
 }
 
 }  // namespace offstage::engine

@@ -54,8 +54,8 @@ inline constexpr std::int64_t kSuggestedAnswer = 512;  // tokens
 inline constexpr std::int64_t kSuggestedContexts[] = {8192, 32768};
 
 struct SuggestionRequest {
-    // Device, budgets, threads, arithmetic and folders of caches count; the model does not. RAM
-    // above what is free is another computer's.
+    // Device, budgets, threads, arithmetic and folders of caches count; the model does
+    // not. RAM above what is free is another computer's.
     LoadRequest load;
     FitHeld held;
     std::vector<std::int64_t> contexts{std::begin(kSuggestedContexts), std::end(kSuggestedContexts)};
@@ -69,12 +69,13 @@ struct SuggestionRequest {
 // shape and file have one forecast. `found`: models on this computer. `shown` gets each
 // suggestion as soon as it is there and the share that is done. In the end: what is on
 // this computer, what has room and is comfortable, what has room, the rest; in each of
-// these first what has four bits or more; by size. Throws Error as a load does, and kCancelled.
+// these first what has four bits or more; by size. Throws Error as a load does, and
+// kCancelled.
 std::vector<Suggestion> suggest_models(const SuggestionRequest& request, std::span<const FoundModel> found,
                                        const std::function<void(const Suggestion&, double)>& shown,
                                        const std::stop_token& stop);
 
 std::string file_type_name(const std::string& type);   // "Q4_K"
-std::string place_text(const Suggestion& suggestion);  // "GPU and RAM", "short of 12.0 GiB"
+std::string place_text(const Suggestion& suggestion);  // "GPU and RAM", "12.0 GiB are missing"
 
 }  // namespace offstage::engine

@@ -9794,7 +9794,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>What &amp;runs here…</source>
-        <translation>&amp;Was hier läuft …</translation>
+        <translation>&amp;Was hier läuft&#xa0;…</translation>
     </message>
     <message>
         <source>suggest, catalogue, which model, download</source>
@@ -10130,7 +10130,7 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     </message>
     <message>
         <source>What &amp;runs here…</source>
-        <translation>&amp;Was hier läuft …</translation>
+        <translation>&amp;Was hier läuft&#xa0;…</translation>
     </message>
 </context>
 <context>
@@ -11480,6 +11480,10 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <source>“%1”</source>
         <translation>„%1“</translation>
     </message>
+    <message>
+        <source>A new conversation</source>
+        <translation>Eine neue Unterhaltung</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::StoragePage</name>
@@ -11700,15 +11704,11 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>Tokens/s at 8k</source>
-        <translation>Token/s bei 8k</translation>
-    </message>
-    <message>
-        <source>First word</source>
-        <translation>Erstes Wort</translation>
+        <translation>Tokens/s bei 8k</translation>
     </message>
     <message>
         <source>Tokens/s at 32k</source>
-        <translation>Token/s bei 32k</translation>
+        <translation>Tokens/s bei 32k</translation>
     </message>
     <message>
         <source> (on this computer)</source>
@@ -11721,6 +11721,14 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>%1, %2</source>
         <translation>%1, %2</translation>
+    </message>
+    <message>
+        <source>First token at 8k</source>
+        <translation>Erstes Token bei 8k</translation>
+    </message>
+    <message>
+        <source>First token at 32k</source>
+        <translation>Erstes Token bei 32k</translation>
     </message>
 </context>
 <context>
@@ -11779,7 +11787,7 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>Forecasts for this computer, for a prompt that fills a context of 8,192 or 32,768 tokens. They are the ones that a model has once it is here.</source>
-        <translation>Vorhersagen für diesen Computer, für eine Eingabe, die einen Kontext von 8.192 oder 32.768 Token füllt. Es sind dieselben, die ein Modell hat, wenn es hier ist.</translation>
+        <translation>Vorhersagen für diesen Computer, für einen Prompt, der einen Kontext von 8.192 oder 32.768 Tokens füllt. Es sind dieselben, die ein Modell hat, wenn es hier ist.</translation>
     </message>
     <message>
         <source>Measuring: %1</source>
@@ -11791,7 +11799,7 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>Planning…</source>
-        <translation>Planen …</translation>
+        <translation>Planen&#xa0;…</translation>
     </message>
     <message>
         <source>Cancel &amp;measuring</source>
@@ -11826,7 +11834,7 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>%1: %2 weights, %3 of them read for each token; context of %4 tokens; licence %5.</source>
-        <translation>%1: %2 Gewichte, davon %3 je Token gelesen; Kontext von %4 Token; Lizenz %5.</translation>
+        <translation>%1: %2 Gewichte, davon %3 je Token gelesen; Kontext von %4 Tokens; Lizenz %5.</translation>
     </message>
     <message>
         <source>Published at %1</source>
@@ -11835,6 +11843,14 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>GGUF files at %1</source>
         <translation>GGUF-Dateien unter %1</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>Fortschritt</translation>
+    </message>
+    <message>
+        <source>Forecasts for this computer with the emulated GPU, for a prompt that fills a context of 8,192 or 32,768 tokens. They are the ones that a model has once it is here.</source>
+        <translation>Vorhersagen für diesen Computer mit der emulierten GPU, für einen Prompt, der einen Kontext von 8.192 oder 32.768 Tokens füllt. Es sind dieselben, die ein Modell hat, wenn es hier ist.</translation>
     </message>
 </context>
 <context>

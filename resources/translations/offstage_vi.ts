@@ -11463,6 +11463,10 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <source>“%1”</source>
         <translation>“%1”</translation>
     </message>
+    <message>
+        <source>A new conversation</source>
+        <translation>Cuộc trò chuyện mới</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::StoragePage</name>
@@ -11686,10 +11690,6 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Token/s ở 8k</translation>
     </message>
     <message>
-        <source>First word</source>
-        <translation>Từ đầu tiên</translation>
-    </message>
-    <message>
         <source>Tokens/s at 32k</source>
         <translation>Token/s ở 32k</translation>
     </message>
@@ -11704,6 +11704,14 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>%1, %2</source>
         <translation>%1, %2</translation>
+    </message>
+    <message>
+        <source>First token at 8k</source>
+        <translation>Token đầu tiên ở 8k</translation>
+    </message>
+    <message>
+        <source>First token at 32k</source>
+        <translation>Token đầu tiên ở 32k</translation>
     </message>
 </context>
 <context>
@@ -11817,6 +11825,14 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>GGUF files at %1</source>
         <translation>Tệp GGUF tại %1</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>Tiến độ</translation>
+    </message>
+    <message>
+        <source>Forecasts for this computer with the emulated GPU, for a prompt that fills a context of 8,192 or 32,768 tokens. They are the ones that a model has once it is here.</source>
+        <translation>Dự báo cho máy này với GPU mô phỏng, với một lời nhắc lấp đầy ngữ cảnh 8.192 hoặc 32.768 token. Đó cũng là những con số mà mô hình có khi đã ở đây.</translation>
     </message>
 </context>
 <context>

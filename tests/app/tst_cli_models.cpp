@@ -56,9 +56,9 @@ class TestCliModels : public QObject {
         const CliOutcome table = runCommand(suggest);
         QCOMPARE(table.status, 0);
         const QString text = QString::fromUtf8(table.out);
-        static const QRegularExpression first(
-            QStringLiteral("^model .*\nQwen3-Coder-30B-A3B-Instruct \\(here\\) +code +30.5B, 3.0B active +Q4_K +16.0 "
-                           "GiB +GPU and RAM +\\d"));
+        static const QRegularExpression first(QStringLiteral(
+            "^model .*\nQwen3-Coder-30B-A3B-Instruct \\(on this computer\\) +code +30.5B, 3.0B active +Q4_K +16.0 "
+            "GiB +GPU and RAM +\\d"));
         QVERIFY2(text.contains(first), table.out.constData());
         QVERIFY2(
             text.contains(QRegularExpression(QStringLiteral("\n\\d+ more have no room \\(--all lists them\\)\n$"))),

@@ -127,8 +127,9 @@ struct Fiber {
 
 struct BlockRunner::State {
     Place scheduler;
-    // To AddressSanitizer the stacks of all fibers are one: it is told of switches between
-    // them and the scheduler alone. Between fibers it would take longer than the switch.
+    // To AddressSanitizer the stacks of all fibers are one: it is told of switches
+    // between them and the scheduler alone. Between fibers it would take longer than the
+    // switch.
     std::byte* stacks = nullptr;
     void* fibers_fake_stack = nullptr;
     void* scheduler_fake_stack = nullptr;
@@ -231,8 +232,9 @@ void BlockRunner::State::set_runnable(int thread_index) {
     ready_warps |= 1u << w;
 }
 
-// Draws one of the fibers that can run. A warp goes on for a while, up to the barrier or to
-// a random lane: the stacks of 32 lanes fit into the fastest cache, those of a block do not.
+// Draws one of the fibers that can run. A warp goes on for a while, up to the barrier or
+// to a random lane: the stacks of 32 lanes fit into the fastest cache, those of a block
+// do not.
 Fiber* BlockRunner::State::draw() {
     if (ready_warps == 0) return nullptr;
     if ((ready_warps >> running_warp & 1u) == 0 || random.below(kLanes) == 0) {

@@ -458,7 +458,8 @@ class TestCalibration : public QObject {
         QCOMPARE(quiet.us(), 11.0);  // the median
     }
 
-    // Two short times, when other machines did not use the memory, are not what a run takes.
+    // Two short times, when other machines did not use the memory, are not what a run
+    // takes.
     void repeatedTime_onAQuietComputer_isTheMedian() {
         RepeatedTime time;
         QCOMPARE(time.quiet_us(), 0.0);

@@ -819,7 +819,8 @@ class TestCudaModelOnHost : public QObject {
         request.learn_placement = false;
         request.prefetch = PrefetchMode::kOff;
         request.cuda_graphs = graphs;
-        // What the checks have freed is there again for the longer context: a graph goes on.
+        // What the checks have freed is there again for the longer context: a graph goes
+        // on.
         request.checks_costs = true;
         auto loaded =
             std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});

@@ -31,8 +31,8 @@ class TestSuggestions : public QObject {
 
     QTemporaryDir m_cache;
 
-    // Accounted by the profile, the host as well, so that nothing has to be measured; another
-    // computer, so that the memory of this one does not matter.
+    // Accounted by the profile, the host as well, so that nothing has to be measured;
+    // another computer, so that the memory of this one does not matter.
     SuggestionRequest wanted(std::uint64_t vram, std::uint64_t ram) const {
         SuggestionRequest request;
         request.load.device = "emulated:fiddler-env1";

@@ -216,8 +216,8 @@ class TestDocuments : public QObject {
         QCOMPARE(sorted, pages);
     }
 
-    // "Machines" beside "Other machines", "Budget" beside "Budgets and re-planning": which
-    // page has what was a guess.
+    // "Machines" beside "Other machines", "Budget" beside "Budgets and re-planning":
+    // which page has what was a guess.
     void titles_areOfOnePageEach_andTheSameEverywhere() {
         static const QRegularExpression link(QStringLiteral("\\[([^\\]]+)\\]\\(([\\w-]+)\\.md\\)"));
         static const QRegularExpression row(

@@ -23,6 +23,7 @@
 #include "ui/chat/chat_page.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/paste_offer.h"
+#include "ui/load/suggestions_dialog.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
@@ -287,8 +288,9 @@ class TestGeometry : public QObject {
             part<PanelDocks>(*shown.window).show(QStringLiteral("machines"));
             auto& machines = part<MachinesPanel>(*shown.window);
             machines.addButton().click();
-            for (QWidget* dialog :
-                 std::initializer_list<QWidget*>{&persona, &profile, machines.findChild<PairDialog*>()}) {
+            part<QAction>(*shown.window, "suggestions").trigger();
+            for (QWidget* dialog : std::initializer_list<QWidget*>{
+                     &persona, &profile, machines.findChild<PairDialog*>(), &part<SuggestionsDialog>(*shown.window)}) {
                 dialog->show();
                 settle();
                 COMPARE_FAULTS(*dialog, nameOf(theme));

@@ -138,8 +138,8 @@ class TestPanelsDemo : public QObject {
         QTRY_COMPARE(m_experts->snapshot().experts.format[at], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
     }
 
-    // Experts that left for pins, or were evicted, are there again after Undo: before, the
-    // device held one expert less, or others.
+    // Experts that left for pins, or were evicted, are there again after Undo: before,
+    // the device held one expert less, or others.
     void changes_undone_theDeviceHoldsWhatItHeld_data() {
         QTest::addColumn<bool>("pins");
         QTest::newRow("pinned") << true;

@@ -99,6 +99,8 @@ class TestSuggestionsDialog : public QObject {
         QVERIFY(find<QPushButton>(dialog, "Open").isEnabled());
         table.selectRow(1);
         QVERIFY(!find<QPushButton>(dialog, "Open").isEnabled());
+        QTest::keyClick(&table, Qt::Key_Return);  // nothing to open
+        QVERIFY(dialog.isVisible());
         table.selectRow(0);
         QTest::keyClick(&table, Qt::Key_Return);
         QCOMPARE(chosen.size(), 1);

@@ -132,7 +132,8 @@ class TestTuning : public QObject {
         QCOMPARE(table.selectedItems().value(0)->text(), panel.profile().currentText());
         QTRY_VERIFY(table.viewport()->rect().contains(table.visualItemRect(table.selectedItems().value(0))));
         QCOMPARE(cutCells(table, {0, 1, 2, 3}), QStringList());
-        // Nothing but the list scrolls; the bars, which repeat it, have no room beside it.
+        // Nothing but the list scrolls; the bars, which repeat it, have no room beside
+        // it.
         QVERIFY(panel.bars().barCount() > 20 && !panel.bars().isVisible());
         panel.resize(1200, kInspector.height());
         QTRY_VERIFY(panel.bars().isVisible());

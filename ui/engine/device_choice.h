@@ -20,9 +20,9 @@ struct DeviceChoice {
     quint64 memoryBytes = 0;
 };
 
-// One name for each, by which they can be told apart: of two cards of one name the memory,
-// "laptop" or "desktop" where there are both, and the CPU of a profile that has its own:
-// "GeForce RTX 3060 with 8 desktop cores".
+// One name for each, by which they can be told apart: of two cards of one name the
+// memory, "laptop" or "desktop" where there are both, and the CPU of a profile that has
+// its own: "GeForce RTX 3060 with 8 desktop cores".
 QStringList hardwareNames(const std::vector<engine::HardwareProfile>& profiles);
 
 // Detects hardware in the background (a driver's first start takes a second) and lists

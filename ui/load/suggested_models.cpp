@@ -5,6 +5,7 @@
 #include <QLocale>
 
 #include "engine/error.h"
+#include "engine/model/model_messages.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 
@@ -42,7 +43,9 @@ int alignmentOf(int column) {
 const engine::Forecast* forecastOf(const engine::Suggestion& model, int column) {
     const bool isLong = column == SuggestedModels::LongSpeed || column == SuggestedModels::LongFirstWord;
     const std::size_t i = isLong ? 1 : 0;
-    return i < model.contexts.size() && model.contexts[i].forecast ? &*model.contexts[i].forecast : nullptr;
+    const bool has = i < model.contexts.size() && model.contexts[i].forecast;
+    // Not that of a model's shorter context.
+    return has && model.contexts[i].context == engine::kSuggestedContexts[i] ? &*model.contexts[i].forecast : nullptr;
 }
 
 }  // namespace
@@ -85,11 +88,11 @@ QVariant SuggestedModels::headerData(int section, Qt::Orientation orientation, i
         case Speed:
             return tr("Tokens/s at 8k");
         case FirstWord:
-            return tr("First word");
+            return tr("First token at 8k");
         case LongSpeed:
             return tr("Tokens/s at 32k");
         default:
-            return tr("First word");
+            return tr("First token at 32k");
     }
 }
 
@@ -181,6 +184,8 @@ void SuggestedModels::look(const engine::SuggestionRequest& request, const std::
             if (error.kind() != engine::ErrorKind::kCancelled) {
                 problem = error.message();
             }
+        } catch (const std::exception&) {  // no memory, say
+            problem = engine::messages::loading_cancelled;
         }
         tell([this, rows = std::move(rows), problem] { take(rows, problem); });
     });

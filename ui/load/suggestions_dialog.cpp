@@ -93,6 +93,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     m_facts->setMinimumHeight(3 * fontMetrics().lineSpacing());
     m_facts->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     m_progress->setTextVisible(false);
+    m_progress->setAccessibleName(tr("Progress"));
     m_progress->setRange(0, 1000);
     keepRoom(*m_progress);
     m_copy->setToolTip(tr("The address at which the model is published; Offstage asks nothing of the network"));
@@ -100,12 +101,16 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
         button->setAutoDefault(false);
     }
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+    buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter is the table's
     buttons->addButton(m_copy, QDialogButtonBox::ActionRole);
     buttons->addButton(m_open, QDialogButtonBox::ActionRole);
     auto* about = mutedLabel();
     about->setText(
-        tr("Forecasts for this computer, for a prompt that fills a context of 8,192 or 32,768 tokens. "
-           "They are the ones that a model has once it is here."));
+        load.device.starts_with("emulated:")
+            ? tr("Forecasts for this computer with the emulated GPU, for a prompt that fills a context of 8,192 or "
+                 "32,768 tokens. They are the ones that a model has once it is here.")
+            : tr("Forecasts for this computer, for a prompt that fills a context of 8,192 or 32,768 tokens. "
+                 "They are the ones that a model has once it is here."));
     columnOf(this,
              {about,
               rowOf({m_use, m_all, Stretch{}, m_measure}, apart(12)),

@@ -165,7 +165,8 @@ QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name
     view->setSelectionMode(QAbstractItemView::SingleSelection);
     view->horizontalHeader()->setHighlightSections(false);  // bold heads would be cut
     view->horizontalHeader()->setMinimumSectionSize(30);
-    // As wide as their usual numbers: what is looked for first is whole in a narrow panel.
+    // As wide as their usual numbers: what is looked for first is whole in a narrow
+    // panel.
     const QStringList usual{{},
                             QStringLiteral("0,000.0"),
                             QStringLiteral("00,000"),

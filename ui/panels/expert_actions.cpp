@@ -116,6 +116,7 @@ void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<Ex
                            engine::FormatId format) {
     using Kind = engine::ExpertChange::Kind;
     drop();
+    notePlaces();  // of the change before, which may have ended just now
     const engine::ExpertChange change = changeOf(kind, experts, format);
     Undo undo = undoOf(change);
     if (!ask(change)) {
@@ -236,8 +237,8 @@ void ExpertActions::notePlaces() {
     }
 }
 
-// The device keeps its number of experts when one is pinned: the least popular one that is
-// not pinned leaves. So all that belong there are pinned, for that moment alone.
+// The device keeps its number of experts when one is pinned: the least popular one that
+// is not pinned leaves. So all that belong there are pinned, for that moment alone.
 std::vector<engine::ExpertChange> ExpertActions::wayBack(const Undo& undo) const {
     using Kind = engine::ExpertChange::Kind;
     const auto snapshot = m_engine.snapshot();

@@ -45,7 +45,9 @@ void StepsOwner::refresh() {
         text = tr("Another program");
     } else if (m_conversation == m_core.chat.current()) {
         text = tr("This conversation");
-    } else if (m_conversation != 0) {
+    } else if (title.isEmpty()) {
+        text = m_conversation != 0 ? tr("A new conversation") : QString();
+    } else {
         text = tr("“%1”").arg(title.size() > kTitle ? QString(title.left(kTitle - 1).trimmed() + u'…') : title);
     }
     const QString tip =
