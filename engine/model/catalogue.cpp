@@ -1,8 +1,7 @@
 #include "engine/model/catalogue.h"
 
+#include <nlohmann/json.hpp>
 #include <string_view>
-
-#include "engine/json.h"
 
 namespace offstage::engine {
 
@@ -11,10 +10,10 @@ extern const std::string_view kCatalogueJson;  // made of the file by CMake
 namespace {
 
 Catalogue read_catalogue() {
-    const nlohmann::json file = parse_json(kCatalogueJson, "catalogue.json");
+    const nlohmann::ordered_json file = nlohmann::ordered_json::parse(kCatalogueJson);  // compiled in, and tested
     Catalogue known;
     for (const auto& [name, config] : file.at("shapes").items()) known.shapes.push_back({name, config.dump()});
-    for (const nlohmann::json& model : file.at("models")) {
+    for (const nlohmann::ordered_json& model : file.at("models")) {
         const std::vector<std::string> usual = {"q8_0", "q6_k", "q5_k", "q4_k", "q3_k", "q2_k"};
         known.models.push_back({.name = model.at("name"),
                                 .shape = model.at("shape"),

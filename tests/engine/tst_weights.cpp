@@ -302,8 +302,7 @@ class TestWeights : public QObject {
         QTest::newRow("larger vocabulary") << QStringLiteral("synthetic:dbrx?vocab=100353") << QStringLiteral("100352");
         QTest::newRow("type") << QStringLiteral("synthetic:fine?type=q4_k&layers=2") << QString();
         QTest::newRow("unknown type") << QStringLiteral("synthetic:fine?type=q9_k") << QStringLiteral("q4_0, q6_k");
-        QTest::newRow("blocks longer than rows")
-            << QStringLiteral("synthetic:deepseek-v2-lite?type=q4_k") << QStringLiteral("2048 and 1408");
+        QTest::newRow("blocks longer than rows") << QStringLiteral("synthetic:deepseek-v2-lite?type=q4_k") << QString();
         QTest::newRow("unknown option") << QStringLiteral("synthetic:fine?depth=1")
                                         << QStringLiteral("no option \"depth\"");
     }

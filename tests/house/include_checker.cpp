@@ -253,7 +253,8 @@ constexpr const char* kEngineForUi =
     "(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/(cache_folders|file_writer)\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/schedule\\.h"
-    "|eval/cache_(picture|replay)\\.h|run/fit_estimate\\.h|cluster/(what_if|machine_network)\\.h|statistics\\.h"
+    "|eval/cache_(picture|replay)\\.h|run/(fit_estimate|suggestions)\\.h|cluster/"
+    "(what_if|machine_network)\\.h|statistics\\.h"
     "|serve/(api_server|answer_queue)\\.h)";
 
 // Users of connections to other machines, or from them: the program that a user starts
