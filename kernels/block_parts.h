@@ -14,13 +14,8 @@
 #endif
 
 #include "kernels/block_codebooks.h"
+#include "kernels/host_device.h"
 #include "kernels/types.h"
-
-#if defined(__CUDACC__)
-#define OFFSTAGE_HOST_DEVICE __host__ __device__
-#else
-#define OFFSTAGE_HOST_DEVICE
-#endif
 
 namespace offstage::kernels {
 

@@ -39,9 +39,9 @@ MainToolBar::MainToolBar(const MainMenu& menu, PanelDocks& panels, const ModelMe
     addWidget(&m_model);
     addWidget(&m_hardware);
     addAction(&hardware.leave());
-    m_space = new QWidget;
-    m_space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    addWidget(m_space);
+    auto* space = new QWidget;
+    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    addWidget(space);
     addPanels(panels, menu.newConversation());
     for (QAction* action : actions()) {
         if (auto* button = qobject_cast<QToolButton*>(widgetForAction(action))) {

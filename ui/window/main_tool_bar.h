@@ -29,7 +29,6 @@ class MainToolBar : public QToolBar {
 
     QToolButton& m_model;
     QToolButton& m_hardware;
-    QWidget* m_space = nullptr;
 };
 
 }  // namespace offstage::ui
