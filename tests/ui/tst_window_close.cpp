@@ -1,5 +1,6 @@
 // The window's end, with a disk that accepts the data and with one that does not.
 #include <QAction>
+#include <QDockWidget>
 #include <QPushButton>
 #include <QTest>
 
@@ -9,6 +10,8 @@
 #include "ui/chat/conversation_list.h"
 #include "ui/history/conversation_files.h"
 #include "ui/history/conversation_list_model.h"
+#include "ui/widgets/panel_action.h"
+#include "ui/window/main_window.h"
 #include "ui/window/unsaved_bar.h"
 #include "ui/window/unsaved_guard.h"
 
@@ -51,6 +54,25 @@ class TestWindowClose : public QObject {
 
   private Q_SLOTS:
     void init() { QSettings().clear(); }
+
+    void destroyed_whileVisible_docksAreHiddenByAWholeWindow() {
+        WindowFixture f;
+        f.openAndWait();
+        int whole = 0;
+        int partly = 0;
+        for (QDockWidget* dock : f.window->findChildren<QDockWidget*>()) {
+            PanelAction& action = PanelAction::of(*dock);
+            if (!dock->isVisible()) {
+                action.trigger();
+            }
+            connect(dock, &QDockWidget::visibilityChanged, dock, [dock, &whole, &partly] {
+                ++(qobject_cast<MainWindow*>(dock->parent()) != nullptr ? whole : partly);
+            });
+        }
+        f.window.reset();
+        QVERIFY(whole > 0);
+        QCOMPARE(partly, 0);
+    }
 
     void saved_closesAtOnce() {
         Refused t;
