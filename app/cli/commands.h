@@ -12,6 +12,7 @@ void add_info(Commands& commands);
 void add_generate(Commands& commands);
 void add_models(Commands& commands);
 void add_suggest(Commands& commands);
+void add_get(Commands& commands);
 void add_nodes(Commands& commands);
 void add_chat(Commands& commands);
 void add_serve(Commands& commands);

@@ -69,7 +69,7 @@ InterruptWatch::InterruptWatch(std::stop_source& answer)
           }
       }) {}
 
-int run_until_interrupt(const std::function<int(const std::stop_token&)>& work) {
+int run_until_interrupt(const std::function<int(const std::stop_token&)>& work, const char* stopped) {
     std::stop_source stop;
     const InterruptWatch watch(stop);
     catch_interrupts(true);
@@ -77,7 +77,7 @@ int run_until_interrupt(const std::function<int(const std::stop_token&)>& work) 
         return work(stop.get_token());
     } catch (const engine::Error& error) {
         if (error.kind() != engine::ErrorKind::kCancelled) throw;
-        std::cerr << "Stopped by Ctrl+C before anything was measured." << std::endl;
+        std::cerr << stopped << std::endl;
         return kStoppedStatus;
     }
 }

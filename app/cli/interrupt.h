@@ -28,7 +28,9 @@ class InterruptWatch {
 
 inline constexpr int kStoppedStatus = 130;  // the status that shells show for a program ended by Ctrl+C
 // Runs a measurement that Ctrl+C stops, and returns its exit status. For its Error
-// (kCancelled), as while a model is loaded: prints a line, and returns kStoppedStatus.
-int run_until_interrupt(const std::function<int(const std::stop_token&)>& work);
+// (kCancelled), as while a model is loaded: prints the line `stopped`, and returns
+// kStoppedStatus.
+int run_until_interrupt(const std::function<int(const std::stop_token&)>& work,
+                        const char* stopped = "Stopped by Ctrl+C before anything was measured.");
 
 }  // namespace offstage::cli

@@ -1,5 +1,5 @@
 // offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on
-// stderr), 2 wrong usage; 130 after Ctrl+C in generate, evaluate and sensitivity, 141 if
+// stderr), 2 wrong usage; 130 after Ctrl+C in generate, evaluate, sensitivity and get, 141 if
 // the output's reader has ended.
 
 #include <CLI/CLI.hpp>
@@ -46,10 +46,11 @@ int run(int argc, char** argv) {
     int status = 0;
 
     Commands commands(app, status);
-    for (const auto add : {add_info,    add_generate,   add_models,          add_suggest,  add_nodes,   add_chat,
-                           add_serve,   add_logits,     add_tokenize,        add_bench,    add_profile, add_calibrate,
-                           add_plan,    add_perplexity, add_quantize_report, add_evaluate, add_recall,  add_activations,
-                           add_predict, add_ablation,   add_sensitivity,     add_cluster,  add_replay,  add_help}) {
+    for (const auto add :
+         {add_info,        add_generate,        add_models,   add_suggest, add_get,         add_nodes,     add_chat,
+          add_serve,       add_logits,          add_tokenize, add_bench,   add_profile,     add_calibrate, add_plan,
+          add_perplexity,  add_quantize_report, add_evaluate, add_recall,  add_activations, add_predict,   add_ablation,
+          add_sensitivity, add_cluster,         add_replay,   add_help}) {
         add(commands);
     }
     const bool wants_page = argc == 2 && std::string_view(argv[1]) == "--options-page";  // for the manual

@@ -238,6 +238,7 @@ struct FitEstimator::Terms {
 FitEstimator::FitEstimator(const std::string& model, Text text)
     : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)), shape_(read_model_shape(model, *pool_, source_)) {
     const std::filesystem::path& files = shape_.directory;
+    has_weights_ = text != Text::kHeadersAlone;
     if (files.empty()) return;
     if (text == Text::kWanted || (text == Text::kIfThere && Tokenizer::is_in(files))) {
         tokenizer_ = Tokenizer::open(files, shape_.spec.vocab_size);
@@ -389,7 +390,7 @@ std::optional<CostModel> FitEstimator::kept_costs(const Measurements& measuremen
 // The time of reading an expert from disk into RAM: measured if the model's weights
 // exist. 0: not known.
 DiskReadCost FitEstimator::disk_cost(Measurements& measurements, const LoadRequest& request, const Terms& terms) {
-    if (terms.machine == nullptr) return measurements.kept_disk().value_or(DiskReadCost{});
+    if (terms.machine == nullptr || !has_weights_) return measurements.kept_disk().value_or(DiskReadCost{});
     CpuOperations& host = terms.machine->host;
     try {
         std::unique_ptr<WeightSource> drawn;

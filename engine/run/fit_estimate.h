@@ -106,8 +106,9 @@ class FitEstimator {
   public:
     enum class Text {
         kWanted,
-        kNotNeeded,  // as LoadedModel::Text
-        kIfThere     // the model may lack its weights as well
+        kNotNeeded,    // as LoadedModel::Text
+        kIfThere,      // the model may lack its weights as well
+        kHeadersAlone  // as kNotNeeded, and weights are zeros: no disk is measured with them
     };
 
     // Throws Error as a load does when the model or its tokenizer cannot be used.
@@ -164,6 +165,7 @@ class FitEstimator {
     std::string model_;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
+    bool has_weights_ = true;
     bool rounded_ = false;  // source_ rounds float32 to bf16
     ModelShape shape_;      // habits and measurements are kept by its name
     std::string dense_types_;

@@ -4063,6 +4063,116 @@
         <comment>looking_at_model</comment>
         <translation>%1 wird angesehen</translation>
     </message>
+    <message>
+        <source>HF_ENDPOINT is &quot;%1&quot;; expected an address like https://huggingface.co.</source>
+        <comment>no_hub_address</comment>
+        <translation>HF_ENDPOINT ist „%1“; erwartet: eine Adresse wie https://huggingface.co.</translation>
+    </message>
+    <message>
+        <source>%1 was not reached: %2</source>
+        <comment>hub_not_reached</comment>
+        <translation>%1 wurde nicht erreicht: %2</translation>
+    </message>
+    <message>
+        <source>%1 has no certificate that this computer trusts (%2); check the address, the clock and the proxy.</source>
+        <comment>hub_not_trusted</comment>
+        <translation>%1 hat kein Zertifikat, dem dieser Rechner vertraut (%2); prüfen Sie Adresse, Uhr und Proxy.</translation>
+    </message>
+    <message>
+        <source>%1 gives %2 only to people who may have it: accept its licence there, and set HF_TOKEN to a token of your account.</source>
+        <comment>hub_refuses</comment>
+        <translation>%1 gibt %2 nur an Personen, die es haben dürfen: Nehmen Sie dort die Lizenz an, und setzen Sie HF_TOKEN auf ein Token Ihres Kontos.</translation>
+    </message>
+    <message>
+        <source>%1 has no %2.</source>
+        <comment>hub_has_no</comment>
+        <translation>%1 hat kein %2.</translation>
+    </message>
+    <message>
+        <source>%1 answered the request for %2 with status %3.</source>
+        <comment>hub_answered</comment>
+        <translation>%1 hat die Anfrage nach %2 mit Status %3 beantwortet.</translation>
+    </message>
+    <message>
+        <source>%1 takes no requests for the next %2 seconds; try again then.</source>
+        <comment>hub_asks_to_wait</comment>
+        <translation>%1 nimmt für die nächsten %2 Sekunden keine Anfragen an; versuchen Sie es dann wieder.</translation>
+    </message>
+    <message>
+        <source>%1 sends requests for %2 from one address to the next without an end.</source>
+        <comment>hub_redirects_in_circles</comment>
+        <translation>%1 schickt Anfragen nach %2 ohne Ende von einer Adresse zur nächsten.</translation>
+    </message>
+    <message>
+        <source>%1 sends requests for %2 to an address that is not secure: %3</source>
+        <comment>hub_redirects_elsewhere</comment>
+        <translation>%1 schickt Anfragen nach %2 an eine Adresse, die nicht sicher ist: %3</translation>
+    </message>
+    <message>
+        <source>%1 answered the request for %2 with more than was asked for.</source>
+        <comment>hub_answer_too_long</comment>
+        <translation>%1 hat die Anfrage nach %2 mit mehr beantwortet, als angefragt war.</translation>
+    </message>
+    <message>
+        <source>%1 describes %2 in a way that cannot be read: %3</source>
+        <comment>hub_answer_unreadable</comment>
+        <translation>%1 beschreibt %2 so, dass es nicht zu lesen ist: %3</translation>
+    </message>
+    <message>
+        <source>%1 sent another part of %2 than was asked for.</source>
+        <comment>hub_sends_other_part</comment>
+        <translation>%1 hat einen anderen Teil von %2 gesendet, als angefragt war.</translation>
+    </message>
+    <message>
+        <source>%1 ended the connection again and again while it sent %2.</source>
+        <comment>hub_cuts_off</comment>
+        <translation>%1 hat die Verbindung immer wieder beendet, während es %2 sendete.</translation>
+    </message>
+    <message>
+        <source>%1 has a file named %2, which would lie outside of the model&apos;s folder.</source>
+        <comment>hub_file_name_unsafe</comment>
+        <translation>%1 hat eine Datei namens %2, die außerhalb des Ordners des Modells läge.</translation>
+    </message>
+    <message>
+        <source>%1 has no GGUF file, and no config.json with *.safetensors.</source>
+        <comment>no_model_in_repository</comment>
+        <translation>%1 hat keine GGUF-Datei und keine config.json mit *.safetensors.</translation>
+    </message>
+    <message>
+        <source>%1 has several files; name one by its type behind a colon: %2.</source>
+        <comment>several_files_in_repository</comment>
+        <translation>%1 hat mehrere Dateien; nennen Sie eine mit ihrem Typ hinter einem Doppelpunkt: %2.</translation>
+    </message>
+    <message>
+        <source>%1 has no file of type %2; expected one of %3.</source>
+        <comment>no_such_file_in_repository</comment>
+        <translation>%1 hat keine Datei vom Typ %2; erwartet: eine von %3.</translation>
+    </message>
+    <message>
+        <source>%1 is not what %2 announced: its checksum is %3, expected %4. It was removed; try again.</source>
+        <comment>file_is_another</comment>
+        <translation>%1 ist nicht, was %2 angekündigt hat: Die Prüfsumme ist %3, erwartet war %4. Die Datei wurde entfernt; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 more than the disk of %3 has free.</source>
+        <comment>no_room_for_model</comment>
+        <translation>%1 braucht %2 mehr, als der Datenträger von %3 frei hat.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2</source>
+        <comment>cannot_write_model</comment>
+        <translation>%1 kann nicht geschrieben werden: %2</translation>
+    </message>
+    <message>
+        <source>Another program is getting %1 already.</source>
+        <comment>download_goes_on_elsewhere</comment>
+        <translation>Ein anderes Programm lädt %1 schon herunter.</translation>
+    </message>
+    <message>
+        <source>The download was stopped; it goes on from here the next time.</source>
+        <comment>download_cancelled</comment>
+        <translation>Das Herunterladen wurde angehalten; beim nächsten Mal geht es von hier weiter.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -4063,6 +4063,116 @@
         <comment>looking_at_model</comment>
         <translation>Đang xem %1</translation>
     </message>
+    <message>
+        <source>HF_ENDPOINT is &quot;%1&quot;; expected an address like https://huggingface.co.</source>
+        <comment>no_hub_address</comment>
+        <translation>HF_ENDPOINT là “%1”; cần một địa chỉ như https://huggingface.co.</translation>
+    </message>
+    <message>
+        <source>%1 was not reached: %2</source>
+        <comment>hub_not_reached</comment>
+        <translation>Không kết nối được %1: %2</translation>
+    </message>
+    <message>
+        <source>%1 has no certificate that this computer trusts (%2); check the address, the clock and the proxy.</source>
+        <comment>hub_not_trusted</comment>
+        <translation>%1 không có chứng chỉ mà máy tính này tin cậy (%2); hãy kiểm tra địa chỉ, đồng hồ và proxy.</translation>
+    </message>
+    <message>
+        <source>%1 gives %2 only to people who may have it: accept its licence there, and set HF_TOKEN to a token of your account.</source>
+        <comment>hub_refuses</comment>
+        <translation>%1 chỉ trao %2 cho người được phép: hãy chấp nhận giấy phép ở đó và đặt HF_TOKEN là token của tài khoản.</translation>
+    </message>
+    <message>
+        <source>%1 has no %2.</source>
+        <comment>hub_has_no</comment>
+        <translation>%1 không có %2.</translation>
+    </message>
+    <message>
+        <source>%1 answered the request for %2 with status %3.</source>
+        <comment>hub_answered</comment>
+        <translation>%1 trả lời yêu cầu %2 với trạng thái %3.</translation>
+    </message>
+    <message>
+        <source>%1 takes no requests for the next %2 seconds; try again then.</source>
+        <comment>hub_asks_to_wait</comment>
+        <translation>%1 không nhận yêu cầu trong %2 giây tới; hãy thử lại sau đó.</translation>
+    </message>
+    <message>
+        <source>%1 sends requests for %2 from one address to the next without an end.</source>
+        <comment>hub_redirects_in_circles</comment>
+        <translation>%1 chuyển yêu cầu %2 từ địa chỉ này sang địa chỉ khác không dứt.</translation>
+    </message>
+    <message>
+        <source>%1 sends requests for %2 to an address that is not secure: %3</source>
+        <comment>hub_redirects_elsewhere</comment>
+        <translation>%1 chuyển yêu cầu %2 đến một địa chỉ không an toàn: %3</translation>
+    </message>
+    <message>
+        <source>%1 answered the request for %2 with more than was asked for.</source>
+        <comment>hub_answer_too_long</comment>
+        <translation>%1 trả lời yêu cầu %2 nhiều hơn mức được hỏi.</translation>
+    </message>
+    <message>
+        <source>%1 describes %2 in a way that cannot be read: %3</source>
+        <comment>hub_answer_unreadable</comment>
+        <translation>%1 mô tả %2 theo cách không đọc được: %3</translation>
+    </message>
+    <message>
+        <source>%1 sent another part of %2 than was asked for.</source>
+        <comment>hub_sends_other_part</comment>
+        <translation>%1 gửi một phần khác của %2 so với phần được hỏi.</translation>
+    </message>
+    <message>
+        <source>%1 ended the connection again and again while it sent %2.</source>
+        <comment>hub_cuts_off</comment>
+        <translation>%1 ngắt kết nối hết lần này đến lần khác khi gửi %2.</translation>
+    </message>
+    <message>
+        <source>%1 has a file named %2, which would lie outside of the model&apos;s folder.</source>
+        <comment>hub_file_name_unsafe</comment>
+        <translation>%1 có tệp tên %2, tệp này sẽ nằm ngoài thư mục của mô hình.</translation>
+    </message>
+    <message>
+        <source>%1 has no GGUF file, and no config.json with *.safetensors.</source>
+        <comment>no_model_in_repository</comment>
+        <translation>%1 không có tệp GGUF, cũng không có config.json với *.safetensors.</translation>
+    </message>
+    <message>
+        <source>%1 has several files; name one by its type behind a colon: %2.</source>
+        <comment>several_files_in_repository</comment>
+        <translation>%1 có nhiều tệp; hãy nêu một tệp bằng kiểu của nó sau dấu hai chấm: %2.</translation>
+    </message>
+    <message>
+        <source>%1 has no file of type %2; expected one of %3.</source>
+        <comment>no_such_file_in_repository</comment>
+        <translation>%1 không có tệp kiểu %2; cần một trong %3.</translation>
+    </message>
+    <message>
+        <source>%1 is not what %2 announced: its checksum is %3, expected %4. It was removed; try again.</source>
+        <comment>file_is_another</comment>
+        <translation>%1 không phải là tệp mà %2 đã báo: mã kiểm tra là %3, cần %4. Tệp đã bị xóa; hãy thử lại.</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 more than the disk of %3 has free.</source>
+        <comment>no_room_for_model</comment>
+        <translation>%1 cần thêm %2 so với chỗ trống trên đĩa của %3.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2</source>
+        <comment>cannot_write_model</comment>
+        <translation>Không ghi được %1: %2</translation>
+    </message>
+    <message>
+        <source>Another program is getting %1 already.</source>
+        <comment>download_goes_on_elsewhere</comment>
+        <translation>Một chương trình khác đang tải %1.</translation>
+    </message>
+    <message>
+        <source>The download was stopped; it goes on from here the next time.</source>
+        <comment>download_cancelled</comment>
+        <translation>Việc tải đã dừng; lần sau sẽ tiếp tục từ đây.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

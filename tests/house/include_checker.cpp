@@ -170,6 +170,7 @@ constexpr FolderRule kEngineFolders[] = {
     {"cluster", " files telemetry device model quant plan experts dispatch run"},
     {"nodes", " files model run cluster"},
     {"serve", " text run"},
+    {"hub", " files model"},
     {"eval", " files telemetry text device model quant plan experts dispatch run cluster"},
 };
 
@@ -253,7 +254,7 @@ constexpr const char* kEngineForUi =
     "(chat|family)_templates?\\.h"
     "|formats\\.h|indices\\.h|device/byte_size\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/(cache_folders|file_writer)\\.h|model/model_finder\\.h|[a-z]+/[a-z]+_messages\\.h|plan/schedule\\.h"
-    "|eval/cache_(picture|replay)\\.h|run/(fit_estimate|suggestions)\\.h|cluster/"
+    "|eval/cache_(picture|replay)\\.h|run/(fit_estimate|suggestions)\\.h|hub/hub_(download|preview)\\.h|cluster/"
     "(what_if|machine_network)\\.h|statistics\\.h"
     "|serve/(api_server|answer_queue)\\.h)";
 
@@ -266,6 +267,12 @@ constexpr const char* kMayConnect =
     "|tests/engine/(tst_node_[a-z_]+\\.cpp|node_process\\.h)|tests/ui/tst_machines_joined\\.cpp"
     "|tests/app/tst_cli_nodes\\.cpp|tests/fuzz/.*|tests/bench/bench_machines\\.cpp";
 
+// Users of the hub: the command and the window's queue, each begun by a person for one
+// model.
+constexpr const char* kHub = "engine/hub/(?!hub_messages).*";
+constexpr const char* kMayGet =
+    "engine/hub/.*|app/cli/command_get\\.cpp|ui/load/download_queue\\.cpp|tests/engine/tst_hub\\.cpp|tests/fuzz/.*";
+
 struct LibraryRule {
     const char* headers;     // which includes this is about
     const char* allowed_in;  // which files may have them
@@ -273,7 +280,8 @@ struct LibraryRule {
 };
 
 constexpr LibraryRule kLibraryRules[] = {
-    {"Q[A-Z].*|Qt[A-Z][A-Za-z0-9]*/.*|q[a-z0-9_]+\\.h", "(ui|app|tests)/.*", "kernels and engine know nothing of Qt"},
+    {"Q[A-Z].*|Qt[A-Z][A-Za-z0-9]*/.*|q[a-z0-9_]+\\.h", "(ui|app|tests)/.*|engine/hub/hub_connection\\.cpp",
+     "kernels and engine know nothing of Qt, but for requests to a hub"},
     {"(oneapi/)?dnnl[^/]*|oneapi/.*", "kernels/gemm\\.cpp|tests/bench/.*", "only kernels/gemm.cpp knows oneDNN"},
     {"[a-z0-9]+intrin\\.h|arm_(neon|sve|bf16|fp16)\\.h|cpuid\\.h", "kernels/.*", "SIMD stays in kernels/"},
     {"cuda.*|cublas.*|cub/.*|cooperative_groups.*|nvml\\.h|nvtx3/.*|thrust/.*|mma\\.h",
@@ -284,13 +292,17 @@ constexpr LibraryRule kLibraryRules[] = {
      "", "its licence is the GPL, and Offstage's is the Apache licence"},
     {"httplib\\.h", "engine/serve/http_server\\.cpp",
      "only engine/serve/http_server.cpp listens, and nothing connects"},
-    {"(grpc|grpcpp|google/protobuf)/.*|openssl/.*", "engine/nodes/.*|tests/tsan_grpc\\.cpp",
+    {"(grpc|grpcpp|google/protobuf)/.*|openssl/(?!evp\\.h).*",
+     "engine/nodes/.*|tests/tsan_grpc\\.cpp|tests/engine/hub_server\\.h",
      "only engine/nodes connects to other machines, and holds keys"},
+    {"openssl/evp\\.h", "engine/nodes/.*|engine/hub/partial_file\\.cpp|tests/engine/hub_server\\.h",
+     "only engine/hub/partial_file.cpp compares files with checksums"},
     {"(QtNetwork/"
-     ")?Q(NetworkAccessManager|NetworkRequest|NetworkReply|Tcp.*|Udp.*|Ssl.*|Dtls.*|HostInfo|WebSocket.*|Http.*)|"
+     ")?Q(Network.*|Tcp.*|Udp.*|Ssl.*|Dtls.*|HostInfo|WebSocket.*|Http.*)|"
      "QtNetwork|QtWeb.*|curl/.*|sys/socket\\.h|netinet/.*|arpa/.*|netdb\\.h|(boost/)?asio.*",
-     "engine/serve/(http_socket|listen_address)\\.cpp|tests/engine/loopback_(client|relay)\\.h",
-     "Offstage opens no connections"},
+     "engine/serve/(http_socket|listen_address)\\.cpp|engine/hub/hub_connection\\.cpp"
+     "|tests/engine/(loopback_(client|relay)|hub_server)\\.h",
+     "only engine/hub/hub_connection.cpp opens connections"},
 };
 
 std::optional<std::string> broken_rule(const fs::path& root, const std::string& file, const Include& include) {
@@ -312,6 +324,9 @@ std::optional<std::string> broken_rule(const fs::path& root, const std::string& 
         if ((kFloors[from] == "ui" || kFloors[from] == "app") && kFloors[*to] == "kernels") return rule;
         if (matches(target, kServer) && !matches(file, kMayListen)) {
             return "only app/cli/command_serve.cpp and ui/server/local_server_switch.cpp start a server";
+        }
+        if (matches(target, kHub) && !matches(file, kMayGet)) {
+            return "only app/cli/command_get.cpp and ui/load/download_queue.cpp get models from a hub";
         }
         if (matches(target, kNodes) && !matches(file, kMayConnect)) {
             return "only offstage-node, the command line's --node and nodes and the window program connect to other "

@@ -159,6 +159,16 @@ void TestIncludes::invented_breachIsFound_data() {
                                                   << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("another command with sockets") << "app/cli/command_chat.cpp"
                                                   << "#include \"engine/serve/http_server.h\"";
+    QTest::newRow("the hub's requests beside their file") << "engine/hub/hub_download.cpp"
+                                                          << "#include <QNetworkReply>";
+    QTest::newRow("a proxy elsewhere") << "app/a.cpp"
+                                       << "#include <QNetworkProxy>";
+    QTest::newRow("another command that gets models") << "app/cli/command_chat.cpp"
+                                                      << "#include \"engine/hub/hub_download.h\"";
+    QTest::newRow("the window that gets models by itself") << "ui/window/a.cpp"
+                                                           << "#include \"engine/hub/hub_download.h\"";
+    QTest::newRow("the engine that gets models") << "engine/run/a.cpp"
+                                                 << "#include \"engine/hub/hub_download.h\"";
     QTest::newRow("gRPC beside the nodes") << "engine/cluster/node_client.cpp"
                                            << "#include <grpcpp/grpcpp.h>";
     QTest::newRow("keys beside the nodes") << "app/node/main.cpp"
@@ -228,6 +238,10 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                           << "#include <httplib.h>";
     QTest::newRow("the sockets that it accepted") << "engine/serve/http_socket.cpp"
                                                   << "#include <sys/socket.h>";
+    QTest::newRow("the hub's requests") << "engine/hub/hub_connection.cpp"
+                                        << "#include <QNetworkReply>";
+    QTest::newRow("the command that gets models") << "app/cli/command_get.cpp"
+                                                  << "#include \"engine/hub/hub_download.h\"";
     QTest::newRow("the command that listens") << "app/cli/command_serve.cpp"
                                               << "#include \"engine/serve/api_server.h\"";
     QTest::newRow("the window's switch") << "ui/server/local_server_switch.cpp"
