@@ -7730,7 +7730,7 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     </message>
     <message>
         <source>highest</source>
-        <translation>Höchstwert</translation>
+        <translation>Max.</translation>
     </message>
     <message>
         <source>Scale up to</source>
@@ -11839,6 +11839,11 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>First token at 32k</source>
         <translation>Erstes Token bei 32k</translation>
+    </message>
+    <message>
+        <source>%1 at %2k</source>
+        <comment>speed or time at a context of so many thousand tokens</comment>
+        <translation>%1 bei %2k</translation>
     </message>
 </context>
 <context>

@@ -11823,6 +11823,11 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <source>First token at 32k</source>
         <translation>Token đầu tiên ở 32k</translation>
     </message>
+    <message>
+        <source>%1 at %2k</source>
+        <comment>speed or time at a context of so many thousand tokens</comment>
+        <translation>%1 ở %2k</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SuggestionsDialog</name>

@@ -74,6 +74,16 @@ class TestSuggestionsDialog : public QObject {
         QVERIFY2(cell(dialog, 0, SuggestedModels::Speed) != QStringLiteral("–"), "accounted");
         QVERIFY(!find<QPushButton>(dialog, "Measure speeds").isEnabled());
 
+        // A model that ends at 4,096 tokens has its figures there.
+        auto& models = child<SuggestedModels>(dialog);
+        for (int row = 0; row < models.rowCount(); ++row) {
+            const auto text = [&](int column) { return models.index(row, column).data().toString(); };
+            const bool is4k = models.at(row).model.context == 4096;
+            QCOMPARE(text(SuggestedModels::Speed).endsWith(QStringLiteral(" at 4k")),
+                     is4k && models.at(row).place != engine::SuggestedPlace::kNowhere);
+            QVERIFY(!is4k || text(SuggestedModels::LongSpeed) == QStringLiteral("–"));
+        }
+
         // What has no room is there on request only, and says what is missing.
         auto& table = child<QTableView>(dialog);
         const int few = table.model()->rowCount();
@@ -106,6 +116,21 @@ class TestSuggestionsDialog : public QObject {
         QCOMPARE(chosen.size(), 1);
         QCOMPARE(chosen.front().front().toString(), QStringLiteral("/models/coder.gguf"));
         QVERIFY(!dialog.isVisible());
+    }
+
+    // The search for files ends after the dialog was opened.
+    void found_later_isOnThisComputer() {
+        EngineController engine([] { return std::unique_ptr<engine::Session>(); });
+        SuggestionsDialog dialog(engine, load("emulated:fiddler-env1", 12 * kGiB, 64 * kGiB), {});
+        dialog.show();
+        wait(dialog);
+        const QString coder = QStringLiteral("Qwen3-Coder-30B-A3B-Instruct (on this computer)");
+        QVERIFY(cell(dialog, 0, SuggestedModels::Name) != coder);
+        dialog.setFound(coderHere());
+        wait(dialog);
+        QCOMPARE(cell(dialog, 0, SuggestedModels::Name), coder);
+        child<QTableView>(dialog).selectRow(0);
+        QVERIFY(find<QPushButton>(dialog, "Open").isEnabled());
     }
 
     void columns_sortByTheirNumbers() {

@@ -40,12 +40,21 @@ int alignmentOf(int column) {
     return static_cast<int>((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
 }
 
+// At the model's own context where that is below the shortest one.
 const engine::Forecast* forecastOf(const engine::Suggestion& model, int column) {
     const bool isLong = column == SuggestedModels::LongSpeed || column == SuggestedModels::LongFirstWord;
     const std::size_t i = isLong ? 1 : 0;
     const bool has = i < model.contexts.size() && model.contexts[i].forecast;
-    // Not that of a model's shorter context.
-    return has && model.contexts[i].context == engine::kSuggestedContexts[i] ? &*model.contexts[i].forecast : nullptr;
+    const bool isWanted = has && (!isLong || model.contexts[i].context == engine::kSuggestedContexts[i]);
+    return isWanted ? &*model.contexts[i].forecast : nullptr;
+}
+
+QString forecastText(const engine::Suggestion& model, const QString& value, bool isLong) {
+    const qint64 context = model.contexts.front().context;
+    return isLong || context == engine::kSuggestedContexts[0]
+               ? value
+               : SuggestedModels::tr("%1 at %2k", "speed or time at a context of so many thousand tokens")
+                     .arg(value, QLocale().toString(context / 1024));
 }
 
 }  // namespace
@@ -133,12 +142,15 @@ QVariant SuggestedModels::data(const QModelIndex& index, int role) const {
             if (sorts) {
                 return forecast != nullptr ? forecast->decode_tokens_per_s : 0;
             }
-            return forecast != nullptr ? rateText(forecast->decode_tokens_per_s) : QStringLiteral("–");
+            return forecast != nullptr
+                       ? forecastText(model, rateText(forecast->decode_tokens_per_s), column == LongSpeed)
+                       : QStringLiteral("–");
         default:
             if (sorts) {
                 return forecast != nullptr ? forecast->ttft_s : 1e9;
             }
-            return forecast != nullptr ? secondsText(forecast->ttft_s) : QStringLiteral("–");
+            return forecast != nullptr ? forecastText(model, secondsText(forecast->ttft_s), column == LongFirstWord)
+                                       : QStringLiteral("–");
     }
 }
 

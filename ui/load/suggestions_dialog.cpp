@@ -164,6 +164,11 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     look(false);
 }
 
+void SuggestionsDialog::setFound(std::vector<engine::FoundModel> found) {
+    m_found = std::move(found);
+    look(m_models->isMeasuring());  // what was measured is kept
+}
+
 void SuggestionsDialog::look(bool measure) {
     m_request.measure = measure;
     m_request.held = heldBy(m_engine);

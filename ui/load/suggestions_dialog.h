@@ -30,6 +30,9 @@ class SuggestionsDialog : public QDialog {
     SuggestionsDialog(const EngineController& engine, const engine::LoadRequest& load,
                       std::vector<engine::FoundModel> found, QWidget* parent = nullptr);
 
+    // The search for them has ended meanwhile.
+    void setFound(std::vector<engine::FoundModel> found);
+
   Q_SIGNALS:
     void chosen(const QString& model);  // one on this computer, to be opened
 

@@ -170,6 +170,9 @@ void ModelOpener::showSuggestions() {
     dialog->addAction(m_help.action());
     setHelpPage(*dialog, QStringLiteral("models"));
     connect(dialog, &SuggestionsDialog::chosen, this, &ModelOpener::openListed);
+    if (m_local != nullptr) {
+        connect(m_local, &LocalModels::searched, dialog, [this, dialog] { dialog->setFound(m_local->found()); });
+    }
     dialog->open();
 }
 
