@@ -585,6 +585,23 @@ class TestChatController : public QObject {
             test::Sql(folder.file())(QStringLiteral("SELECT length(text) FROM messages WHERE kind = 'answer'")).toInt(),
             100'000);
     }
+
+    // A larger context and another model may both be under way.
+    void twoHolds_endWhereBothHave() {
+        Fixture f;
+        QVERIFY(f.load());
+        const QObject one, other;
+        f.chat->setHeldFor(one, QStringLiteral("one"));
+        f.chat->setHeldFor(other, QStringLiteral("other"));
+        QVERIFY(f.chat->send(QStringLiteral("hello")));
+        f.chat->setHeldFor(other, {});
+        QCOMPARE(f.last().note, QStringLiteral("one"));
+        QCoreApplication::processEvents();
+        QCOMPARE(f.last().state, State::Waiting);
+        f.chat->setHeldFor(one, {});
+        QVERIFY(f.settled());
+        QCOMPARE(f.last().state, State::Done);
+    }
 };
 
 OFFSTAGE_UI_TEST_MAIN(TestChatController)

@@ -260,6 +260,27 @@ class TestHistoryList : public QObject {
         QVERIFY(!model.index(0).data(ConversationListModel::ClosedRole).toBool());
     }
 
+    // Those of an older version leave the settings when the history has them, not before.
+    void folders_ofTheSettings_areNotLost_whereTheDiskIsBusy() {
+        const test::HistoryFolder folder;
+        settings::kFolders.set({QStringLiteral("Old")});
+        {
+            History history;
+            history.setBusyTimeout(std::chrono::milliseconds(1));
+            QVERIFY(history.open(folder.path()));
+            test::Sql other(folder.file());
+            QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")), QVariant());
+            const ConversationFolders folders(history);
+            QTRY_VERIFY(!history.trouble().isEmpty());
+            QVERIFY(settings::kFolders.kept());
+        }
+        History history;
+        QVERIFY(history.open(folder.path()));
+        const ConversationFolders folders(history);
+        QTRY_VERIFY(!settings::kFolders.kept());
+        QCOMPARE(folders.names(), QStringList{QStringLiteral("Old")});
+    }
+
     // Empty ones, too: each window adds its own, and neither takes the other's away.
     void folders_ofTwoWindows_areKeptBoth() {
         const test::HistoryFolder folder;
@@ -291,8 +312,9 @@ class TestHistoryList : public QObject {
         {
             History history;
             QVERIFY(history.open(folder.path()));
-            QCOMPARE(ConversationFolders(history).names(), QStringList{QStringLiteral("Old")});
-            QVERIFY(!settings::kFolders.kept());
+            const ConversationFolders folders(history);
+            QCOMPARE(folders.names(), QStringList{QStringLiteral("Old")});
+            QTRY_VERIFY(!settings::kFolders.kept());
         }
         History history;
         QVERIFY(history.open(folder.path()));

@@ -2,6 +2,8 @@
 // second start brings, whose figures the panels show; and what is told as an error stands
 // in the log. By real keys and clicks.
 
+#include <future>
+
 #include <QLineEdit>
 #include <QListView>
 #include <QPlainTextEdit>
@@ -12,6 +14,7 @@
 #include <QTranslator>
 
 #include "engine/run/run_messages.h"
+#include "engine/serve/answer_queue.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/pictures.h"
@@ -153,6 +156,55 @@ class TestWhatBelongsWhere : public QObject {
         QVERIFY(f.last().kind != Message::Kind::Problem);
     }
 
+    // The prompt's own branch counts, not the one that is shown meanwhile.
+    void prompt_tooLong_onABranchThatIsLeft_isToldWhatHelps() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("hello"));
+        QTest::keyClick(f.window.get(), Qt::Key_R, Qt::ControlModifier);  // a second answer
+        QTRY_COMPARE(f.last().branches, 2);
+        QTRY_COMPARE(f.state(), State::Ready);
+        const MessageId second = f.last().id;
+        f.stage->setScript(refused(6000, 2048));
+        f.stage->heldBack = true;
+        f.ask(QStringLiteral("a prompt that is longer than all before"));
+        QTRY_VERIFY(f.stage->generating);
+        MessageWidget* answer = part<ChatPage>(*f.window).view().messageWidget(second);
+        QTest::mouseClick(&test::find<QToolButton>(*answer, "The branch before"), Qt::LeftButton);
+        QTRY_COMPARE(f.messages().size(), 2);
+        f.stage->heldBack = false;
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QVERIFY2(f.last().problem.sentence.contains(QStringLiteral("a shorter one")),
+                 qPrintable(f.last().problem.sentence));
+        QVERIFY(!f.last().problem.actions.contains(ProblemAction::LeaveOutOldest));
+    }
+
+    void card_ofARefusedPrompt_isThereAfterARestart() {
+        const test::HistoryFolder folder;
+        {
+            WindowFixture f(refused(3000, 2048), {}, folder.path());
+            f.openAndWait();
+            f.ask(QStringLiteral("a very long prompt"));
+            QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+            QTRY_VERIFY(f.window->close());
+        }
+        WindowFixture f({}, {}, folder.path(), WindowFixture::Start::WithLastConversation);
+        QTRY_VERIFY(cardOf(f) != nullptr);
+        QCOMPARE(f.last().problem.title, QStringLiteral("This prompt is too long"));
+        QVERIFY(f.last().problem.sentence.contains(QStringLiteral("a shorter one")));
+        f.openAndWait();
+        const ConversationId first = f.window->core().chat.current();
+        newConversation(f);
+        openInList(f, first);
+        QCOMPARE(f.messages().size(), 2);  // one card alone
+        QTRY_VERIFY(cardOf(f) != nullptr);
+        QTest::mouseClick(&test::find<QPushButton>(*cardOf(f), "Try again"), Qt::LeftButton);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.last().kind, Message::Kind::Answer);
+        QVERIFY(f.last().problem.title.isEmpty());
+        QCOMPARE(part<ChatPage>(*f.window).input().text(), QString());
+    }
+
     // ---- a second start
 
     void secondStart_withAPrompt_beginsAConversation_neverOverADraft() {
@@ -292,6 +344,29 @@ class TestWhatBelongsWhere : public QObject {
         askAndWait(f, QStringLiteral("hello"));  // its own alone
         QCOMPARE(owner(), QStringLiteral("This conversation"));
         QVERIFY(f.window->core().engine.snapshot()->conversation_tokens < 512);
+    }
+
+    // Neither a new conversation nor a prompt that waits makes another program's steps its
+    // own.
+    void panels_sayThatFiguresAreAnotherPrograms() {
+        WindowFixture f;
+        f.openAndWait();
+        part<PanelDocks>(*f.window).show(QStringLiteral("experts"));
+        auto& experts = part<ExpertsPanel>(*f.window);
+        const auto owner = [&] { return test::textOf(experts, QStringLiteral("Whose figures these are")); };
+        askAndWait(f, QStringLiteral("hello"));
+        const auto queue = std::make_shared<engine::AnswerQueue>(1);
+        std::promise<void> end;
+        queue->submit([ended = end.get_future().share()](engine::Session&, const std::stop_token&) { ended.wait(); });
+        f.window->core().engine.serve(queue);
+        QCOMPARE(owner(), QStringLiteral("Another program"));
+        newConversation(f);
+        QCOMPARE(owner(), QStringLiteral("Another program"));
+        f.ask(QStringLiteral("mine"));
+        QCOMPARE(owner(), QStringLiteral("Another program"));
+        end.set_value();
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(owner(), QStringLiteral("This conversation"));
     }
 
     // ---- the list

@@ -107,7 +107,7 @@ struct Message {
     std::optional<QString> cut;
     QString note;  // e.g. why an answer ended early
     std::optional<AnswerFigures> figures;
-    Problem problem;  // for Kind::Problem
+    Problem problem;  // for Kind::Problem; of a prompt that was never answered: why
 };
 
 // Notes that the history adds to answers. They are stored in English, because the

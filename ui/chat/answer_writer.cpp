@@ -99,7 +99,7 @@ void AnswerWriter::renumber() {
     for (const Job& job : std::as_const(m_queue)) {
         const QString note = place > 1              ? tr("Number %1 in the queue").arg(place)
                              : loading              ? tr("Waiting for the model to load…")
-                             : !m_heldFor.isEmpty() ? m_heldFor
+                             : !m_heldFor.isEmpty() ? *m_heldFor.cbegin()
                              : elsewhere            ? tr("Waiting for the benchmark to end…")
                                                     : tr("Reading the prompt…");
         ++place;
@@ -117,8 +117,12 @@ void AnswerWriter::setHeld(bool held) {
     startSoon();
 }
 
-void AnswerWriter::setHeldFor(const QString& note) {
-    m_heldFor = note;
+void AnswerWriter::setHeldFor(const QObject& by, const QString& note) {
+    if (note.isEmpty()) {
+        m_heldFor.remove(&by);
+    } else {
+        m_heldFor[&by] = note;
+    }
     renumber();
     startSoon();
 }
@@ -238,7 +242,7 @@ void AnswerWriter::abandon(ConversationId conversation) {
 }
 
 void AnswerWriter::prepareFor(ConversationId conversation) {
-    if (!m_running && !m_held && m_engine.state() == EngineController::State::Ready) {
+    if (!m_running && !m_held && !m_engine.isServingOthers() && m_engine.state() == EngineController::State::Ready) {
         enterEngine(conversation);
     }
 }
@@ -463,7 +467,7 @@ void AnswerWriter::onAnswered(RequestId id, const engine::GenerationResult& resu
         problem.title = tr("The context is full");
         problem.sentence = tr("The answer ended because the conversation fills the model's context: %1 tokens.")
                                .arg(QLocale().toString(tokens));
-        Q_EMIT contextFilled(job->conversation, problem, tokens);
+        Q_EMIT contextFilled(job->conversation, job->answer, problem, tokens);
     }
     Q_EMIT changed();
 }
@@ -473,25 +477,35 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
     if (!job) {
         return;
     }
+    const Message* written = answerOf(*job);
+    const bool isEmpty = written && written->text.trimmed().isEmpty() && written->thought.text.isEmpty();
+    const MessageId end = isEmpty ? written->parent : job->answer;
+    const bool invalid = failure.kind == engine::ErrorKind::kInvalidInput;
+    const bool isFull = failure.message.is(engine::messages::prompt_longer_than_context);
+    const qint64 tokens = isFull ? tokensOf(failure.message.arguments().front()) : 0;
     Problem problem;
+    problem.title = isFull                ? tr("The context is full")
+                    : written && !isEmpty ? tr("The answer ended early")
+                    : invalid             ? tr("This prompt cannot be answered")
+                                          : tr("The answer could not be written");
     problem.sentence = failure.sentence;
     problem.detail = failure.detail;
-    const Message* written = answerOf(*job);
-    const bool invalid = failure.kind == engine::ErrorKind::kInvalidInput;
-    if (written && written->text.trimmed().isEmpty() && written->thought.text.isEmpty()) {
+    if (isFull) {
+        tellTooLong(job->conversation, end, tokens, problem);
+    }
+    if (isEmpty) {
         // Without an answer the prompt stays visible, leaves the history, and is given
         // back to the user - unless it has other answers.
-        const MessageId prompt = written->parent;
         m_history.removeMessage(job->conversation, job->answer);
-        problem.title = invalid ? tr("This prompt cannot be answered") : tr("The answer could not be written");
         const ConversationTree* all = m_history.open(job->conversation);
-        if (all->find(prompt) && all->children(prompt).isEmpty()) {
-            m_history.edit(job->conversation, prompt, [](Message& m) {
+        if (all->find(end) && all->children(end).isEmpty()) {
+            m_history.edit(job->conversation, end, [&problem](Message& m) {
                 m.state = Message::State::Failed;
                 m.note = tr("Not answered");
+                m.problem = problem;
             });
             problem.actions = {ProblemAction::EditPrompt};
-            Q_EMIT promptFailed(job->conversation, prompt);
+            Q_EMIT promptFailed(job->conversation, end);
         }
         Q_EMIT pathChanged(job->conversation);
     } else if (written) {
@@ -499,17 +513,13 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
             m.state = Message::State::Failed;
             m.note = tr("Not complete");
         });
-        problem.title = tr("The answer ended early");
     }
     if (!invalid) {
         problem.actions.append(ProblemAction::TryAgain);
         problem.actions.append(ProblemAction::OpenModel);
     }
-    if (failure.message.is(engine::messages::prompt_longer_than_context)) {
-        problem.title = tr("The context is full");
-        const qint64 tokens = tokensOf(failure.message.arguments().front());
-        tellTooLong(*job, tokens, problem);
-        Q_EMIT contextFilled(job->conversation, problem, tokens);
+    if (isFull) {
+        Q_EMIT contextFilled(job->conversation, end, problem, tokens);
     } else {
         Q_EMIT failed(job->conversation, problem);
     }
@@ -517,9 +527,9 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
 }
 
 // A prompt that is too long by itself would be so in a new conversation, too.
-void AnswerWriter::tellTooLong(const Job& job, qint64 tokens, Problem& problem) const {
-    const ConversationTree* all = m_history.open(job.conversation);
-    const QList<Message> path = all ? all->path() : QList<Message>();
+void AnswerWriter::tellTooLong(ConversationId conversation, MessageId end, qint64 tokens, Problem& problem) const {
+    const ConversationTree* all = m_history.open(conversation);
+    const QList<Message> path = all ? all->pathTo(end) : QList<Message>();
     const qint64 context = contextInForce(m_engine);
     if (!isPromptTooLong(path, tokens, context)) {
         return;
@@ -531,7 +541,7 @@ void AnswerWriter::tellTooLong(const Job& job, qint64 tokens, Problem& problem) 
         u' ' +
         (path.last().attachments.isEmpty() ? tr("What helps is a shorter one.")
                                            : tr("What helps is a shorter one, or fewer or smaller files."));
-    if (!m_history.info(job.conversation).systemPrompt.isEmpty()) {
+    if (!m_history.info(conversation).systemPrompt.isEmpty()) {
         problem.sentence += u' ' + tr("The instructions count, too.");
     }
 }

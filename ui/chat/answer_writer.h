@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <QElapsedTimer>
+#include <QHash>
 #include <QList>
 #include <QObject>
 
@@ -45,8 +46,8 @@ class AnswerWriter : public QObject {
     void abandon(ConversationId conversation);
     // Meanwhile no answer begins.
     void setHeld(bool held);
-    // The same, with a note for the answers that wait; empty: no longer.
-    void setHeldFor(const QString& note);
+    // The same, with a note for the answers that wait; empty: no longer, by this holder.
+    void setHeldFor(const QObject& by, const QString& note);
     // The engine's cache is free for this conversation; only if Ready and nothing runs.
     void prepareFor(ConversationId conversation);
     // Something else used the engine: the next answer begins with a free cache.
@@ -73,8 +74,9 @@ class AnswerWriter : public QObject {
     // It stays in the History, marked, without an answer.
     void promptFailed(quint64 conversation, quint64 prompt);
     void failed(quint64 conversation, const offstage::ui::Problem& problem);
-    // The conversation fills the model's context. It needs so many tokens and more.
-    void contextFilled(quint64 conversation, const offstage::ui::Problem& problem, qint64 tokens);
+    // The conversation, up to this message, fills the model's context. It needs so many
+    // tokens and more.
+    void contextFilled(quint64 conversation, quint64 end, const offstage::ui::Problem& problem, qint64 tokens);
 
   private:
     static constexpr ConversationId kElsewhere = ~ConversationId{0};
@@ -95,7 +97,7 @@ class AnswerWriter : public QObject {
     void endThought(const Job& job);
     void onAnswered(RequestId id, const engine::GenerationResult& result);
     void onAnswerFailed(RequestId id, const EngineFailure& failure);
-    void tellTooLong(const Job& job, qint64 tokens, Problem& problem) const;
+    void tellTooLong(ConversationId conversation, MessageId end, qint64 tokens, Problem& problem) const;
     void onInterrupted(RequestId id);
     QString noteFor(const Job& job, const engine::GenerationResult& result) const;
     engine::GenerationRequest summaryRequest(const Job& job) const;
@@ -108,7 +110,7 @@ class AnswerWriter : public QObject {
     RequestId m_request = 0;
     ConversationId m_engineConversation = 0;  // the conversation in the engine's cache
     bool m_held = false;
-    QString m_heldFor;
+    QHash<const QObject*, QString> m_heldFor;  // by whom
     bool m_wantsChoices = false;
     // Tokens of a continued answer's prompt, without the text before it was continued;
     // counted by m_countId. Nothing: not known.

@@ -54,7 +54,7 @@ void ChatController::connectAll() {
     connect(&m_writer, &AnswerWriter::failed, this, &ChatController::tell);
     connect(&m_writer, &AnswerWriter::contextFilled, this, &ChatController::offerRoom);
     connect(&m_fullContext, &FullContext::offered, this, &ChatController::tell);
-    connect(&m_fullContext, &FullContext::ended, this, [this] { m_writer.setHeldFor({}); });
+    connect(&m_fullContext, &FullContext::ended, this, [this] { m_writer.setHeldFor(m_fullContext, {}); });
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
         dismissProblems([](const Message& m) {
@@ -84,11 +84,18 @@ void ChatController::showConversation(ConversationId id) {
 }
 
 bool ChatController::openConversation(ConversationId id, MessageId message) {
-    if (!m_history.contains(id) || !m_history.open(id)) {
+    const ConversationTree* opened = m_history.contains(id) ? m_history.open(id) : nullptr;
+    if (!opened) {
         return false;
     }
     if (message != 0) {
         m_history.show(id, message);
+    }
+    const Message* end = opened->find(opened->leaf());
+    if (end && end->state == Message::State::Failed && !end->problem.title.isEmpty() && !m_problems.contains(id)) {
+        Problem card = end->problem;  // of an earlier start
+        card.actions = {ProblemAction::EditPrompt, ProblemAction::TryAgain};
+        addProblem(id, card);
     }
     showConversation(id);
     return true;
@@ -195,6 +202,7 @@ void ChatController::returnPrompt(ConversationId conversation, const QString& te
 }
 
 void ChatController::offerPrompt(ConversationId conversation, MessageId prompt) {
+    m_problems[conversation];  // its card comes, and not a second one
     const Message* asked = conversation == m_current ? tree()->find(prompt) : nullptr;
     if (!asked) {
         return;
@@ -429,9 +437,9 @@ void ChatController::editFailedPrompt() {
 
 // ---------------------------------------------------------------- a full context
 
-void ChatController::offerRoom(ConversationId conversation, const Problem& problem, qint64 tokens) {
+void ChatController::offerRoom(ConversationId conversation, MessageId end, const Problem& problem, qint64 tokens) {
     const ConversationTree* all = m_history.open(conversation);
-    const QList<Message> path = all ? all->path() : QList<Message>();
+    const QList<Message> path = all ? all->pathTo(end) : QList<Message>();
     const qint64 context = contextInForce(m_engine);
     m_fullContext.offer(conversation, problem, tokens,
                         cutOfPath(path, context) != 0 && !isPromptTooLong(path, tokens, context));
@@ -446,7 +454,7 @@ void ChatController::makeRoom(ProblemAction action, qint64 context) {
         if (!m_fullContext.enlarge(context)) {
             return;
         }
-        m_writer.setHeldFor(tr("Making the context larger…"));
+        m_writer.setHeldFor(m_fullContext, tr("Making the context larger…"));
     } else {
         cut = cutOfPath(tree()->path(), contextInForce(m_engine));
         if (cut == 0) {

@@ -122,8 +122,8 @@ class ChatController : public QObject {
     // While another part of the program uses the engine alone (a benchmark), no answer
     // begins; prompts wait.
     void setHeld(bool held) { m_writer.setHeld(held); }
-    // The same, with a note for the answers that wait; empty: no longer.
-    void setHeldFor(const QString& note) { m_writer.setHeldFor(note); }
+    // The same, with a note for the answers that wait; empty: no longer, by this holder.
+    void setHeldFor(const QObject& by, const QString& note) { m_writer.setHeldFor(by, note); }
     // Something else has used the engine: the next answer begins with a free cache.
     void leaveEngine() { m_writer.leaveEngine(); }
     bool isAnswering() const { return m_writer.running() && m_writer.running()->conversation == m_current; }
@@ -176,7 +176,7 @@ class ChatController : public QObject {
     void showMessage(ConversationId conversation, MessageId message);
     void ask(MessageId prompt, AnswerWriter::Ask kind, MessageId summariseAbove = 0);
     void goOn(MessageId summariseAbove);
-    void offerRoom(ConversationId conversation, const Problem& problem, qint64 tokens);
+    void offerRoom(ConversationId conversation, MessageId end, const Problem& problem, qint64 tokens);
     void clearProblems();
     void dismissProblems(const std::function<bool(const Message&)>& which);
     void removeFailedPrompt();

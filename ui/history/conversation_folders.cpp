@@ -10,11 +10,22 @@ namespace offstage::ui {
 ConversationFolders::ConversationFolders(History& history, QObject* parent)
     : QObject(parent), m_history(history), m_closed(settings::kClosedFolders.value()) {
     const QStringList earlier = settings::kFolders.value();
+    const quint64 before = m_history.changeCount();
     for (const QString& folder : earlier) {
         m_history.setFolderExists(folder, true);
     }
-    if (!earlier.isEmpty() && m_history.isOpen()) {
+    if (earlier.isEmpty() || !m_history.isOpen()) {
+        return;
+    }
+    // They leave the settings once the history has them on the disk.
+    if (const quint64 wanted = m_history.changeCount(); wanted == before) {
         settings::kFolders.remove();
+    } else {
+        connect(&m_history, &History::saved, this, [wanted](quint64 changes) {
+            if (changes >= wanted) {
+                settings::kFolders.remove();
+            }
+        });
     }
 }
 

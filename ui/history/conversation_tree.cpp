@@ -101,6 +101,14 @@ QList<Message> ConversationTree::path() const {
     return out;
 }
 
+QList<Message> ConversationTree::pathTo(MessageId id) const {
+    QList<Message> out;
+    for (const Message* message = find(id); message; message = find(message->parent)) {
+        out.prepend(*message);
+    }
+    return out;
+}
+
 MessageId ConversationTree::leaf() const {
     MessageId last = 0;
     for (MessageId id = shownChild(0); id != 0; id = shownChild(id)) {

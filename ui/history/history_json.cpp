@@ -116,6 +116,9 @@ QJsonObject figuresColumn(const Message& message) {
     if (message.cut) {
         json[QStringLiteral("cut")] = *message.cut;
     }
+    if (message.state == Message::State::Failed && !message.problem.title.isEmpty()) {
+        json[QStringLiteral("refused")] = QJsonArray{message.problem.title, message.problem.sentence};
+    }
     return json;
 }
 
@@ -130,10 +133,14 @@ void readFiguresColumn(const QJsonObject& json, Message& message) {
     message.edited = edited.toInteger() != 0;
     const QJsonValue cut = json[QLatin1String("cut")];
     message.cut = cut.isString() ? std::optional(cut.toString()) : std::nullopt;
+    const QJsonValue refused = json[QLatin1String("refused")];
+    message.problem.title = refused[0].toString();
+    message.problem.sentence = refused[1].toString();
     // An unfinished answer has a thought and no figures, a prompt has files and no
     // figures, and so has an answer that the user wrote.
     const qsizetype others = (thought.isUndefined() ? 0 : 1) + (attachments.isUndefined() ? 0 : 1) +
-                             (edited.isUndefined() ? 0 : 1) + (cut.isUndefined() ? 0 : 1);
+                             (edited.isUndefined() ? 0 : 1) + (cut.isUndefined() ? 0 : 1) +
+                             (refused.isUndefined() ? 0 : 1);
     if (others == 0 || json.size() > others) {
         message.figures = figuresFrom(json);
     }

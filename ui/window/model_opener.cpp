@@ -112,11 +112,11 @@ void ModelOpener::load(const engine::LoadRequest& request) {
         connect(m_looker, &FitWorker::estimated, this, [this, bar] {
             bar->clearMessage();
             loadNow(m_lookedAt);
-            m_core.chat.setHeldFor({});
+            m_core.chat.setHeldFor(*this, {});
         });
         connect(m_looker, &FitWorker::failed, this, [this, bar](const EngineFailure& failure) {
             bar->clearMessage();
-            m_core.chat.setHeldFor({});
+            m_core.chat.setHeldFor(*this, {});
             Problem problem;
             problem.title = tr("“%1” could not be opened").arg(modelNameOf(QString::fromStdString(m_lookedAt.model)));
             problem.sentence = sentenceOf(failure) + u'\n' + tr("The model that is open stays open.");
@@ -128,7 +128,7 @@ void ModelOpener::load(const engine::LoadRequest& request) {
     m_lookedAt = request;
     const QString looking = tr("Looking at the files of “%1”…").arg(modelNameOf(QString::fromStdString(request.model)));
     bar->showMessage(looking);
-    m_core.chat.setHeldFor(looking);  // what is asked now is for that model
+    m_core.chat.setHeldFor(*this, looking);  // what is asked now is for that model
     m_looker->ask(request, heldBy(m_core.engine));
 }
 

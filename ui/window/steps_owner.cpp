@@ -8,13 +8,20 @@ namespace offstage::ui {
 
 StepsOwner::StepsOwner(Core& core, const BenchmarkRunner& benchmark, const QList<Panel*>& panels, QObject* parent)
     : QObject(parent), m_core(core), m_panels(panels) {
-    connect(&core.chat, &ChatController::engineEntered, this,
-            [this](ConversationId conversation) { begin(Owner::Conversation, conversation); });
+    connect(&core.chat, &ChatController::engineEntered, this, [this](ConversationId conversation) {
+        if (m_core.engine.isServingOthers()) {
+            m_next = conversation;  // its steps come after those of the request that runs
+        } else {
+            begin(Owner::Conversation, conversation);
+        }
+    });
     connect(&benchmark, &BenchmarkRunner::began, this, [this] { begin(Owner::Benchmark); });
     connect(&core.engine, &EngineController::servingChanged, this, [this] {
         if (m_core.engine.isServingOthers() && m_owner != Owner::Program) {
             m_core.engine.beginConversation();  // before the request
             begin(Owner::Program);
+        } else if (!m_core.engine.isServing() && m_next != 0) {
+            begin(Owner::Conversation, m_next);
         }
     });
     connect(&core.chat, &ChatController::currentChanged, this, &StepsOwner::refresh);
@@ -28,6 +35,7 @@ StepsOwner::StepsOwner(Core& core, const BenchmarkRunner& benchmark, const QList
 void StepsOwner::begin(Owner owner, ConversationId conversation) {
     m_owner = owner;
     m_conversation = conversation;
+    m_next = 0;
     if (owner != Owner::Conversation) {
         m_core.chat.leaveEngine();
     }

@@ -30,6 +30,7 @@ class StepsOwner : public QObject {
     QList<Panel*> m_panels;
     Owner m_owner = Owner::Conversation;
     ConversationId m_conversation = 0;  // 0: none yet
+    ConversationId m_next = 0;          // after another program's request; 0: none
 };
 
 }  // namespace offstage::ui
