@@ -308,6 +308,9 @@ class TestFirstMinutes : public QObject {
         QCOMPARE(marks(answer, TextMark::Found), (QList<QPair<int, int>>{{12, 17}, {20, 23}, {31, 34}}));
         QCOMPARE(marks(answer, TextMark::FoundCurrent), (QList<QPair<int, int>>{{12, 17}}));
         test::picture(*f.window, QStringLiteral("search-hit"), {1280}, 800);
+        search.setFocus();
+        QTest::keyClick(&search, Qt::Key_Escape);  // the search is over
+        QVERIFY(marks(answer, TextMark::Found).isEmpty() && marks(answer, TextMark::FoundCurrent).isEmpty());
         QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
         f.window->core().chat.openConversation(found);
         QVERIFY(marks(answer, TextMark::Found).isEmpty());

@@ -254,9 +254,6 @@ class TestGeometry : public QObject {
                 if (budget.form().advanced().isChecked() != isAdvanced) {
                     budget.form().advanced().click();
                 }
-                if (size.height() < 500 && panel == QStringLiteral("dispatch")) {
-                    continue;  // below the conversation it leaves that too little there
-                }
                 part<PanelDocks>(window).show(panel);
                 QDockWidget& dock = *part<PanelDocks>(window).dock(panel);
                 QTRY_VERIFY(dock.isVisible());

@@ -1,6 +1,7 @@
 // The inspector at the window's right side: its tabs, the height of its panels, and the
 // parts that shrink in a small window.
 #include <QAction>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QFile>
 #include <QLineEdit>
@@ -8,6 +9,7 @@
 #include <QMenuBar>
 #include <QPushButton>
 #include <QSlider>
+#include <QStatusBar>
 #include <QTest>
 #include <QToolBar>
 #include <QToolButton>
@@ -23,6 +25,7 @@
 #include "ui/chat/conversation_list.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/what_if_panel.h"
+#include "ui/plot/heat_map.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_rail.h"
@@ -200,6 +203,33 @@ class TestInspector : public QObject {
         QVERIFY(part<PanelRail>(*f.window).isVisible());
     }
 
+    // In height, too: what is below the conversation takes its place.
+    void lowWindow_leavesItsHeightToTheConversation() {
+        Fixture f({1280, 800});
+        PanelAction::of(f.dock("dispatch")).trigger();
+        QTRY_VERIFY(f.dock("dispatch").isVisible());
+        for (const QSize size : {QSize(1280, 430), QSize(560, 420)}) {
+            f.window->resize(size);
+            QTRY_VERIFY(!f.dock("dispatch").isVisible());
+            const QAbstractButton& send = part<ChatPage>(*f.window).input().button();
+            QTRY_VERIFY(isSeenWhole(send));
+            PanelAction::of(f.dock("dispatch")).trigger();
+            QTRY_VERIFY(f.dock("dispatch").isVisible());
+            QVERIFY(!part<ChatPage>(*f.window).isVisible());
+            QTRY_VERIFY(f.window->statusBar()->geometry().bottom() < f.window->height());
+            QTest::keyClick(f.window.get(), Qt::Key_H);  // a message begins
+            QTRY_VERIFY(!f.dock("dispatch").isVisible());
+            QTRY_VERIFY(isSeenWhole(send));
+            f.window->resize(1280, 800);
+        }
+        PanelAction::of(f.dock("dispatch")).trigger();
+        f.window->resize(1280, 430);
+        QTRY_VERIFY(!f.dock("dispatch").isVisible());
+        f.window->resize(1280, 800);
+        QTRY_VERIFY(f.dock("dispatch").isVisible());
+        QVERIFY(part<ChatPage>(*f.window).isVisible());
+    }
+
     void mediumWindow_hasTwoColumns() {
         Fixture f({860, 640});
         QTRY_VERIFY(f.dock("experts").isVisible());
@@ -229,6 +259,52 @@ class TestInspector : public QObject {
         QVERIFY(!f.dock("experts").isVisible());
         // A user who chose it by keys continues in it by keys.
         QVERIFY(f.dock("budget").isAncestorOf(f.window->focusWidget()));
+    }
+
+    // A panel that had the focus leaves it to the message, not to a tab.
+    void tab_clicked_takesTheFocusFromThePanelBefore() {
+        Fixture f({1280, 800});
+        f.click("budget");
+        QPushButton& reset = part<BudgetPanel>(*f.window).resetButton();
+        for (const char* clicked : {"cache", "budget"}) {  // another panel's tab, and its own
+            QTRY_VERIFY(reset.isVisible());
+            part<BudgetPanel>(*f.window).form().vram().slider().setFocus();
+            QVERIFY(f.dock("budget").isAncestorOf(f.window->focusWidget()));
+            f.click(clicked);
+            QTRY_VERIFY(!reset.isVisible());
+            QTRY_VERIFY(part<ChatPage>(*f.window).input().edit().hasFocus());
+            f.click("budget");
+        }
+    }
+
+    // Who opens a panel by its key and types on changes nothing in it.
+    void key_ofAPanel_thenWords_changeNoChoice() {
+        Fixture f({1280, 800});
+        const QList<QDockWidget*> tabs = part<PanelDocks>(*f.window).tabbed();
+        for (int i = 0; i < tabs.size(); ++i) {
+            if (PanelAction::of(*tabs[i]).isInFront()) {
+                tabs[i]->hide();
+            }
+            QTest::keyClick(f.window.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::AltModifier);
+            QTRY_VERIFY(tabs[i]->isVisible());
+            QStringList before, after;
+            const auto note = [&](QStringList& values) {
+                for (const QComboBox* each : tabs[i]->findChildren<QComboBox*>()) {
+                    values << each->currentText();
+                }
+                for (const QAbstractSpinBox* each : tabs[i]->findChildren<QAbstractSpinBox*>()) {
+                    values << each->text();
+                }
+            };
+            note(before);
+            for (const char letter : {'h', 'i', ' ', '5'}) {
+                QTest::keyClick(f.window->focusWidget(), letter);
+            }
+            note(after);
+            QCOMPARE(after, before);
+        }
+        QTest::keyClick(f.window.get(), Qt::Key_1, Qt::AltModifier);
+        QVERIFY(part<HeatMap>(f.dock("experts")).hasFocus());
     }
 
     void tab_clicked_leavesTheFocusInTheMessage() {

@@ -115,6 +115,7 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     pause->setSingleShot(true);
     pause->setInterval(kTypingPauseMs);
     connect(m_search, &QLineEdit::textChanged, pause, qOverload<>(&QTimer::start));
+    connect(m_search, &QLineEdit::textChanged, this, &ConversationList::searchChanged);
     connect(pause, &QTimer::timeout, this, [this] { m_model->setQuery(m_search->text()); });
     connect(m_archived, &QToolButton::toggled, m_model, &ConversationListModel::setShowArchived);
     connect(m_view, &QListView::clicked, this, &ConversationList::openIndex);

@@ -69,6 +69,7 @@ class ConversationList : public QWidget {
     void messageFound(offstage::ui::MessageId message, const QString& words);
     // After opened(): the hit is in the model's thinking before this answer.
     void thoughtFound(offstage::ui::MessageId message);
+    void searchChanged();
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

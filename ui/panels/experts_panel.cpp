@@ -93,6 +93,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     // Below: beside the box they would make a narrow panel scroll sideways.
     body().addLayout(rowOf({m_fading, Stretch{1}, labelOf(m_scale, tr("Scale up to")), m_scale}));
     addTo(body(), {{m_map, 100}, m_legend, readout, Stretch{1}});
+    setFocusProxy(m_map);
     reserveNotice(3);
     setEmptyText(tr("Open a model to see its experts."));
     poller().setLively(true);

@@ -1,5 +1,7 @@
 #include "ui/widgets/panel_action.h"
 
+#include <QAbstractSpinBox>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QEvent>
 #include <QScopedValueRollback>
@@ -35,12 +37,19 @@ bool PanelAction::event(QEvent* event) {
     return QAction::event(event);
 }
 
-// To the first control in it; a panel that has nothing to show yet has none.
+// To the panel's focus proxy, or else to the first control in it; a panel that has nothing
+// to show yet has none. Not to a box whose value letters would change: the next message
+// may be typed before one looks.
 void PanelAction::focusPanel() {
     const QWidget* panel = m_dock.widget();
+    const QWidget* wanted = panel->focusProxy();
+    const bool hasWanted = wanted != nullptr && wanted->isVisible();
     for (QWidget* each = m_dock.nextInFocusChain(); each != &m_dock; each = each->nextInFocusChain()) {
         const bool takesKeys = (each->focusPolicy() & Qt::TabFocus) == Qt::TabFocus && each->focusProxy() == nullptr;
-        if (takesKeys && panel->isAncestorOf(each) && each->isEnabled() && each->isVisible()) {
+        const bool changes =
+            qobject_cast<QComboBox*>(each) != nullptr || qobject_cast<QAbstractSpinBox*>(each) != nullptr;
+        if (takesKeys && panel->isAncestorOf(each) && each->isEnabled() && each->isVisible() &&
+            (hasWanted ? each == wanted : !changes)) {
             each->setFocus(Qt::ShortcutFocusReason);
             return;
         }

@@ -199,6 +199,7 @@ void MainWindow::createMiddle() {
     m_unsaved = new UnsavedGuard(*this, m_core.history);
     auto* middle = new QWidget;
     columnOf(middle, {&m_unsaved->bar(), {m_page, 1}}, flush(0));
+    middle->setFocusProxy(&m_page->input().edit());
     setCentralWidget(middle);
 }
 
@@ -271,10 +272,12 @@ void MainWindow::connectList() {
         view.setCurrentFound(places.isEmpty() ? 0 : message, places.value(0));
         view.showSource(message, places.value(0).first);  // without a place: its beginning
     });
-    connect(&m_core.chat, &ChatController::currentChanged, &view, [&view] {
+    const auto unmark = [&view] {
         view.setFound({});
         view.setCurrentFound(0, {});
-    });
+    };
+    connect(&m_core.chat, &ChatController::currentChanged, &view, unmark);
+    connect(list, &ConversationList::searchChanged, &view, unmark);
     connect(list, &ConversationList::thoughtFound, &view, &ConversationView::showThought);
 }
 

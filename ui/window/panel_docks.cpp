@@ -109,7 +109,7 @@ void PanelDocks::refreshIcons() {
 
 void PanelDocks::restore() {
     m_hasLayout = m_window.restoreState(settings::kWindowState.value(), kLayoutVersion);
-    m_columns->fit(m_window.width());
+    m_columns->fit(m_window.size());
     m_rail->setVisible(m_columns->room() != SideColumns::Room::One);
 }
 
@@ -155,7 +155,7 @@ void PanelDocks::reset() {
         }
     }
     if (m_window.isVisible()) {  // else it has no width yet
-        m_columns->reset(m_window.width());
+        m_columns->reset(m_window.size());
     }
     resizeColumns();
 }
@@ -227,7 +227,7 @@ void PanelDocks::giveRoom(QDockWidget& dock) {
 // its first one; when a low window reduces it, it is restored as the window grows.
 bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
     if (watched == &m_window && event->type() == QEvent::Resize) {
-        m_columns->fit(static_cast<QResizeEvent*>(event)->size().width());
+        m_columns->fit(static_cast<QResizeEvent*>(event)->size());
         m_laidOutHeight = 0;
         m_settles.start();
     } else if (watched == &m_window && event->type() == QEvent::Show && !m_hasLayout) {
@@ -241,6 +241,9 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
         }
     }
     auto* dock = qobject_cast<QDockWidget*>(watched);
+    if (dock != nullptr && event->type() == QEvent::Hide && dock->isAncestorOf(QApplication::focusWidget())) {
+        m_window.centralWidget()->setFocus();  // not on the next button, which Space would press
+    }
     if (dock != nullptr && event->type() == QEvent::Resize && m_window.height() == m_laidOutHeight &&
         !dock->isFloating() && m_window.dockWidgetArea(dock) == Qt::BottomDockWidgetArea && dock->isVisible()) {
         m_lowerHeight = dock->height();

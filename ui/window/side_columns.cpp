@@ -1,5 +1,7 @@
 #include "ui/window/side_columns.h"
 
+#include <utility>
+
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QScopedValueRollback>
@@ -11,6 +13,7 @@ namespace {
 constexpr int kRailWidth = 80;  // about: the inspector's tabs
 constexpr int kTwoColumns = SideColumns::kConversationWidth + SideColumns::kInspectorWidth + kRailWidth;
 constexpr int kThreeColumns = kTwoColumns + SideColumns::kListWidth;
+constexpr int kLeastWithDockBelow = 560;  // of the window's height
 
 SideColumns::Room roomOf(int width) {
     return width < kTwoColumns     ? SideColumns::Room::One
@@ -39,21 +42,24 @@ QList<QDockWidget*> SideColumns::shownAt(Qt::DockWidgetArea area) const {
     return shown;
 }
 
-void SideColumns::fit(int width) {
-    const Room room = roomOf(width);
-    if (room == m_room) {
+void SideColumns::fit(const QSize& window) {
+    const Room before = std::exchange(m_room, roomOf(window.width()));
+    const bool wasLow = std::exchange(m_low, window.height() < kLeastWithDockBelow);
+    if (m_room == before && m_low == wasLow) {
         return;
     }
-    const bool grows = room > m_room;
-    m_room = room;
     {
         const QScopedValueRollback<bool> arranging(m_arranging, true);
-        if (grows) {
-            takeBack();
-        } else if (m_room == Room::One) {
+        if (m_room < before && m_room == Room::One) {
             giveWay(shown());
-        } else if (!shownAt(Qt::RightDockWidgetArea).isEmpty()) {
+        } else if (m_room < before && !shownAt(Qt::RightDockWidgetArea).isEmpty()) {
             giveWay(shownAt(Qt::LeftDockWidgetArea));
+        }
+        if (m_low && !wasLow) {
+            giveWay(shownAt(Qt::BottomDockWidgetArea));
+        }
+        if (m_room > before || (wasLow && !m_low)) {
+            takeBack();
         }
     }
     cover();
@@ -71,10 +77,16 @@ void SideColumns::giveWay(const QList<QDockWidget*>& docks) {
 
 void SideColumns::takeBack() {
     QList<QDockWidget*> back;
-    for (const auto area : {Qt::RightDockWidgetArea, Qt::LeftDockWidgetArea}) {
+    const auto isBelow = [this](QDockWidget* dock) {
+        return m_window.dockWidgetArea(dock) == Qt::BottomDockWidgetArea;
+    };
+    for (const auto area : {Qt::RightDockWidgetArea, Qt::LeftDockWidgetArea, Qt::BottomDockWidgetArea}) {
         // The user may have opened another one meanwhile; and with room for two columns
         // one may be open already.
-        if (!shownAt(area).isEmpty() || (m_room == Room::Two && !(shown() + back).isEmpty())) {
+        const bool hasRoom = area == Qt::BottomDockWidgetArea ? !m_low
+                             : m_room == Room::Two            ? (shown() + back).isEmpty()
+                                                              : m_room == Room::Three;
+        if (!shownAt(area).isEmpty() || !hasRoom) {
             continue;
         }
         for (QDockWidget* dock : std::as_const(m_gaveWay)) {
@@ -87,9 +99,7 @@ void SideColumns::takeBack() {
         m_gaveWay.removeAll(dock);
         dock->show();
     }
-    if (m_room == Room::Three) {
-        m_gaveWay.clear();
-    }
+    m_gaveWay.removeIf([&](QDockWidget* dock) { return isBelow(dock) ? !m_low : m_room == Room::Three; });
     if (!back.isEmpty()) {
         Q_EMIT cameBack();
     }
@@ -99,12 +109,12 @@ void SideColumns::opened(QDockWidget& dock) {
     m_gaveWay.removeAll(&dock);
     const Qt::DockWidgetArea area = m_window.dockWidgetArea(&dock);
     const bool isSide = area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea;
-    if (dock.isFloating() || !isSide) {
+    if (dock.isFloating() || !(isSide || m_low)) {
         return;
     }
     {
         const QScopedValueRollback<bool> arranging(m_arranging, true);
-        for (QDockWidget* other : shown()) {
+        for (QDockWidget* other : shown() + (m_low ? shownAt(Qt::BottomDockWidgetArea) : QList<QDockWidget*>())) {
             const bool sameSide = m_window.dockWidgetArea(other) == area;
             if (other != &dock && sameSide && area == Qt::RightDockWidgetArea) {
                 other->hide();
@@ -117,27 +127,28 @@ void SideColumns::opened(QDockWidget& dock) {
 }
 
 void SideColumns::showMiddle() {
-    if (coversMiddle()) {
-        for (QDockWidget* dock : shown()) {
-            dock->hide();
-        }
-        cover();
+    for (QDockWidget* dock : covering()) {
+        dock->hide();
     }
+    cover();
 }
 
-bool SideColumns::coversMiddle() const {
-    return m_room == Room::One && !shown().isEmpty();
+QList<QDockWidget*> SideColumns::covering() const {
+    return (m_room == Room::One ? shown() : QList<QDockWidget*>()) +
+           (m_low ? shownAt(Qt::BottomDockWidgetArea) : QList<QDockWidget*>());
 }
 
 void SideColumns::bringBack() {
     m_room = Room::Three;
+    m_low = false;
     takeBack();
 }
 
-void SideColumns::reset(int width) {
+void SideColumns::reset(const QSize& window) {
     m_gaveWay.clear();
     m_room = Room::Three;
-    fit(width);
+    m_low = false;
+    fit(window);
     cover();
 }
 

@@ -2,6 +2,7 @@
 
 #include <QList>
 #include <QObject>
+#include <QSize>
 
 class QDockWidget;
 class QMainWindow;
@@ -11,8 +12,9 @@ namespace offstage::ui {
 // The columns beside the conversation (the list of conversations at the left, the
 // inspector at the right) as the window's width allows: the conversation keeps a readable
 // width, and the columns close. If no column has room beside it, one that the user opens
-// covers the conversation until it is closed. Closed columns reopen when the window
-// grows. Floating docks and those below are no columns. GUI thread only.
+// covers the conversation until it is closed. The same holds for the docks below and the
+// window's height. Closed ones reopen when the window grows. Floating docks do not count.
+// GUI thread only.
 class SideColumns : public QObject {
     Q_OBJECT
 
@@ -26,19 +28,19 @@ class SideColumns : public QObject {
     SideColumns(QMainWindow& window, const QList<QDockWidget*>& docks, QObject* parent);
 
     Room room() const { return m_room; }
-    // The window's width is now this.
-    void fit(int width);
+    // The window's size is now this.
+    void fit(const QSize& window);
     // The user opened this one: columns without room beside it close. In the inspector
     // one panel shows at a time.
     void opened(QDockWidget& dock);
-    // Closes every column that covers the conversation.
+    // Closes every dock that covers the conversation.
     void showMiddle();
-    bool coversMiddle() const;
-    // Reopens closed columns: before a layout is saved, which must be that of a wide
+    bool coversMiddle() const { return !covering().isEmpty(); }
+    // Reopens closed docks: before a layout is saved, which must be that of a large
     // window.
     void bringBack();
-    // Forgets the closed columns, and begins with the present docks.
-    void reset(int width);
+    // Forgets the closed docks, and begins with the present ones.
+    void reset(const QSize& window);
 
   Q_SIGNALS:
     void roomChanged();
@@ -47,6 +49,7 @@ class SideColumns : public QObject {
   private:
     QList<QDockWidget*> shownAt(Qt::DockWidgetArea area) const;
     QList<QDockWidget*> shown() const { return shownAt(Qt::LeftDockWidgetArea) + shownAt(Qt::RightDockWidgetArea); }
+    QList<QDockWidget*> covering() const;
     void giveWay(const QList<QDockWidget*>& docks);
     void takeBack();
     void cover();
@@ -55,6 +58,7 @@ class SideColumns : public QObject {
     QList<QDockWidget*> m_docks;
     QList<QDockWidget*> m_gaveWay;
     Room m_room = Room::Three;
+    bool m_low = false;  // no room for a dock below the conversation
     bool m_arranging = false;
 };
 
