@@ -6,6 +6,7 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QFrame>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
@@ -348,6 +349,19 @@ class TestMachines : public QObject {
         QTest::keyClicks(&dialog.words(), QStringLiteral("one two three four five six seven eight"));
         QTest::keyClick(&dialog.words(), Qt::Key_Return);
         QTRY_COMPARE(f.window->core().machines.all().size(), 1);
+    }
+
+    // However narrow a person makes it.
+    void pairing_inANarrowDialog_cutsNoText() {
+        Fixture f;
+        PairDialog& dialog = f.dialog();
+        dialog.resize(200, 100);
+        QCoreApplication::processEvents();
+        for (const QLabel* label : dialog.findChildren<QLabel*>()) {
+            const int needed = label->wordWrap() ? label->heightForWidth(label->width()) : label->sizeHint().height();
+            QVERIFY2(label->height() >= needed && label->visibleRegion().boundingRect() == label->rect(),
+                     qPrintable(label->text()));
+        }
     }
 
     // Enter did nothing on a panel's button, and on Cancel it paired.

@@ -256,6 +256,12 @@ class TestWhatIsShown : public QObject {
             QVERIFY2(!ok || speed <= last, qPrintable(panel.table().item(row, 0)->text()));
             last = ok ? speed : -1;
         }
+        // The chosen one is in view, also where the bars make the table high.
+        QTableWidget& table = panel.table();
+        for (const QSize size : {QSize(420, 700), QSize(1300, 420)}) {
+            panel.resize(size);
+            QTRY_VERIFY(table.viewport()->visibleRegion().contains(table.visualItemRect(table.currentItem()).center()));
+        }
         // Names of hardware, not of files.
         for (int row = 0; row < panel.table().rowCount(); ++row) {
             const QString name = panel.table().item(row, 0)->text();

@@ -13,6 +13,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kLeastHandle = 32;
+constexpr int kMargin = 3;  // of a button's cut text
 constexpr qreal kHandleMargin = 2;
 
 // Elides a text that is too long for its box in the middle, because "…, changed" is at
@@ -86,6 +87,16 @@ void WindowStyle::drawControl(ControlElement element, const QStyleOption* option
     const auto* box = element == CE_ComboBoxLabel ? qstyleoption_cast<const QStyleOptionComboBox*>(option) : nullptr;
     if (box != nullptr && !box->editable && box->currentIcon.isNull()) {
         const QStyleOptionComboBox shown = elided(*box, *proxy(), widget);
+        QProxyStyle::drawControl(element, &shown, painter, widget);
+        return;
+    }
+    const auto* button =
+        element == CE_ToolButtonLabel ? qstyleoption_cast<const QStyleOptionToolButton*>(option) : nullptr;
+    if (button != nullptr && (button->icon.isNull() || button->toolButtonStyle == Qt::ToolButtonTextOnly) &&
+        button->fontMetrics.size(Qt::TextShowMnemonic, button->text).width() > button->rect.width()) {
+        QStyleOptionToolButton shown = *button;
+        shown.text = button->fontMetrics.elidedText(button->text, Qt::ElideRight, button->rect.width() - 2 * kMargin,
+                                                    Qt::TextShowMnemonic);
         QProxyStyle::drawControl(element, &shown, painter, widget);
         return;
     }

@@ -8,8 +8,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QStyleOption>
-#include <QStylePainter>
 #include <QToolButton>
 
 #include "ui/base/save_file.h"
@@ -53,15 +51,6 @@ class SystemPromptChip : public QToolButton {
         setVisible(!line.isEmpty());
     }
     QSize minimumSizeHint() const override { return {4 * QToolButton::sizeHint().height(), sizeHint().height()}; }
-
-  protected:
-    void paintEvent(QPaintEvent*) override {
-        QStylePainter painter(this);
-        QStyleOptionToolButton option;
-        initStyleOption(&option);
-        option.text = fontMetrics().elidedText(text(), Qt::ElideRight, width() - fontMetrics().height());
-        painter.drawComplexControl(QStyle::CC_ToolButton, option);
-    }
 };
 
 PersonaBar::PersonaBar(Personas& personas, ChatController& chat, SamplingPanel& sampling,

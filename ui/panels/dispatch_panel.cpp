@@ -20,7 +20,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kNarrowestDispatch = 420;
-constexpr int kTallestTimeline = 420;
+constexpr int kTallestTimeline = 220;
 constexpr int kWhyLines = 4;  // more of them scroll
 // Shares of the width, side by side: a token of many layers needs more of it than the
 // bars.

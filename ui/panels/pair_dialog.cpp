@@ -64,7 +64,7 @@ PairDialog::PairDialog(Machines& machines, QWidget* parent)
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
     m_pair = buttons->addButton(tr("&Pair"), QDialogButtonBox::ActionRole);
     columnOf(this, {about, form, m_use, m_progress, m_said, Stretch{1}, buttons}, apart(10));
-    resize(kDialogWidth, sizeHint().height());
+    setMinimumSize(kDialogWidth, layout()->minimumHeightForWidth(kDialogWidth));
     // Within the dialog: elsewhere they would have no effect.
     buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
     m_pair->setDefault(true);

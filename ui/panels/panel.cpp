@@ -8,10 +8,12 @@
 #include <QFrame>
 #include <QLabel>
 #include <QLocale>
+#include <QPainter>
 #include <QPointer>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStackedWidget>
+#include <QStyleOption>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -42,6 +44,23 @@ class BodyContent : public QWidget {
     }
 };
 
+// One line, which ends in "…" where it has too little width.
+class CutLabel : public QLabel {
+  public:
+    explicit CutLabel(const QString& name) { setAccessibleName(name); }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        QStyleOption frame;
+        frame.initFrom(this);
+        style()->drawPrimitive(QStyle::PE_Widget, &frame, &painter, this);
+        const QRect room = contentsRect();
+        style()->drawItemText(&painter, room, Qt::AlignLeft | Qt::AlignVCenter, palette(), isEnabled(),
+                              fontMetrics().elidedText(text(), Qt::ElideRight, room.width()), foregroundRole());
+    }
+};
+
 }  // namespace
 
 Panel::Panel(EngineController& engine, QWidget* parent)
@@ -55,9 +74,9 @@ Panel::Panel(EngineController& engine, QWidget* parent)
       m_notice(textLabel(tr("What happened"))),
       m_noticeArea(nullptr),
       m_noticePlace(new QStackedWidget),
-      m_badge(lineLabel(tr("Emulated device"))),
-      m_owner(lineLabel(tr("Whose figures these are"))),
-      m_cost(lineLabel(tr("What the panels cost"))),
+      m_badge(new CutLabel(tr("Emulated device"))),
+      m_owner(new CutLabel(tr("Whose figures these are"))),
+      m_cost(new CutLabel(tr("What the panels cost"))),
       m_poller(nullptr) {
     auto* content = new BodyContent;
     m_body = new QVBoxLayout(content);
@@ -215,13 +234,17 @@ void Panel::showBusy(bool busy) {
     m_noticePlace->setCurrentWidget(busy && m_busy != nullptr ? m_busy : static_cast<QWidget*>(m_noticeArea));
 }
 
-void Panel::bringIntoView(QWidget& part) {
+void Panel::bringIntoView(QWidget& part, const QRect& place) {
     QMetaObject::invokeMethod(
         this,
-        [this, shown = QPointer<QWidget>(&part)] {
-            if (auto* area = qobject_cast<QScrollArea*>(m_stack->widget(0)); area && shown) {
+        [this, shown = QPointer<QWidget>(&part), place] {
+            auto* area = qobject_cast<QScrollArea*>(m_stack->widget(0));
+            if (area && shown && place.isNull()) {
                 area->widget()->layout()->activate();
                 area->ensureWidgetVisible(shown, 0, 0);
+            } else if (area && shown) {
+                const QPoint left = shown->mapTo(area->widget(), QPoint(place.left(), place.center().y()));
+                area->ensureVisible(left.x(), left.y(), 0, place.height());
             }
         },
         Qt::QueuedConnection);
@@ -273,6 +296,7 @@ void Panel::refreshCost() {
     // An emulated device's time is computed, but the time of recording events is
     // measured: their ratio has no meaning.
     const bool emulated = m_engine.model() && m_engine.model()->emulated;
+    m_cost->setVisible(!emulated);
     if (emulated || m_snapshot.answer_us <= 0) {
         m_cost->clear();
         m_cost->setToolTip({});

@@ -463,10 +463,17 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
     m_bars->setEmphasised(emphasised);
 }
 
-// Once the rows have their new heights.
+// Once the rows have their new heights. In a wide dock the table may be as high as the bars
+// beside it, and scrolls with the panel.
 void WhatIfPanel::showChosen() {
     QMetaObject::invokeMethod(
-        m_table, [this] { m_table->scrollTo(m_table->currentIndex(), QAbstractItemView::PositionAtCenter); },
+        m_table,
+        [this] {
+            m_table->scrollTo(m_table->currentIndex(), QAbstractItemView::PositionAtCenter);
+            if (m_table->currentIndex().isValid()) {
+                bringIntoView(*m_table->viewport(), m_table->visualRect(m_table->currentIndex()));
+            }
+        },
         Qt::QueuedConnection);
 }
 

@@ -540,7 +540,8 @@ void HeatMap::paintFrame(QPainter& painter) {
     painter.save();
     painter.translate(0, g.top + rows() * g.height);
     painter.rotate(-90);
-    painter.drawText(QRect(0, 0, rows() * g.height, line), Qt::AlignRight | Qt::AlignVCenter, m_rowTitle);
+    const int length = std::max(rows() * g.height, fontMetrics().horizontalAdvance(m_rowTitle));  // whole in a low map
+    painter.drawText(QRect(0, 0, length, line), Qt::AlignRight | Qt::AlignVCenter, m_rowTitle);
     painter.restore();
 }
 
