@@ -238,13 +238,13 @@ class Placer {
         return n;
     }
 
-    // For a requested context that the device has no room for: puts as many blocks of its
+    // For a context that the device has no room for: puts as many blocks of its
     // cache on the device as fit, the others in RAM. False if that is impossible.
     bool spill_context(Wide bytes, Wide fixed) {
-        if (budget_.context == 0 || !demand_.kv_may_lie_in_ram) return false;
+        if (!demand_.kv_may_lie_in_ram) return false;
         const Wide others = fixed + workspace_bytes(smallest_step_);
         if (others > bytes) return false;
-        const std::int64_t context = budget_.context;
+        const std::int64_t context = budget_.context > 0 ? budget_.context : least_context_;
         const std::int64_t blocks =
             most_blocks(kv_blocks_for(context), [&](std::int64_t n) { return others + kv_bytes(context, n) <= bytes; });
         if (blocks == 0) return false;

@@ -263,8 +263,9 @@ void check_request(const LoadRequest& request) {
 
 std::vector<Message> request_notes(const LoadRequest& request, std::int64_t max_context) {
     std::vector<Message> notes;
-    if (const int cores = cores_to_use(); request.n_threads > cores) {
-        notes.push_back(messages::more_threads_than_cores(request.n_threads, cores));
+    const int threads = compute_threads(request.n_threads);
+    if (const int cores = cores_to_use(); threads > cores) {
+        notes.push_back(messages::more_threads_than_cores(threads, cores));
     }
     if (request.context > max_context) notes.push_back(messages::context_beyond_trained(request.context, max_context));
     return notes;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 #include "engine/error.h"
@@ -182,7 +184,11 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
         read_gguf_vocabulary(metadata, vocab_size, {.bos = 1, .eos = 2, .unknown = 0, .adds_bos = true});
     const std::size_t n = vocabulary.names.size();
     const std::vector<double> scores = read_scores(metadata, n);
-    const auto n_bytes = std::count(vocabulary.types.begin(), vocabulary.types.end(), Type::kByte);
+    std::set<std::string_view> bytes;
+    for (std::size_t id = 0; id < n; ++id) {
+        if (vocabulary.types[id] == Type::kByte) bytes.insert(vocabulary.names[id]);
+    }
+    const std::size_t n_bytes = bytes.size();
     if (n_bytes != 0 && n_bytes != 256) {
         metadata.reject(kTypesKey, messages::all_or_no_byte_tokens(n_bytes));
     }
@@ -208,6 +214,10 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const GgufMetadata& metadata, std:
             }
         }
         if (vocabulary.types[id] == Type::kUndefined) piece.type = static_cast<std::uint32_t>(Type::kNormal);
+        // As llama.cpp: the last token with a byte's text stands for the byte.
+        if (placeholders[id].empty() && bytes.contains(piece.text)) {
+            piece.type = static_cast<std::uint32_t>(Type::kByte);
+        }
     }
     if (vocabulary.unknown < 0) metadata.reject("tokenizer.ggml.unknown_token_id", messages::the_id_of_a_token);
     pieces[static_cast<std::size_t>(vocabulary.unknown)].type = static_cast<std::uint32_t>(Type::kUnknown);

@@ -568,6 +568,17 @@ class GgufTextTest : public QObject {
         QCOMPARE(tokenizer->notes().size(), std::size_t{1});
     }
 
+    void a_byte_that_is_there_twice_is_the_later_token() {
+        for (const Type type : {kByte, kNormal}) {
+            Tokens tokens = small_pieces();
+            tokens.add("<0x05>", type);  // 264; 8 before
+            const auto tokenizer = open(tokens.writer("llama"));
+            QCOMPARE(tokenizer->encode("a\5"), (Ids{262, 264}));
+            QCOMPARE(tokenizer->decode(Ids{262, 264}), std::string("a\5"));
+            QCOMPARE(tokenizer->notes().size(), std::size_t{1});
+        }
+    }
+
     // Texts still become such a token, but it adds nothing to an answer.
     void a_token_without_a_type_adds_nothing_to_a_text() {
         for (const std::int32_t type : {0, 7, -1}) {

@@ -1,4 +1,5 @@
 // Notes and refusals of a load before it reads anything.
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -314,6 +315,20 @@ class TestLoadPlan : public QObject {
             QVERIFY(parse_disk_reads(name_of(asked)) == asked);
         }
         QVERIFY_THROWS_EXCEPTION(Error, parse_disk_reads("mapped"));
+    }
+
+    void moreThreadsThanCores_areNoted_byOptionOrVariable() {
+        const QByteArray before = qgetenv("OFFSTAGE_THREADS");
+        const auto restored =
+            qScopeGuard([&] { before.isNull() ? qunsetenv("OFFSTAGE_THREADS") : qputenv("OFFSTAGE_THREADS", before); });
+        qunsetenv("OFFSTAGE_THREADS");
+        LoadRequest request;
+        QVERIFY(request_notes(request, 4096).empty());
+        request.n_threads = 1024;
+        QCOMPARE(request_notes(request, 4096).size(), std::size_t{1});
+        request.n_threads = 0;
+        qputenv("OFFSTAGE_THREADS", "1024");
+        QCOMPARE(request_notes(request, 4096).size(), std::size_t{1});
     }
 
   private:

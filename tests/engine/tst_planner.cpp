@@ -368,6 +368,19 @@ class TestPlanner : public QObject {
         QVERIFY(failure(d, {bytesMissing(message) + kGiB, 0, 0}).empty());
     }
 
+    // Asked for or not.
+    void context_withoutRoomOnTheDevice_liesInRam() {
+        ModelDemand d = mixtral();
+        d.kv_may_lie_in_ram = true;
+        const std::uint64_t bytes = d.dense_bytes + kv(d, 1024) + workspace(d, 64);
+        for (const std::int64_t context : {0, 2048}) {
+            const Plan plan = make_plan(d, {bytes, 0, context}, fiddler(), PlacementKind::kPopular);
+            QCOMPARE(plan.context, 2048);
+            QVERIFY(plan.kv_device_blocks > 0 && plan.kv_host_bytes > 0);
+            QVERIFY(plan.vram_bytes() <= bytes);
+        }
+    }
+
     void popularity_ofAnotherModel_isRefused() {
         const ModelDemand d = mixtral();
         try {
