@@ -5105,7 +5105,7 @@ Ein Klick zeigt ihren Text</translation>
     </message>
     <message>
         <source>Repeats</source>
-        <translation>Wiederholungen</translation>
+        <translation>Durchläufe</translation>
     </message>
     <message>
         <source>How often it is run</source>
@@ -5597,7 +5597,8 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>Skip weak
 neurons</source>
-        <translation>Schwache Neuronen
+        <translation>Schwache
+Neuronen
 überspringen</translation>
     </message>
     <message>
@@ -5924,7 +5925,7 @@ neurons</source>
     </message>
     <message>
         <source>Loss by skipped neurons</source>
-        <translation>Verlust durch übersprungene Neuronen</translation>
+        <translation>Verlust durch Überspringen</translation>
     </message>
     <message>
         <source>Quality change: %1</source>
@@ -11966,6 +11967,10 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Forecasts for this computer with the emulated GPU, for a prompt that fills a context of 8,192 or 32,768 tokens. They are the ones that a model has once it is here.</source>
         <translation>Vorhersagen für diesen Computer mit der emulierten GPU, für einen Prompt, der einen Kontext von 8.192 oder 32.768 Tokens füllt. Es sind dieselben, die ein Modell hat, wenn es hier ist.</translation>
+    </message>
+    <message>
+        <source>None of these models has room here. “Also those without room” says what is missing</source>
+        <translation>Keines dieser Modelle hat hier Platz. „Auch solche ohne Platz“ sagt, was fehlt</translation>
     </message>
 </context>
 <context>

@@ -11949,6 +11949,10 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <source>Forecasts for this computer with the emulated GPU, for a prompt that fills a context of 8,192 or 32,768 tokens. They are the ones that a model has once it is here.</source>
         <translation>Dự báo cho máy này với GPU mô phỏng, với một lời nhắc lấp đầy ngữ cảnh 8.192 hoặc 32.768 token. Đó cũng là những con số mà mô hình có khi đã ở đây.</translation>
     </message>
+    <message>
+        <source>None of these models has room here. “Also those without room” says what is missing</source>
+        <translation>Không mô hình nào trong số này có đủ chỗ ở đây. “Cả những cái không đủ chỗ” cho biết còn thiếu gì</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::SurpriseLegend</name>

@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QProcess>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QTest>
 #include <QToolBar>
 #include <QToolButton>
@@ -32,6 +33,7 @@
 #include "ui/panels/profile_editor.h"
 #include "ui/plot/heat_map_legend.h"
 #include "ui/settings/persona_editor.h"
+#include "ui/widgets/panel_area.h"
 #include "ui/window/panel_docks.h"
 #include "ui/window/side_columns.h"
 
@@ -261,6 +263,13 @@ class TestGeometry : public QObject {
                 const QString where = QStringLiteral("%1, %2").arg(QString::fromLatin1(name), nameOf(theme));
                 for (const QString& fault : faultsOf(window)) {
                     faults << where + QStringLiteral(": ") + fault;
+                }
+                for (const PanelArea* area : dock.findChildren<PanelArea*>()) {
+                    if (size.width() >= 1280 && area->isVisible() && area->horizontalScrollBar()->isVisible()) {
+                        faults << where + QStringLiteral(": scrolls sideways, by %1 of %2")
+                                              .arg(area->horizontalScrollBar()->maximum())
+                                              .arg(dock.width());
+                    }
                 }
                 dock.hide();
             }

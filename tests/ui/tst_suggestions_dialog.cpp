@@ -133,6 +133,16 @@ class TestSuggestionsDialog : public QObject {
         QVERIFY(find<QPushButton>(dialog, "Open").isEnabled());
     }
 
+    void nothingWithRoom_isSaid() {
+        EngineController engine([] { return std::unique_ptr<engine::Session>(); });
+        SuggestionsDialog dialog(engine, load("emulated:fiddler-env1", kGiB / 64, kGiB / 4), {});
+        dialog.show();
+        wait(dialog);
+        QTRY_VERIFY(test::textOf(dialog, QStringLiteral("State")).startsWith(QStringLiteral("None of these models")));
+        find<QCheckBox>(dialog, "Also those without room").click();
+        QCOMPARE(test::textOf(dialog, QStringLiteral("State")), QString());
+    }
+
     void columns_sortByTheirNumbers() {
         EngineController engine([] { return std::unique_ptr<engine::Session>(); });
         SuggestionsDialog dialog(engine, load("emulated:fiddler-env1", 12 * kGiB, 64 * kGiB), {});

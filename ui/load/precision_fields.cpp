@@ -22,8 +22,8 @@ constexpr double kLeastBits = 2;
 constexpr double kMostBits = 16;
 constexpr double kBitsStep = 0.25;
 constexpr double kUsualLoss = 0.01;
-constexpr double kUsualKl = 0.01;    // nats per token
-constexpr int kShownOfQuality = 12;  // letters: with the box beside it, a panel that is 360 pixels wide
+constexpr double kUsualKl = 0.01;   // nats per token
+constexpr int kShownOfQuality = 7;  // letters: with the box beside it, a panel that is 360 pixels wide
 
 }  // namespace
 

@@ -89,6 +89,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);  // as they are suggested
     m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     showRows(*m_table, tr("Models of today"));
+    m_table->resizeColumnsToContents();  // whole heads, before there is a row
     m_facts->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_facts->setMinimumHeight(3 * fontMetrics().lineSpacing());
     m_facts->setAlignment(Qt::AlignLeft | Qt::AlignTop);
@@ -202,8 +203,10 @@ void SuggestionsDialog::refresh() {
                                              "keeps the times")
                                : tr("All speeds are known"));
     if (!m_models->isLooking()) {
-        m_status->setText(unknown > 0 ? tr("%n model(s) have room whose speed was not measured yet", nullptr, unknown)
-                                      : QString());
+        m_status->setText(m_shown->rowCount() == 0
+                              ? tr("None of these models has room here. “Also those without room” says what is missing")
+                          : unknown > 0 ? tr("%n model(s) have room whose speed was not measured yet", nullptr, unknown)
+                                        : QString());
     }
     showChosen();
 }

@@ -22,7 +22,7 @@ constexpr double kLeastTheta = 0.001;
 constexpr double kThetaStep = 0.005;
 constexpr double kUsualTheta = 0.1;
 constexpr int kThetaDecimals = 3;
-constexpr int kShownLetters = 12;  // as many as the quality above shows
+constexpr int kShownLetters = 7;   // as many as the quality above shows
 constexpr int kBetweenFields = 6;  // the same
 
 }  // namespace
