@@ -43,6 +43,7 @@ using namespace offstage::ui;
 namespace {
 
 constexpr int kAlike = 8;  // in the sum of red, green and blue
+constexpr int kColours = 128;
 
 void pass(int ms) {
     QEventLoop loop;
@@ -83,12 +84,12 @@ QImage indexed(const QImage& image) {
         return std::abs(qRed(a) - qRed(b)) + std::abs(qGreen(a) - qGreen(b)) + std::abs(qBlue(a) - qBlue(b));
     };
     QList<QRgb> palette;
-    for (int apart = 1; apart >= 0 && palette.size() < 256; --apart) {
+    for (int apart = 1; apart >= 0 && palette.size() < kColours; --apart) {
         for (const QRgb colour : colours) {
             const bool isNew = std::none_of(palette.begin(), palette.end(), [&](QRgb other) {
                 return distance(colour, other) <= (apart > 0 ? kAlike : 0);
             });
-            if (isNew && palette.size() < 256) {
+            if (isNew && palette.size() < kColours) {
                 palette << colour;
             }
         }
