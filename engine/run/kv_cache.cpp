@@ -31,6 +31,10 @@ bool KvCache::has_states() const {
     return std::any_of(pools_.begin(), pools_.end(), [](const auto& pool) { return pool->is_state(); });
 }
 
+bool KvCache::keeps_all() const {
+    return std::all_of(pools_.begin(), pools_.end(), [](const auto& pool) { return pool->keeps_all(); });
+}
+
 void KvCache::resize(std::span<const KvRoom> rooms) {
     for_each_group(rooms, [&](std::size_t g) {
         pools_[g]->resize(rooms[g]);
@@ -367,6 +371,17 @@ KvSequence KvSequence::copy() const {
     return copy;
 }
 
+void KvSequence::restore(std::vector<Table> tables, std::vector<Checkpoint> checkpoints,
+                         std::vector<WrittenToken> written, std::vector<CutStep> cut_steps, std::int64_t n_tokens) {
+    assert(size_ == 0 && !idle_);
+    tables_ = std::move(tables);
+    checkpoints_ = std::move(checkpoints);
+    written_ = std::move(written);
+    cut_steps_ = std::move(cut_steps);
+    size_ = static_cast<std::int64_t>(written_.size());
+    truncate(n_tokens);
+}
+
 // ---------------------------------------------------------------- idle ones
 
 void KvSequence::mark_idle(const std::vector<Table>& tables, bool idle) const {
@@ -383,16 +398,9 @@ void KvSequence::set_idle(bool idle) {
     idle_ = idle;
 }
 
-bool KvSequence::keeps_all() const {
-    for (std::size_t g = 0; g < tables_.size(); ++g) {
-        if (!cache_->pool(g).keeps_all()) return false;
-    }
-    return true;
-}
-
 bool KvSequence::give_up_end() {
     if (size_ == 0) return false;
-    const std::int64_t kept = keeps_all()            ? (kv_blocks_for(size_) - 1) * kKvBlockTokens
+    const std::int64_t kept = cache_->keeps_all()    ? (kv_blocks_for(size_) - 1) * kKvBlockTokens
                               : checkpoints_.empty() ? size_
                                                      : checkpoints_.back().size;
     if (checkpoints_.size() < 2 && kept >= size_) return false;

@@ -26,6 +26,7 @@ class KvCache {
     kernels::KvType type() const { return type_; }  // of keys and values
     std::int64_t n_held_in_host() const;            // blocks, by sequences
     bool has_states() const;                        // for DeltaNet layers
+    bool keeps_all() const;                         // every group does
 
     // As KvPool's, for all groups; groups that shrink come first, since the others may
     // need their memory. If one of them throws, that one is unchanged, and the new sizes
@@ -167,6 +168,18 @@ class KvSequence {
     // The same with the checkpoints, to stay.
     KvSequence copy() const;
 
+    struct Checkpoint {
+        std::int64_t size = 0;
+        std::vector<Table> tables;  // empty ones of groups that keep everything
+    };
+    std::span<const Checkpoint> checkpoints() const { return checkpoints_; }  // ascending
+    // Of an empty sequence: makes it hold the first n_tokens of these. It releases the
+    // tables' blocks from now on, so the caller has counted one reference for each place
+    // in them. Where n_tokens are fewer than `written`, all groups keep everything, and
+    // the blocks behind them may be missing.
+    void restore(std::vector<Table> tables, std::vector<Checkpoint> checkpoints, std::vector<WrittenToken> written,
+                 std::vector<CutStep> cut_steps, std::int64_t n_tokens);
+
     // No step is made with it for a while: its blocks leave the device first.
     void set_idle(bool idle);
     bool is_idle() const { return idle_; }
@@ -176,10 +189,6 @@ class KvSequence {
     bool give_up_end();
 
   private:
-    struct Checkpoint {
-        std::int64_t size = 0;
-        std::vector<Table> tables;  // empty ones of groups that keep everything
-    };
     static constexpr std::size_t kMostCheckpoints = 8;
 
     // Whether the tables, of `size` tokens, hold all keys that a token after n_tokens
@@ -190,7 +199,6 @@ class KvSequence {
     void drop_first_checkpoint();
     void cut_written(std::size_t n_tokens);
     void mark_idle(const std::vector<Table>& tables, bool idle) const;
-    bool keeps_all() const;  // every group does
     bool has_room_for(std::int64_t n_tokens) const;
     bool grow_states();
     bool parts_from_last(std::size_t group) const;

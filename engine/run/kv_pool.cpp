@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -90,6 +91,22 @@ void KvPool::drop(std::int32_t block) {
     if (--held.references > 0) return;
     spare(held.memory.place.in_host ? Place::kHost : Place::kDevice).push_back(std::move(held.memory));
     free_numbers_.push_back(block);
+}
+
+bool KvPool::download(std::int32_t block, std::byte* to) {
+    const Memory& memory = held_[static_cast<std::size_t>(block)].memory;
+    if (!memory.place.in_host) device_.download(to, memory.bytes.data(), memory.bytes.size());
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+    if (memory.place.in_host) std::memcpy(to, memory.bytes.data(), memory.bytes.size());
+    return device_.ok();
+}
+
+bool KvPool::upload(std::int32_t block, const std::byte* from) {
+    const Memory& memory = held_[static_cast<std::size_t>(block)].memory;
+    if (!memory.place.in_host) device_.upload(memory.bytes.data(), from, memory.bytes.size());
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+    if (memory.place.in_host) std::memcpy(memory.bytes.data(), from, memory.bytes.size());
+    return device_.ok();
 }
 
 bool KvPool::add_block() {

@@ -85,6 +85,9 @@ class KvPool {
     void share(std::int32_t block) { ++held_[static_cast<std::size_t>(block)].references; }
     void drop(std::int32_t block);
     bool is_shared(std::int32_t block) const { return held_[static_cast<std::size_t>(block)].references > 1; }
+    // A block's shape().block_bytes() to and from RAM. False: the device failed.
+    bool download(std::int32_t block, std::byte* to);
+    bool upload(std::int32_t block, const std::byte* from);
     // Marks one of the sequences that hold the block as idle or not: no step reads it for
     // an idle sequence. Before a sequence drops the block, it must not be idle.
     void set_idle(std::int32_t block, bool idle);

@@ -116,10 +116,11 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
     result.seed = request.sampler.seed != 0 ? request.sampler.seed : random_seed();
+    const std::string kept_in = machines_.any() ? std::string() : request.kept_in;
     if (request.score_prompt) {  // every token must be computed to have a probability
         conversation_.begin_empty(result.prompt_tokens);
     } else {
-        result.reused_tokens = conversation_.begin(prompt);
+        result.reused_tokens = conversation_.begin(prompt, kept_in, reading_, stop);
     }
     const auto fresh = std::span<const TokenId>(prompt).subspan(static_cast<std::size_t>(result.reused_tokens));
     const auto read_prompt = [&] {
@@ -139,6 +140,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         AnswerWriter(steps, text, request, on_delta, started_us).write(*strategy, stop, result);
     }
     steps.finish(result);
+    if (!kept_in.empty()) conversation_.keep(kept_in, request.kept_bytes);
     model_->keep_habits();
     watch_.measure(replans_.replanner(), *model_);
     if (!machines_.any()) {
@@ -153,6 +155,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         if (Message note = model_->source().take_cache_problem(); !note.empty()) result.notes.push_back(note);
         if (Message note = model_->device().take_note(); !note.empty()) result.notes.push_back(note);
     }
+    if (Message note = conversation_.take_file_problem(); !note.empty()) result.notes.push_back(std::move(note));
     publish(When::kNow);
     return result;
 }
@@ -174,6 +177,8 @@ void LocalSession::advance(const std::stop_token& stop) {
         publish(When::kWhenDue);
     });
     follow_context();
+    while (!stop.stop_requested() && conversation_.write_piece()) {
+    }
     if (any) publish(When::kNow);  // so that the next reader sees the present state
 }
 
