@@ -9,7 +9,7 @@
 #include "engine/as_size.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/plan/planner_objective.h"
-#include "engine/plan/routing_draw.h"
+#include "engine/plan/popularity.h"
 
 namespace offstage::engine {
 namespace {

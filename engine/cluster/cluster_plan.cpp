@@ -9,7 +9,7 @@
 #include "engine/cluster/cluster_messages.h"
 #include "engine/cluster/expert_shares.h"
 #include "engine/error.h"
-#include "engine/plan/placer.h"
+#include "engine/plan/planner.h"
 
 namespace offstage::engine {
 namespace {

@@ -9,7 +9,7 @@
 #include "engine/cluster/peer_timeline.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/routing_draw.h"
+#include "engine/plan/popularity.h"
 
 namespace offstage::engine {
 namespace {

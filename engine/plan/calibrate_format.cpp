@@ -11,7 +11,6 @@
 #include "engine/device/memory_size.h"
 #include "engine/error.h"
 #include "engine/plan/calibration.h"
-#include "engine/plan/measuring_time.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/quant/quantizer.h"

@@ -10,7 +10,6 @@
 #include "engine/device/thread_time.h"
 #include "engine/error.h"
 #include "engine/model/file_formats.h"
-#include "engine/plan/measuring_time.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/statistics.h"

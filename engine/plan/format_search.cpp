@@ -6,8 +6,8 @@
 
 #include "engine/error.h"
 #include "engine/plan/neuron_thresholds.h"
-#include "engine/plan/placer.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/planner.h"
 #include "engine/plan/planner_objective.h"
 #include "engine/print.h"
 
@@ -333,15 +333,7 @@ class FormatSearch {
             const double gained_us = far_us > near_us ? far_us - near_us : 1;
             gain[i] = use_[i] * gained_us / static_cast<double>(formats_[f].expert_bytes);
         }
-        std::vector<std::size_t> order(n_experts_);
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        const auto per_layer = static_cast<std::size_t>(demand_.n_experts);
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            if (gain[a] != gain[b]) return gain[a] > gain[b];
-            if (a % per_layer != b % per_layer) return a % per_layer < b % per_layer;
-            return a < b;
-        });
-        return order;
+        return order_by(gain, demand_.n_experts);
     }
 
     void consider(const FormatChoice& choice, PlacementKind kind) {

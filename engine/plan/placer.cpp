@@ -1,5 +1,3 @@
-#include "engine/plan/placer.h"
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -8,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/files/read_buffers.h"
 #include "engine/plan/plan_messages.h"
+#include "engine/plan/planner.h"
 #include "engine/plan/planner_objective.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
@@ -451,28 +450,35 @@ void check_demand(const PlanInputs& inputs, const Budget& budget) {
     }
 }
 
-std::int64_t Plan::n_in(Place place) const {
-    return std::count(places.begin(), places.end(), place);
-}
-
 std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand) {
     if (!demand.formats.empty()) return demand.formats;
     return {{kernels::WeightType::kBf16, demand.expert_bytes, 16}};
+}
+
+std::vector<std::size_t> order_by(const std::vector<double>& worth, std::int64_t n_experts) {
+    std::vector<std::size_t> order(worth.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto per_layer = static_cast<std::size_t>(n_experts);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        if (worth[a] != worth[b]) return worth[a] > worth[b];
+        if (a % per_layer != b % per_layer) return a % per_layer < b % per_layer;
+        return a < b;
+    });
+    return order;
 }
 
 std::vector<std::size_t> placement_order(const PlanInputs& inputs, PlacementKind kind) {
     const ModelDemand& demand = inputs.demand;
     const Popularity& popularity = inputs.popularity;
     const auto n_experts = static_cast<std::size_t>(demand.n_experts);
-    std::vector<std::size_t> order(static_cast<std::size_t>(demand.n_layers) * n_experts);
-    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::vector<double> shares(static_cast<std::size_t>(demand.n_layers) * n_experts);
     if (kind == PlacementKind::kLayers) {
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            return a / n_experts != b / n_experts ? a / n_experts > b / n_experts : a < b;
-        });
+        std::vector<std::size_t> order(shares.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return a / n_experts > b / n_experts; });
         return order;
     }
-    std::vector<double> shares(order.size());
     for (std::int64_t layer = 0; layer < demand.n_layers; ++layer) {
         double sum = 0;
         for (std::int64_t expert = 0; expert < demand.n_experts; ++expert) sum += popularity.count(layer, expert);
@@ -481,14 +487,7 @@ std::vector<std::size_t> placement_order(const PlanInputs& inputs, PlacementKind
                 sum > 0 ? popularity.count(layer, expert) / sum : 1.0 / static_cast<double>(demand.n_experts);
         }
     }
-    // Equal experts are ordered in turn through the layers, so that without counts each
-    // layer gets its share.
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        if (shares[a] != shares[b]) return shares[a] > shares[b];
-        if (a % n_experts != b % n_experts) return a % n_experts < b % n_experts;
-        return a < b;
-    });
-    return order;
+    return order_by(shares, demand.n_experts);
 }
 
 Plan place_experts(const PlanInputs& inputs, const Budget& budget, PlacementKind kind, const FormatChoice& choice) {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "engine/error.h"
-#include "engine/plan/placer.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/print.h"
 

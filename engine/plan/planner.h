@@ -12,7 +12,6 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_settings.h"
-#include "engine/plan/model_demand.h"
 #include "engine/plan/neuron_thresholds.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/popularity.h"
@@ -92,7 +91,7 @@ struct Transition {
 Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand);
 
 // All inputs of a model's plans and of their forecasts. A load, its estimate, its report
-// (engine/run/load_planner.h), What if and re-plans (engine/run/replan_plan.h) use the
+// (engine/run/load_planner.h), What if and re-plans (engine/run/replanner.h) use the
 // same one. A value, so that any thread may plan with a copy while tokens are generated
 // (tens of kilobytes to some megabytes). A plan takes milliseconds to tenths of a second.
 struct PlanInputs {
@@ -194,7 +193,7 @@ struct PlanInputs {
 // on the GPU is shorter than on the CPU (engine/plan/format_search). Deterministic.
 //
 // A floor of nats per token (QualityFloor::max_kl) lets the planner choose the thresholds
-// of neurons as well: engine/plan/placer.h.
+// of neurons as well: trade_quality().
 //
 // Experts of a file's blocks keep their format unless budget.uniform or budget.quality is
 // set; the plan's note names those that are quantized a second time, and the loss.
@@ -204,5 +203,77 @@ struct PlanInputs {
 // memory), kInvalidInput when the popularity is of another model, a format is not the
 // model's, or no format reaches the floor.
 Plan make_plan(const PlanInputs& inputs, const Budget& budget, PlacementKind kind);
+
+// The formats of experts, and the order in which they get the fastest places: decided
+// before anything is placed.
+struct FormatChoice {
+    std::vector<std::uint8_t>
+        formats;  // (n_layers, n_experts), indices into ModelDemand::formats; empty: all `uniform`
+    std::uint8_t uniform = 0;
+    // The experts to place, in this order. Another machine holds the others
+    // (Place::kDisk, no bytes). nullptr: all, in placement_order().
+    const std::vector<std::size_t>* order = nullptr;
+};
+
+// The formats that a demand allows, its master's first; never empty (a demand without
+// formats allows its master's, of 16 bits).
+std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand);
+
+// Throws Error (kInvalidInput) when the three do not belong together or are out of range.
+void check_demand(const PlanInputs& inputs, const Budget& budget);
+
+// All experts, those with a higher worth (n_layers, n_experts) first, equal ones in turn
+// through the layers: without counts each layer gets its share.
+std::vector<std::size_t> order_by(const std::vector<double>& worth, std::int64_t n_experts);
+
+// Experts by popularity (order_by()), or by layers, the last first.
+std::vector<std::size_t> placement_order(const PlanInputs& inputs, PlacementKind kind);
+
+// make_plan() for given formats: the longest beginning of the order that fits goes to the
+// device, the next part to RAM, the rest to disk. So a larger budget's experts on the
+// device include those of a smaller one. Slots are as large as the largest expert. Fills
+// all of Plan except predicted_loss. Throws as make_plan().
+Plan place_experts(const PlanInputs& inputs, const Budget& budget, PlacementKind kind, const FormatChoice& choice);
+
+// Sensitivity's loss of a plan's formats; 0 where the plan names none.
+double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Popularity& popularity);
+
+// make_plan() for a floor of bits or of predicted loss, with costs and sensitivity:
+// chooses every expert's format and place. Throws as make_plan().
+//
+// The formats do not depend on the size of VRAM: a family of assignments is made
+// beforehand, each allowed by the floor -
+//   uniform    all experts in one format
+//   mixtures   the least used experts in one format, the others in another (CORM,
+//              section 4.1), as many as the floor allows
+//   priced     each expert alone takes the format and place that cost least, at a price
+//              per byte of VRAM, per byte of RAM and per loss; several prices of memory,
+//              the price of loss the smallest that keeps the floor
+// - and each is placed in its own order (time gained per byte), as much as fits. The
+// forecasts of all decide. For one assignment, more VRAM holds the same experts and more;
+// so the best of the family never gets slower with it.
+Plan search_formats(const PlanInputs& inputs, const Budget& budget, PlacementKind kind);
+
+// One floor of loss for the formats of experts and for the neurons that are left out
+// (QualityFloor::max_kl), in nats per token: mean KL divergence from the model as stored
+// in its files, over a text.
+//
+// Formats. All experts in one format have the measured loss FormatLoss::mean_kl. A small
+// change of weights costs by its square, so that an expert's share is that of its
+// Sensitivity loss; the loss of mixed formats is the sum of the shares. Formats without a
+// measured loss are not chosen.
+// Neurons. Thresholds of each expert cost ChosenThresholds::mean_kl, one theta
+// NeuronThreshold::mean_kl; no others are chosen, and guesses are corrected.
+// Both. Each was measured alone, on the otherwise unchanged model. Their sum is the
+// estimated loss of both, as for two small independent changes. It is no bound.
+//
+// make_plan() for a floor of nats, with costs and sensitivity: tries every allowed choice
+// of thresholds within the floor, each with the formats that are fastest within the rest
+// (FormatSearch), and takes the fastest decode by forecast; of equals the one with less
+// loss. Neurons are left out only if that decodes faster by more than the error of such
+// forecasts. Sets Plan::theta, neuron_kl, format_kl and the note about them. Throws Error
+// as make_plan(), and kInvalidInput if Budget::theta was not measured or costs more
+// than the floor.
+Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind kind);
 
 }  // namespace offstage::engine

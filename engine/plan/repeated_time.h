@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -79,5 +81,26 @@ void retime(std::vector<CostPoint>& points, double now_us);
 inline constexpr std::int64_t kOldestCosts = std::int64_t{90} * 24 * 3600;
 std::int64_t seconds_since_1970();
 bool are_old(std::int64_t measured_at);
+
+// A stored cost counts as too low only if everything takes longer for so many seconds:
+// computers become slower for a moment, by a third, without other work of their own.
+inline constexpr double kSlowerForS = 1;
+
+// Seconds that a measurement has taken so far. Where one thread does all (`alone`), other
+// work makes it longer instead of worse: then the thread's wait for a core counts only
+// beyond three times as much.
+class MeasuringTime {
+  public:
+    explicit MeasuringTime(bool alone) : alone_(alone) {}
+    double seconds() const {
+        const double all = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+        return alone_ ? std::max(all / 4, all - (own_wait_us() - waited_before_us_) / 1e6) : all;
+    }
+
+  private:
+    const bool alone_;
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    const double waited_before_us_ = own_wait_us();
+};
 
 }  // namespace offstage::engine

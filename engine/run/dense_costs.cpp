@@ -18,7 +18,6 @@
 #include "engine/model/kv_layout.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
-#include "engine/plan/measuring_time.h"
 #include "engine/plan/plan_messages.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/statistics.h"

@@ -1,5 +1,3 @@
-#include "engine/run/dense_probe.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -18,6 +16,7 @@
 #include "engine/plan/repeated_time.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/random_rows.h"
+#include "engine/run/dense_costs.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_cache.h"

@@ -13,7 +13,7 @@
 #include "engine/files/cache_folders.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
-#include "engine/plan/routing_draw.h"
+#include "engine/plan/popularity.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"

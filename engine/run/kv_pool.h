@@ -8,7 +8,7 @@
 #include "engine/device/backend.h"
 #include "engine/experts/page_locker.h"
 #include "engine/model/kv_layout.h"
-#include "engine/plan/model_demand.h"
+#include "engine/plan/plan.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {

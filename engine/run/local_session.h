@@ -11,7 +11,6 @@
 #include "engine/run/replan_queue.h"
 #include "engine/run/session.h"
 #include "engine/run/snapshot_publisher.h"
-#include "engine/run/theta_selection.h"
 
 namespace offstage::engine {
 

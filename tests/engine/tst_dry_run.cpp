@@ -9,7 +9,7 @@
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/scenarios.h"
-#include "engine/plan/routing_draw.h"
+#include "engine/plan/popularity.h"
 #include "engine/run/loaded_model.h"
 #include "tests/engine/errors.h"
 #include "tests/engine/test_models.h"

@@ -9,7 +9,6 @@
 
 #include "engine/error.h"
 #include "engine/plan/forecast.h"
-#include "engine/plan/placer.h"
 #include "engine/plan/planner.h"
 #include "kernels/expert_layout.h"
 #include "tests/engine/plan_values.h"

@@ -14,7 +14,6 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/repeated_time.h"
 #include "engine/run/dense_costs.h"
-#include "engine/run/dense_probe.h"
 #include "engine/run/fit_estimate.h"
 #include "engine/run/measurements.h"
 #include "engine/run/model_shape.h"

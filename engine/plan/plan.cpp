@@ -1,4 +1,4 @@
-#include "engine/plan/model_demand.h"
+#include "engine/plan/plan.h"
 
 #include <algorithm>
 #include <limits>
@@ -42,6 +42,10 @@ std::uint64_t sum_of_blocks(const ModelDemand& demand, const Blocks& blocks) {
 }
 
 }  // namespace
+
+std::int64_t Plan::n_in(Place place) const {
+    return std::count(places.begin(), places.end(), place);
+}
 
 ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
     ModelDemand changed = *this;
