@@ -1,10 +1,9 @@
 #pragma once
 
-#include <memory>
+#include <array>
+#include <chrono>
 
-#include "engine/device/backend.h"
-#include "engine/device/cpu_operations.h"
-#include "engine/message.h"
+#include "engine/device/host_backend.h"
 
 namespace offstage::engine {
 
@@ -13,31 +12,22 @@ DeviceInfo cpu_info();
 
 // The host as a device: its memory is the host's. Operations run on the compute pool and
 // are done when they return.
-class CpuBackend final : public Backend {
+class CpuBackend final : public HostBackend {
   public:
     // The pool must outlive the backend. `budget_bytes`: of memory().
-    CpuBackend(kernels::ThreadPool& pool, kernels::ProductForm form, std::uint64_t budget_bytes);
-    ~CpuBackend() override;
+    CpuBackend(kernels::ThreadPool& pool, kernels::ProductForm form, std::uint64_t budget_bytes)
+        : HostBackend(cpu_info(), "RAM", budget_bytes), operations_(pool, form) {}
 
-    const DeviceInfo& info() const override;
-    Arena& memory() override;
     bool shares_host_memory() const override { return true; }
-    bool ok() const override;
-    Message failure() const override;
-    void clear_failure() override;
-    bool pin(std::span<std::byte>) override { return true; }
-    void unpin(std::span<std::byte>) override {}
-    std::byte* mapped(std::byte* pinned_host) override { return pinned_host; }
-
-    void upload(void* device, const void* host, std::size_t bytes) override;
-    void download(void* host, const void* device, std::size_t bytes) override;
+    void upload(void* device, const void* host, std::size_t bytes) override { copy(device, host, bytes); }
+    void download(void* host, const void* device, std::size_t bytes) override { copy(host, device, bytes); }
     void copy_within(void* to, const void* from, std::size_t bytes) override;
     std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                             DeviceEvent after) override;
     DeviceEvent record(DeviceEvent::Queue queue) override;
-    void wait(DeviceEvent event) override;
-    void host_wait(DeviceEvent event) override;
-    bool has_happened(DeviceEvent event) override;
+    void wait(DeviceEvent) override {}
+    void host_wait(DeviceEvent) override {}
+    bool has_happened(DeviceEvent) override { return true; }
     double now_us() override;
     double elapsed_us(DeviceEvent begin, DeviceEvent end) override;
     using Backend::run_on_host;
@@ -45,18 +35,21 @@ class CpuBackend final : public Backend {
     // Whether all these times are thread_time_us(), which takes longer to read: right
     // where the calling thread computes alone. Not between a begin and an end. Off at
     // first.
-    void use_thread_time(bool on);
+    void use_thread_time(bool on) { thread_time_ = on; }
 
-    void set_sum_order(SumOrder order) override;
-    void submit(const ops::Operation& operation) override;
-
-    std::uint64_t scratch_bytes(const StepShape&) const override { return 0; }  // CpuOperations has its own
-    void reserve(const StepShape&) override {}
-    void fail_copy(int n) override;
+    void set_sum_order(SumOrder order) override { operations_.set_sum_order(order); }
+    void submit(const ops::Operation& operation) override { operations_.run(operation); }
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    double time_of(DeviceEvent event) const;
+
+    CpuOperations operations_;
+    const std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
+    bool thread_time_ = false;
+    // All work is done when a call returns: an event is a number and the time at which it
+    // was recorded.
+    std::uint64_t last_ticket_ = 0;
+    std::array<double, kTimedEvents> times_{};
 };
 
 }  // namespace offstage::engine

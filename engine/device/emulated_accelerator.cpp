@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "engine/device/device_messages.h"
-#include "engine/device/host_memory.h"
 #include "engine/device/timeline.h"
 
 namespace offstage::engine {
@@ -120,36 +119,18 @@ MessageArgument device_name(const DeviceInfo& info) {
 }
 
 struct EmulatedAccelerator::State {
-    State(const HardwareProfile& the_profile, CpuOperations& host_operations, std::uint64_t budget_bytes,
-          DrawnRouting drawn)
-        : profile(the_profile),
-          info(emulated_info(the_profile)),
-          operations(host_operations),
-          dry(std::move(drawn)),
-          arena(device_name(info), dry ? static_cast<MemorySource&>(addresses) : source, budget_bytes) {
-        assert(!dry || profile.host.has_value());
-    }
-
     const HardwareProfile profile;
-    const DeviceInfo info;
     CpuOperations& operations;
-    HostMemory source;
-    AddressSpace addresses;
     const DrawnRouting dry;
-    std::int64_t dry_moe_layer = -1;          // the layer whose router ran last, counting only layers with experts
-    int dry_routed = 0;                       // routers that have run since the last attention
-    std::vector<std::int64_t> dry_positions;  // positions of the step's rows
-    Arena arena;
-    Timeline timeline;
-    CopyThread copies;
-    Message failure;
-    int fail_in = 0;
+    std::int64_t dry_moe_layer = -1;            // the layer whose router ran last, counting only layers with experts
+    int dry_routed = 0;                         // routers that have run since the last attention
+    std::vector<std::int64_t> dry_positions{};  // positions of the step's rows
+    Timeline timeline{};
+    CopyThread copies{};
     Clock::time_point last_left = Clock::now();  // when the host last continued its own work
     bool paced = false;
-    Clock::time_point paced_since;
+    Clock::time_point paced_since{};
     double paced_since_us = 0;
-
-    bool copy_fails() { return fail_in > 0 && --fail_in == 0; }
 
     void wait_for_copies(DeviceEvent event) {
         if (event.queue == Queue::kCopy) copies.wait(event.ticket);
@@ -201,17 +182,6 @@ struct EmulatedAccelerator::State {
         ++dry_routed;
     }
 
-    // real: the caller needs the bytes, too.
-    void copy_now(void* to, const void* from, std::size_t bytes, bool real) {
-        timeline.advance_host(profile.launch_us);
-        timeline.submit(Queue::kCompute, profile.copy_us(static_cast<double>(bytes)));
-        if (copy_fails()) {
-            failure = from_outside("A copy to or from " + info.name + " failed (injected for a test).");
-        } else if (bytes > 0 && real) {
-            std::memcpy(to, from, bytes);
-        }
-    }
-
     void keep_pace() {
         const auto due =
             paced_since + std::chrono::duration_cast<Clock::duration>(Microseconds(timeline.now_us() - paced_since_us));
@@ -230,7 +200,7 @@ struct EmulatedAccelerator::State {
 class EmulatedAccelerator::InPlaceOfGpu {
   public:
     explicit InPlaceOfGpu(State& state) : state_(state) {
-        if (state.info.emulated_host) return;
+        if (state.profile.host) return;
         state.timeline.advance_host(Microseconds(Clock::now() - state.last_left).count());
     }
     ~InPlaceOfGpu() { state_.last_left = Clock::now(); }
@@ -243,7 +213,11 @@ class EmulatedAccelerator::InPlaceOfGpu {
 
 EmulatedAccelerator::EmulatedAccelerator(const HardwareProfile& profile, CpuOperations& operations,
                                          std::uint64_t budget_bytes, DrawnRouting dry)
-    : state_(std::make_unique<State>(profile, operations, budget_bytes, std::move(dry))) {}
+    : HostBackend(emulated_info(profile), device_name(emulated_info(profile)), budget_bytes,
+                  dry ? std::make_unique<AddressSpace>() : nullptr),
+      state_(new State{profile, operations, std::move(dry)}) {
+    assert(!state_->dry || profile.host.has_value());
+}
 EmulatedAccelerator::~EmulatedAccelerator() = default;
 
 const HardwareProfile& EmulatedAccelerator::profile() const {
@@ -257,36 +231,21 @@ void EmulatedAccelerator::set_paced(bool paced) {
     state_->paced_since_us = state_->timeline.now_us();
 }
 
-const DeviceInfo& EmulatedAccelerator::info() const {
-    return state_->info;
-}
-
-Arena& EmulatedAccelerator::memory() {
-    return state_->arena;
-}
-
-bool EmulatedAccelerator::ok() const {
-    return state_->failure.empty();
-}
-
-Message EmulatedAccelerator::failure() const {
-    return state_->failure;
-}
-
-void EmulatedAccelerator::clear_failure() {
-    state_->failure = {};
-}
-
 // ---------------------------------------------------------------- queues, events, clocks
 
-void EmulatedAccelerator::upload(void* device, const void* host, std::size_t bytes) {
+void EmulatedAccelerator::copy_now(void* to, const void* from, std::size_t bytes, bool real) {
     const InPlaceOfGpu guard(*state_);
-    state_->copy_now(device, host, bytes, !state_->dry);
+    state_->timeline.advance_host(state_->profile.launch_us);
+    state_->timeline.submit(Queue::kCompute, state_->profile.copy_us(static_cast<double>(bytes)));
+    copy(to, from, bytes, real);
+}
+
+void EmulatedAccelerator::upload(void* device, const void* host, std::size_t bytes) {
+    copy_now(device, host, bytes, !state_->dry);
 }
 
 void EmulatedAccelerator::download(void* host, const void* device, std::size_t bytes) {
-    const InPlaceOfGpu guard(*state_);
-    state_->copy_now(host, device, bytes, true);
+    copy_now(host, device, bytes, true);
 }
 
 void EmulatedAccelerator::copy_within(void* to, const void* from, std::size_t bytes) {
@@ -299,7 +258,7 @@ std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const
                                                              DeviceEvent after) {
     const InPlaceOfGpu guard(*state_);
     state_->timeline.advance_host(state_->profile.launch_us);
-    if (state_->copy_fails()) return std::nullopt;
+    if (copy_fails()) return std::nullopt;
     // All earlier work of the compute queue is done already, and copies keep their order:
     // `after` only affects the clock.
     const DeviceEvent end =
@@ -332,7 +291,7 @@ void EmulatedAccelerator::host_wait(DeviceEvent event) {
 bool EmulatedAccelerator::has_happened(DeviceEvent event) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->timeline.has_happened(event)) {
-        if (state_->info.emulated_host) state_->timeline.advance_host(kPollUs);
+        if (state_->profile.host) state_->timeline.advance_host(kPollUs);
         return false;
     }
     state_->wait_for_copies(event);
@@ -373,10 +332,6 @@ double EmulatedAccelerator::run_on_host(std::span<const HostWork> work, const st
         state_->timeline.host_work(us, std::min(1.0, host.dram_gbps / wanted_gbps));
     }
     return state_->timeline.now_us() - begin;
-}
-
-void EmulatedAccelerator::fail_copy(int n) {
-    state_->fail_in = n;
 }
 
 // ---------------------------------------------------------------- operations

@@ -3,10 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "engine/device/backend.h"
-#include "engine/device/cpu_operations.h"
 #include "engine/device/hardware_profile.h"
-#include "engine/message.h"
+#include "engine/device/host_backend.h"
 
 namespace offstage::engine {
 
@@ -27,7 +25,7 @@ DeviceInfo emulated_info(const HardwareProfile& profile);
 // memory is addresses only, and a function draws the experts instead of the router. So
 // the time of a model of any size is known in moments. A dry run needs a profile with a
 // host; all of its results except the clock are worthless.
-class EmulatedAccelerator final : public Backend {
+class EmulatedAccelerator final : public HostBackend {
   public:
     // Draws the experts (n_active of them) of one token. Arguments: its layer, counting
     // only layers with experts, its position in its sequence, its row in the step. A
@@ -47,16 +45,7 @@ class EmulatedAccelerator final : public Backend {
     // time, so that a user sees the speed. Off by default.
     void set_paced(bool paced);
 
-    const DeviceInfo& info() const override;
-    Arena& memory() override;
     bool shares_host_memory() const override { return false; }
-    bool ok() const override;
-    Message failure() const override;
-    void clear_failure() override;
-    bool pin(std::span<std::byte>) override { return true; }
-    void unpin(std::span<std::byte>) override {}
-    std::byte* mapped(std::byte* pinned_host) override { return pinned_host; }
-
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
     void copy_within(void* to, const void* from, std::size_t bytes) override;
@@ -74,13 +63,11 @@ class EmulatedAccelerator final : public Backend {
     void set_sum_order(SumOrder order) override;
     void submit(const ops::Operation& operation) override;
 
-    std::uint64_t scratch_bytes(const StepShape&) const override { return 0; }  // CpuOperations has its own
-    void reserve(const StepShape&) override {}
-    void fail_copy(int n) override;
-
   private:
     struct State;
     class InPlaceOfGpu;
+    void copy_now(void* to, const void* from, std::size_t bytes, bool real);
+
     std::unique_ptr<State> state_;
 };
 
