@@ -6,16 +6,20 @@
 
 // The linker drops resources of a static library unless they are named; the macro must be
 // outside of namespaces.
-static void initIcons() {
+static void initResources() {
     Q_INIT_RESOURCE(offstage);
 }
 
 namespace offstage::ui {
 
+void keepResources() {
+    initResources();
+}
+
 namespace {
 
 QPixmap draw(const QString& name, int size, const QColor& tint) {
-    initIcons();
+    keepResources();
     QSvgRenderer svg(QStringLiteral(":/icons/%1.svg").arg(name));
     QPixmap pixmap(size, size);
     pixmap.fill(Qt::transparent);

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include <QHash>
-#include <QSet>
-#include <QStringList>
 
 #include "ui/chat/code_language.h"
 
@@ -14,34 +12,6 @@ namespace {
 
 using Inside = LexState::Inside;
 
-// A language's lists, cut into words once.
-struct Words {
-    QSet<QString> keywords;
-    QSet<QString> types;
-    QStringList lineComments;
-    QString commentOpen;
-    QString commentClose;
-};
-
-QStringList wordsOf(const char16_t* list) {
-    return QString::fromUtf16(list).split(u' ', Qt::SkipEmptyParts);
-}
-
-const Words& wordsOf(const CodeLanguage& language) {
-    static const QList<Words> all = [] {
-        QList<Words> out;
-        for (const CodeLanguage& one : codeLanguages()) {
-            const QStringList keywords = wordsOf(one.keywords);
-            const QStringList types = wordsOf(one.types);
-            out.append({QSet<QString>(keywords.begin(), keywords.end()), QSet<QString>(types.begin(), types.end()),
-                        wordsOf(one.comments.line), QString::fromUtf16(one.comments.open),
-                        QString::fromUtf16(one.comments.close)});
-        }
-        return out;
-    }();
-    return all[&language - codeLanguages().data()];
-}
-
 bool isWordCharacter(QChar c) {
     return c.isLetterOrNumber() || c == u'_' || c.isMark() || c.isSurrogate();
 }
@@ -49,7 +19,7 @@ bool isWordCharacter(QChar c) {
 class Line {
   public:
     Line(const CodeLanguage& language, QStringView line, LexState& state)
-        : m_language(language), m_words(wordsOf(language)), m_line(line), m_state(state) {}
+        : m_language(language), m_line(line), m_state(state) {}
 
     QList<CodeSpan> read();
 
@@ -88,7 +58,6 @@ class Line {
     }
 
     const CodeLanguage& m_language;
-    const Words& m_words;
     QStringView m_line;
     LexState& m_state;
     qsizetype m_at = 0;
@@ -97,14 +66,14 @@ class Line {
 
 void Line::restOfComment(qsizetype from) {
     while (!done()) {
-        if (starts(m_words.commentClose)) {
-            m_at += m_words.commentClose.size();
+        if (starts(m_language.commentClose)) {
+            m_at += m_language.commentClose.size();
             if (--m_state.which <= 0) {
                 m_state.inside = Inside::Code;
                 break;
             }
-        } else if (m_language.nestedComments && starts(m_words.commentOpen)) {
-            m_at += m_words.commentOpen.size();
+        } else if (m_language.nestedComments && starts(m_language.commentOpen)) {
+            m_at += m_language.commentOpen.size();
             ++m_state.which;
         } else {
             ++m_at;
@@ -114,16 +83,15 @@ void Line::restOfComment(qsizetype from) {
 }
 
 void Line::restOfString(qsizetype from, int which) {
-    const StringRule& rule = m_language.strings[static_cast<size_t>(which)];
-    const QStringView close(rule.close);
+    const StringRule& rule = m_language.strings[which];
     const Inside outside = m_language.family == CodeFamily::Markup ? Inside::Tag : Inside::Code;
     m_state.inside = outside;
     bool closed = false;
     while (!done() && !closed) {
         if (rule.escapes && peek() == u'\\') {
             m_at = std::min(m_at + 2, m_line.size());
-        } else if (starts(close)) {
-            m_at += close.size();
+        } else if (starts(rule.close)) {
+            m_at += rule.close.size();
             closed = true;
         } else {
             ++m_at;
@@ -138,15 +106,15 @@ void Line::restOfString(qsizetype from, int which) {
 }
 
 bool Line::comment() {
-    if (starts(m_words.commentOpen)) {
+    if (starts(m_language.commentOpen)) {
         const qsizetype from = m_at;
-        m_at += m_words.commentOpen.size();
+        m_at += m_language.commentOpen.size();
         m_state.inside = Inside::Comment;
         m_state.which = 1;
         restOfComment(from);
         return true;
     }
-    for (const QString& mark : m_words.lineComments) {
+    for (const QString& mark : m_language.lineComments) {
         if (!starts(mark)) {
             continue;
         }
@@ -164,7 +132,7 @@ bool Line::comment() {
 }
 
 bool Line::string() {
-    for (size_t i = 0; i < m_language.strings.size(); ++i) {
+    for (int i = 0; i < m_language.strings.size(); ++i) {
         const QStringView open(m_language.strings[i].open);
         if (!starts(open)) {
             continue;
@@ -212,9 +180,9 @@ void Line::word() {
         text = text.toLower();
     }
     const bool member = from > 0 && m_line[from - 1] == u'.';
-    if (m_words.keywords.contains(text) && !member) {
+    if (m_language.keywords.contains(text) && !member) {
         add(from, CodeTone::Keyword);
-    } else if (m_words.types.contains(text) && !member) {
+    } else if (m_language.types.contains(text) && !member) {
         add(from, CodeTone::Type);
     } else if (m_language.capitalTypes && capital && !member) {
         add(from, CodeTone::Type);
@@ -339,7 +307,7 @@ void Line::dataKey() {
         ++i;
     }
     const qsizetype from = i;
-    if (i < m_line.size() && m_line[i] == u'[' && QStringView(m_language.label) == u"TOML") {
+    if (i < m_line.size() && m_line[i] == u'[' && m_language.label == u"TOML") {
         m_at = m_line.indexOf(u']', i) + 1;
         m_at = m_at == 0 ? m_line.size() : m_at;
         add(from, CodeTone::Keyword);
@@ -450,7 +418,7 @@ const CodeLanguage* findLanguage(QStringView name) {
     static const QHash<QString, const CodeLanguage*> all = [] {
         QHash<QString, const CodeLanguage*> out;
         for (const CodeLanguage& language : codeLanguages()) {
-            for (const QString& one : wordsOf(language.names)) {
+            for (const QString& one : language.names) {
                 out.insert(one, &language);
             }
         }
@@ -461,7 +429,7 @@ const CodeLanguage* findLanguage(QStringView name) {
 
 QString languageLabel(const QString& name) {
     const CodeLanguage* language = findLanguage(name);
-    return language ? QString::fromUtf16(language->label) : name;
+    return language ? language->label : name;
 }
 
 QList<CodeSpan> lexLine(const CodeLanguage& language, QStringView line, LexState& state) {

@@ -1,33 +1,31 @@
 #pragma once
-// A language as code_highlight.cpp reads it: lists of words, parted by blanks.
+// A language as code_highlight.cpp reads it.
 
-#include <span>
+#include <QList>
+#include <QSet>
+#include <QString>
+#include <QStringList>
 
 namespace offstage::ui {
 
 struct StringRule {
-    const char16_t* open;
-    const char16_t* close;
+    QString open;
+    QString close;
     bool escapes = true;  // a backslash takes the next character with it
     bool severalLines = false;
-};
-
-struct CommentRule {
-    const char16_t* line = u"";  // marks, to the end of the line
-    const char16_t* open = u"";
-    const char16_t* close = u"";
 };
 
 enum class CodeFamily { Words, Markup, Style, Data, Diff };
 
 struct CodeLanguage {
-    const char16_t* label;
-    const char16_t* names;
+    QString label;
+    QStringList names;
     CodeFamily family = CodeFamily::Words;
-    const char16_t* keywords = u"";
-    const char16_t* types = u"";  // and values such as true
-    CommentRule comments = {};
-    std::span<const StringRule> strings = {};
+    QSet<QString> keywords;
+    QSet<QString> types;       // and values such as true
+    QStringList lineComments;  // marks, to the end of the line
+    QString commentOpen, commentClose;
+    QList<StringRule> strings;
     bool nestedComments = false;
     bool anyCase = false;       // SQL
     bool capitalTypes = false;  // a word that begins with a capital is a type
@@ -37,6 +35,7 @@ struct CodeLanguage {
     bool lifetimes = false;     // 'a is not the beginning of a string
 };
 
-std::span<const CodeLanguage> codeLanguages();
+// Those of resources/code/languages.json, whose lists of words are parted by blanks.
+const QList<CodeLanguage>& codeLanguages();
 
 }  // namespace offstage::ui
