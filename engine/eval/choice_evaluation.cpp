@@ -41,17 +41,6 @@ std::string choice_name(const ChoiceTask& task, std::size_t choice) {
     throw Error(ErrorKind::kInvalidInput, messages::choice_adds_no_token(choice_name(task, choice)));
 }
 
-// Bytes of the white space at the end of a text, as Python's rstrip() takes it.
-std::size_t trailing_space(std::string_view text) {
-    std::size_t end = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t space = python_space_at(text.substr(at));
-        at += space > 0 ? space : character_bytes(text, at);
-        if (space == 0) end = at;
-    }
-    return text.size() - end;
-}
-
 // Tokens of all choices of a task. If all have the same context, it is encoded once.
 std::vector<ScoredTokens> lm_eval_tokens(const ChoiceTask& task, const TaskEncoder& encode) {
     const auto n_tokens_of = [&](std::string context) {

@@ -28,13 +28,7 @@ std::string line_of(const std::string& source, std::int64_t number) {
 // str.strip() of Python.
 std::string_view python_strip(std::string_view text) {
     while (const std::size_t n = python_space_at(text)) text.remove_prefix(n);
-    std::size_t end = 0;  // behind the last character that is no white space
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t space = python_space_at(text.substr(at));
-        at += space > 0 ? space : character_bytes(text, at);
-        if (space == 0) end = at;
-    }
-    return text.substr(0, end);
+    return text.substr(0, text.size() - trailing_space(text));
 }
 
 std::int64_t count_characters(std::string_view utf8) {

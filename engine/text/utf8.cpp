@@ -143,4 +143,14 @@ std::string Utf8Stream::finish() {
     return shown;
 }
 
+std::size_t trailing_space(std::string_view text) {
+    std::size_t end = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t space = python_space_at(text.substr(at));
+        at += space > 0 ? space : character_bytes(text, at);
+        if (space == 0) end = at;
+    }
+    return text.size() - end;
+}
+
 }  // namespace offstage::engine

@@ -21,6 +21,8 @@ void append_utf8(std::uint32_t character, std::string& text);
 // and what Python's strip() takes (U+001C to U+001F as well).
 std::size_t white_space_at(std::string_view text);
 std::size_t python_space_at(std::string_view text);
+// Bytes of the white space at the end of a text, as Python's rstrip() takes it.
+std::size_t trailing_space(std::string_view text);
 
 // Any bytes as UTF-8: invalid bytes become U+FFFD, one for each longest part that begins
 // a character (Unicode 15, section 3.9, "maximal subpart"), as in Rust and Python.
