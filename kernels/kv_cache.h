@@ -40,8 +40,6 @@ struct KvShape {
     KvType type = KvType::kF32;
 
     constexpr std::int64_t stored_value_dim() const { return values_in_keys ? 0 : value_dim; }
-    // Values of one token in one layer.
-    constexpr std::int64_t layer_width() const { return n_kv_heads * (key_dim + stored_value_dim()); }
     constexpr std::int64_t key_stride() const { return kv_row_bytes(type, key_dim); }
     constexpr std::int64_t value_stride() const {
         return values_in_keys ? key_stride() : kv_row_bytes(type, value_dim);

@@ -51,15 +51,6 @@ inline int packed_code(WeightType type, const std::byte* block, int w) {
     return static_cast<int>(word >> static_cast<unsigned>(first % 8) & ((1u << static_cast<unsigned>(bits)) - 1u));
 }
 
-// The bits of the block must be zero before.
-inline void set_packed_code(WeightType type, std::byte* block, int w, int code) {
-    const int bits = traits_of(type).bits;
-    const int first = w % 16 * 4 * bits + w / 16 * bits;
-    const unsigned word = static_cast<unsigned>(code) << static_cast<unsigned>(first % 8);
-    block[first / 8] |= static_cast<std::byte>(word & 0xffu);
-    if (first % 8 + bits > 8) block[first / 8 + 1] |= static_cast<std::byte>(word >> 8u);
-}
-
 // Scale and zero of a group of a row; zero is 0 for INT8.
 inline void packed_group(WeightType type, const std::byte* row, const PackedRow& layout, std::int64_t group,
                          float& scale, float& zero) {

@@ -147,7 +147,6 @@ bool NeuronCache::evict_one(std::size_t except) {
     if (least == entries_.end()) return false;
     give_back(least->second);
     entries_.erase(least);
-    ++n_evicted_;
     return true;
 }
 

@@ -47,7 +47,6 @@ class NeuronCache {
     std::uint64_t bytes() const { return memory_.size(); }
     std::uint64_t used_bytes() const;  // of these, by entries
     std::int64_t n_experts() const { return static_cast<std::int64_t>(entries_.size()); }
-    std::uint64_t n_evicted() const { return n_evicted_; }
 
     void begin_step() { ++step_; }
     // Entries that are found or made from now on stay until the second next call of this
@@ -91,7 +90,7 @@ class NeuronCache {
     Entries entries_;
     std::map<std::uint64_t, std::uint64_t> taken_;  // offset to bytes
     DeviceEvent freed_;                             // after it no operation reads released stretches
-    std::uint64_t step_ = 0, layer_ = 0, n_evicted_ = 0;
+    std::uint64_t step_ = 0, layer_ = 0;
 };
 
 }  // namespace offstage::engine

@@ -44,7 +44,6 @@ bool PlaceExchange::admit(std::size_t staging_slot, std::size_t admitted, std::s
         staged.memory = {};
     }
     staged.expert = staged.content = -1;
-    ++n_admitted_;
     return true;
 }
 
@@ -99,7 +98,6 @@ void PlaceExchange::restore_borrowed() {
         entry.borrowed = false;
         table_.set_device(entry, slot.memory);
         staging_.remove_borrowed(i);
-        ++n_restored_;
     }
 }
 
@@ -127,7 +125,6 @@ bool PlaceExchange::begin(const Exchange& exchange) {
 void PlaceExchange::poll() {
     if (exchange_.has_value() && table_.device_.has_happened(exchange_->done)) {
         table_.set_device(table_.entries_[exchange_->admitted], exchange_->slot);
-        ++n_exchanged_;
         exchange_.reset();
     }
     for (std::size_t i = 0; i < leaving_.size();) {

@@ -29,7 +29,6 @@ class PlaceExchange {
     // RAM together hold each expert once), and its place is free only when that is done.
     // False when that cannot be.
     bool admit(std::size_t staging_slot, std::size_t admitted, std::size_t victim);
-    std::uint64_t n_admitted() const { return n_admitted_; }
 
     // ---- while a prompt is read
     // This expert's place serves as one more staging slot; until the expert is restored,
@@ -38,7 +37,6 @@ class PlaceExchange {
     bool borrow_slot(std::size_t index);
     // False: poll() restores the experts whose places were borrowed, one copy at a time.
     void set_borrowing(bool borrowing) { borrowing_ = borrowing; }
-    std::uint64_t n_restored() const { return n_restored_; }
 
     // ---- by live counts
     // Gives one expert's place on the device to another of its format, in the background:
@@ -47,7 +45,6 @@ class PlaceExchange {
     // refused).
     bool begin(const Exchange& exchange);
     bool exchanging() const { return exchange_.has_value(); }
-    std::uint64_t n_exchanged() const { return n_exchanged_; }
 
     // Stays true until poll() ends the work; borrowed places are restored once
     // set_borrowing(false) was called.
@@ -81,10 +78,7 @@ class PlaceExchange {
     Staging& staging_;
     std::optional<Exchanging> exchange_;
     std::vector<Leaving> leaving_;
-    std::uint64_t n_exchanged_ = 0;
-    std::uint64_t n_admitted_ = 0;
     bool borrowing_ = false;
-    std::uint64_t n_restored_ = 0;
 };
 
 }  // namespace offstage::engine

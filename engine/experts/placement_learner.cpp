@@ -82,9 +82,4 @@ std::optional<Exchange> PlacementLearner::propose(std::span<const std::uint8_t> 
     return proposal;
 }
 
-void PlacementLearner::forget() {
-    std::fill(counts_.begin(), counts_.end(), 0.0);
-    weight_ = 1;
-}
-
 }  // namespace offstage::engine

@@ -39,7 +39,6 @@ class PlacementLearner {
 
     // Decayed tokens of an expert, as of the last observed token.
     double count(std::int64_t layer, std::int64_t expert) const;
-    void forget();
 
   private:
     std::int64_t n_layers_, n_experts_, n_active_;

@@ -81,9 +81,6 @@ class SparseCopies {
     // the caller should copy the whole expert.
     std::optional<Gathered> gather(ExpertKey key, const kernels::ExpertView& whole, kernels::WeightType format,
                                    const Rows& rows, std::span<const std::int32_t> held = {});
-    // For dry runs: this share of the active neurons is guessed, and this share of the
-    // guessed neurons is active.
-    void set_dry_recall(double recall) { dry_recall_ = recall; }
     // The buffer is read until then.
     void copied(std::size_t buffer, DeviceEvent end) { buffers_[buffer].copied = end; }
 
@@ -132,7 +129,6 @@ class SparseCopies {
     std::vector<std::int32_t> neurons_, missing_;
     std::vector<std::int32_t> held_;         // ascending
     std::vector<std::int32_t> all_, order_;  // held and gathered ones together
-    double dry_recall_ = 0.85;               // the middle of the paper's measurements
     std::uint64_t step_ = 0;
     std::uint64_t n_not_looked_at_ = 0;
     std::array<Buffer, kBuffers> buffers_;

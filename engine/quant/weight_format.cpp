@@ -51,14 +51,4 @@ QuantSettings parse_quant(std::string_view text) {
     }
 }
 
-std::string describe(const QuantSettings& settings) {
-    std::string text;
-    if (settings.experts) text = "experts " + std::string(format_row(*settings.experts).option);
-    if (settings.dense) {
-        if (!text.empty()) text += ", ";
-        text += "dense " + std::to_string(format_row(*settings.dense).bits) + " bit";
-    }
-    return text.empty() ? "as in the checkpoint" : text;
-}
-
 }  // namespace offstage::engine

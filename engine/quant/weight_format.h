@@ -29,6 +29,5 @@ struct QuantSettings {
 // FormatRow::option; dense: the bits of a row that is for_dense. Throws Error
 // (kInvalidInput) with the part and the expected values.
 QuantSettings parse_quant(std::string_view text);
-std::string describe(const QuantSettings& settings);  // "experts hqq3, dense 8 bit"; "as in the checkpoint"
 
 }  // namespace offstage::engine

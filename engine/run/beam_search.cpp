@@ -49,10 +49,6 @@ BeamSearch::BeamSearch(const BeamSettings& settings, std::vector<TokenId> end_to
     live_.emplace_back();
 }
 
-std::int64_t BeamSearch::n_live() const {
-    return done_ ? 0 : static_cast<std::int64_t>(live_.size());
-}
-
 bool BeamSearch::done() const {
     return done_;
 }
@@ -161,10 +157,6 @@ void BeamSearch::finish() {
 
 std::vector<BeamAnswer> BeamSearch::answers() const {
     return answers_;
-}
-
-std::span<const TokenId> BeamSearch::leading() const {
-    return live_.front().tokens;
 }
 
 }  // namespace offstage::engine

@@ -30,7 +30,6 @@ class BeamSearch {
     BeamSearch(const BeamSettings& settings, std::vector<TokenId> end_tokens, std::int64_t max_tokens);
 
     // After the prompt one beam is live; then up to `width`.
-    std::int64_t n_live() const;
     bool done() const;
 
     struct Branch {
@@ -46,8 +45,6 @@ class BeamSearch {
 
     // Best score first; at most width. Whole once done.
     std::vector<BeamAnswer> answers() const;
-    // The tokens of the best live beam so far, for progress.
-    std::span<const TokenId> leading() const;
 
   private:
     struct Beam {

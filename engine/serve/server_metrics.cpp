@@ -34,13 +34,6 @@ void ServerMetrics::count_answer(const AnswerTotals& totals, double seconds) {
     n_cancelled_ += totals.stopped ? 1 : 0;
 }
 
-std::uint64_t ServerMetrics::n_replies() const {
-    const std::lock_guard lock(mutex_);
-    std::uint64_t n = 0;
-    for (const auto& [key, count] : replies_) n += count;
-    return n;
-}
-
 std::uint64_t ServerMetrics::n_answers() const {
     const std::lock_guard lock(mutex_);
     return n_answers_;

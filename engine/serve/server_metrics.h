@@ -18,7 +18,6 @@ class ServerMetrics {
     void count_reply(const std::string& path, int status);
     void count_answer(const AnswerTotals& totals, double seconds);
 
-    std::uint64_t n_replies() const;
     std::uint64_t n_answers() const;  // including stopped ones
     std::uint64_t n_stopped() const;
     double mean_answer_s() const;  // 0: none yet

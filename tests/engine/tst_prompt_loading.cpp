@@ -150,7 +150,6 @@ class TestPromptLoading : public QObject {
         const bool lends = loading == QStringLiteral("lend") && resident > 0;
         if (lends && policy == QStringLiteral("transfer")) QVERIFY(copies.borrowed > 0);
         if (!lends) QCOMPARE(copies.borrowed, std::uint64_t{0});
-        QCOMPARE(model->experts().places().n_restored(), copies.borrowed);
         const ArenaUsage vram = model->device().memory().usage();
         QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
     }
@@ -210,8 +209,8 @@ class TestPromptLoading : public QObject {
         }
         QVERIFY2(smaller > 0, "only experts of the largest format came to the device");
         // Which of the two hits more often depends on the plan, and that on measurements.
-        QVERIFY(experts.places().n_admitted() > 0);
-        QCOMPARE(still->experts().places().n_admitted(), std::uint64_t{0});
+        QVERIFY(lively->dispatcher().totals().admissions > 0);
+        QCOMPARE(still->dispatcher().totals().admissions, std::uint64_t{0});
         const ArenaUsage vram = lively->device().memory().usage();
         QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
         QVERIFY(lively->ram().usage().high_water_bytes <= lively->ram().usage().budget_bytes);

@@ -351,7 +351,6 @@ class TestSparseCopies : public QObject {
                                                                       .arg(before)));
                 QVERIFY(totals.neuron_hit_rate() > 0.1 && totals.neuron_hit_rate() < 1);
             }
-            if (experts == 12) QVERIFY(cache->n_evicted() > 0);
             if (experts == 40) {
                 QVERIFY2(totals.neuron_hit_rate() > 0.4, qPrintable(QString::number(totals.neuron_hit_rate())));
                 // A partly cached expert takes only its cached neurons.
@@ -393,7 +392,7 @@ class TestSparseCopies : public QObject {
         next();
         QVERIFY(make(4, 4));
         QVERIFY(cache.find(3, kernels::WeightType::kBf16) == nullptr);
-        QCOMPARE(cache.n_evicted(), std::uint64_t{1});
+        QVERIFY(cache.find(1, kernels::WeightType::kBf16) != nullptr);
         // It grows in another place, with its contents.
         QVERIFY(make(2, 24));
         NeuronCache::Entry* const grown = cache.find(2, kernels::WeightType::kBf16);

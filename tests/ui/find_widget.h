@@ -2,6 +2,7 @@
 // Widgets found by what they are called.
 
 #include <QAbstractButton>
+#include <QAction>
 #include <QLabel>
 
 namespace offstage::test {
@@ -24,6 +25,16 @@ Widget& find(const QWidget& root, const char* name) {
         }
     }
     qFatal("no widget is called %s", name);
+}
+
+// By its text without its mnemonic.
+inline QAction& action(const QObject& root, const char* text) {
+    for (QAction* each : root.findChildren<QAction*>()) {
+        if (each->text().remove(u'&') == QString::fromUtf8(text)) {
+            return *each;
+        }
+    }
+    qFatal("no action is called %s", text);
 }
 
 // What the label of this accessible name shows.

@@ -30,6 +30,23 @@ inline ui::Message answer(const QString& text, ui::MessageId parent,
     return message;
 }
 
+inline ui::ConversationInfo someInfo(ui::ConversationId id, const QString& title) {
+    ui::ConversationInfo info;
+    info.id = id;
+    info.title = title;
+    info.createdMs = info.changedMs = static_cast<qint64>(id);
+    return info;
+}
+
+// An odd id is a prompt's.
+inline ui::Change message(ui::ConversationId conversation, ui::MessageId id, ui::MessageId parent,
+                          const QString& text) {
+    ui::Message m = id % 2 == 1 ? prompt(text, parent) : answer(text, parent);
+    m.id = id;
+    m.createdMs = static_cast<qint64>(id);
+    return ui::change::PutMessage{conversation, m};
+}
+
 // A connection independent of the program's code. Statements return the first column of
 // the first row.
 class Sql {

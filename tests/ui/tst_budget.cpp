@@ -138,7 +138,7 @@ class TestBudget : public QObject {
         picture(panel, QStringLiteral("budget-now"));
         panel.form().vram().spin().stepUp();
         QTRY_VERIFY(!test::previewText(panel).isEmpty());
-        QTest::mouseClick(&panel.resetButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(panel, "Reset"), Qt::LeftButton);
         QVERIFY(test::previewText(panel).isEmpty());
         QVERIFY(test::nowText(panel).contains(QStringLiteral("Tokens/s: 20.0")));
         bench.with([](ReplanStage& s) { QCOMPARE(s.previews, 1); });
@@ -155,8 +155,8 @@ class TestBudget : public QObject {
         bench.with([](ReplanStage& s) { s.finishes = false; });
         test::find<QPushButton>(panel, "Apply").setFocus();
         QTest::keyClick(&test::find<QPushButton>(panel, "Apply"), Qt::Key_Space);
-        QTRY_VERIFY(panel.cancelButton().isVisible());
-        QCOMPARE(panel.focusWidget(), &panel.cancelButton());
+        QTRY_VERIFY(find<QPushButton>(panel, "Cancel").isVisible());
+        QCOMPARE(panel.focusWidget(), &find<QPushButton>(panel, "Cancel"));
         bench.with([](ReplanStage& s) { s.finishes = true; });
         panel.engine().requestPreview({});  // the engine gets a turn
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
@@ -170,12 +170,12 @@ class TestBudget : public QObject {
         bench.with([](ReplanStage& s) { s.finishes = false; });
         test::find<QPushButton>(panel, "Apply").setFocus();
         QTest::keyClick(&test::find<QPushButton>(panel, "Apply"), Qt::Key_Space);
-        QCOMPARE(panel.focusWidget(), &panel.cancelButton());
-        panel.resetButton().setFocus();
-        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QCOMPARE(panel.focusWidget(), &find<QPushButton>(panel, "Cancel"));
+        find<QPushButton>(panel, "Reset").setFocus();
+        QTest::mouseClick(&find<QPushButton>(panel, "Cancel"), Qt::LeftButton);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
-        panel.resetButton().setFocus();
-        QTest::keyClick(&panel.resetButton(), Qt::Key_Space);
+        find<QPushButton>(panel, "Reset").setFocus();
+        QTest::keyClick(&find<QPushButton>(panel, "Reset"), Qt::Key_Space);
         QCOMPARE(panel.focusWidget(), &panel.form().vram().slider());
         const BudgetSetting before = panel.form().setting();
         QTest::keyClicks(panel.focusWidget(), QStringLiteral("hello 5"));  // somebody writes on
@@ -252,7 +252,7 @@ class TestBudget : public QObject {
         panel.form().ram().spin().setValue(10);
         QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
-        QTRY_VERIFY(panel.cancelButton().isVisible());
+        QTRY_VERIFY(find<QPushButton>(panel, "Cancel").isVisible());
         QTRY_COMPARE(panel.progress().value(), 12);
         QCOMPARE(panel.progress().maximum(), 40);
         QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
@@ -265,14 +265,15 @@ class TestBudget : public QObject {
                      qPrintable(moving.text()));
         picture(panel, QStringLiteral("budget-moving-narrow"));
         bench.with([](ReplanStage& s) { s.finishesExpertFirst = true; });
-        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        auto& cancel = find<QPushButton>(panel, "Cancel");
+        QTest::mouseClick(&cancel, Qt::LeftButton);
         // At once, though the engine takes its time.
-        QVERIFY(!panel.cancelButton().isEnabled());
+        QVERIFY(!cancel.isEnabled());
         const auto& said = test::find<QLabel>(panel, "What is being moved");
         QVERIFY2(said.text().contains(QStringLiteral("Going back")), qPrintable(said.text()));
         bench.with([](ReplanStage& s) { s.finishesExpertFirst = false; });
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
-        QVERIFY(panel.cancelButton().isEnabled());
+        QVERIFY(cancel.isEnabled());
         QCOMPARE(panel.inForce().ramBytes, 20 * kGiB);
         QVERIFY(!test::find<QPushButton>(panel, "Undo").isEnabled());
     }
@@ -287,7 +288,7 @@ class TestBudget : public QObject {
         QVERIFY(!test::find<QPushButton>(panel, "Apply").isEnabled());
         QVERIFY(test::previewText(panel).isEmpty());
         picture(panel, QStringLiteral("budget-problem"));
-        QTest::mouseClick(&panel.resetButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(panel, "Reset"), Qt::LeftButton);
         QCOMPARE(panel.problem(), QString());
         QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
     }
@@ -407,7 +408,7 @@ class TestBudget : public QObject {
             s.thresholds = {"m", "t", "BF16", 100, 7, {{0.1, 0.8, 7.1, 0.01, 0.99}, {0.3, 0.4, 8, 0.05, 0.9}}, {}, {}};
         });
         bench.show();
-        QTest::mouseClick(&panel.form().advanced(), Qt::LeftButton);
+        QTest::mouseClick(&find<QToolButton>(panel, "Advanced"), Qt::LeftButton);
         LeftOutEdit& leftOut = panel.form().leftOut();
         QCOMPARE(leftOut.how().currentText(), QStringLiteral("None"));
         QVERIFY(!leftOut.value().isVisible() && !leftOut.guesses().isVisible());
@@ -480,7 +481,7 @@ class TestBudget : public QObject {
                             {}};
         });
         bench.show();
-        QTest::mouseClick(&panel.form().advanced(), Qt::LeftButton);
+        QTest::mouseClick(&find<QToolButton>(panel, "Advanced"), Qt::LeftButton);
         LeftOutEdit& leftOut = panel.form().leftOut();
         QCOMPARE(leftOut.how().count(), 4);
         QCOMPARE(leftOut.how().itemText(3), QStringLiteral("By expert, loss 0.003"));

@@ -129,8 +129,8 @@ class TestBudgetLevels : public QObject {
         BudgetForm& form = panel.form();
         const auto& lossName = test::find<QLabel>(panel, "Loss by skipped neurons, now");
         QVERIFY(!form.quality().isVisible() && !form.leftOut().isVisible() && !lossName.isVisible());
-        form.advanced().setFocus();
-        QTest::keyClick(&form.advanced(), Qt::Key_Space);
+        find<QToolButton>(form, "Advanced").setFocus();
+        QTest::keyClick(&find<QToolButton>(form, "Advanced"), Qt::Key_Space);
         QVERIFY(form.quality().isVisible() && form.leftOut().isVisible() && lossName.isVisible());
         picture(panel, QStringLiteral("budget-advanced"), {360, 500});
         form.quality().choice().setFocus();
@@ -153,7 +153,7 @@ class TestBudgetLevels : public QObject {
         QCOMPARE(levelText(panel), QStringLiteral("Custom"));
         keysTo(form.level(), QStringLiteral("Small"));
         QVERIFY(!form.setting().theta.leaves_out());
-        QTest::mouseClick(&form.advanced(), Qt::LeftButton);
+        QTest::mouseClick(&find<QToolButton>(form, "Advanced"), Qt::LeftButton);
         QVERIFY(!form.quality().isVisible());
         // "Custom" itself changes nothing, and shows what there is to choose.
         const BudgetSetting before = form.setting();
@@ -188,7 +188,7 @@ class TestBudgetLevels : public QObject {
         dock->show();
         dock->raise();
         QTRY_VERIFY(budget.isVisible());
-        QTest::mouseClick(&budget.form().advanced(), Qt::LeftButton);
+        QTest::mouseClick(&find<QToolButton>(budget, "Advanced"), Qt::LeftButton);
         auto& single = test::find<QPushButton>(budget, "Single experts…");
         QTRY_VERIFY(single.isVisible());
         experts->close();

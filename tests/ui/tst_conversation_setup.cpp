@@ -17,12 +17,6 @@ using namespace offstage::ui;
 class TestConversationSetup : public QObject {
     Q_OBJECT
 
-    static void askAndWait(WindowFixture& f, const QString& text) {
-        f.ask(text);
-        QTRY_VERIFY(f.last().kind == Message::Kind::Answer && f.last().state == Message::State::Done);
-        QTRY_COMPARE(f.state(), EngineController::State::Ready);
-    }
-
   private Q_SLOTS:
     void init() { QSettings().clear(); }
 
@@ -54,7 +48,7 @@ class TestConversationSetup : public QObject {
         {
             WindowFixture f({}, {}, history.path());
             f.openAndWait(model.path());
-            askAndWait(f, QStringLiteral("hello"));
+            f.askAndWait(QStringLiteral("hello"));
             conversation = f.window->core().chat.current();
         }
         const QVariantMap kept = QSettings().value(QStringLiteral("conversationSetups/%1").arg(conversation)).toMap();
@@ -80,7 +74,7 @@ class TestConversationSetup : public QObject {
         const QString one = models.filePath(QStringLiteral("first")), two = models.filePath(QStringLiteral("second"));
         WindowFixture f;
         f.openAndWait(one);
-        askAndWait(f, QStringLiteral("to the first"));
+        f.askAndWait(QStringLiteral("to the first"));
         const ConversationId conversation = f.window->core().chat.current();
         QCOMPARE(part<SetupBar>(*f.window).sentence(), QString());
         f.openAndWait(two);
@@ -105,7 +99,7 @@ class TestConversationSetup : public QObject {
         {
             WindowFixture f;
             f.openAndWait(QStringLiteral("/models/fake-moe"));
-            askAndWait(f, QStringLiteral("hello"));
+            f.askAndWait(QStringLiteral("hello"));
             ConversationSetup setup{
                 model.path(), QStringLiteral("m"), QStringLiteral("emulated:rtx-3060-desktop"), {}, {}};
             setup.budget.vramBytes = quint64{700} << 20;
@@ -136,14 +130,14 @@ class TestConversationSetup : public QObject {
         {
             const QTemporaryDir models;
             f.openAndWait(models.path());
-            askAndWait(f, QStringLiteral("hello"));
+            f.askAndWait(QStringLiteral("hello"));
         }
         f.openAndWait(QStringLiteral("/models/fake-moe"));
         QTRY_VERIFY(part<SetupBar>(*f.window).sentence().contains(QStringLiteral("no longer at")));
         QVERIFY(!part<SetupBar>(*f.window).openButton().isVisible());
         // The open model answers new prompts, and becomes the conversation's from then
         // on.
-        askAndWait(f, QStringLiteral("again"));
+        f.askAndWait(QStringLiteral("again"));
         QTRY_COMPARE(part<SetupBar>(*f.window).sentence(), QString());
     }
 };

@@ -253,8 +253,8 @@ class TestGeometry : public QObject {
                 const bool isAdvanced = qstrcmp(name, "advanced") == 0;
                 const QString panel = QString::fromLatin1(isAdvanced ? "budget" : name);
                 auto& budget = part<BudgetPanel>(window);
-                if (budget.form().advanced().isChecked() != isAdvanced) {
-                    budget.form().advanced().click();
+                if (auto& advanced = child<QToolButton>(budget.form()); advanced.isChecked() != isAdvanced) {
+                    advanced.click();
                 }
                 part<PanelDocks>(window).show(panel);
                 QDockWidget& dock = *part<PanelDocks>(window).dock(panel);

@@ -168,7 +168,7 @@ class TestHistoryList : public QObject {
         QVERIFY(!f.history.contains(a));
         QVERIFY(f.list->notice().contains(QStringLiteral("Apple pie")));
         QVERIFY(f.chat->current() != a);
-        QTest::mouseClick(&f.list->undoButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QToolButton>(*f.list, "Undo"), Qt::LeftButton);
         QVERIFY(f.history.contains(a));
         QCOMPARE(f.chat->current(), a);
         QVERIFY(f.list->notice().isEmpty());
@@ -212,7 +212,7 @@ class TestHistoryList : public QObject {
         QTest::keyClick(&f.list->view(), Qt::Key_Delete);
         QCOMPARE(f.titles(), QStringList({QStringLiteral("banana"), QStringLiteral("apple")}));
         QVERIFY(f.history.contains(a));
-        QTest::mouseClick(&f.list->undoButton(), Qt::LeftButton);
+        QTest::mouseClick(&test::find<QToolButton>(*f.list, "Undo"), Qt::LeftButton);
         QCOMPARE(f.history.info(a).folder, QStringLiteral("Work"));
         QCOMPARE(f.titles().size(), 3);
     }
@@ -441,7 +441,7 @@ class TestHistoryList : public QObject {
         folders.setClosed(name, true);
         f.list->removeFolder(name);
         QVERIFY(!folders.names().contains(name));
-        f.list->undoButton().click();
+        test::find<QToolButton>(*f.list, "Undo").click();
         QVERIFY(folders.names().contains(name) && folders.isClosed(name));
     }
 
@@ -648,11 +648,11 @@ class TestHistoryList : public QObject {
         PresetBar& bar = test::child<PresetBar>(panel);
         QCOMPARE(bar.current(), qsizetype(-1));
         QVERIFY(!bar.deleteAction().isEnabled());
-        bar.saveAction().trigger();
+        test::action(bar, "Save as preset…").trigger();
         QTest::keyClicks(&test::child<QLineEdit>(bar), QStringLiteral("Mine"));
         QTest::keyClick(&test::child<QLineEdit>(bar), Qt::Key_Return);
         QCOMPARE(bar.box().currentText(), QStringLiteral("Mine"));
-        bar.renameAction().trigger();
+        test::action(bar, "Rename…").trigger();
         QTest::keyClicks(&test::child<QLineEdit>(bar), QStringLiteral("My own"));
         QTest::keyClick(&test::child<QLineEdit>(bar), Qt::Key_Return);
         {
@@ -670,7 +670,7 @@ class TestHistoryList : public QObject {
         bar.deleteAction().trigger();
         QVERIFY(bar.box().findText(QStringLiteral("My own")) < 0);
         QCOMPARE(panel.sampling().sampler.temperature, 0.33f);  // the values stay
-        bar.saveAction().trigger();
+        test::action(bar, "Save as preset…").trigger();
         QTest::keyClicks(&test::child<QLineEdit>(bar), QStringLiteral("no"));
         QTest::keyClick(&test::child<QLineEdit>(bar), Qt::Key_Escape);
         QVERIFY(bar.box().findText(QStringLiteral("no")) < 0);

@@ -159,7 +159,7 @@ class TestInspector : public QObject {
         for (ValueSlider* row : {&panel.form().vram(), &panel.form().ram(), &panel.form().context()}) {
             QTRY_VERIFY(isSeenWhole(row->slider()));
         }
-        for (QPushButton* button : {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(),
+        for (QPushButton* button : {&test::find<QPushButton>(panel, "Apply"), &find<QPushButton>(panel, "Reset"),
                                     &test::find<QPushButton>(panel, "Undo")}) {
             QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
         }
@@ -173,7 +173,7 @@ class TestInspector : public QObject {
         Fixture f({560, 420});
         part<PanelDocks>(*f.window).show(QStringLiteral("budget"));
         BudgetPanel& panel = part<BudgetPanel>(*f.window);
-        for (QPushButton* button : {&test::find<QPushButton>(panel, "Apply"), &panel.resetButton(),
+        for (QPushButton* button : {&test::find<QPushButton>(panel, "Apply"), &find<QPushButton>(panel, "Reset"),
                                     &test::find<QPushButton>(panel, "Undo")}) {
             QTRY_VERIFY2(isSeenWhole(*button), qPrintable(button->text()));
         }
@@ -265,7 +265,7 @@ class TestInspector : public QObject {
     void tab_clicked_takesTheFocusFromThePanelBefore() {
         Fixture f({1280, 800});
         f.click("budget");
-        QPushButton& reset = part<BudgetPanel>(*f.window).resetButton();
+        auto& reset = find<QPushButton>(part<BudgetPanel>(*f.window), "Reset");
         for (const char* clicked : {"cache", "budget"}) {  // another panel's tab, and its own
             QTRY_VERIFY(reset.isVisible());
             part<BudgetPanel>(*f.window).form().vram().slider().setFocus();

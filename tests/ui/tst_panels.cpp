@@ -1,102 +1,34 @@
 // Experts, Cache and Dispatch: their display of the scripted engine, their actions, their
 // links.
-#include <thread>
+
 #include <tuple>
 
 #include <QComboBox>
-#include <QFile>
 #include <QMenu>
-#include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QSignalSpy>
-#include <QSpinBox>
-#include <QTableWidget>
-#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
 #include "kernels/formats.h"
 #include "tests/ui/find_widget.h"
+#include "tests/ui/three_panels.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_controller.h"
-#include "ui/engine/format.h"
-#include "ui/panels/cache_panel.h"
 #include "ui/panels/dispatch_panel.h"
 #include "ui/panels/dispatch_view.h"
 #include "ui/panels/expert_actions.h"
-#include "ui/panels/experts_panel.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/snapshot_poller.h"
 #include "ui/plot/heat_map_legend.h"
 
 using namespace offstage;
+using namespace offstage::test;
 using namespace offstage::ui;
 using State = EngineController::State;
 
 namespace {
-
-constexpr MessageId kMessage = 42;
-
-// The panels on the scripted engine, without the rest of the window.
-struct Bench {
-    explicit Bench(const test::Script& script) {
-        stage->setScript(script);
-        engine = std::make_unique<EngineController>([s = stage] { return makeFakeSession(s); });
-        log = std::make_unique<TokenLog>(*engine);
-        selection = std::make_unique<Selection>(*log);
-        experts = std::make_unique<ExpertsPanel>(*engine);
-        experts->setSelection(*selection);
-        cache = std::make_unique<CachePanel>(*engine, *selection);
-        dispatch = std::make_unique<DispatchPanel>(*engine, *selection);
-        for (QWidget* panel : panels()) {
-            panel->resize(360, 900);
-            panel->show();
-        }
-        QObject::connect(engine.get(), &EngineController::streamed, log.get(),
-                         [this](quint64, const StreamedText& piece) {
-                             log->addTokens(kMessage, static_cast<int>(text.size()), piece);
-                             text += piece.text;
-                         });
-    }
-
-    std::vector<Panel*> panels() const { return {experts.get(), cache.get(), dispatch.get()}; }
-
-    void load() {
-        engine->openModel({});
-        QTRY_COMPARE(engine->state(), State::Ready);
-    }
-    void answer() {
-        engine::GenerationRequest request;
-        request.messages = {{engine::Role::kUser, "tell me"}};
-        QSignalSpy answered(engine.get(), &EngineController::answered);
-        engine->generate(request);
-        QTRY_COMPARE(answered.size(), 1);
-        QTRY_COMPARE(engine->state(), State::Ready);
-        for (Panel* panel : panels()) {
-            QTRY_COMPARE(panel->snapshot().revision, engine->snapshot()->revision);
-        }
-    }
-
-    std::shared_ptr<test::Stage> stage = std::make_shared<test::Stage>();
-    QString text;
-    std::unique_ptr<EngineController> engine;
-    std::unique_ptr<TokenLog> log;
-    std::unique_ptr<Selection> selection;
-    std::unique_ptr<ExpertsPanel> experts;
-    std::unique_ptr<CachePanel> cache;
-    std::unique_ptr<DispatchPanel> dispatch;
-};
-
-test::Script onDevice() {
-    test::Script script;
-    script.residents = 20;
-    script.emulated = true;
-    script.answer = test::longAnswer(120);
-    return script;
-}
 
 // DeepSeek-V3: 61 layers of which the first three have no experts, 256 in each of the
 // others.
@@ -110,20 +42,6 @@ test::Script large(std::int64_t layers, std::int64_t experts, std::int32_t dense
     return script;
 }
 
-test::Script onCpu() {
-    test::Script script;
-    script.answer = test::longAnswer(60);
-    return script;
-}
-
-// Pictures to look at: OFFSTAGE_PICTURES names the folder.
-void takePicture(QWidget& widget, const QString& name) {
-    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
-    if (!folder.isEmpty()) {
-        QVERIFY(widget.grab().save(folder + u'/' + name + QStringLiteral(".png")));
-    }
-}
-
 }  // namespace
 
 class TestPanels : public QObject {
@@ -131,7 +49,7 @@ class TestPanels : public QObject {
 
   private Q_SLOTS:
     void panels_beforeTheFirstModel_sayWhatToDo() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         for (Panel* panel : b.panels()) {
             QVERIFY(!panel->emptyText().isEmpty());
             QVERIFY(panel->badge().isEmpty());
@@ -140,7 +58,7 @@ class TestPanels : public QObject {
     }
 
     void panels_onEmulatedDevice_sayThatAndNoShareOfItsTime() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         for (Panel* panel : b.panels()) {
@@ -155,7 +73,7 @@ class TestPanels : public QObject {
     void panels_onRealDevice_sayTheirCost() {
         test::Script real = onDevice();
         real.emulated = false;
-        Bench b(real);
+        test::ThreePanels b(real);
         b.load();
         b.answer();
         for (Panel* panel : b.panels()) {
@@ -172,7 +90,7 @@ class TestPanels : public QObject {
 
     // A palette change would send an event to every child of a label; only text changes.
     void panels_whileAnswering_changeNoPalette() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         std::vector<std::unique_ptr<test::EventCount>> palettes;
@@ -188,20 +106,20 @@ class TestPanels : public QObject {
     }
 
     void panels_hidden_doNotLook() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         for (Panel* panel : b.panels()) {
             panel->hide();
-            QTRY_VERIFY(!panel->poller().isPolling());
+            QTRY_VERIFY(!panel->poller().findChild<QTimer*>()->isActive());
         }
-        const int polls = b.cache->poller().pollCount();
+        const QSignalSpy polls(b.cache->poller().findChild<QTimer*>(), &QTimer::timeout);
         const int painted = b.cache->hits().renderCount();
         engine::GenerationRequest request;
         request.messages = {{engine::Role::kUser, "tell me"}};
         QSignalSpy answered(b.engine.get(), &EngineController::answered);
         b.engine->generate(request);
         QTRY_COMPARE(answered.size(), 1);
-        QCOMPARE(b.cache->poller().pollCount(), polls);
+        QCOMPARE(polls.size(), 0);
         QCOMPARE(b.cache->hits().renderCount(), painted);
         QCOMPARE(b.cache->hits().points(0).size(), size_t(0));
         b.cache->show();  // and then it has all that it missed
@@ -211,7 +129,7 @@ class TestPanels : public QObject {
     // ---------------------------------------------------------------- experts
 
     void experts_channels_showTheSnapshot() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         const engine::Snapshot& s = b.experts->snapshot();
@@ -258,7 +176,7 @@ class TestPanels : public QObject {
     }
 
     void experts_readout_hasEveryNumber() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         b.experts->setChannel(ExpertChannel::Conversation);
@@ -276,7 +194,7 @@ class TestPanels : public QObject {
     }
 
     void experts_onCpu_speakOfRamOnly() {
-        Bench b(onCpu());
+        test::ThreePanels b(onCpu());
         b.load();
         b.answer();
         b.experts->setChannel(ExpertChannel::Residency);
@@ -294,7 +212,7 @@ class TestPanels : public QObject {
         using kernels::WeightType;
         test::Script script = onDevice();
         script.expertFormats = {"Q4_K, Q6_K", true, 4.9, {WeightType::kHqq4, WeightType::kHqq2}};
-        Bench b(script);
+        test::ThreePanels b(script);
         b.load();
         QMenu menu;
         b.experts->actions().fill(menu, {{0, 0}}, {false, false, WeightType::kFile2});
@@ -309,7 +227,7 @@ class TestPanels : public QObject {
     }
 
     void experts_click_selectsAndUnderlines() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         QSignalSpy underlined(b.selection.get(), &Selection::underlined);
@@ -333,7 +251,7 @@ class TestPanels : public QObject {
     }
 
     void experts_selectedToken_ringsItsExperts() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         QVERIFY(b.selection->selectToken(kMessage, 7));
@@ -350,7 +268,7 @@ class TestPanels : public QObject {
     }
 
     void experts_menu_changesOneExpert() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         b.experts->setChannel(ExpertChannel::Residency);
@@ -374,7 +292,7 @@ class TestPanels : public QObject {
     }
 
     void layers_haveTheModelsOwnNumbers() {
-        Bench b(large(58, 256, 3));
+        test::ThreePanels b(large(58, 256, 3));
         b.load();
         b.answer();
         b.experts->map().setFocus();
@@ -406,7 +324,7 @@ class TestPanels : public QObject {
     }
 
     void markedExperts_arePinnedTogether() {
-        Bench b(large(48, 128, 0));
+        test::ThreePanels b(large(48, 128, 0));
         b.load();
         b.answer();
         b.experts->setChannel(ExpertChannel::Residency);
@@ -481,7 +399,7 @@ class TestPanels : public QObject {
     void experts_changeThatFails_saysWhy() {
         test::Script script = onDevice();
         script.expertProblem = "There is no room on the device for another pinned expert.";
-        Bench b(script);
+        test::ThreePanels b(script);
         b.experts->actions().change(engine::ExpertChange::Kind::kPin, {{0, 7}});  // no model yet
         QVERIFY(b.experts->notice().contains(QStringLiteral("no model")));
         b.load();
@@ -491,329 +409,10 @@ class TestPanels : public QObject {
         QVERIFY(b.experts->notice().isEmpty());
     }
 
-    // ---------------------------------------------------------------- cache
-
-    void cache_lines_areOfEachToken() {
-        Bench b(onDevice());
-        b.load();
-        b.cache->setMeanOf(1);
-        b.answer();
-        b.cache->setLayer(2);
-        const auto& hits = b.cache->hits();
-        QCOMPARE(hits.seriesCount(), 2);
-        std::size_t point = 0;
-        for (const LoggedStep& step : b.log->steps()) {
-            if (step.isPrompt()) {
-                continue;
-            }
-            double all = 0, resident = 0, layer = 0, layerResident = 0, bytes = 0;
-            for (const auto& event : step.layers) {
-                bytes += static_cast<double>(event.bytes_copied);
-                for (const auto& a : step.assignmentsOf(event)) {
-                    all += 1;
-                    resident += a.target == 0;
-                    layer += event.layer == 2;
-                    layerResident += event.layer == 2 && a.target == 0;
-                }
-            }
-            QCOMPARE(hits.points(0)[point].x(), static_cast<double>(step.id));
-            QCOMPARE(hits.points(0)[point].y(), resident / all);
-            QCOMPARE(hits.points(1)[point].y(), layerResident / layer);
-            QCOMPARE(b.cache->bytes().points(0)[point].y(), bytes);
-            ++point;
-        }
-        QCOMPARE(hits.points(0).size(), point);
-        QVERIFY(point > 100);
-    }
-
-    // If experts are copied without some of their neurons, the neurons that were present
-    // have a separate line and sum.
-    void cache_tellsNeuronsHit() {
-        test::Script script = onDevice();
-        script.neededNeurons = 200;
-        script.heldNeurons = 130;
-        Bench b(script);
-        b.load();
-        b.cache->setMeanOf(1);
-        b.answer();
-        const auto& hits = b.cache->hits();
-        QCOMPARE(hits.seriesCount(), 2);
-        QVERIFY(hits.points(1).size() > 100);
-        for (std::size_t i = 0; i < hits.points(1).size(); ++i) QCOMPARE(hits.points(1)[i].y(), 0.65);
-        QTRY_VERIFY2(test::textOf(*b.cache, QStringLiteral("Sums since the model was loaded"))
-                         .contains(QStringLiteral("neurons hit: ") + percentText(0.65)),
-                     qPrintable(test::textOf(*b.cache, QStringLiteral("Sums since the model was loaded"))));
-        b.cache->setLayer(2);
-        QCOMPARE(hits.seriesCount(), 3);
-        QVERIFY(hits.points(2).size() > 100);
-        b.cache->resize(420, 900);
-        const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
-        if (!folder.isEmpty()) QVERIFY(b.cache->grab().save(folder + QStringLiteral("/cache-neurons.png")));
-    }
-
-    void cache_prefetch_isOfEachToken() {
-        Bench b(onDevice());
-        b.load();
-        b.cache->setMeanOf(1);
-        b.answer();
-        const auto& lines = b.cache->prefetch();
-        std::size_t point = 0;
-        for (const LoggedStep& step : b.log->steps()) {
-            if (step.isPrompt()) {
-                continue;
-            }
-            double used = 0, guessed = 0, missed = 0, admissions = 0;
-            for (const auto& event : step.layers) {
-                used += event.used_guesses;
-                guessed += event.guessed_copies;
-                admissions += event.admissions;
-                for (const auto& a : step.assignmentsOf(event)) {
-                    missed += a.target != 0;
-                }
-            }
-            const QPointF recall = lines.points(0)[point], precision = lines.points(1)[point];
-            QCOMPARE(recall.x(), static_cast<double>(step.id));
-            if (guessed > 0) {
-                QCOMPARE(recall.y(), used / (missed + used));
-                QCOMPARE(precision.y(), used / guessed);
-            } else {  // no guesses: no share of them
-                QVERIFY(std::isnan(recall.y()) && std::isnan(precision.y()));
-            }
-            QCOMPARE(b.cache->exchanges().points(0)[point].y(), admissions);
-            ++point;
-        }
-        QVERIFY(point > 100);
-        QCOMPARE(lines.points(0).size(), point);
-        // Over many tokens: the share of the sums.
-        b.cache->setMeanOf(64);
-        QCOMPARE(lines.points(0).size(), point);
-        QCOMPARE(lines.points(1)[point - 1].y(), 0.5);  // two guesses for each that is used
-    }
-
-    void cache_openedAfterTheAnswer_drawsAllOfIt() {
-        Bench b(onDevice());
-        b.load();
-        b.cache->hide();
-        engine::GenerationRequest request;
-        request.messages = {{engine::Role::kUser, "tell me"}};
-        QSignalSpy answered(b.engine.get(), &EngineController::answered);
-        b.engine->generate(request);
-        QTRY_COMPARE(answered.size(), 1);
-        QTRY_COMPARE(b.engine->state(), State::Ready);
-        QCOMPARE(b.cache->exchanges().points(0).size(), std::size_t{0});
-        b.cache->show();
-        QTRY_VERIFY(b.cache->exchanges().points(0).size() > 100);
-        QCOMPARE(b.cache->prefetch().points(0).size(), b.cache->hits().points(0).size());
-    }
-
-    void cache_wideDock_showsItsPlotsSideBySide() {
-        Bench b(onDevice());
-        b.load();
-        const auto place = [&b](const QWidget& plot) { return plot.mapTo(b.cache.get(), QPoint()); };
-        b.cache->resize(360, 900);
-        QTRY_VERIFY(place(b.cache->prefetch()).y() > place(b.cache->hits()).y());
-        QCOMPARE(place(b.cache->prefetch()).x(), place(b.cache->hits()).x());
-        b.cache->resize(800, 900);  // two and two
-        QTRY_COMPARE(place(b.cache->prefetch()).y(), place(b.cache->hits()).y());
-        QVERIFY(place(b.cache->prefetch()).x() > place(b.cache->hits()).x());
-        QVERIFY(place(b.cache->bytes()).y() > place(b.cache->hits()).y());
-        QTRY_COMPARE(b.cache->hits().width(), b.cache->prefetch().width());
-        b.cache->resize(1100, 900);  // three would fit: four are two and two all the same
-        QTRY_VERIFY(b.cache->hits().width() > 450);
-        QCOMPARE(place(b.cache->exchanges()).y(), place(b.cache->bytes()).y());
-        b.cache->resize(1400, 900);
-        QTRY_COMPARE(place(b.cache->exchanges()).y(), place(b.cache->hits()).y());
-        b.cache->resize(340, 900);  // and back: side-by-side parts keep no dock wide
-        QCOMPARE(b.cache->width(), 340);
-        QTRY_COMPARE(place(b.cache->exchanges()).x(), place(b.cache->hits()).x());
-    }
-
-    void cache_policies_areReplayed() {
-        Bench b(onDevice());
-        b.load();
-        QVERIFY(!b.cache->compareButton().isEnabled());  // nothing is recorded yet
-        b.answer();
-        QCOMPARE(test::find<QSpinBox>(*b.cache, "Experts in the cache").value(), 20);
-        b.cache->compareButton().click();
-        QTRY_VERIFY(b.cache->table().isVisible());
-        QCOMPARE(b.cache->table().rowCount(), 6);
-        std::vector<double> rates;
-        for (int row = 0; row < 6; ++row) {
-            rates.push_back(QLocale().toDouble(b.cache->table().item(row, 1)->text().chopped(2)));
-        }
-        QCOMPARE(rates[4], 0.0);  // no cache
-        for (const double rate : rates) {
-            QVERIFY(rate <= rates[5]);  // nothing is better than the best
-        }
-        QVERIFY(rates[5] > 0);
-        // The scripted placement keeps the lowest numbers, as planned: a fixed cache's
-        // contents are the same.
-        engine::CacheCalls calls = cacheCallsOf(*b.log, 8, 8);
-        QCOMPARE(calls.layers.size(), b.log->steps().size() * 8);
-        QVERIFY(test::textOf(*b.cache, QStringLiteral("What was compared")).contains(QStringLiteral("20 of 64")));
-        QCOMPARE(b.cache->policies().barCount(), 6);
-        test::find<QSpinBox>(*b.cache, "Experts in the cache").setValue(64);
-        b.cache->compareButton().click();
-        QTRY_COMPARE(b.cache->table().item(0, 1)->text().chopped(2).toDouble(), 100.0);
-        // In a low panel the result comes into view.
-        b.cache->resize(360, 480);
-        b.cache->findChild<QScrollArea*>()->verticalScrollBar()->setValue(0);
-        QTRY_VERIFY(b.cache->table().visibleRegion().isEmpty());
-        b.cache->compareButton().click();
-        QTRY_VERIFY(b.cache->table().visibleRegion().boundingRect().height() > 40);
-    }
-
-    void cache_comparisonCancelled_leavesNothing() {
-        engine::CacheCalls calls;
-        calls.n_layers = 32;
-        calls.n_experts = 64;
-        constexpr int kSteps = 8000;
-        for (int step = 0; step < kSteps; ++step) {
-            for (int layer = 0; layer < 32; ++layer) {
-                calls.layers.push_back({layer, true, calls.calls.size(), 2, static_cast<size_t>(step), 1});
-                const int e = (step * 7 + layer * 13) % 63;
-                calls.calls.push_back({{layer, e}, 1});
-                calls.calls.push_back({{layer, e + 1}, 1});
-            }
-        }
-        calls.n_tokens = kSteps;
-        CacheComparison comparison;
-        QSignalSpy finished(&comparison, &CacheComparison::finished);
-        comparison.start(calls, engine::Popularity::uniform(32, 64, 2), 1000);
-        // QTRY_VERIFY checks every 50 ms, in which a fast machine has compared them all.
-        QElapsedTimer waited;
-        waited.start();
-        while (comparison.progress() <= 0 && waited.elapsed() < 30'000) std::this_thread::yield();
-        QVERIFY(comparison.progress() > 0);
-        QVERIFY(comparison.progress() < 0.9);
-        comparison.cancel();
-        QTRY_COMPARE(finished.size(), 1);
-        QVERIFY(finished.back().at(0).value<std::vector<PolicyResult>>().empty());
-        QVERIFY(!comparison.isRunning());
-        comparison.start(calls, engine::Popularity::uniform(32, 64, 2), 1000);
-        // And one that is destroyed while it runs ends with it.
-    }
-
-    void cache_onCpu_saysThereIsNone() {
-        Bench b(onCpu());
-        b.load();
-        b.answer();
-        QVERIFY(!b.cache->hits().isVisible());
-        QVERIFY(b.cache->compareButton().isEnabled());
-        QCOMPARE(test::find<QSpinBox>(*b.cache, "Experts in the cache").value(), 32);
-    }
-
-    void cache_click_selectsTheToken() {
-        Bench b(onDevice());
-        b.load();
-        b.answer();
-        const auto token = b.log->token(kMessage, 30);
-        Q_EMIT b.cache->hits().clicked(static_cast<double>(token->step));
-        QVERIFY(b.selection->token());
-        QCOMPARE(b.selection->token()->index, 30);
-    }
-
-    // Mixtral-Offloading's figure 1 for the steps that ran.
-    void uses_showWhereEachStepsExpertsRan() {
-        Bench b(onDevice());
-        b.selection->setTextSource(
-            [&b](MessageId, const TextRange& range) { return b.text.mid(range.begin, range.end - range.begin); });
-        b.load();
-        b.cache->hide();
-        engine::GenerationRequest request;
-        request.messages = {{engine::Role::kUser, "tell me"}};
-        QSignalSpy answered(b.engine.get(), &EngineController::answered);
-        b.engine->generate(request);
-        QTRY_COMPARE(answered.size(), 1);
-        QTRY_COMPARE(b.engine->state(), State::Ready);
-        ExpertUsePlot& uses = b.cache->uses();
-        QVERIFY(uses.columns().empty());  // nothing is done for a picture that is not seen
-        b.cache->show();
-        b.cache->setUsesLayer(3);
-        QTRY_COMPARE(uses.columns().size(), b.log->steps().size());
-        int counted[6] = {};
-        for (std::size_t i = 0; i < uses.columns().size(); ++i) {
-            const ExpertUsePlot::Column& column = uses.columns()[i];
-            const LoggedStep& step = b.log->steps()[i];
-            QCOMPARE(column.step, step.id);
-            QCOMPARE(column.prompt, step.isPrompt());
-            const auto assignments = step.assignmentsOf(step.layers[3]);
-            QCOMPARE(column.calls.size(), assignments.size());
-            for (std::size_t n = 0; n < assignments.size(); ++n) {
-                const auto& a = assignments[n];
-                QCOMPARE(column.calls[n].first, static_cast<int>(a.expert));
-                QCOMPARE(column.calls[n].second, a.target == 0   ? engine::ExpertOutcome::kHit
-                                                 : a.target == 1 ? engine::ExpertOutcome::kCopied
-                                                                 : engine::ExpertOutcome::kCpu);
-                ++counted[static_cast<int>(column.calls[n].second)];
-            }
-        }
-        QVERIFY(counted[2] > 0 && counted[3] > 0 && counted[4] > 0);
-        QVERIFY(uses.columns().front().prompt);
-
-        // The latest columns are visible; the item at the pointer is named.
-        std::size_t newest = uses.columns().size() - 1;
-        while (!b.log->tokenOfStep(uses.columns()[newest].step)) {
-            --newest;  // the end of the answer writes none
-        }
-        const ExpertUsePlot::Column& last = uses.columns()[newest];
-        const QRectF cell = uses.rectOf(last.number, last.calls.front().first);
-        QVERIFY(uses.rect().contains(cell.toRect()));
-        QVERIFY(cell.width() >= 5);
-        const auto pointAt = [&uses](const QRectF& place) {
-            const QPointF at = place.center();
-            QMouseEvent move(QEvent::MouseMove, at, uses.mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
-            QApplication::sendEvent(&uses, &move);
-        };
-        pointAt(cell);
-        QVERIFY2(uses.reading().contains(QStringLiteral("layer 3, expert %1: ").arg(last.calls.front().first)),
-                 qPrintable(uses.reading()));
-        const auto token = b.log->tokenOfStep(last.step);
-        const QString words = b.text.mid(token->text.begin, token->text.end - token->text.begin).simplified();
-        QVERIFY2(words.isEmpty() || uses.reading().startsWith(u'“' + words), qPrintable(uses.reading()));
-        QTest::mouseClick(&uses, Qt::LeftButton, {}, cell.center().toPoint());
-        QCOMPARE(b.selection->token()->index, token->index);
-        // An expert that the token did not call.
-        int idle = 0;
-        while (std::any_of(last.calls.begin(), last.calls.end(), [&](const auto& c) { return c.first == idle; })) {
-            ++idle;
-        }
-        pointAt(uses.rectOf(last.number, idle));
-        QVERIFY2(uses.reading().endsWith(QStringLiteral("not called")), qPrintable(uses.reading()));
-
-        // Exported: numbers, and the same picture as from the command line.
-        const int calls = counted[2] + counted[3] + counted[4];
-        QCOMPARE(uses.csv().count(QStringLiteral("\r\n")), calls + 1);
-        QCOMPARE(uses.csv().count(QStringLiteral(",copied")), counted[3]);
-        const QTemporaryDir folder;
-        QVERIFY(uses.saveSvg(folder.filePath(QStringLiteral("uses.svg"))));
-        QFile file(folder.filePath(QStringLiteral("uses.svg")));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QString svg = QString::fromUtf8(file.readAll());
-        QCOMPARE(svg.count(QStringLiteral("#1f5fa8")), counted[2] + 1);  // and the legend's
-        QCOMPARE(svg.count(QStringLiteral("#c2410c")), counted[3] + 1);
-        QCOMPARE(svg.count(QStringLiteral("#2f7d4f")), counted[4] + 1);
-        takePicture(*b.cache, QStringLiteral("uses-narrow"));
-        b.cache->resize(900, 900);
-        takePicture(*b.cache, QStringLiteral("uses-wide"));
-
-        // A long session shows only the latest steps.
-        std::vector<ExpertUsePlot::Column> many;
-        for (int i = 0; i < 2 * ExpertUsePlot::kMostColumns; ++i) {
-            many.push_back({static_cast<StepId>(i), i, 1, false, {{0, engine::ExpertOutcome::kHit}}});
-        }
-        uses.setUses(QStringLiteral("model"), 0, 8, many);
-        QCOMPARE(uses.columns().size(), static_cast<std::size_t>(ExpertUsePlot::kMostColumns));
-        QCOMPARE(uses.columns().back().number, qint64(2 * ExpertUsePlot::kMostColumns - 1));
-        QVERIFY(uses.rectOf(0, 0).right() < 0);  // out of sight until the view is moved
-        QTest::keyClick(&uses, Qt::Key_Home);
-        QVERIFY(uses.rectOf(uses.columns().front().number, 0).left() >= 0);
-    }
-
     // ---------------------------------------------------------------- dispatch
 
     void dispatch_bars_areOfTheSelectedToken() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         QVERIFY(b.selection->selectToken(kMessage, 9));
@@ -843,7 +442,7 @@ class TestPanels : public QObject {
 
     // CORM's table 3, for the tokens of the bars.
     void dispatch_saysHowMuchComputingIsHidden() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         QVERIFY(b.selection->selectToken(kMessage, 9));
@@ -883,7 +482,7 @@ class TestPanels : public QObject {
         QVERIFY(!b.dispatch->why().contains(QStringLiteral("Loading ")));
         takePicture(*b.dispatch, QStringLiteral("dispatch-hidden"));
 
-        Bench cpu(onCpu());
+        test::ThreePanels cpu(onCpu());
         cpu.load();
         cpu.answer();
         QVERIFY2(cpu.dispatch->hidden().contains(QStringLiteral("On the CPU alone")),
@@ -891,7 +490,7 @@ class TestPanels : public QObject {
     }
 
     void dispatch_timeline_hasOneBarPerLayerAndLane() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         QVERIFY(b.selection->selectToken(kMessage, 9));
@@ -926,7 +525,7 @@ class TestPanels : public QObject {
     }
 
     void dispatch_why_namesBothCosts() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         QVERIFY(b.selection->selectToken(kMessage, 9));
@@ -957,7 +556,7 @@ class TestPanels : public QObject {
     }
 
     void dispatch_buttons_walkThroughTheAnswer() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         QVERIFY(
@@ -977,7 +576,7 @@ class TestPanels : public QObject {
     }
 
     void dispatch_onCpu_hasOneLane() {
-        Bench b(onCpu());
+        test::ThreePanels b(onCpu());
         b.load();
         b.answer();
         for (const auto& span : b.dispatch->timeline().spans()) {
@@ -991,7 +590,7 @@ class TestPanels : public QObject {
     // ---------------------------------------------------------------- all
 
     void controls_haveNames() {
-        Bench b(onDevice());
+        test::ThreePanels b(onDevice());
         b.load();
         b.answer();
         for (Panel* panel : b.panels()) {
@@ -1013,7 +612,7 @@ class TestPanels : public QObject {
         for (const Theme theme : {Theme::Light, Theme::Dark}) {
             applyTheme(*qApp, theme);
             for (const auto& [layers, experts, dense] : {std::tuple{48, 128, 0}, std::tuple{58, 256, 3}}) {
-                Bench b(large(layers, experts, dense));
+                test::ThreePanels b(large(layers, experts, dense));
                 b.load();
                 b.answer();
                 b.selection->selectToken(kMessage, 9);
@@ -1036,14 +635,14 @@ class TestPanels : public QObject {
     void pictures_inBothThemes_differ() {
         for (const Theme theme : {Theme::Light, Theme::Dark}) {
             applyTheme(*qApp, theme);
-            Bench b(onDevice());
+            test::ThreePanels b(onDevice());
             b.load();
             b.answer();
             b.selection->selectToken(kMessage, 9);
             b.selection->selectExpert({2, 1});
             b.experts->setChannel(ExpertChannel::Residency);
             b.dispatch->explain(1, std::nullopt);
-            b.cache->compareButton().click();
+            compareButton(*b.cache).click();
             QTRY_VERIFY(b.cache->table().isVisible());
             for (const int width : {360, 900}) {
                 for (Panel* panel : b.panels()) {

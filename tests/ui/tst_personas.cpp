@@ -78,7 +78,7 @@ void setTemperature(const WindowFixture& f, float temperature) {
 }
 
 QString saveAs(const WindowFixture& f, const QString& name, bool withModel = false) {
-    edit(f, bar(f).newAction(), name, withModel);
+    edit(f, action(bar(f), "New persona…"), name, withModel);
     return f.window->core().chat.persona();
 }
 
@@ -117,7 +117,7 @@ class TestPersonas : public QObject {
         const QString id = saveAs(f, QStringLiteral("Poet"));
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
         QVERIFY(!bar(f).isChanged());
-        QVERIFY(!bar(f).updateAction().isEnabled());
+        QVERIFY(!action(bar(f), "Change it to what is set up now").isEnabled());
         const Persona made = *f.window->core().personas.find(id);
         QCOMPARE(made.systemPrompt, QStringLiteral("Rhyme."));
         QCOMPARE(made.sampling->sampler.temperature, 0.33F);
@@ -125,11 +125,11 @@ class TestPersonas : public QObject {
 
         setTemperature(f, 0.5F);
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet, changed"));
-        bar(f).updateAction().trigger();
+        action(bar(f), "Change it to what is set up now").trigger();
         QCOMPARE(box(f).currentText(), QStringLiteral("Poet"));
         QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
 
-        edit(f, bar(f).editAction(), QStringLiteral("Bard"));
+        edit(f, action(bar(f), "Edit…"), QStringLiteral("Bard"));
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
         QCOMPARE(f.window->core().chat.persona(), id);
 
@@ -143,19 +143,19 @@ class TestPersonas : public QObject {
         QVERIFY(box(f).findText(QStringLiteral("Bard")) < 0);
         QVERIFY(!f.window->core().personas.find(id));
 
-        QVERIFY(bar(f).restoreAction().isVisible());
-        QVERIFY(bar(f).restoreAction().text().contains(QStringLiteral("Bard")));
-        bar(f).restoreAction().trigger();
+        QVERIFY(action(bar(f), "Bring back Bard").isVisible());
+        QVERIFY(action(bar(f), "Bring back Bard").text().contains(QStringLiteral("Bard")));
+        action(bar(f), "Bring back Bard").trigger();
         QCOMPARE(box(f).currentText(), QStringLiteral("Bard"));
         QCOMPARE(f.window->core().personas.find(id)->sampling->sampler.temperature, 0.5F);
-        QVERIFY(!bar(f).restoreAction().isVisible());
+        QVERIFY(!action(bar(f), "Bring back Bard").isVisible());
     }
 
     void editor_hasInstructionsSamplingAndModel_andCancelChangesNothing() {
         WindowFixture f;
         f.openAndWait();
         setPrompt(f, QStringLiteral("Rhyme."));
-        bar(f).newAction().trigger();
+        action(bar(f), "New persona…").trigger();
         {
             auto& editor = part<PersonaEditor>(*f.window);
             QTRY_VERIFY(editor.isVisible());
@@ -170,7 +170,7 @@ class TestPersonas : public QObject {
         QTRY_VERIFY(f.window->findChild<PersonaEditor*>() == nullptr);
         QVERIFY(f.window->core().personas.own().isEmpty());
 
-        bar(f).newAction().trigger();
+        action(bar(f), "New persona…").trigger();
         auto& editor = part<PersonaEditor>(*f.window);
         QTest::keyClicks(&find<QLineEdit>(editor, "Name"), QStringLiteral("Poet"));
         find<QPlainTextEdit>(editor, "Instructions").selectAll();
@@ -195,7 +195,7 @@ class TestPersonas : public QObject {
         f.openAndWait();
         setPrompt(f, QStringLiteral("Rhyme."));
         saveAs(f, QStringLiteral("Poet"));
-        bar(f).newAction().trigger();
+        action(bar(f), "New persona…").trigger();
         auto& editor = part<PersonaEditor>(*f.window);
         QTRY_VERIFY(editor.isVisible());
         QPushButton& save = *child<QDialogButtonBox>(editor).button(QDialogButtonBox::Save);
@@ -212,7 +212,7 @@ class TestPersonas : public QObject {
         QVERIFY(save.isEnabled() && !isSaid());
         QTest::keyClick(&editor, Qt::Key_Escape);
         QTRY_VERIFY(f.window->findChild<PersonaEditor*>() == nullptr);
-        bar(f).editAction().trigger();  // its own name is free
+        action(bar(f), "Edit…").trigger();  // its own name is free
         auto& again = part<PersonaEditor>(*f.window);
         QTRY_VERIFY(again.isVisible());
         QVERIFY(child<QDialogButtonBox>(again).button(QDialogButtonBox::Save)->isEnabled());
@@ -225,7 +225,7 @@ class TestPersonas : public QObject {
         setPrompt(f, QStringLiteral("Rhyme."));
         saveAs(f, QStringLiteral("Poet"));
         const auto rewrite = [&f](const QString& instructions) {
-            bar(f).editAction().trigger();
+            action(bar(f), "Edit…").trigger();
             auto& editor = part<PersonaEditor>(*f.window);
             find<QPlainTextEdit>(editor, "Instructions").selectAll();
             QTest::keyClicks(&find<QPlainTextEdit>(editor, "Instructions"), instructions);
@@ -277,7 +277,7 @@ class TestPersonas : public QObject {
                  qPrintable(part<SetupBar>(*f.window).sentence()));
         QCOMPARE(f.stage->loads().back().model, std::string("/models/fake-moe"));
         // It need not have the model.
-        edit(f, bar(f).editAction(), QStringLiteral("Poet"), false);
+        edit(f, action(bar(f), "Edit…"), QStringLiteral("Poet"), false);
         QCOMPARE(f.window->core().personas.find(id)->model, QString());
         QVERIFY(!part<SetupBar>(*f.window).isVisible());
     }
@@ -353,7 +353,7 @@ class TestPersonas : public QObject {
         QTRY_COMPARE(f.messages().size(), 2);
         QTRY_COMPARE(f.state(), State::Ready);
         picture(*f.window, QStringLiteral("personas"), {560, 1280}, 800);
-        bar(f).newAction().trigger();
+        action(bar(f), "New persona…").trigger();
         picture(part<PersonaEditor>(*f.window), QStringLiteral("persona-editor"), {360, 520}, 380);
     }
 };

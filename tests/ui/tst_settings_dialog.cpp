@@ -38,6 +38,16 @@ using Page = SettingsDialog::Page;
 
 namespace {
 
+// In the list, whose rows hold their commands' ids.
+void chooseCommand(const KeysPage& page, const QString& id) {
+    for (int i = 0; i < page.list().topLevelItemCount(); ++i) {
+        QTreeWidgetItem* const item = page.list().topLevelItem(i);
+        if (item->data(0, Qt::UserRole).toString() == id) {
+            page.list().setCurrentItem(item);
+        }
+    }
+}
+
 SettingsDialog& open(const WindowFixture& f, Page page) {
     QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
     SettingsDialog& dialog = *f.window->findChild<SettingsDialog*>();
@@ -151,7 +161,7 @@ class TestSettingsDialog : public QObject {
             f.openAndWait();
             SettingsDialog& dialog = open(f, Page::Keys);
             KeysPage& page = child<KeysPage>(dialog);
-            page.choose(QStringLiteral("palette"));
+            chooseCommand(page, QStringLiteral("palette"));
             child<KeyEdit>(page).setFocus();
             QTest::keyClick(&child<KeyEdit>(page), Qt::Key_F7, Qt::ControlModifier);
             QCOMPARE(child<KeyEdit>(page).text(), QStringLiteral("Ctrl+F7"));
@@ -166,7 +176,7 @@ class TestSettingsDialog : public QObject {
         const WindowFixture later;
         QCOMPARE(keysOf(later, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+F7")));
         KeysPage& page = child<KeysPage>(open(later, Page::Keys));
-        page.choose(QStringLiteral("palette"));
+        chooseCommand(page, QStringLiteral("palette"));
         QVERIFY(page.resetButton().isEnabled());
         click(page.resetButton());
         QCOMPARE(keysOf(later, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+K")));
@@ -178,7 +188,7 @@ class TestSettingsDialog : public QObject {
     void keys_ofAnother_areNamed_andTakenAtAClick() {
         const WindowFixture f;
         KeysPage& page = child<KeysPage>(open(f, Page::Keys));
-        page.choose(QStringLiteral("newConversation"));
+        chooseCommand(page, QStringLiteral("newConversation"));
         child<KeyEdit>(page).setFocus();
         QVERIFY(!find<QPushButton>(page, "Use them here").isVisible());
         QTest::keyClick(&child<KeyEdit>(page), Qt::Key_K, Qt::ControlModifier);
@@ -210,7 +220,7 @@ class TestSettingsDialog : public QObject {
         QFETCH(int, held);
         const WindowFixture f;
         KeysPage& page = child<KeysPage>(open(f, Page::Keys));
-        page.choose(QStringLiteral("palette"));
+        chooseCommand(page, QStringLiteral("palette"));
         child<KeyEdit>(page).setFocus();
         QTest::keyClick(&child<KeyEdit>(page), static_cast<Qt::Key>(key), Qt::KeyboardModifiers(held));
         QVERIFY(!page.notice().isEmpty());
@@ -221,7 +231,7 @@ class TestSettingsDialog : public QObject {
     void keys_none_andWhatNamesThem() {
         const WindowFixture f;
         KeysPage& page = child<KeysPage>(open(f, Page::Keys));
-        page.choose(QStringLiteral("stop"));
+        chooseCommand(page, QStringLiteral("stop"));
         QVERIFY(action(f, QStringLiteral("stop"))->toolTip().contains(QStringLiteral("Esc")));
         child<KeyEdit>(page).setFocus();
         QTest::keyClick(&child<KeyEdit>(page), Qt::Key_F8);
@@ -229,7 +239,7 @@ class TestSettingsDialog : public QObject {
         click(find<QPushButton>(page, "No keys"));
         QVERIFY(keysOf(f, QStringLiteral("stop")).isEmpty());
         QCOMPARE(action(f, QStringLiteral("stop"))->toolTip(), QStringLiteral("Stop the answer"));
-        page.choose(QStringLiteral("openModel"));
+        chooseCommand(page, QStringLiteral("openModel"));
         QTest::keyClick(&child<KeyEdit>(page), Qt::Key_F6);
         QVERIFY2(part<ChatPage>(*f.window).input().hint().contains(QStringLiteral("F6")),
                  qPrintable(part<ChatPage>(*f.window).input().hint()));
@@ -477,7 +487,7 @@ class TestSettingsDialog : public QObject {
         dialog.showPage(Page::Conversations);
         picture(dialog, QStringLiteral("settings-conversations"), {480, 760}, 520);
         dialog.showPage(Page::Keys);
-        child<KeysPage>(dialog).choose(QStringLiteral("newConversation"));
+        chooseCommand(child<KeysPage>(dialog), QStringLiteral("newConversation"));
         QTest::keyClick(&child<KeyEdit>(child<KeysPage>(dialog)), Qt::Key_K, Qt::ControlModifier);
         picture(dialog, QStringLiteral("settings-keys"), {480, 760}, 520);
         dialog.showPage(Page::Memory);

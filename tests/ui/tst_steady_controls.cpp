@@ -108,7 +108,7 @@ class TestSteadyControls : public QObject {
         QTRY_VERIFY(panel.progress().isVisible());
         f.settle();
         COMPARE_PLACES(before, panel);
-        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(panel, "Cancel"), Qt::LeftButton);
         QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
         f.settle();
         COMPARE_PLACES(before, panel);
@@ -132,7 +132,7 @@ class TestSteadyControls : public QObject {
         QTRY_VERIFY(!panel.problem().isEmpty());
         f.settle();
         COMPARE_PLACES(before, panel);
-        QTest::mouseClick(&panel.resetButton(), Qt::LeftButton);
+        QTest::mouseClick(&find<QPushButton>(panel, "Reset"), Qt::LeftButton);
         f.settle();
         COMPARE_PLACES(before, panel);
     }

@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 #include <QToolButton>
 
+#include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
@@ -180,7 +181,8 @@ class TestThoughtBlock : public QObject {
         QCOMPARE(button.menu()->actions().size(), 3);
         button.menu()->actions()[1]->trigger();
         QCOMPARE(button.text(), QStringLiteral("Thinking: Off"));
-        QCOMPARE(test::part<SamplingPanel>(*f.window).thinkingBox().currentText(), QStringLiteral("Off"));
+        QCOMPARE(test::find<QComboBox>(test::part<SamplingPanel>(*f.window), "Thinking").currentText(),
+                 QStringLiteral("Off"));
         f.ask(QStringLiteral("Hello"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QCOMPARE(f.stage->requests().back().thinking, std::string("off"));
@@ -188,7 +190,7 @@ class TestThoughtBlock : public QObject {
         QVERIFY(!blockOf(f));
         // In the panel, by keyboard.
         test::part<PanelDocks>(*f.window).show(QStringLiteral("sampling"));
-        QComboBox& box = test::part<SamplingPanel>(*f.window).thinkingBox();
+        QComboBox& box = test::find<QComboBox>(test::part<SamplingPanel>(*f.window), "Thinking");
         QVERIFY(box.isVisibleTo(&test::part<SamplingPanel>(*f.window)));
         box.setFocus();
         QTest::keyClick(&box, Qt::Key_Down);

@@ -42,12 +42,6 @@ using State = EngineController::State;
 
 namespace {
 
-void askAndWait(WindowFixture& f, const QString& prompt) {
-    f.ask(prompt);
-    QTRY_COMPARE(f.last().state, Message::State::Done);
-    QTRY_COMPARE(f.state(), State::Ready);
-}
-
 void newConversation(WindowFixture& f) {
     QTest::keyClick(f.window.get(), Qt::Key_N, Qt::ControlModifier);
 }
@@ -117,7 +111,7 @@ class TestWhatBelongsWhere : public QObject {
     void laterPrompt_tooLong_isToldWhatHelps() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("hello"));
+        f.askAndWait(QStringLiteral("hello"));
         f.stage->setScript(refused(6000, 2048));
         f.ask(QStringLiteral("a prompt that is longer than all before"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
@@ -128,7 +122,7 @@ class TestWhatBelongsWhere : public QObject {
     void conversation_tooLong_goesOnWithoutItsOldest() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("hello"));
+        f.askAndWait(QStringLiteral("hello"));
         f.stage->setScript(refused(2100, 2048));
         f.ask(QStringLiteral("and more"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
@@ -139,7 +133,7 @@ class TestWhatBelongsWhere : public QObject {
     void card_ofARefusedPrompt_belongsToItsConversation() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("hello"));
+        f.askAndWait(QStringLiteral("hello"));
         const ConversationId first = f.window->core().chat.current();
         f.stage->setScript(refused(3000, 2048));
         f.ask(QStringLiteral("a very long prompt"));
@@ -160,7 +154,7 @@ class TestWhatBelongsWhere : public QObject {
     void prompt_tooLong_onABranchThatIsLeft_isToldWhatHelps() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("hello"));
+        f.askAndWait(QStringLiteral("hello"));
         QTest::keyClick(f.window.get(), Qt::Key_R, Qt::ControlModifier);  // a second answer
         QTRY_COMPARE(f.last().branches, 2);
         QTRY_COMPARE(f.state(), State::Ready);
@@ -210,7 +204,7 @@ class TestWhatBelongsWhere : public QObject {
     void secondStart_withAPrompt_beginsAConversation_neverOverADraft() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("one"));
+        f.askAndWait(QStringLiteral("one"));
         const ConversationId first = f.window->core().chat.current();
         f.type(QStringLiteral("half a thou"));
         f.window->handle({{}, QStringLiteral("two"), false});
@@ -259,7 +253,7 @@ class TestWhatBelongsWhere : public QObject {
     void speed_isOfTheShownConversation() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("one"));
+        f.askAndWait(QStringLiteral("one"));
         const auto& status = part<StatusLine>(*f.window);
         QVERIFY(!status.speedText().isEmpty());
         const ConversationId first = f.window->core().chat.current();
@@ -296,7 +290,7 @@ class TestWhatBelongsWhere : public QObject {
             return test::textOf(panel, QStringLiteral("Whose figures these are"));
         };
         const auto hits = [&cache] { return test::find<LinePlot>(cache, "Hit rate over time").points(0).size(); };
-        askAndWait(f, QStringLiteral("Quinces and pears"));
+        f.askAndWait(QStringLiteral("Quinces and pears"));
         const ConversationId first = f.window->core().chat.current();
         QTRY_VERIFY(experts.map().rows() > 0);
         docks.show(QStringLiteral("cache"));
@@ -314,11 +308,11 @@ class TestWhatBelongsWhere : public QObject {
         openInList(f, first);  // the engine has left it
         QTRY_COMPARE(f.messages().size(), 2);
         QVERIFY(!dispatch.emptyText().isEmpty());
-        askAndWait(f, QStringLiteral("more"));
+        f.askAndWait(QStringLiteral("more"));
         QTRY_VERIFY(experts.map().rows() > 0);
         QCOMPARE(owner(experts), QStringLiteral("This conversation"));
         newConversation(f);
-        askAndWait(f, QStringLiteral("something else"));
+        f.askAndWait(QStringLiteral("something else"));
         openInList(f, first);
         QTRY_COMPARE(owner(experts), QStringLiteral("“something else”"));
         QCOMPARE(owner(dispatch), QStringLiteral("“something else”"));
@@ -330,7 +324,7 @@ class TestWhatBelongsWhere : public QObject {
         WindowFixture f;
         f.openAndWait();
         part<PanelDocks>(*f.window).show(QStringLiteral("experts"));
-        askAndWait(f, QStringLiteral("hello"));
+        f.askAndWait(QStringLiteral("hello"));
         auto& experts = part<ExpertsPanel>(*f.window);
         const auto owner = [&] { return test::textOf(experts, QStringLiteral("Whose figures these are")); };
         BenchmarkRunner& runner = part<BenchmarkPanel>(*f.window).runner();
@@ -341,7 +335,7 @@ class TestWhatBelongsWhere : public QObject {
         QTRY_VERIFY(!runner.isRunning());
         QTRY_COMPARE(f.window->core().engine.snapshot()->conversation_tokens, std::int64_t{512 + 32});
         QCOMPARE(owner(), QStringLiteral("A benchmark"));
-        askAndWait(f, QStringLiteral("hello"));  // its own alone
+        f.askAndWait(QStringLiteral("hello"));  // its own alone
         QCOMPARE(owner(), QStringLiteral("This conversation"));
         QVERIFY(f.window->core().engine.snapshot()->conversation_tokens < 512);
     }
@@ -354,7 +348,7 @@ class TestWhatBelongsWhere : public QObject {
         part<PanelDocks>(*f.window).show(QStringLiteral("experts"));
         auto& experts = part<ExpertsPanel>(*f.window);
         const auto owner = [&] { return test::textOf(experts, QStringLiteral("Whose figures these are")); };
-        askAndWait(f, QStringLiteral("hello"));
+        f.askAndWait(QStringLiteral("hello"));
         const auto queue = std::make_shared<engine::AnswerQueue>(1);
         std::promise<void> end;
         queue->submit([ended = end.get_future().share()](engine::Session&, const std::stop_token&) { ended.wait(); });

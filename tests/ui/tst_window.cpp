@@ -1,44 +1,28 @@
 // The window on the scripted engine: a user's actions, and their effects.
+
 #include <random>
 
 #include <QAbstractItemModelTester>
 #include <QAction>
-#include <QClipboard>
 #include <QComboBox>
-#include <QDir>
-#include <QDropEvent>
 #include <QElapsedTimer>
 #include <QLabel>
-#include <QLineEdit>
 #include <QLocale>
-#include <QMenu>
-#include <QMimeData>
-#include <QPlainTextEdit>
 #include <QPushButton>
-#include <QScreen>
-#include <QScrollBar>
-#include <QSignalSpy>
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
-#include <QUrl>
-#include <QWindow>
 
 #include "tests/ui/find_widget.h"
-#include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
-#include "ui/chat/empty_state.h"
-#include "ui/chat/load_banner.h"
-#include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/chat/suggested_prompts.h"
 #include "ui/help/help_answers.h"
 #include "ui/help/help_dialog.h"
-#include "ui/load/open_model_dialog.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/window/panel_docks.h"
@@ -79,20 +63,6 @@ class TestWindow : public QObject {
     }
 
   private Q_SLOTS:
-    void shortMemory_cardLeadsToWhatWouldFit() {
-        Script script;
-        script.loadError =
-            engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("The model needs 3 GiB more."));
-        WindowFixture f(script);
-        f.window->opener().open(QStringLiteral("/models/large"));
-        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
-        QCOMPARE(f.last().problem.actions.first(), ProblemAction::OpenWithOptions);
-        Q_EMIT test::part<ChatPage>(*f.window).actionChosen(ProblemAction::OpenWithOptions);
-        auto* dialog = f.window->findChild<OpenModelDialog*>();
-        QVERIFY(dialog != nullptr);
-        QCOMPARE(dialog->path().text(), QStringLiteral("/models/large"));
-        dialog->reject();
-    }
 
     void textSize_growsAndGoesBack() {
         WindowFixture f;
@@ -116,24 +86,6 @@ class TestWindow : public QObject {
         QCOMPARE(QApplication::font().pointSizeF(), before + kTextSmallest);
         trigger(QStringLiteral("&As the system"));
         QCOMPARE(QApplication::font().pointSizeF(), before);
-    }
-
-    void startingWithoutAGpu_namesTheHardware_andOffersAnEmulatedOne() {
-        WindowFixture f({}, QStringLiteral("/models/demo"));
-        f.openAndWait(QStringLiteral("/models/demo"));
-        QTRY_VERIFY(f.window->opener().devices().looked());
-        if (f.window->opener().devices().hasGpu()) {
-            QSKIP("this machine has a GPU");
-        }
-        QVERIFY(test::part<ChatPage>(*f.window).emptyState().hardware().contains(f.window->opener().devices().found()));
-        Q_EMIT test::part<ChatPage>(*f.window).emptyState().emulatedRequested();
-        QTRY_COMPARE(f.stage->loads().size(), std::size_t{2});
-        QCOMPARE(QString::fromStdString(f.stage->loads().back().device), DeviceChoices::demonstrationDevice());
-        QCOMPARE(f.stage->loads().back().vram_bytes, std::uint64_t{DeviceChoices::kDemonstrationVram});
-        QVERIFY(f.stage->loads().back().paced);
-        QTRY_COMPARE(f.state(), State::Ready);
-        QSettings().remove(QStringLiteral("device"));
-        QSettings().remove(QStringLiteral("vram"));
     }
 
     void init() { QSettings().clear(); }
@@ -303,31 +255,6 @@ class TestWindow : public QObject {
         QTRY_COMPARE(f.state(), State::Ready);
     }
 
-    void prompt_whileLoading_waitsForTheModel() {
-        Script script;
-        script.loadMs = 300;
-        WindowFixture f(script);
-        f.window->opener().open(QStringLiteral("/models/fake"));
-        QVERIFY(test::child<LoadBanner>(test::part<ChatPage>(*f.window)).isVisible());
-        f.ask(QStringLiteral("early"));
-        QCOMPARE(f.last().state, Message::State::Waiting);
-        QCOMPARE(test::part<ChatPage>(*f.window).input().mode(), InputBar::Mode::Queued);
-        QTRY_COMPARE(f.last().state, Message::State::Done);
-        QCOMPARE(f.stage->requests().size(), size_t(1));
-        QVERIFY(!test::child<LoadBanner>(test::part<ChatPage>(*f.window)).isVisible());
-    }
-
-    void prompt_whileLoadingFails_comesBack() {
-        Script script = failingLoad();
-        script.loadMs = 200;
-        WindowFixture f(script);
-        f.window->opener().open(QStringLiteral("/models/broken"));
-        f.ask(QStringLiteral("precious text"));
-        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
-        QCOMPARE(test::part<ChatPage>(*f.window).input().text(), QStringLiteral("precious text"));
-        QCOMPARE(f.messages().size(), 1);
-    }
-
     void prompt_queued_escTakesItBack() {
         Script script;
         script.loadMs = 2000;
@@ -338,111 +265,6 @@ class TestWindow : public QObject {
         QCOMPARE(test::part<ChatPage>(*f.window).input().text(), QStringLiteral("early"));
         QVERIFY(f.messages().isEmpty());
         QVERIFY(f.state() == State::Loading);
-    }
-
-    void load_failing_showsACardAndGoesOn() {
-        WindowFixture f(failingLoad());
-        f.window->opener().open(QStringLiteral("/models/broken"));
-        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
-        QVERIFY(f.last().problem.sentence.contains(QStringLiteral("num_local_experts")));
-        QCOMPARE(f.last().problem.detail, QStringLiteral("offset 120"));
-        auto* card = test::part<ChatPage>(*f.window).view().findChild<ProblemCard*>();
-        QVERIFY(card && card->isVisible());
-        auto* details = card->findChild<QPlainTextEdit*>();
-        QVERIFY(details && !details->isVisible());
-        QTest::mouseClick(card->findChild<QToolButton*>(), Qt::LeftButton);
-        QVERIFY(details->isVisible());
-        f.stage->setScript({});
-        f.openAndWait();
-        f.ask(QStringLiteral("works"));
-        QTRY_COMPARE(f.last().state, Message::State::Done);
-        QVERIFY(f.window->core().conversation.messages().first().kind != Message::Kind::Problem);
-    }
-
-    void errorCard_narrowWindow_itsButtonsAreWholeAndApart_data() {
-        QTest::addColumn<int>("width");
-        QTest::newRow("800") << 800;
-        QTest::newRow("640") << 640;
-    }
-    void errorCard_narrowWindow_itsButtonsAreWholeAndApart() {
-        QFETCH(const int, width);
-        WindowFixture f;
-        f.openAndWait(QStringLiteral("/models/good"));
-        Script tooLarge;
-        tooLarge.loadError = engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("Not enough memory."),
-                                           "9.0 GiB are needed, 4.0 GiB are there");
-        f.stage->setScript(tooLarge);
-        f.window->opener().open(QStringLiteral("/models/large"));
-        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
-        f.window->resize(width, 700);
-        auto* card = test::part<ChatPage>(*f.window).view().findChild<ProblemCard*>();
-        QVERIFY(card != nullptr);
-        const QList<QAbstractButton*> buttons = card->findChildren<QAbstractButton*>();
-        QCOMPARE(buttons.size(), 5);  // with the one that closes it
-        const auto wrong = [&] {
-            QStringList names;
-            QRegion taken;
-            for (const QAbstractButton* button : buttons) {
-                const QRect place(button->mapTo(card, QPoint()), button->size());
-                if (place.width() < button->sizeHint().width() || !card->rect().contains(place) ||
-                    taken.intersects(place)) {
-                    names << button->text();
-                }
-                taken += place;
-            }
-            return names;
-        };
-        QTRY_COMPARE(wrong(), QStringList());
-        QVERIFY(card->width() < width);
-        test::picture(*card, QStringLiteral("error-card"), {card->width()}, card->height());
-    }
-
-    void load_failing_offersThePreviousModel() {
-        WindowFixture f;
-        f.openAndWait(QStringLiteral("/models/good"));
-        f.stage->setScript(failingLoad());
-        f.window->opener().open(QStringLiteral("/models/broken"));
-        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
-        QVERIFY(f.last().problem.actions.contains(ProblemAction::OpenPreviousModel));
-        f.stage->setScript({});
-        press(test::part<ChatPage>(*f.window).view(), textOf(ProblemAction::OpenPreviousModel));
-        QTRY_COMPARE(f.state(), State::Ready);
-        QCOMPARE(f.stage->loads().back().model, std::string("/models/good"));
-    }
-
-    void load_foreignException_showsACard() {
-        Script script;
-        script.loadThrowsForeign = true;
-        WindowFixture f(script, QStringLiteral("/models/demo"));
-        f.window->opener().open(QStringLiteral("/models/odd"));
-        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
-        QCOMPARE(f.last().problem.detail, QStringLiteral("something foreign"));
-        QVERIFY(f.last().problem.actions.contains(ProblemAction::OpenDemoModel));
-    }
-
-    void load_cancelled_leavesTheProgramWorking() {
-        Script script;
-        script.loadMs = 60'000;
-        WindowFixture f(script);
-        f.window->opener().open(QStringLiteral("/models/huge"));
-        press(test::child<LoadBanner>(test::part<ChatPage>(*f.window)), QStringLiteral("Cancel"));
-        QTRY_COMPARE(f.state(), State::NoModel);
-        QVERIFY(!test::child<LoadBanner>(test::part<ChatPage>(*f.window)).isVisible());
-        f.stage->setScript({});
-        f.openAndWait();
-    }
-
-    void load_switchedWhileLoading_onlyTheLastCounts() {
-        Script script;
-        script.loadMs = 60'000;
-        WindowFixture f(script);
-        f.window->opener().open(QStringLiteral("/models/first"));
-        QTRY_COMPARE(f.stage->loads().size(), size_t(1));
-        f.stage->setScript({});
-        f.window->opener().open(QStringLiteral("/models/second"));
-        QTRY_COMPARE(f.state(), State::Ready);
-        QCOMPARE(f.window->core().engine.model()->source, std::string("/models/second"));
-        QVERIFY(f.messages().isEmpty());
     }
 
     void generate_promptTooLong_keepsTheText() {
@@ -527,22 +349,6 @@ class TestWindow : public QObject {
         QCOMPARE(history.conversations().size(), 2);
     }
 
-    void openModel_midStream_stopsAndKeepsTheConversation() {
-        WindowFixture f(slow());
-        f.openAndWait();
-        f.ask(QStringLiteral("hi"));
-        QTRY_VERIFY(f.last().text.size() > 4);
-        f.stage->setScript({});
-        f.window->opener().open(QStringLiteral("/models/other"));
-        QCOMPARE(f.last().state, Message::State::Stopped);
-        const QString kept = f.last().text;
-        QTRY_COMPARE(f.state(), State::Ready);
-        QCOMPARE(f.last().text, kept);
-        f.ask(QStringLiteral("go on"));
-        QTRY_COMPARE(f.last().state, Message::State::Done);
-        QCOMPARE(f.stage->requests().back().messages.size(), size_t(3));
-    }
-
     void close_midStream_joinsTheEngine() {
         WindowFixture f(slow());
         f.openAndWait();
@@ -552,16 +358,6 @@ class TestWindow : public QObject {
         QVERIFY(!f.window->isVisible());
         QCOMPARE(f.stage->sessionsAlive.load(), 0);
         QVERIFY(f.last().text.size() < 40'000);  // it did not wait for the answer's end
-    }
-
-    void close_midLoad_joinsTheEngine() {
-        Script script;
-        script.loadMs = 60'000;
-        WindowFixture f(script);
-        f.window->opener().open(QStringLiteral("/models/huge"));
-        QTRY_COMPARE(f.stage->loads().size(), size_t(1));
-        QVERIFY(f.window->close());
-        QCOMPARE(f.stage->sessionsAlive.load(), 0);
     }
 
     void sampling_reachesTheRequest() {
@@ -662,34 +458,6 @@ class TestWindow : public QObject {
         QVERIFY(readSampling() == defaultSampling());
     }
 
-    void start_beginsWithTheLastModel_notWithOneThatEndedTheProgram() {
-        QTemporaryDir models;
-        const QString demo = models.filePath(QStringLiteral("demo")), own = models.filePath(QStringLiteral("own"));
-        QVERIFY(QDir().mkpath(demo) && QDir().mkpath(own));
-        const auto begins = [&demo] { return WindowFixture({}, demo).window->opener().modelToBeginWith(); };
-        QCOMPARE(begins(), demo);
-        {
-            WindowFixture f({}, demo);
-            f.openAndWait(own);
-        }
-        QCOMPARE(begins(), own);
-        {
-            WindowFixture f({}, demo);
-            f.openAndWait(demo);
-        }
-        QCOMPARE(begins(), demo);
-        {
-            WindowFixture f({}, demo);
-            f.openAndWait(own);
-        }
-        QSettings().setValue(QStringLiteral("model/opening"), own);  // as a program leaves it that ends there
-        QCOMPARE(begins(), demo);
-        QSettings().remove(QStringLiteral("model/opening"));
-        QCOMPARE(begins(), own);
-        QVERIFY(QDir(own).removeRecursively());
-        QCOMPARE(begins(), demo);
-    }
-
     void window_largerThanTheScreen_isMadeToFit() {
         WindowFixture f;
         const QRect room = f.window->screen()->availableGeometry();
@@ -702,66 +470,6 @@ class TestWindow : public QObject {
         f.window->resize(fits);
         f.window->fitToScreen();
         QCOMPARE(f.window->size(), fits);
-    }
-
-    void recent_keepsTenLatestFirst() {
-        QTemporaryDir folder;
-        WindowFixture f;
-        for (int i = 0; i < 12; ++i) {
-            f.openAndWait(QStringLiteral("/models/m%1").arg(i));
-        }
-        f.openAndWait(QStringLiteral("/models/m5"));
-        f.openAndWait(folder.path());
-        const QStringList recent = f.window->opener().recent().models();
-        QCOMPARE(recent.size(), 10);
-        QCOMPARE(recent[0], folder.path());
-        QCOMPARE(recent[1], QStringLiteral("/models/m5"));
-        QCOMPARE(recent.count(QStringLiteral("/models/m5")), 1);
-        QVERIFY(RecentModels::isMissing(recent[1]));
-        QVERIFY(!RecentModels::isMissing(recent[0]));
-        QCOMPARE(RecentModels().models(), recent);
-    }
-
-    void drop_folder_opensIt() {
-        QTemporaryDir folder;
-        WindowFixture f;
-        QMimeData mime;
-        mime.setUrls({QUrl::fromLocalFile(folder.path())});
-        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(f.window.get(), &enter);
-        QVERIFY(enter.isAccepted());
-        QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
-        QApplication::sendEvent(f.window.get(), &drop);
-        QTRY_COMPARE(f.state(), State::Ready);
-        QCOMPARE(f.stage->loads().back().model, folder.path().toStdString());
-    }
-
-    void drop_partsOfAModelInCapitals_areOne() {
-        WindowFixture f;
-        QMimeData parts;
-        parts.setUrls({QUrl::fromLocalFile(QStringLiteral("/m/a-00001-of-00002.GGUF")),
-                       QUrl::fromLocalFile(QStringLiteral("/m/a-00002-of-00002.GGUF"))});
-        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &parts, Qt::LeftButton, Qt::NoModifier);
-        enter.ignore();
-        QApplication::sendEvent(f.window.get(), &enter);
-        QVERIFY(enter.isAccepted());
-    }
-
-    void drop_other_isRefused() {
-        WindowFixture f;
-        QMimeData web;
-        web.setUrls({QUrl(QStringLiteral("https://example.org/model"))});
-        QMimeData two;
-        two.setUrls({QUrl::fromLocalFile(QStringLiteral("/a")), QUrl::fromLocalFile(QStringLiteral("/b"))});
-        QMimeData text;
-        text.setText(QStringLiteral("words"));
-        for (QMimeData* mime : {&web, &two, &text}) {
-            QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, mime, Qt::LeftButton, Qt::NoModifier);
-            enter.ignore();
-            QApplication::sendEvent(f.window.get(), &enter);
-            QVERIFY(!enter.isAccepted());
-        }
-        QVERIFY(f.stage->loads().empty());
     }
 
     void suggestedPrompts_badFiles_giveNone_data() {

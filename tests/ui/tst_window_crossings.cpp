@@ -52,16 +52,11 @@ class TestWindowCrossings : public QObject {
         script.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, engine::from_outside("No room."));
         return script;
     }
-    static void askAndWait(WindowFixture& f, const QString& prompt) {
-        f.ask(prompt);
-        QTRY_COMPARE(f.last().state, Message::State::Done);
-        QTRY_COMPARE(f.state(), State::Ready);
-    }
     // The second answer is held back, and fails when it is released: then the
     // conversation is rebuilt.
     static void answerOneAndHoldTheNext(WindowFixture& f) {
         f.openAndWait();
-        askAndWait(f, QStringLiteral("first"));
+        f.askAndWait(QStringLiteral("first"));
         f.stage->setScript(failing());
         f.stage->heldBack = true;
         f.ask(QStringLiteral("second"));
@@ -169,7 +164,7 @@ class TestWindowCrossings : public QObject {
     void edit_thatCannotBeSentNow_staysWithTheReason() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("first"));
+        f.askAndWait(QStringLiteral("first"));
         f.stage->setScript(endless());
         f.ask(QStringLiteral("second"));
         QTRY_COMPARE(f.last().state, Message::State::Streaming);
@@ -200,7 +195,7 @@ class TestWindowCrossings : public QObject {
     void editAnswer_savesABranch_thatTheNextPromptIsSentWith() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("first"));
+        f.askAndWait(QStringLiteral("first"));
         const QString written = f.last().text;
         const size_t requests = f.stage->requests().size();
         widgetOf(f, 1)->startEditing();
@@ -220,7 +215,7 @@ class TestWindowCrossings : public QObject {
         QVERIFY(boxHasFocus(f));
         QCOMPARE(f.state(), State::Ready);
         QCOMPARE(f.stage->requests().size(), requests);
-        askAndWait(f, QStringLiteral("second"));
+        f.askAndWait(QStringLiteral("second"));
         QCOMPARE(f.stage->requests().back().messages[1].content, std::string("what I would have said"));
         // The model's text is unchanged, and nothing is being edited there.
         QVERIFY(f.window->core().chat.switchBranch(f.messages()[1].id, -1));
@@ -231,7 +226,7 @@ class TestWindowCrossings : public QObject {
     void editAnswer_thatCannotBeSavedNow_staysWithTheReason() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("first"));
+        f.askAndWait(QStringLiteral("first"));
         f.stage->setScript(endless());
         f.ask(QStringLiteral("second"));
         QTRY_COMPARE(f.last().state, Message::State::Streaming);
@@ -302,7 +297,7 @@ class TestWindowCrossings : public QObject {
     void typing_wherever_beginsAMessage() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("hi"));
+        f.askAndWait(QStringLiteral("hi"));
         MessageBody& body = widgetOf(f, 1)->body();
         body.setFocus();
         QTest::keyClicks(&body, QStringLiteral("n"));
@@ -353,12 +348,12 @@ class TestWindowCrossings : public QObject {
         {
             WindowFixture f({}, {}, folder.path());
             f.openAndWait();
-            askAndWait(f, QStringLiteral("before the restart"));
+            f.askAndWait(QStringLiteral("before the restart"));
             old = f.window->core().chat.current();
         }
         WindowFixture f({}, {}, folder.path());
         f.openAndWait();
-        askAndWait(f, QStringLiteral("after it"));
+        f.askAndWait(QStringLiteral("after it"));
         f.window->core().chat.openConversation(old);
         Q_EMIT test::part<ChatPage>(*f.window).view().tokenTimelineRequested(f.last().id);
         QVERIFY(!test::part<PanelDocks>(*f.window).dock(QStringLiteral("dispatch"))->isVisible());
@@ -368,7 +363,7 @@ class TestWindowCrossings : public QObject {
     void token_picked_isMarkedInTheChatAndInTheHeatMap() {
         WindowFixture f;
         f.openAndWait();
-        askAndWait(f, QStringLiteral("hi"));
+        f.askAndWait(QStringLiteral("hi"));
         const ConversationId first = f.window->core().chat.current();
         const MessageId answer = f.last().id;
         test::part<PanelDocks>(*f.window).show(QStringLiteral("experts"));
@@ -415,7 +410,7 @@ class TestWindowCrossings : public QObject {
         Q_EMIT menu->aboutToShow();
         QVERIFY(!action(QStringLiteral("&Delete"))->isEnabled());  // nothing is listed yet
         Q_EMIT menu->aboutToHide();
-        askAndWait(f, QStringLiteral("a question"));
+        f.askAndWait(QStringLiteral("a question"));
         const ConversationId id = f.window->core().chat.current();
         History& history = f.window->core().history;
         test::part<PanelDocks>(*f.window).dock(QStringLiteral("conversations"))->hide();
@@ -459,21 +454,21 @@ class TestWindowCrossings : public QObject {
             }
             return texts;
         };
-        askAndWait(f, QStringLiteral("one"));
+        f.askAndWait(QStringLiteral("one"));
         QStringList all{QStringLiteral("balanced is kept")};
         QCOMPARE(logged(), all);
-        askAndWait(f, QStringLiteral("two"));
+        f.askAndWait(QStringLiteral("two"));
         all << QStringLiteral("balanced is kept");
         QCOMPARE(logged(), all);
         // More than the engine keeps: dropped ones are not invented.
         script.decisions = {"a", "b", "c", "d", "e"};
         f.stage->setScript(script);
-        askAndWait(f, QStringLiteral("three"));
+        f.askAndWait(QStringLiteral("three"));
         all << QStringLiteral("b") << QStringLiteral("c") << QStringLiteral("d") << QStringLiteral("e");
         QCOMPARE(logged(), all);
         script.decisions = {};
         f.stage->setScript(script);
-        askAndWait(f, QStringLiteral("four"));
+        f.askAndWait(QStringLiteral("four"));
         QCOMPARE(logged(), all);
     }
 };

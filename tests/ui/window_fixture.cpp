@@ -29,6 +29,12 @@ WindowFixture::WindowFixture(const Script& script, const QString& demoModel, con
 
 WindowFixture::~WindowFixture() = default;
 
+void WindowFixture::askAndWait(const QString& text) {
+    ask(text);
+    QTRY_COMPARE(last().state, ui::Message::State::Done);
+    QTRY_COMPARE(state(), ui::EngineController::State::Ready);
+}
+
 void WindowFixture::openAndWait(const QString& model) {
     window->opener().open(model);
     QTRY_COMPARE(state(), ui::EngineController::State::Ready);

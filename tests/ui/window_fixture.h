@@ -44,6 +44,7 @@ class WindowFixture {
         type(text);
         pressEnter();
     }
+    void askAndWait(const QString& text);  // until the answer is whole
     // The last message, by value; an empty one if there is none.
     ui::Message last() const;
     QList<ui::Message> messages() const { return window->core().conversation.messages(); }

@@ -29,7 +29,6 @@ class ConversationList : public QWidget {
 
     QListView& view() const { return *m_view; }
     ConversationListModel& model() const { return *m_model; }
-    QToolButton& undoButton() const { return *m_undo; }
     QString notice() const;
 
     // Exports the conversation, or all listed ones if it is 0. By the file's suffix:

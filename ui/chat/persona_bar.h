@@ -28,10 +28,6 @@ class PersonaBar : public QWidget {
                QWidget* parent = nullptr);
 
     PresetBar& presets() const { return *m_bar; }
-    QAction& updateAction() const { return *m_update; }
-    QAction& newAction() const { return *m_new; }
-    QAction& editAction() const { return *m_edit; }
-    QAction& restoreAction() const { return *m_restore; }  // seen once one was deleted
     // The shown conversation's; nothing: none, or it was deleted.
     std::optional<Persona> persona() const;
     // The conversation's system prompt or sampling differs from the persona's.
@@ -70,7 +66,7 @@ class PersonaBar : public QWidget {
     QAction* m_new;
     QAction* m_edit;
     QAction* m_update;
-    QAction* m_restore;
+    QAction* m_restore;  // seen once one was deleted
     QAction* m_import;
     QAction* m_export;
     Persona m_removed;  // can be restored

@@ -27,8 +27,6 @@ class TitleWriter : public QObject {
     TitleWriter(EngineController& engine, ChatController& chat, const QString& untitled, QObject* parent = nullptr);
     ~TitleWriter() override;
 
-    bool isWriting() const { return m_ticket != nullptr; }
-
   public Q_SLOTS:
     void giveUp();
     void setHeld(bool held);  // meanwhile none is written

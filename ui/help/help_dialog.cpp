@@ -185,12 +185,6 @@ void HelpDialog::back() {
     m_backButton->setEnabled(!m_before.isEmpty());
 }
 
-QString HelpDialog::heading() const {
-    const auto shown =
-        std::find_if(m_pages.begin(), m_pages.end(), [this](const HelpPage& each) { return each.id == m_page; });
-    return shown == m_pages.end() ? QString() : shown->title;
-}
-
 QString HelpDialog::text() const {
     return m_view->toPlainText();
 }
@@ -201,10 +195,6 @@ QStringList HelpDialog::listed() const {
         ids += m_list->item(row)->data(kPageRole).toString();
     }
     return ids;
-}
-
-int HelpDialog::nMarks() const {
-    return static_cast<int>(m_view->extraSelections().size());
 }
 
 // Lists the pages with all of the words; pages with one of them in the title come first.

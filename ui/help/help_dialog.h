@@ -33,13 +33,11 @@ class HelpDialog : public QDialog {
     bool follow(const QUrl& link);
     void back();
     QString page() const { return m_page; }  // the id of the one shown; empty: none
-    QString heading() const;                 // its title
     QString text() const;                    // as it is shown, without marks
     QStringList listed() const;              // ids, in the list's order
     QLineEdit& searchEdit() const { return *m_search; }
     QListWidget& list() const { return *m_list; }
     QTextBrowser& view() const { return *m_view; }
-    int nMarks() const;  // words of the search that are marked on the page shown
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

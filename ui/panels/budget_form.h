@@ -64,7 +64,6 @@ class BudgetForm : public QWidget {
     ValueSlider& context() const { return *m_context; }
     QComboBox& kv() const { return *m_kv; }
     QComboBox& level() const { return *m_level; }
-    QToolButton& advanced() const { return *m_advanced; }  // unfolds the rest
     QualityEdit& quality() const { return *m_quality; }
     LeftOutEdit& leftOut() const { return *m_leftOut; }
     // Why VRAM cannot be set; empty where it can.

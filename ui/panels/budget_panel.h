@@ -32,8 +32,6 @@ class BudgetPanel : public Panel {
 
     BudgetForm& form() const { return *m_form; }
     StackedBar& bars() const { return *m_bars; }
-    QPushButton& cancelButton() const { return *m_cancel; }
-    QPushButton& resetButton() const { return *m_reset; }
     QProgressBar& progress() const { return *m_progress; }
     // The present setting, as far as this panel knows.
     const BudgetSetting& inForce() const { return m_inForce; }

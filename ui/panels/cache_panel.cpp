@@ -228,18 +228,6 @@ void CachePanel::linkCrosshairs() {
     }
 }
 
-void CachePanel::setLayer(int layer) {
-    m_layer->setCurrentIndex(std::max(0, m_layer->findData(layer)));
-}
-
-void CachePanel::setUsesLayer(int layer) {
-    m_usesLayer->setCurrentIndex(m_usesLayer->findData(layer));
-}
-
-void CachePanel::setMeanOf(int tokens) {
-    m_mean->setCurrentIndex(std::max(0, m_mean->findData(tokens)));
-}
-
 bool CachePanel::hasAccelerator() const {
     return engine().model() && engine().model()->device != "cpu";
 }

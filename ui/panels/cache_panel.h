@@ -35,19 +35,14 @@ class CachePanel : public Panel {
     static constexpr std::size_t kPoints = 20'000;  // kept of each line
     static constexpr int kPromptMarks = 50;
 
-    void setLayer(int layer);  // whose hit rate is shown beside that of all; -1: none
-    void setMeanOf(int tokens);
-
     LinePlot& hits() const { return *m_hits; }
     LinePlot& prefetch() const { return *m_prefetch; }
     LinePlot& bytes() const { return *m_bytes; }
     LinePlot& exchanges() const { return *m_exchanges; }
     // Experts over tokens, for this layer.
     ExpertUsePlot& uses() const { return *m_uses; }
-    void setUsesLayer(int layer);
     BarPlot& policies() const { return *m_policies; }
     QTableWidget& table() const { return *m_table; }
-    QPushButton& compareButton() const { return *m_compare; }
 
   protected:
     void showSnapshot(const engine::Snapshot& snapshot) override;

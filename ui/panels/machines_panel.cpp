@@ -309,17 +309,6 @@ QString MachinesPanel::details() const {
     return m_details->text();
 }
 
-QString MachinesPanel::introduction() const {
-    QStringList lines;
-    if (m_introduction->isHidden() || !m_machines.isBuilt()) {
-        return {};
-    }
-    for (const QLabel* label : m_introduction->findChildren<QLabel*>()) {
-        lines << label->text();
-    }
-    return lines.join(u'\n');
-}
-
 QString MachinesPanel::chosen() const {
     const QTreeWidgetItem* item = m_list->currentItem();
     return item != nullptr ? item->data(MachineName, Qt::UserRole).toString() : QString();

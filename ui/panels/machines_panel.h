@@ -28,7 +28,6 @@ class MachinesPanel : public Panel {
     StackedBar& places() const { return *m_places; }
     StackedBar& forecasts() const { return *m_forecasts; }
     QString details() const;
-    QString introduction() const;  // while there are no machines; empty else
     QPushButton& addButton() const { return *m_add; }
     void choose(const QString& machine);
     QString chosen() const;  // empty: none, or this machine

@@ -7,7 +7,7 @@
 namespace offstage::ui {
 
 SnapshotPoller::SnapshotPoller(EngineController& engine, QWidget& panel)
-    : QObject(&panel), m_engine(engine), m_panel(panel) {
+    : QObject(&panel), m_engine(engine), m_panel(panel), m_timer(this) {
     connect(&m_timer, &QTimer::timeout, this, &SnapshotPoller::poll);
     connect(&m_engine, &EngineController::stateChanged, this, &SnapshotPoller::schedule);
     connect(qGuiApp, &QGuiApplication::applicationStateChanged, this, &SnapshotPoller::schedule);
@@ -46,7 +46,6 @@ void SnapshotPoller::poll() {
         m_timer.stop();
         return;
     }
-    ++m_pollCount;
     const auto snapshot = m_engine.snapshot();
     if (snapshot && (!m_any || snapshot->revision != m_revision)) {
         m_any = true;

@@ -25,9 +25,6 @@ class SnapshotPoller : public QObject {
     SnapshotPoller(EngineController& engine, QWidget& panel);
 
     void setLively(bool lively);
-    int pollCount() const { return m_pollCount; }
-    bool isPolling() const { return m_timer.isActive(); }
-    int intervalMs() const { return m_timer.interval(); }
 
   Q_SIGNALS:
     void changed(const offstage::engine::Snapshot& snapshot);
@@ -45,7 +42,6 @@ class SnapshotPoller : public QObject {
     quint64 m_revision = 0;
     bool m_any = false;
     bool m_lively = false;
-    int m_pollCount = 0;
 };
 
 }  // namespace offstage::ui

@@ -106,15 +106,6 @@ QString KeysPage::chosen() const {
     return item == nullptr ? QString() : item->data(kCommandColumn, kCommandRole).toString();
 }
 
-void KeysPage::choose(const QString& id) {
-    for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
-        QTreeWidgetItem* item = m_list->topLevelItem(i);
-        if (item->data(kCommandColumn, kCommandRole).toString() == id) {
-            m_list->setCurrentItem(item);
-        }
-    }
-}
-
 QString KeysPage::notice() const {
     return m_notice->text();
 }

@@ -25,7 +25,6 @@ class KeysPage : public QWidget {
     QTreeWidget& list() const { return *m_list; }
     QPushButton& resetButton() const { return *m_reset; }
     QString notice() const;
-    void choose(const QString& id);
     QString chosen() const;  // the command's id; empty: none
 
   private:

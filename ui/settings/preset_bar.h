@@ -32,8 +32,6 @@ class PresetBar : public QWidget {
     void setMark(const QString& mark);
     QMenu& menu() const;
     QComboBox& box() const { return *m_box; }
-    QAction& saveAction() const { return *m_save; }
-    QAction& renameAction() const { return *m_rename; }
     QAction& deleteAction() const { return *m_delete; }
 
   Q_SIGNALS:

@@ -39,7 +39,6 @@ class SamplingPanel : public QWidget {
     // The advice of the open model's publisher: shown in place of the default's values,
     // because it applies while the default is chosen.
     void setAdvised(const engine::ModelDefaults& advised);
-    QComboBox& thinkingBox() const { return *m_thinking; }
     QString systemPrompt() const;
     void setSystemPrompt(const QString& prompt);
     void editSystemPrompt();  // its field gets the focus
