@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
     let_next_begin();
     wait_for_previous();
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const std::int64_t row = std::int64_t{blockIdx.x} * kUpWarps + threadIdx.x / kWarp;
+    const int row = static_cast<int>(blockIdx.x) * kUpWarps + static_cast<int>(threadIdx.x) / kWarp;
     if (row >= job.hidden_dim) return;
     const std::int64_t ffn_dim = job.gating.ffn_dim;
     float result = job.x[row];

@@ -200,7 +200,7 @@ struct DecodeRouter {
 // Each block norms the whole row for itself; together they write it and what `kForm`
 // makes of it. kType: of split inputs.
 template <DecodeInputs kForm, WeightType kType>
-__global__ void __launch_bounds__(kDecodeThreads) route_token(DecodeRouter job) {
+__global__ void __launch_bounds__(kDecodeThreads, 8) route_token(DecodeRouter job) {
     const std::int64_t dim = job.norm.dim;
     float* const h = shared_memory<float>();  // (dim), then what the choice needs
     float* const sums = h + dim;              // (kRowWarps)
