@@ -146,6 +146,7 @@ class CudaContext {
     virtual void end_repeated() = 0;
     // See engine's Backend.
     virtual bool start_again(std::int64_t place) = 0;
+    virtual void forget_repeated() = 0;
     virtual void set_graphs(bool on) = 0;
     virtual CudaReplays replays() const = 0;
     // The reason why graphs are off although the caller did not turn them off; empty:

@@ -150,6 +150,8 @@ class Backend {
     // Whether start_again() may be of use, so that tokens should be chosen by
     // ops::ChooseToken.
     virtual bool runs_ahead() const { return false; }
+    // Other sequences come from now on: what was kept of the present ones may go.
+    virtual void forget_repeated() {}
     // On at first, where the device has them.
     virtual void set_graphs(bool /*on*/) {}
     struct Replays {

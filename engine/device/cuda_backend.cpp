@@ -160,6 +160,7 @@ class CudaBackend final : public Backend {
     }
     bool start_again(std::int64_t place) override { return context_->start_again(place); }
     bool runs_ahead() const override { return graphs_; }
+    void forget_repeated() override { context_->forget_repeated(); }
     void set_graphs(bool on) override {
         context_->set_graphs(on);
         graphs_ = on;

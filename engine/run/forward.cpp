@@ -317,7 +317,10 @@ Forward::Outcome Forward::run_layers(std::span<const Segment> segments, std::int
     }
     moe_->begin_step(prefill, n_tokens, wanted == Logits::kLast || wanted == Logits::kAll, n_last, chooser != nullptr);
     repeats_ = n_tokens == 1 && probe_ == nullptr;
-    if (repeats_) device_.begin_repeated(moe_->place(0));
+    if (repeats_) {
+        forget_other_sequences(chooser != nullptr);
+        device_.begin_repeated(moe_->place(0));
+    }
     device_.submit(ops::Embed{weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>()});
     if (spec_.embedding_scale != 1) {
         device_.submit(ops::Scale{spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>()});
@@ -531,6 +534,15 @@ std::size_t Forward::write_inputs(std::span<const Segment> segments, std::int64_
     }
     rotations_ = positions_.places(on_device, n_tokens);
     return tables_at + as_size(entry) * sizeof(std::byte*);
+}
+
+// What repeats of steps whose token the device chooses, and of those whose token the host
+// chooses, would take memory side by side. Steps of both kinds may take turns, too.
+void Forward::forget_other_sequences(bool chooses) {
+    const bool is_first = !chooses_.has_value();
+    n_other_steps_ = is_first || *chooses_ == chooses ? 0 : n_other_steps_ + 1;
+    if (n_other_steps_ == 2) device_.forget_repeated();
+    if (is_first || n_other_steps_ == 2) chooses_ = chooses;
 }
 
 // Has the device begin the next step, of the token that it has chosen, if its operations

@@ -149,6 +149,7 @@ class Forward {
     std::size_t write_inputs(std::span<const Segment> segments, std::int64_t n_tokens, const kernels::TokenRule* rule,
                              std::byte* to, std::int64_t ahead = 0);
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, const kernels::TokenRule* rule);
+    void forget_other_sequences(bool chooses);
     void run_ahead(std::span<const Segment> segments, TokenChooser& chooser);
     void find_wanted(std::int64_t n_tokens, bool prefill, Logits wanted);
     StepContext context_of(std::int64_t n_tokens) const;
@@ -188,8 +189,10 @@ class Forward {
     StepProbe* probe_ = nullptr;
     StepListener* listener_ = nullptr;
     PromptReading* reading_ = nullptr;
-    std::uint32_t n_steps_ = 0;  // completed steps
-    bool repeats_ = false;       // the step's operations are likely to come again
+    std::uint32_t n_steps_ = 0;    // completed steps
+    bool repeats_ = false;         // the step's operations are likely to come again
+    std::optional<bool> chooses_;  // steps that repeat: whether the device chooses their tokens
+    int n_other_steps_ = 0;        // one after the other, of the other kind
     bool last_layer_whole_ = false;
     TokenRange all_tokens_;           // of the step
     std::vector<TokenRange> wanted_;  // of these, the tokens that the last layer computes

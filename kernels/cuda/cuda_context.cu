@@ -82,6 +82,10 @@ class Context final : public CudaContext {
     void begin_repeated(std::int64_t place) override;
     void end_repeated() override;
     bool start_again(std::int64_t place) override;
+    void forget_repeated() override {
+        start_kept();
+        if (select_device()) replay_.forget();
+    }
     void set_graphs(bool on) override;
     CudaReplays replays() const override { return replay_.counts(); }
     std::string graphs_problem() const override { return replay_.problem(); }

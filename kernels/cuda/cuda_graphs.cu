@@ -168,9 +168,13 @@ void Replay::drop_graph(Sequence& sequence) {
     sequence.bytes = 0;
 }
 
-void Replay::forget_all() {
+void Replay::forget() {
     for (auto& [place, sequence] : sequences_) drop_graph(sequence);
     sequences_.clear();
+}
+
+void Replay::forget_all() {
+    forget();
     counts_.bytes = 0;
 }
 

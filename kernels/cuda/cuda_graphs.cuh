@@ -55,6 +55,8 @@ class Replay {
     bool start_again(Worker& worker, std::int64_t place);
     // Other work goes to the queue: the next sequence is started whatever it is.
     void forget_again() { again_ = Again::kNo; }
+    // All graphs go. Their memory still counts: drivers keep it for the next ones.
+    void forget();
     // On at first. Off: all graphs go.
     void set_on(bool on);
     void give_up(const std::string& why);

@@ -207,6 +207,41 @@ class TestCudaGraphsOnHost : public QObject {
         }
     }
 
+    // One graph a token and those of its pieces do not stand side by side: neither when
+    // the host begins to choose, nor back.
+    void graphsOfOtherSteps_makeRoom() {
+        cuda_host::reset();
+        LoadRequest request = onHostLayer(cache_, QStringLiteral("static"), 80);
+        request.learn_placement = false;
+        request.prefetch = PrefetchMode::kOff;
+        auto model =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        Sampler sampler({.temperature = 0}, 1);
+        std::vector<TokenId> text = {1};
+        Chooser chooser(sampler, text, model->spec().vocab_size, true);
+        KvSequence sequence = model->new_sequence();
+        const auto n_graphs = [] {
+            return cuda_host::calls_of("cudaGraphInstantiateWithFlags") - cuda_host::calls_of("cudaGraphExecDestroy");
+        };
+        std::vector<int> graphs;
+        for (const bool device_chooses : {false, true, false, true}) {
+            for (int i = 0; i < 20; ++i) {
+                const Segment segment{&sequence, std::span(text).last(1)};
+                QVERIFY(model->forward().step({&segment, 1}, Forward::Logits::kLast, {}, 0,
+                                              device_chooses ? &chooser : nullptr) == Forward::Outcome::kDone);
+                text.push_back(static_cast<TokenId>(1 + text.size()));
+            }
+            graphs.push_back(n_graphs());
+        }
+        // With times and without them.
+        QVERIFY2(graphs[0] >= 2, qPrintable(QString::number(graphs[0])));
+        QVERIFY2(graphs[1] <= 2 && graphs[3] <= 2, qPrintable(QString::number(graphs[1])));
+        QVERIFY2(graphs[2] <= graphs[0] + 2, qPrintable(QString::number(graphs[2])));
+        sequence = KvSequence();
+        model.reset();
+        QVERIFY2(problems_on_host().isEmpty(), qPrintable(problems_on_host()));
+    }
+
     // Points between kernels cost a GPU some microseconds each. Where all experts are
     // resident, a step has none but one time in 16; the other steps are recorded with the
     // times that were measured last. The host reads the choices of a token's first layers
