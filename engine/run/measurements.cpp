@@ -359,9 +359,13 @@ std::optional<DiskReadCost> Measurements::kept_disk() const {
 DiskReadCost Measurements::disk(WeightSource& source, CpuOperations& host, const std::stop_token& stop, bool anew) {
     const std::string key = disk_key(host.form());
     const ExpertGrid& grid = spec_.experts;
+    std::uint64_t most_bytes = 0;  // layers of a file may differ
+    for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
+        most_bytes = std::max(most_bytes, grid.expert_bytes(grid.stored(master_, layer)));
+    }
     const auto through_pages_us = [&](double seconds) {
-        return measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(master_), host.pool(),
-                                    stop, !reads_.from_cache, seconds);
+        return measure_disk_read_us(source, grid.n_layers, grid.n_experts, most_bytes, host.pool(), stop,
+                                    !reads_.from_cache, seconds);
     };
     const auto alone_us = [&](double seconds) {
         const double us = reads_.directly ? direct_read_alone_us(source, grid, host.pool(), stop, seconds) : 0;
