@@ -131,6 +131,10 @@ class CudaContext {
     // this copy was refused (no failure).
     virtual std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
                                        std::uint64_t after_compute) = 0;
+    // The same for an expert's block whose rows are interleaved in host memory and lie one
+    // after the other in the GPU's; back: from there. Refused without set_strips().
+    virtual std::uint64_t copy_interleaved(void* to, const void* from, const ExpertLayout& on_host, bool back,
+                                           std::uint64_t after_compute) = 0;
     virtual std::uint64_t record(CudaQueue queue) = 0;
     virtual void wait(CudaQueue queue, std::uint64_t ticket) = 0;  // the compute queue waits
     virtual void host_wait(CudaQueue queue, std::uint64_t ticket) = 0;
@@ -167,6 +171,9 @@ class CudaContext {
     // make.
     virtual std::uint64_t staged_key_bytes(const CudaStep& step) const = 0;
     virtual void set_staged_keys(void* data, std::size_t bytes) = 0;
+    // The same for copy_interleaved(); no copy may be on its way.
+    virtual std::uint64_t strip_bytes(const CudaStep& step) const = 0;
+    virtual void set_strips(void* data, std::size_t bytes) = 0;
 
     // For ops::Multiply and ops::Experts from now on; none at first. Experts with many
     // rows: only those with all three matrices of such types.

@@ -41,6 +41,7 @@ struct ExpertLayout {
     constexpr bool interleaves_down() const {
         return interleaved && down_rows_are_outputs && can_interleave(down, hidden_dim);
     }
+    constexpr bool has_strips() const { return interleaves_gate_and_up() || interleaves_down(); }
 
     constexpr std::size_t up_offset() const { return beside_blocks(row_bytes(gate, hidden_dim)); }
     constexpr std::size_t down_offset() const {
@@ -152,5 +153,34 @@ struct ExpertView {
   private:
     const std::byte* at(std::size_t offset) const { return static_cast<const std::byte*>(data) + offset; }
 };
+
+// Bytes of an expert's block: strips of interleaved rows of n_cols weights, or (n_cols 0)
+// bytes as they are.
+struct ExpertPart {
+    std::size_t begin = 0;
+    std::size_t bytes = 0;
+    WeightType type = WeightType::kBf16;
+    std::int64_t n_cols = 0;
+
+    bool is_interleaved() const { return n_cols > 0; }
+    std::size_t strip_bytes() const { return static_cast<std::size_t>(kInterleavedRows) * row_bytes(type, n_cols); }
+};
+
+// Calls each(part) for the parts of a block, in their order.
+template <typename Each>
+void for_parts(const ExpertLayout& layout, const Each& each) {
+    std::size_t begin = 0;
+    const auto add = [&](const ExpertPart& part) {
+        if (part.begin > begin) each(ExpertPart{begin, part.begin - begin});
+        if (part.bytes > 0) each(part);
+        begin = part.begin + part.bytes;
+    };
+    const auto add_rows = [&](std::size_t at, WeightType type, std::int64_t n_rows, std::int64_t n_cols) {
+        add({at, static_cast<std::size_t>(n_rows) * row_bytes(type, n_cols), type, n_cols});
+    };
+    if (layout.interleaves_gate_and_up()) add_rows(0, layout.gate, 2 * layout.ffn_dim, layout.hidden_dim);
+    if (layout.interleaves_down()) add_rows(layout.down_offset(), layout.down, layout.hidden_dim, layout.ffn_dim);
+    add({layout.bytes(), 0});
+}
 
 }  // namespace offstage::kernels

@@ -15,6 +15,7 @@
 #include "engine/indices.h"
 #include "engine/message.h"
 #include "kernels/byte_inputs.h"
+#include "kernels/expert_layout.h"
 #include "kernels/ops/operation.h"
 #include "kernels/sum_order.h"
 
@@ -111,6 +112,17 @@ class Backend {
                                                     DeviceEvent after) = 0;
     std::optional<DeviceEvent> copy_to_host(void* host, const void* device, std::size_t bytes, DeviceEvent after) {
         return copy_weights(host, device, bytes, after);
+    }
+    // The same for an expert's block, between host memory (its layout there) and the
+    // device, where its rows lie one after the other.
+    std::optional<DeviceEvent> copy_expert(void* device, const kernels::ExpertView& on_host, DeviceEvent after) {
+        if (!on_host.layout.has_strips()) return copy_weights(device, on_host.data, on_host.layout.bytes(), after);
+        return copy_interleaved(device, on_host.data, on_host.layout, false, after);
+    }
+    std::optional<DeviceEvent> copy_expert_to_host(void* host, const kernels::ExpertLayout& on_host, const void* device,
+                                                   DeviceEvent after) {
+        if (!on_host.has_strips()) return copy_to_host(host, device, on_host.bytes(), after);
+        return copy_interleaved(host, device, on_host, true, after);
     }
     virtual DeviceEvent record(DeviceEvent::Queue queue) = 0;  // all that was submitted to the queue until now
     virtual void wait(DeviceEvent event) = 0;                  // the compute queue goes on after it
@@ -222,6 +234,13 @@ class Backend {
 
     // Tests and drills: the n-th weight copy, upload or download from now fails; 0: none.
     virtual void fail_copy(int n) = 0;
+
+  private:
+    // copy_expert() (`back`: copy_expert_to_host()) of interleaved rows. Not where the
+    // host's memory is the device's.
+    virtual std::optional<DeviceEvent> copy_interleaved(void* to, const void* from,
+                                                        const kernels::ExpertLayout& on_host, bool back,
+                                                        DeviceEvent after) = 0;
 };
 
 }  // namespace offstage::engine

@@ -41,6 +41,10 @@ class CpuBackend final : public HostBackend {
     void submit(const ops::Operation& operation) override { operations_.run(operation); }
 
   private:
+    std::optional<DeviceEvent> copy_interleaved(void*, const void*, const kernels::ExpertLayout&, bool,
+                                                DeviceEvent) override {
+        return std::nullopt;
+    }
     double time_of(DeviceEvent event) const;
 
     CpuOperations operations_;

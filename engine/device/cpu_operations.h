@@ -23,9 +23,7 @@ class CpuOperations {
 
     kernels::ThreadPool& pool();
     kernels::ProductForm form() const;
-    // Whether experts in files' blocks always use products of bytes, for which
-    // interleaved rows are better (kernels/interleaved.h).
-    bool wants_interleaved() const { return form().byte_inputs && form().byte_prompts; }
+    bool wants_interleaved() const { return form().wants_interleaved(); }
 
     // With SumOrder::kByNumber an expert with at most this many rows uses the one-pass
     // kernel. Its neurons are summed in pieces that depend on its shape and number of

@@ -73,7 +73,7 @@ kernels::CudaStep step_of(const Backend::StepShape& shape) {
     step.dense_ffn_dim = shape.dense_ffn_dim;
     step.vocab_size = shape.vocab_size;
     step.attention = shape.attention;
-    step.blocks = kernels::is_blocks(shape.weight_type);
+    step.blocks = kernels::is_blocks(shape.weight_type) || kernels::traits_of(shape.weight_type).is_of_file();
     return step;
 }
 
@@ -138,11 +138,7 @@ class CudaBackend final : public Backend {
     std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                             DeviceEvent after) override {
         if (copy_fails()) return std::nullopt;
-        // The copy queue's own events are in order anyway.
-        const std::uint64_t after_compute = after.queue == DeviceEvent::Queue::kCompute ? after.ticket : 0;
-        const std::uint64_t ticket = context_->copy_weights(device, host, bytes, after_compute);
-        if (ticket == 0) return std::nullopt;
-        return DeviceEvent{DeviceEvent::Queue::kCopy, ticket};
+        return copied(context_->copy_weights(device, host, bytes, compute_ticket(after)));
     }
     DeviceEvent record(DeviceEvent::Queue queue) override { return {queue, context_->record(queue_of({queue, 0}))}; }
     void wait(DeviceEvent event) override { context_->wait(queue_of(event), event.ticket); }
@@ -202,12 +198,26 @@ class CudaBackend final : public Backend {
 
     std::uint64_t scratch_bytes(const StepShape& shape) const override {
         return context_->scratch_bytes(step_of(shape)) + context_->staged_key_bytes(step_of(shape)) +
-               quantizer_bytes(shape) + context_->expected_graph_bytes(shape.n_layers);
+               context_->strip_bytes(step_of(shape)) + quantizer_bytes(shape) +
+               context_->expected_graph_bytes(shape.n_layers);
     }
     void reserve(const StepShape& shape) override;
     void fail_copy(int n) override { fail_in_ = n; }
 
   private:
+    std::optional<DeviceEvent> copy_interleaved(void* to, const void* from, const kernels::ExpertLayout& on_host,
+                                                bool back, DeviceEvent after) override {
+        if (copy_fails()) return std::nullopt;
+        return copied(context_->copy_interleaved(to, from, on_host, back, compute_ticket(after)));
+    }
+    // The copy queue's own events are in order anyway.
+    static std::uint64_t compute_ticket(DeviceEvent after) {
+        return after.queue == DeviceEvent::Queue::kCompute ? after.ticket : 0;
+    }
+    static std::optional<DeviceEvent> copied(std::uint64_t ticket) {
+        if (ticket == 0) return std::nullopt;
+        return DeviceEvent{DeviceEvent::Queue::kCopy, ticket};
+    }
     bool copy_fails() { return fail_in_ > 0 && --fail_in_ == 0; }
     // An expert's rows are the longest and the most.
     static std::uint64_t quantizer_bytes(const StepShape& shape) {
@@ -241,6 +251,7 @@ class CudaBackend final : public Backend {
     Arena arena_;
     DeviceBlock scratch_;
     DeviceBlock staged_keys_;
+    DeviceBlock strips_;
     std::unique_ptr<CudaRowQuantizer> row_quantizer_;
     std::uint64_t quantizer_bytes_ = 0;  // of the last attempt to make it
     std::uint64_t graph_bytes_ = 0;      // counted in the arena
@@ -275,6 +286,9 @@ void CudaBackend::reserve(const StepShape& shape) {
     resize(
         staged_keys_, gives_back ? 0 : std::max<std::uint64_t>(staged_keys_.size(), context_->staged_key_bytes(step)),
         messages::step_scratch_memory, [&](void* data, std::size_t bytes) { context_->set_staged_keys(data, bytes); });
+    // Experts are copied between steps, too.
+    resize(strips_, std::max<std::uint64_t>(strips_.size(), context_->strip_bytes(step)), messages::step_scratch_memory,
+           [&](void* data, std::size_t bytes) { context_->set_strips(data, bytes); });
 }
 
 void CudaBackend::resize(DeviceBlock& block, std::uint64_t bytes, const MessageArgument& purpose,

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -28,7 +29,26 @@ constexpr std::size_t kQueuedCopies = 64;
 // loop that polls the event would never end.
 constexpr double kPollUs = 1.0;
 
-// Copies bytes from host memory to "device" memory in order, on its own thread.
+// An expert with interleaved rows comes to a GPU in pieces of so many bytes, each put in
+// order while the next one is copied.
+constexpr double kPieceBytes = 8 << 20;
+
+// Copies an expert's block out of, or (`back`) into, memory where its rows are
+// interleaved.
+void copy_rows(std::byte* to, const std::byte* from, const kernels::ExpertLayout& interleaved, bool back) {
+    kernels::for_parts(interleaved, [&](const kernels::ExpertPart& part) {
+        const std::size_t step = part.is_interleaved() ? part.strip_bytes() : part.bytes;
+        for (std::size_t at = part.begin; at < part.begin + part.bytes; at += step) {
+            if (part.is_interleaved()) {
+                kernels::interleave_rows(part.type, part.n_cols, from + at, to + at, !back);
+            } else {
+                std::memcpy(to + at, from + at, step);
+            }
+        }
+    });
+}
+
+// Copies between host memory and "device" memory in order, on its own thread.
 class CopyThread {
   public:
     CopyThread() : thread_([this] { work(); }) {}
@@ -44,10 +64,10 @@ class CopyThread {
     CopyThread& operator=(const CopyThread&) = delete;
 
     // Waits while the queue is full. Tickets ascend.
-    void submit(std::uint64_t ticket, void* to, const void* from, std::size_t bytes) {
+    void submit(std::uint64_t ticket, std::function<void()> copy) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return jobs_.size() < kQueuedCopies; });
-        jobs_.push_back({ticket, to, from, bytes});
+        jobs_.push_back({ticket, std::move(copy)});
         lock.unlock();
         changed_.notify_all();
     }
@@ -61,19 +81,17 @@ class CopyThread {
   private:
     struct Job {
         std::uint64_t ticket;
-        void* to;
-        const void* from;
-        std::size_t bytes;
+        std::function<void()> copy;
     };
 
     void work() {
         std::unique_lock lock(mutex_);
         for (;;) {
             changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
-            if (stopping_) return;  // no caller can wait for the remaining jobs
-            const Job job = jobs_.front();
+            if (stopping_) return;           // no caller can wait for the remaining jobs
+            const Job& job = jobs_.front();  // others are only added behind it
             lock.unlock();
-            if (job.bytes > 0) std::memcpy(job.to, job.from, job.bytes);
+            job.copy();
             lock.lock();
             jobs_.pop_front();  // only now: wait() treats jobs in the queue as unfinished
             changed_.notify_all();
@@ -256,14 +274,29 @@ void EmulatedAccelerator::copy_within(void* to, const void* from, std::size_t by
 
 std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const void* host, std::size_t bytes,
                                                              DeviceEvent after) {
+    return begin_copy(state_->profile.copy_us(static_cast<double>(bytes)), after, [=] {
+        if (bytes > 0) std::memcpy(device, host, bytes);
+    });
+}
+
+std::optional<DeviceEvent> EmulatedAccelerator::copy_interleaved(void* to, const void* from,
+                                                                 const kernels::ExpertLayout& on_host, bool back,
+                                                                 DeviceEvent after) {
+    const auto bytes = static_cast<double>(on_host.bytes());
+    const HardwareProfile& profile = state_->profile;
+    const double us = profile.copy_us(bytes) + profile.operation_us(2 * std::min(bytes, kPieceBytes), 0);
+    return begin_copy(
+        us, after, [=] { copy_rows(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), on_host, back); });
+}
+
+std::optional<DeviceEvent> EmulatedAccelerator::begin_copy(double us, DeviceEvent after, std::function<void()> copy) {
     const InPlaceOfGpu guard(*state_);
     state_->timeline.advance_host(state_->profile.launch_us);
     if (copy_fails()) return std::nullopt;
     // All earlier work of the compute queue is done already, and copies keep their order:
     // `after` only affects the clock.
-    const DeviceEvent end =
-        state_->timeline.submit_timed(Queue::kCopy, state_->profile.copy_us(static_cast<double>(bytes)), after);
-    if (!state_->dry) state_->copies.submit(end.ticket, device, host, bytes);
+    const DeviceEvent end = state_->timeline.submit_timed(Queue::kCopy, us, after);
+    if (!state_->dry) state_->copies.submit(end.ticket, std::move(copy));
     return end;
 }
 

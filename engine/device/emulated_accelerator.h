@@ -64,6 +64,11 @@ class EmulatedAccelerator final : public HostBackend {
     void submit(const ops::Operation& operation) override;
 
   private:
+    std::optional<DeviceEvent> copy_interleaved(void* to, const void* from, const kernels::ExpertLayout& on_host,
+                                                bool back, DeviceEvent after) override;
+    // On the copy queue; `copy` does it, on its own thread.
+    std::optional<DeviceEvent> begin_copy(double us, DeviceEvent after, std::function<void()> copy);
+
     struct State;
     class InPlaceOfGpu;
     void copy_now(void* to, const void* from, std::size_t bytes, bool real);

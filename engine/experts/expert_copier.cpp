@@ -20,22 +20,27 @@ void ExpertCopier::begin_layer(std::int64_t layer) {
     if (neurons_) neurons_->begin_layer();
 }
 
-std::optional<DeviceEvent> ExpertCopier::copy(void* to, const void* from, std::size_t bytes, DeviceEvent after) {
+template <typename Begin>
+std::optional<DeviceEvent> ExpertCopier::timed(DeviceEvent after, const Begin& begin) {
     const DeviceEvent submitted = device_.record(DeviceEvent::Queue::kCopy);
-    const auto end = device_.copy_weights(to, from, bytes, after);
+    const auto end = begin();
     if (end.has_value()) overlap_.add_copy(submitted, after, *end);
     return end;
 }
 
-std::optional<DeviceEvent> ExpertCopier::copy_whole(std::size_t expert, const std::byte* from, Staging::Slot& slot) {
-    const std::uint64_t bytes = experts_.expert_bytes(experts_.format(expert));
-    const auto whole = copy(slot.memory.data, from, as_size(bytes), slot.free);
+std::optional<DeviceEvent> ExpertCopier::copy(void* to, const void* from, std::size_t bytes, DeviceEvent after) {
+    return timed(after, [&] { return device_.copy_weights(to, from, bytes, after); });
+}
+
+std::optional<DeviceEvent> ExpertCopier::copy_whole(std::size_t expert, const kernels::ExpertView& from,
+                                                    Staging::Slot& slot) {
+    const auto whole = timed(slot.free, [&] { return device_.copy_expert(slot.memory.data, from, slot.free); });
     if (!whole.has_value()) return whole;
     const ExpertKey key = experts_.key(expert);
     experts_.hold(key.layer, key.expert, *whole);
     slot.content = static_cast<std::int64_t>(expert);
     slot.neurons.clear();
-    moves_.bytes_copied += bytes;
+    moves_.bytes_copied += from.layout.bytes();
     return whole;
 }
 

@@ -57,9 +57,13 @@ class ExpertCopier {
     // device refused.
     std::optional<DeviceEvent> copy(void* to, const void* from, std::size_t bytes, DeviceEvent after);
     // The same for a whole expert, from its block on the host into the slot.
-    std::optional<DeviceEvent> copy_whole(std::size_t expert, const std::byte* from, Staging::Slot& slot);
+    std::optional<DeviceEvent> copy_whole(std::size_t expert, const kernels::ExpertView& from, Staging::Slot& slot);
 
   private:
+    // begin(): Backend's copy, after the same event.
+    template <typename Begin>
+    std::optional<DeviceEvent> timed(DeviceEvent after, const Begin& begin);
+
     ExpertStore& experts_;
     Backend& device_;
     SparseCopies sparse_;

@@ -185,7 +185,7 @@ std::optional<DeviceEvent> ExpertMover::copy_on_demand(Demanded& demanded, const
         copier_.copies_sparse() && rows_.n_rows > 0 && !demanded.goes_whole && !admission_.would_stay(expert)
             ? copier_.sparse().gather(experts_.key(expert), from, format, rows_, held)
             : std::nullopt;
-    if (!gathered.has_value()) return copier_.copy_whole(expert, static_cast<const std::byte*>(from.data), slot);
+    if (!gathered.has_value()) return copier_.copy_whole(expert, from, slot);
     const kernels::ExpertLayout& layout = gathered->expert.layout;
     const auto n_held = demanded.held ? static_cast<std::int64_t>(slot.neurons.size()) : 0;
     const std::uint64_t bytes = layout.bytes();

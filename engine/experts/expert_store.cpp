@@ -23,7 +23,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
       reader_(options.dry || !options.reads ? nullptr : ExpertReader::open(grid, source.master(), *options.reads)),
       disk_slots_(device, ram) {
     assert(plan.places.size() == entries_.size());
-    interleaves_ = options.interleaves && device.shares_host_memory() && !options.dry;
+    interleaves_ = options.interleaves && !options.dry;
     std::uint64_t largest = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         if (!plan.formats.empty()) entries_[i].format = plan.formats[i];
@@ -117,7 +117,7 @@ void ExpertStore::expect(std::span<const std::size_t> needed, std::span<const st
 
 std::optional<kernels::ExpertView> ExpertStore::on_host_now(std::int64_t layer, std::int64_t expert) {
     const std::size_t i = index(layer, expert);
-    if (entries_[i].ram) return kernels::ExpertView{entries_[i].ram.data, ram_layout(entries_[i].format)};
+    if (entries_[i].ram) return ram_view(i);
     const std::byte* const block = disk_slots_.find(i);
     if (block == nullptr) return std::nullopt;
     return view(block, entries_[i].format);
@@ -172,7 +172,7 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
             }
             pack(i, entry.ram.data);
             interleave(i);
-            if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
+            if (to_device && !put_on_device(i, ram_view(i))) ++refused;
         } else if (to_device) {
             if (passing.size() == 0) {
                 passing = PinnedHost<std::byte>(device_, static_cast<std::size_t>(2 * passing_bytes),
@@ -181,7 +181,7 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
             device_.host_wait(passed[next]);
             std::byte* block = passing.host() + next * passing_bytes;
             pack(i, block);
-            if (!put_on_device(i, block)) ++refused;
+            if (!put_on_device(i, view(block, entry.format))) ++refused;
             passed[next] = device_.record(DeviceEvent::Queue::kCopy);
             next = 1 - next;
         } else {
@@ -204,7 +204,7 @@ void ExpertStore::fill(const Plan& plan, PinnedHost<std::byte>& passing) {
     }
 }
 
-bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
+bool ExpertStore::put_on_device(std::size_t index, const kernels::ExpertView& block) {
     Entry& entry = entries_[index];
     SlotHeap::Slot slot;
     try {
@@ -213,7 +213,7 @@ bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return false;
     }
-    if (!device_.copy_weights(slot.data, block, slot.bytes, DeviceEvent{})) {
+    if (!device_.copy_expert(slot.data, block, DeviceEvent{})) {
         slots_.release(slot);
         return false;
     }
@@ -235,7 +235,7 @@ void ExpertStore::replace(std::size_t index, kernels::WeightType format, const s
     };
     if (in_ram) put_in_ram();
     if (!on_device) return;
-    if (!put_on_device(index, block)) {
+    if (!put_on_device(index, {block, ram_layout(format)})) {
         if (!in_ram) put_in_ram();
         throw Error(ErrorKind::kDevice, messages::copy_of_expert_refused(device_name(device_.info())));
     }
@@ -244,9 +244,8 @@ void ExpertStore::replace(std::size_t index, kernels::WeightType format, const s
 
 kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert) {
     const std::size_t i = index(layer, expert);
-    const Entry& entry = entries_[i];
-    if (entry.ram) return {entry.ram.data, ram_layout(entry.format)};
-    return view(disk_slots_.find_or_pack(i, bytes(i), [&](std::byte* block) { pack(i, block); }), entry.format);
+    if (entries_[i].ram) return ram_view(i);
+    return view(disk_slots_.find_or_pack(i, bytes(i), [&](std::byte* block) { pack(i, block); }), format(i));
 }
 
 void ExpertStore::hold(std::int64_t layer, std::int64_t expert, DeviceEvent event) {

@@ -75,8 +75,8 @@ class ExpertStore : public ExpertTable {
     // Throws Error (kOutOfMemory); then there are no slots.
     void set_staging(std::int64_t n, std::uint64_t slot_bytes);
 
-    // Between two steps: copies of this block take the place of the expert's present
-    // ones, which leave first. Waits for the device. Throws Error (kOutOfMemory,
+    // Between two steps: copies of this block (in ram_layout()) take the place of the
+    // expert's present ones, which leave first. Waits for the device. Throws Error (kOutOfMemory,
     // kDevice).
     void replace(std::size_t index, kernels::WeightType format, const std::byte* block, bool in_ram, bool on_device);
 
@@ -89,7 +89,7 @@ class ExpertStore : public ExpertTable {
     ExpertReader::Handle begin_read(std::size_t index, std::byte* block, ExpertReader::Urgency urgency);
     void fill(const Plan& plan, PinnedHost<std::byte>& passing);
     void wait_for_device();
-    bool put_on_device(std::size_t entry, const std::byte* block);
+    bool put_on_device(std::size_t entry, const kernels::ExpertView& block);
 
     ExpertSource& source_;
     kernels::ThreadPool& pool_;

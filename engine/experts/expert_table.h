@@ -75,8 +75,8 @@ class ExpertTable {
 
     // Precondition: place() is kDevice.
     kernels::ExpertView device_view(std::int64_t layer, std::int64_t expert) const;
-    // The RAM copy's bytes, or nothing.
-    const std::byte* ram_block(std::size_t index) const { return entries_[index].ram.data; }
+    // The RAM copy, or nothing.
+    kernels::ExpertView ram_view(std::size_t index) const { return in_ram_layout(entries_[index].ram, format(index)); }
     // All RAM copies, for a bandwidth probe.
     std::vector<std::span<const std::byte>> ram() const { return ram_.pieces(); }
 
@@ -123,6 +123,9 @@ class ExpertTable {
 
     kernels::ExpertView view(const std::byte* block, kernels::WeightType format) const {
         return {block, grid_.layout(format)};
+    }
+    kernels::ExpertView in_ram_layout(const SlotHeap::Slot& slot, kernels::WeightType format) const {
+        return {slot.data, ram_layout(format)};
     }
     void set_device(Entry& entry, SlotHeap::Slot slot);
     void set_ram(Entry& entry, SlotHeap::Slot slot);

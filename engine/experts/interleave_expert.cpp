@@ -21,14 +21,11 @@ void interleave_weight(kernels::WeightType type, std::int64_t n_rows, std::int64
 }
 
 void interleave_expert(const kernels::ExpertLayout& layout, std::byte* block, kernels::ThreadPool& pool, bool back) {
-    const kernels::ExpertView expert{block, layout};
-    const auto interleave = [&](const kernels::WeightView& weight) {
-        if (!weight.interleaved) return;
-        std::byte* const data = block + (static_cast<const std::byte*>(weight.data) - block);
-        interleave_weight(weight.type, weight.n_rows, weight.n_cols, data, pool, back);
-    };
-    if (layout.interleaves_gate_and_up()) interleave(expert.gate_and_up());
-    if (layout.interleaves_down()) interleave(expert.down());
+    kernels::for_parts(layout, [&](const kernels::ExpertPart& part) {
+        if (!part.is_interleaved()) return;
+        const auto n_strips = static_cast<std::int64_t>(part.bytes / part.strip_bytes());
+        interleave_weight(part.type, n_strips * kernels::kInterleavedRows, part.n_cols, block + part.begin, pool, back);
+    });
 }
 
 }  // namespace offstage::engine

@@ -30,7 +30,7 @@ bool PlaceExchange::admit(std::size_t staging_slot, std::size_t admitted, std::s
             }
         }
         const auto done =
-            table_.device_.copy_to_host(ram.data, out.device.data, table_.expert_bytes(out.format), in.ram_read);
+            table_.device_.copy_expert_to_host(ram.data, table_.ram_layout(out.format), out.device.data, in.ram_read);
         if (!done) {
             if (ram.data != in.ram.data) table_.ram_.release(ram);
             return false;
@@ -81,8 +81,8 @@ void PlaceExchange::restore_borrowed() {
         Entry& entry = table_.entries_[static_cast<std::size_t>(slot.owner)];
         if (!slot.returning) {
             if (slot.awaited) return;
-            const auto done = table_.device_.copy_weights(slot.memory.data, entry.ram.data,
-                                                          table_.expert_bytes(entry.format), slot.free);
+            const auto done =
+                table_.device_.copy_expert(slot.memory.data, table_.in_ram_layout(entry.ram, entry.format), slot.free);
             slot.returning = done.has_value();
             slot.expert = slot.content = -1;
             if (done) {
@@ -113,8 +113,8 @@ bool PlaceExchange::begin(const Exchange& exchange) {
     }
     const SlotHeap::Slot slot = out.device;
     // All of the GPU's uses of the evicted expert come before this point of its queue.
-    const auto done = table_.device_.copy_weights(slot.data, in.ram.data, table_.expert_bytes(in.format),
-                                                  table_.device_.record(DeviceEvent::Queue::kCompute));
+    const auto done = table_.device_.copy_expert(slot.data, table_.in_ram_layout(in.ram, in.format),
+                                                 table_.device_.record(DeviceEvent::Queue::kCompute));
     if (!done) return false;
     in.ram_read = *done;
     table_.set_device(out, {});

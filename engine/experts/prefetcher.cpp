@@ -98,17 +98,13 @@ void Prefetcher::copy_guesses(std::int64_t layer, const Schedule& schedule, std:
     }
 }
 
-kernels::ExpertView Prefetcher::in_ram(std::size_t expert) const {
-    return {experts_.ram_block(expert), experts_.ram_layout(experts_.format(expert))};
-}
-
 // False: there is no slot, or the device refused the copy.
 bool Prefetcher::copy(std::size_t expert, std::optional<std::size_t> free, const SparseCopies::Rows& rows) {
     if (!free.has_value()) return false;
     Staging::Slot& slot = experts_.staging().slot(*free);
-    const auto gathered =
-        rows.n_rows > 0 ? copier_.sparse().gather(experts_.key(expert), in_ram(expert), experts_.format(expert), rows)
-                        : std::nullopt;
+    const auto gathered = rows.n_rows > 0 ? copier_.sparse().gather(experts_.key(expert), experts_.ram_view(expert),
+                                                                    experts_.format(expert), rows)
+                                          : std::nullopt;
     if (gathered.has_value()) {
         const std::uint64_t bytes = gathered->expert.layout.bytes();
         const auto end = copier_.copy(slot.memory.data, gathered->expert.data, as_size(bytes), slot.free);
@@ -121,7 +117,7 @@ bool Prefetcher::copy(std::size_t expert, std::optional<std::size_t> free, const
         copier_.moves().bytes_copied += bytes;
         return true;
     }
-    const auto whole = copier_.copy_whole(expert, experts_.ram_block(expert), slot);
+    const auto whole = copier_.copy_whole(expert, experts_.ram_view(expert), slot);
     if (!whole.has_value()) return false;
     slot.expert = slot.content;
     slot.copied = *whole;
@@ -136,7 +132,7 @@ bool Prefetcher::copy_to_cache(std::size_t expert, const SparseCopies::Rows& row
     NeuronCache::Entry* entry = cache.find(expert, format);
     const auto held =
         entry != nullptr ? std::span<const std::int32_t>(entry->neurons) : std::span<const std::int32_t>();
-    const auto gathered = copier_.sparse().gather(key, in_ram(expert), format, rows, held);
+    const auto gathered = copier_.sparse().gather(key, experts_.ram_view(expert), format, rows, held);
     if (!gathered.has_value()) return false;
     const kernels::ExpertLayout& layout = gathered->expert.layout;
     const std::int64_t n_there = static_cast<std::int64_t>(held.size());

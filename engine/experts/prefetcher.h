@@ -96,7 +96,6 @@ class Prefetcher {
     bool calls_all(std::int64_t n_tokens) const;
     bool reads_guesses() const;
     bool may_copy(std::int64_t layer, std::int64_t expert) const;
-    kernels::ExpertView in_ram(std::size_t expert) const;
     bool copy(std::size_t expert, std::optional<std::size_t> slot, const SparseCopies::Rows& rows = {});
     bool copy_to_cache(std::size_t expert, const SparseCopies::Rows& rows);
     void borrow_slots(std::int64_t layer, const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes,

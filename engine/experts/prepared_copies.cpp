@@ -41,11 +41,11 @@ bool PreparedCopies::prepare_device(std::size_t index) {
     Entry& entry = table_.entries_[index];
     const bool fresh = entry.prepared == nullptr;
     const kernels::WeightType format = fresh ? entry.format : entry.prepared->format;
-    const std::byte* from = fresh || !entry.prepared->ram ? entry.ram.data : entry.prepared->ram.data;
-    assert(from != nullptr);
+    const SlotHeap::Slot& from = fresh || !entry.prepared->ram ? entry.ram : entry.prepared->ram;
+    assert(from);
     table_.free_retired(false);
     const SlotHeap::Slot slot = table_.slots_.allocate(table_.expert_bytes(format));
-    const auto done = table_.device_.copy_weights(slot.data, from, slot.bytes, DeviceEvent{});
+    const auto done = table_.device_.copy_expert(slot.data, table_.in_ram_layout(from, format), DeviceEvent{});
     if (!done) {
         table_.slots_.release(slot);
         return false;
@@ -54,7 +54,7 @@ bool PreparedCopies::prepare_device(std::size_t index) {
         entry.prepared = std::make_unique<Prepared>();
         entry.prepared->format = format;
     }
-    if (from == entry.ram.data) entry.ram_read = *done;
+    if (&from == &entry.ram) entry.ram_read = *done;
     entry.prepared->device = slot;
     entry.prepared->copied = *done;
     return true;

@@ -86,13 +86,17 @@ CostPlace place_of(const Backend& device, const CpuOperations& host) {
 }
 
 std::string cost_key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid, bool pinned) {
+    kernels::ExpertLayout layout = grid.layout(format);
+    layout.interleaved = place.form.wants_interleaved();
+    const bool copies_strips = place.device.kind != DeviceKind::kCpu && layout.has_strips();
     return place.device.fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(place.n_threads) + " " +
            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" + kernels::name_of(place.form) +
            "|" + format_key(format, grid) + " " + std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
            (grid.expert.activation == kernels::Activation::kSilu
                 ? ""
                 : " activation " + std::to_string(static_cast<int>(grid.expert.activation))) +
-           (grid.expert.biases ? " with biases" : "") + (pinned ? "" : "|pageable");
+           (grid.expert.biases ? " with biases" : "") + (copies_strips ? " from strips" : "") +
+           (pinned ? "" : "|pageable");
 }
 
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
@@ -144,7 +148,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
             std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2,
                                       std::max<std::uint64_t>(2, static_cast<std::uint64_t>(wanted.grid.size()))));
         memory.emplace(device, static_cast<std::size_t>(n_samples) * bytes);
-        samples = fill_samples(wanted, bytes, n_samples, host_only && host.wants_interleaved(), memory->data());
+        samples = fill_samples(wanted, bytes, n_samples, host.wants_interleaved(), memory->data());
         request.experts = samples;
         request.format = wanted.format;
         request.device_slots = slots;

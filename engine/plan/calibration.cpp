@@ -68,7 +68,7 @@ class Calibrator {
           request_(request),
           progress_(progress),
           stop_(std::move(stop)),
-          layout_(request.experts.front().layout),
+          layout_(on_device(request.experts.front().layout)),
           n_active_(std::clamp<std::int64_t>(request.n_active, 1, static_cast<std::int64_t>(request.experts.size()))),
           has_device_(!request.device_slots.empty() && !device.shares_host_memory()),
           is_timed_(!request.timer && !device.info().emulated_host),
@@ -144,6 +144,11 @@ class Calibrator {
     }
 
   private:
+    static kernels::ExpertLayout on_device(kernels::ExpertLayout in_ram) {
+        in_ram.interleaved = false;
+        return in_ram;
+    }
+
     void report(double part) {
         check();
         if (progress_) progress_(part);
@@ -210,8 +215,7 @@ class Calibrator {
 
     // ---- one measurement each, in microseconds
     DeviceEvent copy_weights(DeviceEvent after) {
-        const std::optional<DeviceEvent> end =
-            device_.copy_weights(next_slot(), next_expert().data, table_.expert_bytes, after);
+        const std::optional<DeviceEvent> end = device_.copy_expert(next_slot(), next_expert(), after);
         if (!end) {
             throw Error(ErrorKind::kInternal,
                         messages::device_refused_copy_in_calibration(device_name(device_.info())));

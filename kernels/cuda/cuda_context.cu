@@ -13,21 +13,13 @@
 #include "kernels/cuda/quantizing_queue.cuh"
 #include "kernels/cuda/segments.cuh"
 #include "kernels/cuda/staged_keys.cuh"
+#include "kernels/cuda/strip_copies.cuh"
 #include "kernels/cuda_context.h"
 #include "kernels/ops/operation.h"
 
 namespace offstage::kernels {
 namespace cuda {
 namespace {
-
-// There is one copy engine for each direction, and work of the compute queue waits while
-// a copy runs. So an expert is copied in pieces of some tenths of a millisecond; the
-// compute queue's copies run between them.
-#ifdef OFFSTAGE_COPY_BYTES  // the tests' host layer: little, so that small experts come in pieces there too
-constexpr std::size_t kCopyBytes = OFFSTAGE_COPY_BYTES;
-#else
-constexpr std::size_t kCopyBytes = std::size_t{8} << 20;
-#endif
 
 #ifdef OFFSTAGE_AWAKE_US  // the tests' host layer: nothing, since its streams need the processor
 constexpr std::chrono::microseconds kAwakeWait{OFFSTAGE_AWAKE_US};
@@ -72,7 +64,15 @@ class Context final : public CudaContext {
                     static_cast<std::int64_t>(bytes / sizeof(std::uint32_t)), static_cast<std::uint32_t*>(mapped_host));
     }
     void copy_within(void* to, const void* from, std::size_t bytes) override;
-    std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) override;
+    std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
+                               std::uint64_t after_compute) override {
+        return begin_copy(after_compute, [&](cudaStream_t copies) { return copy_pieces(device, host, bytes, copies); });
+    }
+    std::uint64_t copy_interleaved(void* to, const void* from, const ExpertLayout& on_host, bool back,
+                                   std::uint64_t after_compute) override {
+        return begin_copy(after_compute,
+                          [&](cudaStream_t copies) { return strip_copies_.copy(to, from, on_host, back, copies); });
+    }
     std::uint64_t record(CudaQueue queue) override;
     void wait(CudaQueue queue, std::uint64_t ticket) override;
     void host_wait(CudaQueue queue, std::uint64_t ticket) override;
@@ -98,6 +98,8 @@ class Context final : public CudaContext {
     void set_scratch(void* data, std::size_t bytes) override;
     std::uint64_t staged_key_bytes(const CudaStep& step) const override { return StagedKeys::bytes_for(step); }
     void set_staged_keys(void* data, std::size_t bytes) override;
+    std::uint64_t strip_bytes(const CudaStep& step) const override { return StripCopies::bytes_for(step); }
+    void set_strips(void* data, std::size_t bytes) override { strip_copies_.set_memory(data, bytes); }
 
     void set_byte_inputs(const ByteInputTypes& types) override { worker_.byte_inputs = types; }
 
@@ -183,6 +185,9 @@ class Context final : public CudaContext {
         return queue == CudaQueue::kCompute && worker_.kept != nullptr && ticket >= worker_.kept->first_ticket();
     }
     void clear_arrivals();
+    // copy(copies) begins copies on that stream. As a whole they are refused or done.
+    template <typename Copy>
+    std::uint64_t begin_copy(std::uint64_t after_compute, const Copy& copy);
     EventRing& ring(CudaQueue queue) { return queue == CudaQueue::kCompute ? compute_points_ : copy_points_; }
     bool check(cudaError_t status, const char* what) { return worker_.failure.check(status, what); }
 
@@ -196,6 +201,7 @@ class Context final : public CudaContext {
     EventRing copy_points_;
     Replay replay_{compute_points_, memory_};
     StagedKeys staged_keys_;
+    StripCopies strip_copies_;
     std::unique_ptr<Cublas> cublas_;
     std::size_t cublas_bytes_ = 0;
     bool is_open_ = false;
@@ -249,6 +255,7 @@ bool Context::open(CudaOpening& opening) {
     if (status == cudaSuccess) status = compute_points_.open();
     if (status == cudaSuccess) status = copy_points_.open();
     if (status == cudaSuccess) status = staged_keys_.open();
+    if (status == cudaSuccess) status = strip_copies_.open();
     is_open_ = status == cudaSuccess;
     if (is_open_) memory_.open(ordinal, compute_.get(), copy_.get());
     if (is_open_) cublas_ = Cublas::load();
@@ -377,22 +384,17 @@ void Context::copy_within(void* to, const void* from, std::size_t bytes) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, compute_.get()), "A copy within the GPU");
 }
 
-std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) {
+template <typename Copy>
+std::uint64_t Context::begin_copy(std::uint64_t after_compute, const Copy& copy) {
     if (is_kept(CudaQueue::kCompute, after_compute)) start_kept();
     if (!worker_.failure.none() || !select_device()) return 0;
     cudaError_t status = cudaSuccess;
     const cudaEvent_t after = compute_points_.find(after_compute);
     if (after != nullptr) status = cudaStreamWaitEvent(copy_.get(), after, 0);
-    std::size_t done = 0;
-    while (status == cudaSuccess && done < bytes) {
-        const std::size_t piece = bytes - done < kCopyBytes ? bytes - done : kCopyBytes;
-        status = cudaMemcpyAsync(static_cast<std::byte*>(device) + done, static_cast<const std::byte*>(host) + done,
-                                 piece, cudaMemcpyDefault, copy_.get());
-        if (status == cudaSuccess) done += piece;
-    }
+    if (status == cudaSuccess) status = copy(copy_.get());
     if (status == cudaSuccess) return record(CudaQueue::kCopy);
     (void)cudaGetLastError();
-    if (done > 0) (void)cudaStreamSynchronize(copy_.get());  // refused as a whole: no piece may arrive later
+    (void)cudaStreamSynchronize(copy_.get());  // refused as a whole: no piece may arrive later
     (void)cudaGetLastError();
     // The stream's state distinguishes one refused copy from the end of the context.
     status = cudaStreamQuery(copy_.get());

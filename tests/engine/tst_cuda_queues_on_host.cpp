@@ -145,6 +145,7 @@ class TestCudaQueuesOnHost : public QObject {
     void lost_context_stays_a_failure();
     void nothing_starts_after_a_failure();
     void tickets_long_past_have_happened();
+    void experts_of_a_file_have_the_scratch_memory_of_blocks();
     void a_device_that_cannot_be_selected_is_a_failure();
 };
 
@@ -478,6 +479,20 @@ void TestCudaQueuesOnHost::tickets_long_past_have_happened() {
     backend->wait(first);
     QCOMPARE(backend->elapsed_us(first, last), 0.0);  // no longer known
     QVERIFY(backend->ok());
+}
+
+// Experts as a model's file has them are blocks: they take what a prompt's experts take in
+// these, and what strips of their rows take on their way.
+void TestCudaQueuesOnHost::experts_of_a_file_have_the_scratch_memory_of_blocks() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    Backend::StepShape shape = parity::largest_step();
+    const auto bytes_for = [&](kernels::WeightType type) {
+        shape.weight_type = type;
+        return backend->scratch_bytes(shape);
+    };
+    const std::uint64_t blocks = bytes_for(kernels::WeightType::kQ4_0);
+    QVERIFY(blocks > bytes_for(kernels::WeightType::kBf16));
+    QCOMPARE(bytes_for(kernels::WeightType::kFile1), blocks);
 }
 
 // A waiting thread continues, and finds a failure.

@@ -236,6 +236,70 @@ class TestInterleavedExperts : public QObject {
         QVERIFY(compute_logits(*model, tokens, true) == expected);
     }
 
+    // Beside a device, too: it gets its own layout by copies on demand and ahead of it, by
+    // loads of the cache, by exchanges with experts that have no copy in RAM, and by new
+    // budgets.
+    void besideADevice_answersTheSameBits_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<bool>("short_of_ram");
+        for (const char* policy : {"threshold", "transfer", "balanced"}) {
+            for (const bool short_of_ram : {false, true})
+                QTest::addRow("%s%s", policy, short_of_ram ? ", each expert once" : "")
+                    << QString::fromLatin1(policy) << short_of_ram;
+        }
+    }
+    void besideADevice_answersTheSameBits() {
+        QFETCH(QString, policy);
+        QFETCH(bool, short_of_ram);
+        const std::vector<TokenId> prompt = {3, 10, 17, 24, 31, 38, 5, 12, 19, 26, 33};
+        const auto expected = greedy(*open(0), prompt);
+        LoadRequest request = wanted();
+        request.device = "emulated:rtx-3060";
+        request.dispatch = parse_dispatch(policy.toStdString());
+        request.cache = CacheKind::kLru;
+        request.prefetch = PrefetchMode::kAlways;
+        const auto load = [&request] {
+            return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                                 std::stop_token{});
+        };
+        const std::uint64_t whole = load()->device().memory().usage().used_bytes;
+        const std::uint64_t expert_bytes = load()->demand().expert_bytes;
+        request.vram_bytes = whole - 10 * expert_bytes;
+        if (short_of_ram) request.ram_bytes = 14 * expert_bytes;
+        const auto model = load();
+        const ExpertStore& experts = model->experts();
+        QVERIFY(experts.n_resident() > 0 && experts.n_resident() < static_cast<std::int64_t>(experts.size()));
+        QCOMPARE(model->plan().duplicates, !short_of_ram);
+        const auto all_as_wanted = [&] {
+            for (std::size_t i = 0; i < experts.size(); ++i) {
+                const ExpertKey key = experts.key(i);
+                if (experts.in_ram(i) && !experts.ram_view(i).layout.has_strips()) return false;
+                if (experts.on_device(i) && experts.device_view(key.layer, key.expert).layout.interleaved) return false;
+            }
+            return true;
+        };
+        QVERIFY(all_as_wanted());
+        QVERIFY(greedy(*model, prompt) == expected);
+        const DispatchTotals totals = model->dispatcher().totals();
+        if (policy == "transfer")
+            QVERIFY(totals.bytes_copied > 0 && totals.admissions > 0 && totals.guessed_copies > 0);
+        if (policy == "threshold") QVERIFY(totals.cpu_calls > 0);
+
+        Replanner replanner(*model);
+        replanner.set_tokens_in_use([] { return 0; });
+        for (const std::uint64_t vram : {whole - 4 * expert_bytes, whole - 12 * expert_bytes}) {
+            const std::int64_t resident = experts.n_resident();
+            ReplanRequest replan;
+            replan.vram_bytes = vram;
+            test::begin_replan(replanner, vram, replan, 0);
+            replanner.finish({});
+            replanner.between_steps(0);
+            QVERIFY(experts.n_resident() != resident);
+            QVERIFY(all_as_wanted());
+            QVERIFY(greedy(*model, prompt) == expected);
+        }
+    }
+
     void floatProducts_wantRowsApart() {
         LoadRequest request = wanted();
         request.compute = ComputeMode::kF32;
@@ -244,6 +308,21 @@ class TestInterleavedExperts : public QObject {
     }
 
   private:
+    // Logits of the prompt's last token and of those that follow.
+    static std::vector<float> greedy(LoadedModel& model, const std::vector<TokenId>& prompt) {
+        KvSequence sequence = model.new_sequence();
+        std::vector<float> result;
+        std::vector<TokenId> next = prompt;
+        for (int i = 0; i < 24; ++i) {
+            const Segment segment{&sequence, next};
+            if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
+            const auto logits = model.forward().logits();
+            model.runtime().learn(model.forward().routing(), static_cast<std::int64_t>(next.size()));
+            result.insert(result.end(), logits.begin(), logits.end());
+            next = {test::best(logits)};
+        }
+        return result;
+    }
     std::string path() const { return folder_.filePath("mixed.gguf").toStdString(); }
     LoadRequest wanted() const {
         LoadRequest request;

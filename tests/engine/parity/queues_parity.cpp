@@ -1,6 +1,8 @@
 // Copies, events, clocks, memory and failures.
 #include "engine/device/mirror.h"
 #include "engine/error.h"
+#include "engine/experts/interleave_expert.h"
+#include "kernels/thread_pool.h"
 #include "tests/engine/parity/backend_parity.h"
 
 namespace offstage::engine::parity {
@@ -124,6 +126,62 @@ void check_pin(Backend& backend, const Promise&) {
     QVERIFY(backend.ok());
 }
 
+// Rows that are interleaved in host memory lie one after the other on the device, and are
+// interleaved again when they come back. Two experts are on their way at once.
+void check_interleaved_experts(Backend& backend, const Promise&) {
+    if (backend.shares_host_memory()) return;  // never copied
+    constexpr std::int64_t kHidden = 512, kFfn = 1024;
+    Backend::StepShape step = largest_step();
+    step.hidden_dim = kHidden;
+    step.ffn_dim = kFfn;
+    step.weight_type = WeightType::kFile1;
+    backend.reserve(step);
+    kernels::ThreadPool pool(1);
+    std::mt19937 generator(7);
+    using enum WeightType;
+    constexpr WeightType kTypes[][3] = {{kQ8_0, kQ8_0, kQ8_0}, {kQ4_0, kQ4_0, kIq4Nl}, {kMxfp4, kMxfp4, kMxfp4},
+                                        {kQ2K, kQ2K, kQ3K},    {kQ4K, kQ4K, kQ6K},     {kQ5K, kQ5K, kIq4Xs},
+                                        {kQ4_0, kQ8_0, kQ4K},  {kQ4K, kQ4K, kIq3Xxs}};
+    for (const auto& types : kTypes) {
+        kernels::ExpertLayout on_host;
+        on_host.hidden_dim = kHidden;
+        on_host.ffn_dim = kFfn;
+        on_host.gate = types[0];
+        on_host.up = types[1];
+        on_host.down = types[2];
+        on_host.spec.biases = types[0] == kMxfp4;
+        on_host.down_rows_are_outputs = on_host.interleaved = true;
+        QVERIFY(on_host.has_strips());
+        const std::size_t bytes = on_host.bytes();
+        std::vector<std::vector<std::byte>> plain(2), interleaved(2), back(2, std::vector<std::byte>(bytes));
+        for (std::size_t i = 0; i < 2; ++i) {
+            plain[i].resize(bytes);
+            for (std::byte& byte : plain[i]) byte = static_cast<std::byte>(generator());
+            interleaved[i] = plain[i];
+            interleave_expert(on_host, interleaved[i].data(), pool);
+            QVERIFY(interleaved[i] != plain[i]);
+        }
+        const OnDevice<std::byte> first(backend, std::vector<std::byte>(bytes));
+        const OnDevice<std::byte> second(backend, std::vector<std::byte>(bytes));
+        const DeviceEvent after = backend.record(DeviceEvent::Queue::kCompute);
+        QVERIFY(backend.copy_expert(first.data(), {interleaved[0].data(), on_host}, after).has_value());
+        const auto copied = backend.copy_expert(second.data(), {interleaved[1].data(), on_host}, {});
+        QVERIFY(copied.has_value());
+        backend.wait(*copied);
+        QVERIFY(same_bits<std::byte>(first.download(), plain[0]));
+        QVERIFY(same_bits<std::byte>(second.download(), plain[1]));
+        const DeviceEvent read = backend.record(DeviceEvent::Queue::kCompute);
+        QVERIFY(backend.copy_expert_to_host(back[0].data(), on_host, first.data(), read).has_value());
+        // The device's memory is filled anew behind that copy.
+        QVERIFY(backend.copy_expert(first.data(), {interleaved[1].data(), on_host}, {}).has_value());
+        const auto came = backend.copy_expert_to_host(back[1].data(), on_host, first.data(), {});
+        QVERIFY(came.has_value());
+        backend.host_wait(*came);
+        QVERIFY(back[0] == interleaved[0] && back[1] == interleaved[1]);
+    }
+    QVERIFY(backend.ok());
+}
+
 void check_failing_copies(Backend& backend, const Promise&) {
     const std::vector<std::byte> host(4096, std::byte{9});
     const OnDevice<std::byte> slot(backend, std::vector<std::byte>(host.size()));
@@ -215,6 +273,7 @@ std::vector<Check> queues_checks() {
             {"events_in_order", check_events_in_order},
             {"run_on_host", check_run_on_host},
             {"pin", check_pin},
+            {"interleaved_experts", check_interleaved_experts},
             {"failing_copies", check_failing_copies},
             {"memory_budget", check_memory_budget},
             {"reserve", check_reserve}};
