@@ -14,9 +14,12 @@
 #include "app/cli/standard_output.h"
 #include "app/cli/terminal_output.h"
 #include "app/read_option.h"
+#include "engine/error.h"
 #include "engine/eval/loading_report.h"
 #include "engine/plan/plan.h"
 #include "engine/report_table.h"
+#include "engine/run/prefix_file.h"
+#include "engine/run/run_messages.h"
 
 namespace offstage::cli {
 
@@ -62,8 +65,8 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
                                const engine::Snapshot& now) {
     const engine::DeviceReport& device = result.device;
     nlohmann::ordered_json json;
-    ADD_FIELDS(json, result, text, thought, thought_is_open, thought_tokens, tokens, prompt_tokens, ttft_s,
-               decode_tokens_per_s);
+    ADD_FIELDS(json, result, text, thought, thought_is_open, thought_tokens, tokens, prompt_tokens, reused_tokens,
+               ttft_s, decode_tokens_per_s);
     json["finish"] = engine::name_of(result.finish);
     json["seed"] = result.seed;
     ADD_FIELDS(json, model, device, emulated, kv_type);
@@ -106,6 +109,13 @@ std::string kept_trace(const GenerateOptions& options, const engine::GenerationR
            " tokens up to then";
 }
 
+void make_kept_file(const std::string& name) {
+    const std::string reason = engine::PrefixFile::prepare(name);
+    if (reason.empty()) return;
+    throw engine::Error(engine::ErrorKind::kInvalidInput,
+                        engine::messages::kept_conversation_not_written(name, reason));
+}
+
 constexpr int kInterrupted = 130;  // the status that shells show for a program ended by Ctrl+C
 
 void declare_generate(CLI::App& command, GenerateOptions& options) {
@@ -133,6 +143,9 @@ void declare_generate(CLI::App& command, GenerateOptions& options) {
         "--replan-script", options.replan_script,
         "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
     command.add_option("--trace", options.trace, "Write the routing of every token to this file, for replay");
+    command.add_option("--prompt-cache", options.prompt_cache,
+                       "Keep keys and values of prompt and answer in FILE.kv and FILE.end; the beginning that a later "
+                       "prompt has in common with them is read from there instead of computed");
     add_node_options(command, options.model);
     add_run_options(command, options.model, false);
     add_json_option(command, options.model.json);
@@ -164,6 +177,8 @@ int run_generate(GenerateOptions& options) {
     request.beam = options.beam;
     request.n_answers = options.n_answers;
     request.trace_file = options.trace;
+    request.kept_in = options.prompt_cache;
+    if (!request.kept_in.empty()) make_kept_file(request.kept_in);
 
     const bool several = options.beam.width > 1 || options.n_answers > 1;
     // A file or another program gets only the answer.
@@ -195,7 +210,8 @@ int run_generate(GenerateOptions& options) {
         catch_interrupts(true);
         result = session->generate(request, on_delta, stop.get_token());
     }
-    if (!options.replan_script.empty() && !stop.stop_requested()) session->advance(stop.get_token());
+    const bool has_work = !options.replan_script.empty() || !options.prompt_cache.empty();
+    if (has_work && !stop.stop_requested()) session->advance(stop.get_token());
     if (nodes != nullptr) nodes->print_notes();
     if (output_failure) std::rethrow_exception(output_failure);
     for (; next_order < orders.size(); ++next_order) {

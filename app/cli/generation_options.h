@@ -28,6 +28,7 @@ struct GenerateOptions {
     int n_answers = 1;
     std::string replan_script;  // file; empty: none
     std::string trace;          // file to write the routing to; empty: none
+    std::string prompt_cache;   // GenerationRequest::kept_in
 };
 
 // A prompt, or where it is.

@@ -4173,6 +4173,16 @@
         <comment>download_cancelled</comment>
         <translation>Das Herunterladen wurde angehalten; beim nächsten Mal geht es von hier weiter.</translation>
     </message>
+    <message>
+        <source>What was kept on disk of this conversation is damaged (%1); it was removed, and the prompt is read whole.</source>
+        <comment>kept_conversation_damaged</comment>
+        <translation>Was von dieser Unterhaltung auf der Platte aufbewahrt war, ist beschädigt (%1); es wurde gelöscht, und der Prompt wird ganz gelesen.</translation>
+    </message>
+    <message>
+        <source>What was read of a conversation is not kept on disk: %1 could not be written: %2</source>
+        <comment>kept_conversation_not_written</comment>
+        <translation>Was von einer Unterhaltung gelesen wurde, wird nicht auf der Platte aufbewahrt: %1 ließ sich nicht schreiben: %2</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -11757,6 +11767,30 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Models are no longer looked for there; its files stay.</source>
         <translation>Modelle werden dort nicht mehr gesucht; die Dateien bleiben.</translation>
+    </message>
+    <message>
+        <source>What was read of conversations</source>
+        <translation>Was von Unterhaltungen gelesen wurde</translation>
+    </message>
+    <message>
+        <source>A long conversation that is opened again, also after a new start, goes on without being read whole. The files contain the conversation&apos;s tokens, and are deleted with it.</source>
+        <translation>Eine lange Unterhaltung, die wieder geöffnet wird, auch nach einem neuen Start, geht weiter, ohne ganz gelesen zu werden. Die Dateien enthalten die Token der Unterhaltung und werden mit ihr gelöscht.</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>Aus</translation>
+    </message>
+    <message>
+        <source>Up to %1</source>
+        <translation>Bis zu %1</translation>
+    </message>
+    <message>
+        <source>Keep &amp;it on disk</source>
+        <translation>Auf der &amp;Platte aufbewahren</translation>
+    </message>
+    <message>
+        <source>Keep what was read of conversations on disk</source>
+        <translation>Was von Unterhaltungen gelesen wurde, auf der Platte aufbewahren</translation>
     </message>
 </context>
 <context>

@@ -4173,6 +4173,16 @@
         <comment>download_cancelled</comment>
         <translation>Việc tải đã dừng; lần sau sẽ tiếp tục từ đây.</translation>
     </message>
+    <message>
+        <source>What was kept on disk of this conversation is damaged (%1); it was removed, and the prompt is read whole.</source>
+        <comment>kept_conversation_damaged</comment>
+        <translation>Phần của cuộc trò chuyện này được giữ trên đĩa đã hỏng (%1); phần đó đã bị xóa, và prompt được đọc lại từ đầu.</translation>
+    </message>
+    <message>
+        <source>What was read of a conversation is not kept on disk: %1 could not be written: %2</source>
+        <comment>kept_conversation_not_written</comment>
+        <translation>Phần đã đọc của một cuộc trò chuyện không được giữ trên đĩa: không ghi được %1: %2</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -11739,6 +11749,30 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>Models are no longer looked for there; its files stay.</source>
         <translation>Không tìm mô hình ở đó nữa; các tệp vẫn còn.</translation>
+    </message>
+    <message>
+        <source>What was read of conversations</source>
+        <translation>Phần đã đọc của các cuộc trò chuyện</translation>
+    </message>
+    <message>
+        <source>A long conversation that is opened again, also after a new start, goes on without being read whole. The files contain the conversation&apos;s tokens, and are deleted with it.</source>
+        <translation>Một cuộc trò chuyện dài được mở lại, kể cả sau khi khởi động lại, sẽ tiếp tục mà không phải đọc lại từ đầu. Các tệp chứa token của cuộc trò chuyện và bị xóa cùng với nó.</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>Tắt</translation>
+    </message>
+    <message>
+        <source>Up to %1</source>
+        <translation>Tối đa %1</translation>
+    </message>
+    <message>
+        <source>Keep &amp;it on disk</source>
+        <translation>&amp;Giữ trên đĩa</translation>
+    </message>
+    <message>
+        <source>Keep what was read of conversations on disk</source>
+        <translation>Giữ phần đã đọc của các cuộc trò chuyện trên đĩa</translation>
     </message>
 </context>
 <context>

@@ -366,6 +366,23 @@ class TestPrefixFile : public QObject {
         QCOMPARE(last.answer(followed(got.whole, {1}), 1, name).reused, std::ssize(got.whole));
     }
 
+    void shortRoom_whatIsStillToBeWrittenGivesWay() {
+        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const std::string name = newName();
+        Program program(request);
+        KvPool& pool = program.model.kv().pool(0);
+        pool.resize({8, 0});
+        program.answer(textOf(316, 1), 2);
+        program.conversation.keep(name, 0);
+        const Tokens longer = textOf(500, 2);
+        const Program::Answer got = program.answer(longer, 4);
+        QVERIFY(isAsReadWhole(request, longer, got));
+        QVERIFY(!program.conversation.write_piece());
+        QVERIFY(!fs::exists(name + ".end"));
+        program.keep(name);
+        QVERIFY(fs::exists(name + ".end"));
+    }
+
     void removedConversation_isNotWritten() {
         const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();

@@ -17,6 +17,7 @@
 #include "tests/ui/find_widget.h"
 #include "tests/ui/pictures.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/engine/format.h"
 #include "ui/load/local_models.h"
@@ -427,6 +428,51 @@ class TestSettingsDialog : public QObject {
         QVERIFY(QDir(quantized).isEmpty());
         QVERIFY(QFile::exists(costs + QStringLiteral("/c.json")));
         QVERIFY(!find<QPushButton>(page, "Delete Quantized copies").isEnabled());
+    }
+
+    void whatWasRead_isKeptOnDisk_whereItIsChosen() {
+        settings::kKeptOnDisk.remove();
+        const QTemporaryDir history;
+        WindowFixture f({}, {}, history.path());
+        f.openAndWait();
+        f.ask(QStringLiteral("Not kept"));
+        QTRY_COMPARE(f.stage->requests().size(), std::size_t{1});
+        QCOMPARE(f.stage->requests().back().kept_in, std::string());
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        QVERIFY(!QDir(history.filePath(QStringLiteral("kv"))).exists());
+
+        StoragePage& page = open(f, Page::Storage).storagePage();
+        QComboBox& most = find<QComboBox>(page, "Keep what was read of conversations on disk");
+        QCOMPARE(most.currentText(), QStringLiteral("Off"));
+        most.setCurrentIndex(most.findData(5));
+        Q_EMIT most.activated(most.currentIndex());
+        QCOMPARE(settings::kKeptOnDisk.value(), 5);
+        f.ask(QStringLiteral("Kept"));
+        QTRY_COMPARE(f.stage->requests().size(), std::size_t{2});
+        const offstage::engine::GenerationRequest asked = f.stage->requests().back();
+        QCOMPARE(asked.kept_bytes, std::uint64_t{5} << 30);
+        const QString name = QString::fromStdString(asked.kept_in);
+        QVERIFY2(name.startsWith(history.filePath(QStringLiteral("kv/"))), qPrintable(name));
+        QVERIFY(QFile::exists(name + QStringLiteral(".kv")));
+        QTRY_COMPARE(f.state(), EngineController::State::Ready);
+        write(name + QStringLiteral(".kv"), QByteArray(3 << 20, 'x'));
+        write(name + QStringLiteral(".end"), "x");
+        const QString other = history.filePath(QStringLiteral("kv/1.kv"));
+        write(other, QByteArray(1 << 20, 'x'));
+
+        page.refresh();
+        QTRY_COMPARE(textOf(page, QStringLiteral("Size of What was read of conversations")), QStringLiteral("4.0 MiB"));
+        // With the conversation its files go, and no others.
+        History& kept = f.window->core().history;
+        const ConversationId id = kept.conversations().first().id;
+        QCOMPARE(kept.keptFile(id), name);
+        kept.remove(id);
+        QVERIFY(!QFile::exists(name + QStringLiteral(".kv")) && !QFile::exists(name + QStringLiteral(".end")));
+        QVERIFY(QFile::exists(other));
+        click(find<QPushButton>(page, "Delete What was read of conversations"));
+        click(find<QPushButton>(page, "Delete"));
+        QTRY_VERIFY(!QFile::exists(other));
+        settings::kKeptOnDisk.remove();
     }
 
     void links_areRemoved_whatTheyPointToStays() {

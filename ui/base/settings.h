@@ -104,6 +104,7 @@ inline constexpr SettingOf<QString> kChatTemplate{"chatTemplates"};  // of a mod
 inline const Setting<bool> kReopensLast{QStringLiteral("conversations/reopensLast"), true};
 inline const Setting<quint64> kLastConversation{QStringLiteral("conversations/last")};  // the one shown
 inline const Setting<bool> kModelTitles{QStringLiteral("conversations/modelTitles"), true};
+inline const Setting<int> kKeptOnDisk{QStringLiteral("conversations/keptOnDisk")};    // GiB of what was read; 0: off
 inline const Setting<QStringList> kFolders{QStringLiteral("conversations/folders")};  // of earlier versions
 inline const Setting<QStringList> kClosedFolders{QStringLiteral("conversations/closedFolders")};
 inline constexpr SettingOf<QVariantMap> kConversationSetup{"conversationSetups"};  // of a conversation's id

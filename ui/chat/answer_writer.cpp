@@ -4,10 +4,14 @@
 #include <utility>
 #include <variant>
 
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
 #include <QLocale>
 
 #include "engine/run/run_messages.h"
 #include "ui/base/prompt_text.h"
+#include "ui/base/settings.h"
 #include "ui/chat/full_context.h"
 #include "ui/chat/token_choices.h"
 #include "ui/engine/context_in_force.h"
@@ -181,6 +185,7 @@ void AnswerWriter::start() {
     if (std::find(choices.begin(), choices.end(), sampling.thinking.toStdString()) != choices.end()) {
         request.thinking = sampling.thinking.toStdString();  // of another model: this one uses its template's default
     }
+    keepOnDisk(job.conversation, request);
     edit(job, [this](Message& m) {
         m.author = QString::fromStdString(m_engine.model()->name);
         m.note = tr("Reading the prompt…");
@@ -192,6 +197,22 @@ void AnswerWriter::start() {
     m_request = m_engine.generate(request);
     renumber();
     Q_EMIT changed();
+}
+
+// The engine keeps a conversation only where its file is: the file of one that is deleted
+// does not come back.
+void AnswerWriter::keepOnDisk(ConversationId conversation, engine::GenerationRequest& request) const {
+    const int most = settings::kKeptOnDisk.value();
+    const QString name = m_history.keptFile(conversation);
+    const QString folder = QFileInfo(name).path();
+    if (most <= 0 || name.isEmpty() || !QDir().mkpath(folder) ||
+        !QFile::setPermissions(folder, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner)) {
+        return;
+    }
+    if (QFile(name + QStringLiteral(".kv")).open(QIODevice::Append)) {
+        request.kept_in = QFile::encodeName(name).toStdString();
+        request.kept_bytes = static_cast<std::uint64_t>(most) << 30;
+    }
 }
 
 bool AnswerWriter::takeBack(ConversationId conversation) {

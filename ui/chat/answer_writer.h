@@ -90,6 +90,7 @@ class AnswerWriter : public QObject {
     void renumber();
     void start();
     void startSoon();
+    void keepOnDisk(ConversationId conversation, engine::GenerationRequest& request) const;
     std::optional<Job> finish(RequestId id);
     void onPromptRead(RequestId id, qint64 read, qint64 tokens);
     void onStreamed(RequestId id, const StreamedText& piece);

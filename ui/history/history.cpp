@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <QDateTime>
+#include <QFile>
 #include <QRandomGenerator>
 
 #include "ui/history/conversation_store.h"
@@ -357,12 +358,20 @@ void History::setDraft(ConversationId id, const QString& draft) {
     }
 }
 
+QString History::keptFile(ConversationId id) const {
+    return m_folder.isEmpty() ? QString() : QStringLiteral("%1/kv/%2").arg(m_folder).arg(id);
+}
+
 void History::remove(ConversationId id) {
     Entry* e = entry(id);
     if (!e || e->deleted) {
         return;
     }
     e->deleted = true;
+    if (const QString kept = keptFile(id); !kept.isEmpty()) {
+        QFile::remove(kept + QStringLiteral(".kv"));
+        QFile::remove(kept + QStringLiteral(".end"));
+    }
     if (e->listed) {
         write(id, change::SetDeleted{id, true});
     }

@@ -36,6 +36,10 @@ class History : public QObject {
     // conversations are kept in memory only, until tryAgain(); trouble() has the reason.
     // Once, before anything else.
     bool open(const QString& folder);
+    // What the engine has read of a conversation is kept beside conversations.sqlite, in
+    // `kv`, as GenerationRequest::kept_in names it; empty: conversations are in memory
+    // only. remove() deletes it.
+    QString keptFile(ConversationId id) const;
     // Tries once more to commit the rest. False: something could not be written.
     bool close();
     // Waits until all changes so far are on the disk.

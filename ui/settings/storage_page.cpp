@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include <QComboBox>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -131,6 +132,9 @@ StoragePage::StoragePage(const QString& conversations, QWidget* parent)
     }
     add(*grid, {tr("Settings"), {}, QSettings().fileName()});
     addHeading(*grid, tr("Made again where it is missing"));
+    if (!conversations.isEmpty()) {
+        addKept(*grid, conversations);
+    }
     for (const engine::CacheFolder& cache : engine::cache_folders()) {
         add(*grid, describe(cache));
     }
@@ -206,6 +210,23 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
     }
     m_things.append(thing);
     m_rows.append(row);
+}
+
+// The choice of how much is kept stands below its size.
+void StoragePage::addKept(QGridLayout& grid, const QString& conversations) {
+    add(grid, {tr("What was read of conversations"),
+               tr("A long conversation that is opened again, also after a new start, goes on without being read whole. "
+                  "The files contain the conversation's tokens, and are deleted with it."),
+               conversations + QStringLiteral("/kv"), true});
+    auto* most = new QComboBox;
+    for (const int gib : {0, 1, 2, 5, 10, 20, 50, 100}) {
+        most->addItem(gib == 0 ? tr("Off") : tr("Up to %1").arg(bytesText(quint64(gib) << 30)), gib);
+    }
+    most->setCurrentIndex(std::max(0, most->findData(settings::kKeptOnDisk.value())));
+    auto* label = labelOf(most, tr("Keep &it on disk"));
+    most->setAccessibleName(tr("Keep what was read of conversations on disk"));
+    connect(most, &QComboBox::activated, this, [most] { settings::kKeptOnDisk.set(most->currentData().toInt()); });
+    grid.addLayout(rowOf({label, most, Stretch{1}}), grid.rowCount(), kName, 1, kDelete + 1);
 }
 
 QPushButton* StoragePage::folderButton(const QString& folder, const QString& what) {

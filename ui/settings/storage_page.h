@@ -61,6 +61,7 @@ class StoragePage : public QWidget {
     };
 
     void addHeading(QGridLayout& grid, const QString& text);
+    void addKept(QGridLayout& grid, const QString& conversations);
     void addCachePlace(QGridLayout& grid);
     void refreshCachePlace();
     QPushButton* folderButton(const QString& folder, const QString& what);
