@@ -12,7 +12,7 @@ set(OFFSTAGE_TESTS_TOGETHER 1 CACHE STRING "Tests that are compiled as one file 
 # themselves again. The lines below find tests with their own operator new, or with names
 # that must be in a namespace of Qt's or ours.
 set(alone_tests engine_peer_steps engine_peer_faults engine_node_links engine_node_faults engine_node_wire ui_machines_joined ui_history_crash ui_file_faults
-  ui_settings_file ui_engine_text)
+  ui_settings_file ui_engine_text ui_downloads)
 set(alone_lines "^(namespace [a-z_:]+ {|int main|extern |template <>|void\\* operator|#define|#undef|Q_DECLARE_METATYPE)")
 
 # Divides `tests` of a floor into `groups`: lists of units that are compiled together,

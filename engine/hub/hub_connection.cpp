@@ -66,6 +66,14 @@ HubAccess hub_access() {
     return access;
 }
 
+std::string hub_host() {
+    try {
+        return QUrl(QString::fromStdString(hub_access().endpoint)).host().toStdString();
+    } catch (const Error&) {
+        return {};
+    }
+}
+
 HubRuntime::HubRuntime() {
     static int argc = 1;
     static char name[] = "offstage";
@@ -172,9 +180,8 @@ QUrl HubConnection::address_of(const std::string& path, const std::string& query
     return address;
 }
 
-HubConnection::Answer HubConnection::ask(QUrl address, const std::optional<ByteRange>& range, const Take& take,
-                                         const std::stop_token& stop) {
-    const std::string what = address.fileName().toStdString();
+HubConnection::Answer HubConnection::ask(QUrl address, const std::string& what, const std::optional<ByteRange>& range,
+                                         const Take& take, const std::stop_token& stop) {
     for (int n = 0; n <= kMostRedirects; ++n) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, messages::download_cancelled);
         Answer answer = ask_once(address, range, take, stop);
@@ -222,16 +229,15 @@ void HubConnection::fail(const Answer& answer, const std::string& what) const {
     throw Error(ErrorKind::kInvalidInput, messages::hub_answered(host_, what, answer.status));
 }
 
-std::string HubConnection::get(const std::string& path, std::size_t most, const std::stop_token& stop,
-                               const std::string& query) {
-    const std::string what = last_part(path);
+std::string HubConnection::get(const std::string& path, const std::string& query, const std::string& what,
+                               std::size_t most, const std::stop_token& stop) {
     for (int repetition = 0;; ++repetition) {
         std::string body;
         const auto take = [&](const Answer&, std::string_view bytes) {
             body += bytes;
             return body.size() <= most;
         };
-        const Answer answer = ask(address_of(path, query), std::nullopt, take, stop);
+        const Answer answer = ask(address_of(path, query), what, std::nullopt, take, stop);
         if (body.size() > most) {
             throw Error(ErrorKind::kInvalidModel, messages::hub_answer_too_long(host_, what));
         }
@@ -259,7 +265,7 @@ void HubConnection::get_part(const std::string& path, ByteRange range, std::uint
             range.begin += bytes.size();
             return true;
         };
-        const Answer answer = ask(address_of(path), range, take_some, stop);
+        const Answer answer = ask(address_of(path), what, range, take_some, stop);
         if (is_other) throw Error(ErrorKind::kInvalidModel, messages::hub_sends_other_part(host_, what));
         if (too_long) throw Error(ErrorKind::kInvalidModel, messages::hub_answer_too_long(host_, what));
         if (range.size() == 0) return;

@@ -27,6 +27,8 @@ struct HubAccess {
 // As HF_ENDPOINT and HF_TOKEN say. Throws Error (kInvalidInput) for an endpoint that is no
 // address.
 HubAccess hub_access();
+// "huggingface.co", of hub_access(); empty where that throws.
+std::string hub_host();
 
 // Bytes [begin, end) of a file.
 struct ByteRange {
@@ -61,12 +63,12 @@ class HubConnection {
     const std::string& host() const { return host_; }  // of the endpoint, for messages
 
     // The whole body of `path` below the endpoint (as it is, not yet percent-encoded), at most
-    // `most` bytes. Cut connections, 429 and 5xx are repeated; a hub that is not reached is
-    // asked twice. Throws Error: kNotFound,
-    // kUnsupported (no permission), kInvalidModel (an answer that is none), kInvalidInput
-    // (not reached), kCancelled.
-    std::string get(const std::string& path, std::size_t most, const std::stop_token& stop,
-                    const std::string& query = {});
+    // `most` bytes; `what`: its name in messages. Cut connections, 429 and 5xx are repeated; a
+    // hub that is not reached is asked twice. Throws Error: kNotFound, kUnsupported (no
+    // permission), kInvalidModel (an answer that is none), kInvalidInput (not reached),
+    // kCancelled.
+    std::string get(const std::string& path, const std::string& query, const std::string& what, std::size_t most,
+                    const std::stop_token& stop);
     // A part of a file of `total` bytes. `take` gets its bytes in order, each once; an
     // interrupted part goes on where it stopped. Throws as get(), and whatever `take`
     // throws.
@@ -79,7 +81,8 @@ class HubConnection {
     using Take = std::function<bool(const Answer&, std::string_view)>;
 
     QUrl address_of(const std::string& path, const std::string& query = {}) const;
-    Answer ask(QUrl address, const std::optional<ByteRange>& range, const Take& take, const std::stop_token& stop);
+    Answer ask(QUrl address, const std::string& what, const std::optional<ByteRange>& range, const Take& take,
+               const std::stop_token& stop);
     Answer ask_once(const QUrl& address, const std::optional<ByteRange>& range, const Take& take,
                     const std::stop_token& stop);
     bool repeats(const Answer& answer, int repetition, const std::stop_token& stop) const;

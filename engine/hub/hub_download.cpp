@@ -152,6 +152,13 @@ fs::path hub_cache() {
     return {};
 }
 
+void discard_parts(const fs::path& cache, const std::string& repository) {
+    const HubRepository of{repository, {}, "any", {}};
+    const fs::path blobs = snapshot_folder(cache, of).parent_path().parent_path() / "blobs";
+    std::error_code failure;
+    for (const fs::directory_entry& entry : fs::directory_iterator(blobs, failure)) PartialFile::discard(entry.path());
+}
+
 fs::path snapshot_folder(const fs::path& cache, const HubRepository& repository) {
     std::string name = repository.name;
     name.replace(name.find('/'), 1, "--");

@@ -38,6 +38,10 @@ std::filesystem::path snapshot_folder(const std::filesystem::path& cache, const 
 // it has room.
 std::uint64_t bytes_without_room(const HubDownload& download);
 
+// Removes the parts of a repository's files that are not complete, but for those that a
+// program gets now. The files that can be removed are; there is no failure.
+void discard_parts(const std::filesystem::path& cache, const std::string& repository);
+
 // Gets a model into the cache, as huggingface_hub lays it out (blobs, snapshots, refs), in
 // several parts at a time. What is there already is not got again; a download that was
 // stopped, cut off or killed goes on with the parts that it has. A file counts once its

@@ -137,7 +137,7 @@ HubRepository read_hub_repository(HubConnection& connection, const std::string& 
                                   const std::stop_token& stop) {
     if (!is_plain_name(revision)) throw Error(ErrorKind::kInvalidInput, messages::no_revision_name(revision));
     const std::string path = "/api/models/" + name + "/revision/" + revision;
-    return parse_hub_listing(connection.get(path, kMostListingBytes, stop, "blobs=true"), name, revision,
+    return parse_hub_listing(connection.get(path, "blobs=true", name, kMostListingBytes, stop), name, revision,
                              connection.host());
 }
 

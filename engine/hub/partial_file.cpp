@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kDataSuffix = ".offstage";
+constexpr const char* kListSuffix = ".offstage.parts";
 constexpr std::size_t kMostListBytes = std::size_t{16} << 20;
 
 [[noreturn]] void cannot_write(const fs::path& path, int code) {
@@ -66,7 +67,7 @@ void OpenedFile::set_size(std::uint64_t bytes) const {
 PartialFile::PartialFile(const HubFile& file, const fs::path& blobs, std::uint64_t part_bytes)
     : file_(file),
       part_bytes_(part_bytes),
-      list_(beside(blobs, file, ".offstage.parts"), O_RDWR | O_CREAT),
+      list_(beside(blobs, file, kListSuffix), O_RDWR | O_CREAT),
       is_locked_(lock(list_)),
       data_(beside(blobs, file, kDataSuffix), O_RDWR | O_CREAT) {
     if (!is_locked_) throw Error(ErrorKind::kInvalidInput, messages::download_goes_on_elsewhere(file.path));
@@ -78,6 +79,19 @@ std::uint64_t PartialFile::bytes_on_disk(const HubFile& file, const fs::path& bl
     struct stat found {};
     if (::stat(beside(blobs, file, kDataSuffix).c_str(), &found) != 0) return 0;
     return static_cast<std::uint64_t>(found.st_blocks) * 512;  // POSIX counts so
+}
+
+void PartialFile::discard(const fs::path& list) {
+    const std::string name = list.string(), suffix = kListSuffix;
+    if (name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0) return;
+    try {
+        const OpenedFile opened(list, O_RDWR);
+        if (!lock(opened)) return;
+        std::error_code ignored;
+        fs::remove(name.substr(0, name.size() - suffix.size()) + kDataSuffix, ignored);
+        fs::remove(list, ignored);
+    } catch (const Error&) {  // it is gone, or not ours
+    }
 }
 
 std::uint64_t PartialFile::n_parts() const {

@@ -44,6 +44,9 @@ class PartialFile {
     // What of the disk it takes already, a finished one not.
     static std::uint64_t bytes_on_disk(const HubFile& file, const std::filesystem::path& blobs);
 
+    // Removes the file's parts where `list` is their list and no program has it locked.
+    static void discard(const std::filesystem::path& list);
+
     const HubFile& file() const { return file_; }
     std::uint64_t n_parts() const;
     bool has(std::uint64_t part) const { return parts_.contains(part); }

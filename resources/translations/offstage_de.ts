@@ -4159,11 +4159,6 @@
         <translation>%1 braucht %2 mehr, als der Datenträger von %3 frei hat.</translation>
     </message>
     <message>
-        <source>%1 cannot be written: %2</source>
-        <comment>cannot_write_model</comment>
-        <translation>%1 kann nicht geschrieben werden: %2</translation>
-    </message>
-    <message>
         <source>Another program is getting %1 already.</source>
         <comment>download_goes_on_elsewhere</comment>
         <translation>Ein anderes Programm lädt %1 schon herunter.</translation>
@@ -4182,6 +4177,11 @@
         <source>What was read of a conversation is not kept on disk: %1 could not be written: %2</source>
         <comment>kept_conversation_not_written</comment>
         <translation>Was von einer Unterhaltung gelesen wurde, wird nicht auf der Platte aufbewahrt: %1 ließ sich nicht schreiben: %2</translation>
+    </message>
+    <message>
+        <source>The download cannot be written to %1: %2</source>
+        <comment>cannot_write_model</comment>
+        <translation>Der Download kann nicht nach %1 geschrieben werden: %2</translation>
     </message>
 </context>
 <context>
@@ -6967,6 +6967,133 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     </message>
 </context>
 <context>
+    <name>offstage::ui::DownloadQueue</name>
+    <message>
+        <source>waits</source>
+        <translation>wartet</translation>
+    </message>
+    <message>
+        <source>%1/s</source>
+        <translation>%1/s</translation>
+    </message>
+    <message>
+        <source>begins</source>
+        <translation>beginnt</translation>
+    </message>
+    <message>
+        <source>is checked</source>
+        <translation>wird geprüft</translation>
+    </message>
+    <message>
+        <source>paused</source>
+        <translation>angehalten</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>fertig</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Got</source>
+        <translation>Geladen</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 von %2</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::DownloadsDialog</name>
+    <message>
+        <source>Does not fit here: %1</source>
+        <translation>Passt hier nicht: %1</translation>
+    </message>
+    <message>
+        <source>Takes %1 of the GPU&apos;s memory and %2 of RAM here.</source>
+        <translation>Belegt hier %1 vom Speicher der GPU und %2 vom RAM.</translation>
+    </message>
+    <message>
+        <source>Takes %1 of RAM here.</source>
+        <translation>Belegt hier %1 vom RAM.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n expert(s) would be read from the disk.</source>
+        <translation>
+            <numerusform>%n Experte würde vom Datenträger gelesen.</numerusform>
+            <numerusform>%n Experten würden vom Datenträger gelesen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Forecast: %1 tokens/s, first token of a short prompt after %2.</source>
+        <translation>Vorhersage: %1 Tokens/s, erstes Token eines kurzen Prompts nach %2.</translation>
+    </message>
+    <message>
+        <source>Its speed is known once “Measure speeds” was pressed for such models.</source>
+        <translation>Wie schnell es ist, zeigt sich, wenn für solche Modelle „Tempo messen“ gedrückt wurde.</translation>
+    </message>
+    <message>
+        <source>The file</source>
+        <translation>Die Datei</translation>
+    </message>
+    <message>
+        <source>&amp;Download</source>
+        <translation>&amp;Herunterladen</translation>
+    </message>
+    <message>
+        <source>&amp;Pause</source>
+        <translation>&amp;Anhalten</translation>
+    </message>
+    <message>
+        <source>Re&amp;move</source>
+        <translation>&amp;Entfernen</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>&amp;Öffnen</translation>
+    </message>
+    <message>
+        <source>Downloads</source>
+        <translation>Downloads</translation>
+    </message>
+    <message>
+        <source>Choose a model in “What runs here” to download it.</source>
+        <translation>Wählen Sie in „Was hier läuft“ ein Modell, um es herunterzuladen.</translation>
+    </message>
+    <message>
+        <source>Removes what has come of a download that is not done; a model that is done stays</source>
+        <translation>Entfernt, was von einem unfertigen Download gekommen ist; ein fertiges Modell bleibt</translation>
+    </message>
+    <message>
+        <source>Models come into the cache of Hugging Face, where other programs find them too. Downloads go on after a start of the program when you resume them.</source>
+        <translation>Modelle kommen in den Cache von Hugging Face, wo auch andere Programme sie finden. Nach einem Start des Programms gehen Downloads weiter, wenn Sie sie fortsetzen.</translation>
+    </message>
+    <message>
+        <source>%1
+Reading its headers…</source>
+        <translation>%1
+Ihre Kopfdaten werden gelesen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>%1 from %2 to %3.</source>
+        <translation>%1 von %2 nach %3.</translation>
+    </message>
+    <message>
+        <source>The disk there lacks %1.</source>
+        <translation>Dem Datenträger dort fehlen %1.</translation>
+    </message>
+    <message>
+        <source>&amp;Resume</source>
+        <translation>&amp;Fortsetzen</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::DraftAttachments</name>
     <message>
         <source>%1 was not attached: a message can have %2 files.</source>
@@ -7055,6 +7182,14 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
     <message>
         <source>Do not show this again</source>
         <translation>Nicht mehr zeigen</translation>
+    </message>
+    <message>
+        <source>What runs here…</source>
+        <translation>Was hier läuft&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Models of today, how fast they would be on this computer, and how to get them</source>
+        <translation>Modelle von heute, wie schnell sie auf diesem Computer wären, und wie man sie holt</translation>
     </message>
 </context>
 <context>
@@ -10276,6 +10411,14 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <source>No model is open now.</source>
         <translation>Jetzt ist kein Modell geöffnet.</translation>
     </message>
+    <message>
+        <source>the model %1</source>
+        <translation>das Modell %1</translation>
+    </message>
+    <message>
+        <source>“%1” is on this computer now</source>
+        <translation>„%1“ ist jetzt auf diesem Computer</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::OpenModelDialog</name>
@@ -12005,6 +12148,18 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>None of these models has room here. “Also those without room” says what is missing</source>
         <translation>Keines dieser Modelle hat hier Platz. „Auch solche ohne Platz“ sagt, was fehlt</translation>
+    </message>
+    <message>
+        <source>&amp;Get…</source>
+        <translation>&amp;Holen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Reads this file&apos;s headers where it is published and shows what it would take here; nothing is downloaded before you say so</source>
+        <translation>Liest die Kopfdaten dieser Datei dort, wo sie veröffentlicht ist, und zeigt, was sie hier brauchen würde; heruntergeladen wird erst, wenn Sie es sagen</translation>
+    </message>
+    <message>
+        <source>&amp;Downloads…</source>
+        <translation>&amp;Downloads&#xa0;…</translation>
     </message>
 </context>
 <context>

@@ -73,6 +73,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::DownloadsDialog</name>
+    <message numerus="yes">
+        <source>%n expert(s) would be read from the disk.</source>
+        <translation>
+            <numerusform>%n expert would be read from the disk.</numerusform>
+            <numerusform>%n experts would be read from the disk.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::DraftAttachments</name>
     <message numerus="yes">
         <source>%n more files were not attached.</source>

@@ -4159,11 +4159,6 @@
         <translation>%1 cần thêm %2 so với chỗ trống trên đĩa của %3.</translation>
     </message>
     <message>
-        <source>%1 cannot be written: %2</source>
-        <comment>cannot_write_model</comment>
-        <translation>Không ghi được %1: %2</translation>
-    </message>
-    <message>
         <source>Another program is getting %1 already.</source>
         <comment>download_goes_on_elsewhere</comment>
         <translation>Một chương trình khác đang tải %1.</translation>
@@ -4182,6 +4177,11 @@
         <source>What was read of a conversation is not kept on disk: %1 could not be written: %2</source>
         <comment>kept_conversation_not_written</comment>
         <translation>Phần đã đọc của một cuộc trò chuyện không được giữ trên đĩa: không ghi được %1: %2</translation>
+    </message>
+    <message>
+        <source>The download cannot be written to %1: %2</source>
+        <comment>cannot_write_model</comment>
+        <translation>Không ghi được bản tải vào %1: %2</translation>
     </message>
 </context>
 <context>
@@ -6958,6 +6958,132 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     </message>
 </context>
 <context>
+    <name>offstage::ui::DownloadQueue</name>
+    <message>
+        <source>waits</source>
+        <translation>đang chờ</translation>
+    </message>
+    <message>
+        <source>%1/s</source>
+        <translation>%1/s</translation>
+    </message>
+    <message>
+        <source>begins</source>
+        <translation>bắt đầu</translation>
+    </message>
+    <message>
+        <source>is checked</source>
+        <translation>đang kiểm tra</translation>
+    </message>
+    <message>
+        <source>paused</source>
+        <translation>tạm dừng</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>xong</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Mô hình</translation>
+    </message>
+    <message>
+        <source>Got</source>
+        <translation>Đã tải</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Trạng thái</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1/%2</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::DownloadsDialog</name>
+    <message>
+        <source>Does not fit here: %1</source>
+        <translation>Không vừa với máy này: %1</translation>
+    </message>
+    <message>
+        <source>Takes %1 of the GPU&apos;s memory and %2 of RAM here.</source>
+        <translation>Ở đây chiếm %1 bộ nhớ GPU và %2 RAM.</translation>
+    </message>
+    <message>
+        <source>Takes %1 of RAM here.</source>
+        <translation>Ở đây chiếm %1 RAM.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n expert(s) would be read from the disk.</source>
+        <translation>
+            <numerusform>%n chuyên gia sẽ được đọc từ đĩa.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Forecast: %1 tokens/s, first token of a short prompt after %2.</source>
+        <translation>Dự báo: %1 token/s, token đầu của một câu hỏi ngắn sau %2.</translation>
+    </message>
+    <message>
+        <source>Its speed is known once “Measure speeds” was pressed for such models.</source>
+        <translation>Tốc độ sẽ có sau khi nhấn “Đo tốc độ” cho loại mô hình này.</translation>
+    </message>
+    <message>
+        <source>The file</source>
+        <translation>Tệp</translation>
+    </message>
+    <message>
+        <source>&amp;Download</source>
+        <translation>&amp;Tải về</translation>
+    </message>
+    <message>
+        <source>&amp;Pause</source>
+        <translation>Tạm &amp;dừng</translation>
+    </message>
+    <message>
+        <source>Re&amp;move</source>
+        <translation>&amp;Xóa</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>&amp;Mở</translation>
+    </message>
+    <message>
+        <source>Downloads</source>
+        <translation>Tải về</translation>
+    </message>
+    <message>
+        <source>Choose a model in “What runs here” to download it.</source>
+        <translation>Hãy chọn một mô hình trong “Cái gì chạy được ở đây” để tải về.</translation>
+    </message>
+    <message>
+        <source>Removes what has come of a download that is not done; a model that is done stays</source>
+        <translation>Xóa phần đã tải của một lượt tải chưa xong; mô hình đã xong vẫn ở lại</translation>
+    </message>
+    <message>
+        <source>Models come into the cache of Hugging Face, where other programs find them too. Downloads go on after a start of the program when you resume them.</source>
+        <translation>Mô hình vào bộ đệm của Hugging Face, nơi chương trình khác cũng tìm thấy. Sau khi khởi động lại, việc tải chỉ tiếp tục khi bạn cho tiếp tục.</translation>
+    </message>
+    <message>
+        <source>%1
+Reading its headers…</source>
+        <translation>%1
+Đang đọc phần đầu tệp…</translation>
+    </message>
+    <message>
+        <source>%1 from %2 to %3.</source>
+        <translation>%1 từ %2 vào %3.</translation>
+    </message>
+    <message>
+        <source>The disk there lacks %1.</source>
+        <translation>Đĩa ở đó thiếu %1.</translation>
+    </message>
+    <message>
+        <source>&amp;Resume</source>
+        <translation>Tiếp &amp;tục</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::DraftAttachments</name>
     <message>
         <source>%1 was not attached: a message can have %2 files.</source>
@@ -7044,6 +7170,14 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
     <message>
         <source>Do not show this again</source>
         <translation>Không hiện lại nữa</translation>
+    </message>
+    <message>
+        <source>What runs here…</source>
+        <translation>Cái gì chạy được ở đây…</translation>
+    </message>
+    <message>
+        <source>Models of today, how fast they would be on this computer, and how to get them</source>
+        <translation>Các mô hình hiện nay, tốc độ của chúng trên máy này, và cách tải về</translation>
     </message>
 </context>
 <context>
@@ -10260,6 +10394,14 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <source>No model is open now.</source>
         <translation>Hiện không có mô hình nào đang mở.</translation>
     </message>
+    <message>
+        <source>the model %1</source>
+        <translation>mô hình %1</translation>
+    </message>
+    <message>
+        <source>“%1” is on this computer now</source>
+        <translation>“%1” giờ đã có trên máy này</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::OpenModelDialog</name>
@@ -11986,6 +12128,18 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     <message>
         <source>None of these models has room here. “Also those without room” says what is missing</source>
         <translation>Không mô hình nào trong số này có đủ chỗ ở đây. “Cả những cái không đủ chỗ” cho biết còn thiếu gì</translation>
+    </message>
+    <message>
+        <source>&amp;Get…</source>
+        <translation>&amp;Lấy về…</translation>
+    </message>
+    <message>
+        <source>Reads this file&apos;s headers where it is published and shows what it would take here; nothing is downloaded before you say so</source>
+        <translation>Đọc phần đầu của tệp này tại nơi công bố và cho biết nó cần gì ở đây; không tải gì trước khi bạn đồng ý</translation>
+    </message>
+    <message>
+        <source>&amp;Downloads…</source>
+        <translation>&amp;Tải về…</translation>
     </message>
 </context>
 <context>

@@ -80,6 +80,7 @@ inline const Setting<QString> kLastAttachFolder{QStringLiteral("lastAttachFolder
 inline const Setting<QString> kLastModel{QStringLiteral("model/last")};
 inline const Setting<QString> kOpeningModel{QStringLiteral("model/opening")};  // while it is being loaded
 inline const Setting<QStringList> kRecentModels{QStringLiteral("recentModels")};
+inline const Setting<QStringList> kDownloads{QStringLiteral("downloads")};  // that are not done, as HubOffer::name
 inline const Setting<QStringList> kModelFolders{QStringLiteral("modelFolders")};
 inline const Setting<QString> kDevice{QStringLiteral("device"), QStringLiteral("cpu")};
 inline const Setting<quint64> kDeviceVram{QStringLiteral("vram")};         // bytes; 0: all

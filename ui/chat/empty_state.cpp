@@ -107,6 +107,7 @@ EmptyState::EmptyState(QWidget* parent)
       m_hardware(mutedLabel()),
       m_emulated(nullptr),
       m_hint(new QWidget),
+      m_suggestions(nullptr),
       m_column(new QVBoxLayout) {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
@@ -119,6 +120,12 @@ EmptyState::EmptyState(QWidget* parent)
     open->setAccessibleName(tr("Open a model"));
     connect(open, &QPushButton::clicked, this, &EmptyState::openRequested);
     m_open = open;
+
+    auto* suggestions = new QPushButton(tr("What runs here…"));
+    suggestions->setToolTip(tr("Models of today, how fast they would be on this computer, and how to get them"));
+    connect(suggestions, &QPushButton::clicked, this, &EmptyState::suggestionsRequested);
+    m_suggestions = suggestions;
+    m_suggestions->hide();
 
     m_hardware->setAlignment(Qt::AlignHCenter);
     auto* emulated = new QPushButton(tr("Try a small emulated GPU"));
@@ -147,6 +154,7 @@ EmptyState::EmptyState(QWidget* parent)
                       {m_open, 0, Qt::AlignHCenter},
                       Gap{14},
                       m_chips,
+                      {m_suggestions, 0, Qt::AlignHCenter},
                       Gap{10},
                       m_hardware,
                       {m_emulated, 0, Qt::AlignHCenter},
@@ -213,6 +221,7 @@ void EmptyState::offer(LocalModels& models) {
 }
 
 void EmptyState::setModelsShown(bool shown) {
+    m_suggestions->setVisible(shown);
     if (m_models != nullptr) {
         m_models->setVisible(shown);
     }

@@ -29,7 +29,7 @@ class EmptyState : public QScrollArea {
     // The models found on this computer, below the rest. Shown if setModelsShown(true)
     // was called.
     void offer(LocalModels& models);
-    void setModelsShown(bool shown);
+    void setModelsShown(bool shown);                      // and a button for models that would run here
     LocalModelView* offered() const { return m_models; }  // nullptr: none are
     // The device of models, and whether a GPU can be emulated for a try.
     void setHardware(const QString& text, bool emulatedOffered);
@@ -43,6 +43,7 @@ class EmptyState : public QScrollArea {
     void emulatedRequested();
     void modelChosen(const QString& path);
     void allModelsRequested();
+    void suggestionsRequested();
     void panelsHintClosed();
 
   protected:
@@ -63,6 +64,7 @@ class EmptyState : public QScrollArea {
     QLabel* m_hardware;
     QWidget* m_emulated;
     QWidget* m_hint;
+    QWidget* m_suggestions;
     QVBoxLayout* m_column;
     LocalModelView* m_models = nullptr;
 };

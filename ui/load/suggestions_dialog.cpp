@@ -72,6 +72,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
       m_progress(new QProgressBar),
       m_measure(new QPushButton),
       m_copy(new QPushButton(tr("&Copy address"))),
+      m_get(new QPushButton(tr("&Get…"))),
       m_open(new QPushButton(tr("&Open"))) {
     setWindowTitle(tr("What runs here"));
     m_request.load = load;
@@ -98,13 +99,18 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     m_progress->setRange(0, 1000);
     keepRoom(*m_progress);
     m_copy->setToolTip(tr("The address at which the model is published; Offstage asks nothing of the network"));
-    for (QPushButton* button : {m_measure, m_copy, m_open}) {
-        button->setAutoDefault(false);
-    }
+    m_get->setToolTip(
+        tr("Reads this file's headers where it is published and shows what it would take here; nothing is downloaded "
+           "before you say so"));
+    auto* downloads = new QPushButton(tr("&Downloads…"));
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-    buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter is the table's
-    buttons->addButton(m_copy, QDialogButtonBox::ActionRole);
-    buttons->addButton(m_open, QDialogButtonBox::ActionRole);
+    for (QPushButton* button : {downloads, m_copy, m_get, m_open}) {
+        buttons->addButton(button, QDialogButtonBox::ActionRole);
+    }
+    for (QPushButton* button :
+         {m_measure, downloads, m_copy, m_get, m_open, buttons->button(QDialogButtonBox::Close)}) {
+        button->setAutoDefault(false);  // Enter is the table's
+    }
     auto* about = mutedLabel();
     about->setText(
         load.device.starts_with("emulated:")
@@ -146,6 +152,15 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     connect(m_models, &QAbstractItemModel::modelReset, this, &SuggestionsDialog::showChosen);
     connect(m_table, &QTableView::activated, this, &SuggestionsDialog::act);
     connect(m_open, &QPushButton::clicked, this, &SuggestionsDialog::act);
+    connect(downloads, &QPushButton::clicked, this, &SuggestionsDialog::downloadsRequested);
+    connect(m_get, &QPushButton::clicked, this, [this] {
+        const engine::Suggestion* const model = current();
+        if (model != nullptr) {
+            const std::string& gguf = model->model.gguf;
+            Q_EMIT wanted(QString::fromStdString(gguf.empty() ? model->model.repository
+                                                              : gguf + ':' + engine::file_type_name(model->type)));
+        }
+    });
     connect(m_copy, &QPushButton::clicked, this, [this] {
         const engine::Suggestion* const model = current();
         if (model != nullptr) {
@@ -214,6 +229,7 @@ void SuggestionsDialog::refresh() {
 void SuggestionsDialog::showChosen() {
     const engine::Suggestion* const model = current();
     m_copy->setEnabled(model != nullptr);
+    m_get->setEnabled(model != nullptr && model->here.empty());
     m_open->setEnabled(model != nullptr && !model->here.empty());
     m_open->setToolTip(m_open->isEnabled() ? QString::fromStdString(model->here.string())
                                            : tr("Only a model that is on this computer can be opened"));

@@ -35,6 +35,8 @@ class SuggestionsDialog : public QDialog {
 
   Q_SIGNALS:
     void chosen(const QString& model);  // one on this computer, to be opened
+    void wanted(const QString& name);   // one on the hub, "OWNER/NAME:TYPE", to be got
+    void downloadsRequested();
 
   private:
     void look(bool measure);
@@ -56,6 +58,7 @@ class SuggestionsDialog : public QDialog {
     QProgressBar* m_progress;
     QPushButton* m_measure;
     QPushButton* m_copy;
+    QPushButton* m_get;
     QPushButton* m_open;
 };
 

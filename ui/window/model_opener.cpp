@@ -11,6 +11,8 @@
 #include "ui/engine/kept_context.h"
 #include "ui/help/help_desk.h"
 #include "ui/help/help_pages.h"
+#include "ui/load/download_queue.h"
+#include "ui/load/downloads_dialog.h"
 #include "ui/load/fit_worker.h"
 #include "ui/load/local_model_view.h"
 #include "ui/load/local_models.h"
@@ -28,7 +30,8 @@ ModelOpener::ModelOpener(QMainWindow& window, Core& core, EmptyState& start, Hel
       m_help(help),
       m_options(options),
       m_device(options.device),
-      m_vramBytes(options.vramBytes) {
+      m_vramBytes(options.vramBytes),
+      m_downloads(new DownloadQueue(this)) {
     if (m_device.isEmpty()) {
         m_device = settings::kDevice.value();
         m_vramBytes = m_device == QStringLiteral("cpu") ? 0 : settings::kDeviceVram.value();
@@ -54,6 +57,16 @@ ModelOpener::ModelOpener(QMainWindow& window, Core& core, EmptyState& start, Hel
     if (m_options.modelPlaces) {
         offerModels();
     }
+    connect(&m_start, &EmptyState::suggestionsRequested, this, &ModelOpener::showSuggestions);
+    connect(m_downloads, &DownloadQueue::asked, this, [this](const QString& host, const QString& name) {
+        m_core.log.appendConnection(host, tr("the model %1").arg(name));
+    });
+    connect(m_downloads, &DownloadQueue::done, this, [this](const QString& path) {
+        m_window.statusBar()->showMessage(tr("“%1” is on this computer now").arg(modelNameOf(path)), 10'000);
+        if (m_local != nullptr) {
+            m_local->search();
+        }
+    });
     refresh();
 }
 
@@ -173,7 +186,25 @@ void ModelOpener::showSuggestions() {
     if (m_local != nullptr) {
         connect(m_local, &LocalModels::searched, dialog, [this, dialog] { dialog->setFound(m_local->found()); });
     }
+    connect(dialog, &SuggestionsDialog::downloadsRequested, this, [this, dialog] {
+        dialog->close();
+        showDownloads();
+    });
+    connect(dialog, &SuggestionsDialog::wanted, this, [this, dialog](const QString& name) {
+        dialog->close();
+        showDownloads()->offer(name, requestFor({}, m_device, m_vramBytes), heldBy(m_core.engine));
+    });
     dialog->open();
+}
+
+DownloadsDialog* ModelOpener::showDownloads() {
+    auto* dialog = new DownloadsDialog(*m_downloads, &m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->addAction(m_help.action());
+    setHelpPage(*dialog, QStringLiteral("models"));
+    connect(dialog, &DownloadsDialog::chosen, this, &ModelOpener::openListed);
+    dialog->open();
+    return dialog;
 }
 
 void ModelOpener::openAsChosen(const engine::LoadRequest& request) {

@@ -15,6 +15,8 @@ class QMainWindow;
 
 namespace offstage::ui {
 
+class DownloadQueue;
+class DownloadsDialog;
 class EmptyState;
 class FitWorker;
 class HelpDesk;
@@ -68,6 +70,7 @@ class ModelOpener : public QObject {
     void choose();
     void openWithOptions(const QString& model = {});  // empty: the open one
     void showSuggestions();                           // "What runs here"
+    offstage::ui::DownloadsDialog* showDownloads();
 
   Q_SIGNALS:
     void deviceChosen();
@@ -93,6 +96,7 @@ class ModelOpener : public QObject {
     quint64 m_vramBytes = 0;
     RecentModels m_recent;
     LocalModels* m_local = nullptr;
+    DownloadQueue* m_downloads;
     FitWorker* m_looker = nullptr;  // made when first needed
     engine::LoadRequest m_lookedAt;
     QString m_opened;    // the working one

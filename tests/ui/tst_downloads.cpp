@@ -1,0 +1,165 @@
+// Downloads in the window: what is shown before, the queue, pause, cancel, the next start.
+#include <QDir>
+#include <QFile>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTemporaryDir>
+
+#include "tests/engine/hub_server.h"
+#include "tests/engine/mixed_gguf.h"
+#include "tests/ui/find_widget.h"
+#include "tests/ui/pictures.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/base/settings.h"
+#include "ui/chat/empty_state.h"
+#include "ui/load/download_queue.h"
+#include "ui/load/downloads_dialog.h"
+#include "ui/load/suggestions_dialog.h"
+#include "ui/window/main_window.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using test::find;
+using test::textOf;
+
+class TestDownloads : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<QTemporaryDir> m_cache;
+    std::unique_ptr<test::HubServer> m_hub;
+    const QString m_name = QStringLiteral("maker/Tiny-GGUF:Q4_K_M");
+
+    static QByteArray contents(const QString& path) {
+        QFile file(path);
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    }
+    static engine::LoadRequest onCpu() {
+        engine::LoadRequest load;
+        load.device = "cpu";
+        return load;
+    }
+    QStringList blobs() const {
+        return QDir(m_cache->filePath(QStringLiteral("models--maker--Tiny-GGUF/blobs"))).entryList(QDir::Files);
+    }
+    // The hub sends so many bytes and no more.
+    static constexpr qint64 kHeldAfter = 6'000'000;
+    void begin(DownloadQueue& queue) {
+        m_hub->allow(kHeldAfter);
+        queue.add(m_name);
+    }
+    bool isHeld(const DownloadQueue& queue) const {
+        return m_hub->bytesSent() == kHeldAfter && queue.at(0).bytesDone > 0;
+    }
+
+  private Q_SLOTS:
+    void init() {
+        m_cache = std::make_unique<QTemporaryDir>();
+        m_hub = std::make_unique<test::HubServer>();
+        qunsetenv("http_proxy");
+        qputenv("HF_ENDPOINT", QByteArray::fromStdString(m_hub->endpoint()));
+        qputenv("HF_HUB_CACHE", m_cache->path().toUtf8());
+        settings::kDownloads.remove();
+        const QString model = m_cache->filePath(QStringLiteral("model.gguf"));
+        offstage::tests::write_mixed_gguf(model.toStdString());
+        m_hub->add("Tiny-Q4_K_M.gguf", contents(model) + QByteArray(12'000'000, 'x'));
+    }
+
+    void file_isShownFirst_thenGot_andOpened() {
+        DownloadQueue queue;
+        DownloadsDialog dialog(queue);
+        QSignalSpy chosen(&dialog, &DownloadsDialog::chosen), asked(&queue, &DownloadQueue::asked);
+        dialog.show();
+        auto& get = find<QPushButton>(dialog, "Download");
+        QVERIFY(!get.isEnabled());
+        QVERIFY(m_hub->takeRequests().isEmpty());  // nothing is asked before a person does
+        dialog.offer(m_name, onCpu(), {});
+        QTRY_VERIFY_WITH_TIMEOUT(get.isEnabled(), 60'000);
+        QCOMPARE(asked.size(), 1);
+        const QString facts = textOf(dialog, QStringLiteral("The file"));
+        QVERIFY2(facts.startsWith(m_name + QStringLiteral("\n14.0 MiB from 127.0.0.1 to ")), qPrintable(facts));
+        QVERIFY2(facts.contains(QStringLiteral("of RAM here.")), qPrintable(facts));
+        QVERIFY(m_hub->bytesSent() < 3'000'000);  // the headers
+        QVERIFY(blobs().isEmpty());
+        test::picture(dialog, QStringLiteral("download-offer"), {480, 860}, 480);
+        QTest::keyClick(&get, Qt::Key_Space);
+        QTRY_COMPARE_WITH_TIMEOUT(queue.at(0).state, Download::State::Done, 60'000);
+        QCOMPARE(contents(queue.at(0).path), m_hub->file("Tiny-Q4_K_M.gguf"));
+        test::picture(dialog, QStringLiteral("download-done"), {480, 860}, 480);
+        QTest::keyClick(&find<QTableView>(dialog, "Downloads"), Qt::Key_Return);
+        QCOMPARE(chosen.value(0).value(0).toString(), queue.at(0).path);
+    }
+
+    void queue_pauses_andOutlivesTheProgram() {
+        {
+            DownloadQueue queue;
+            DownloadsDialog dialog(queue);
+            dialog.show();
+            begin(queue);
+            queue.add(QStringLiteral("maker/Other-GGUF"));
+            QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+            QCOMPARE(queue.at(1).state, Download::State::Waiting);
+            QCOMPARE(queue.running(), 2);
+            queue.pause(1);
+            test::picture(dialog, QStringLiteral("downloads"), {480, 860}, 480);
+            find<QTableView>(dialog, "Downloads").selectRow(0);
+            auto& pause = find<QPushButton>(dialog, "Pause");
+            pause.click();
+            QCOMPARE(queue.at(0).state, Download::State::Paused);
+            QCOMPARE(pause.text().remove(u'&'), QStringLiteral("Resume"));
+            pause.click();
+        }
+        m_hub->takeRequests();
+        m_hub->allow(1'000'000'000);
+        DownloadQueue next;
+        QCOMPARE(next.rowCount(), 2);
+        QCOMPARE(next.at(0).state, Download::State::Paused);
+        QVERIFY(!blobs().isEmpty());
+        QVERIFY(m_hub->takeRequests().isEmpty());
+        next.resume(0);
+        QTRY_COMPARE_WITH_TIMEOUT(next.at(0).state, Download::State::Done, 60'000);
+        QCOMPARE(contents(next.at(0).path), m_hub->file("Tiny-Q4_K_M.gguf"));
+        QCOMPARE(settings::kDownloads.value(), QStringList{QStringLiteral("maker/Other-GGUF")});
+    }
+
+    void removing_discardsTheParts() {
+        DownloadQueue queue;
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        QVERIFY(!blobs().isEmpty());
+        queue.remove(0);
+        QTRY_VERIFY(blobs().isEmpty());
+        QVERIFY(settings::kDownloads.value().isEmpty());
+    }
+
+    void failure_isTold_andTriedAgain() {
+        m_hub->setFault([](const test::HubRequest&, test::HubAnswer& answer) { answer = {.status = 404}; });
+        DownloadQueue queue;
+        queue.add(m_name);
+        QTRY_COMPARE_WITH_TIMEOUT(queue.at(0).state, Download::State::Failed, 60'000);
+        QCOMPARE(queue.index(0, DownloadQueue::Status).data().toString(),
+                 QStringLiteral("127.0.0.1 has no maker/Tiny-GGUF."));
+        m_hub->setFault({});
+        queue.resume(0);
+        QTRY_COMPARE_WITH_TIMEOUT(queue.at(0).state, Download::State::Done, 60'000);
+    }
+
+    // From the first start, by the start page's button.
+    void window_leadsFromTheStartPageToTheFile() {
+        test::WindowFixture shown({}, test::demoModel());
+        auto& start = test::part<EmptyState>(*shown.window);
+        start.setModelsShown(true);
+        test::picture(start, QStringLiteral("start-page"), {480, 900}, 760);
+        find<QPushButton>(start, "What runs here…").click();
+        auto& suggestions = test::part<SuggestionsDialog>(*shown.window);
+        Q_EMIT suggestions.wanted(m_name);
+        auto& downloads = test::part<DownloadsDialog>(*shown.window);
+        QTRY_VERIFY_WITH_TIMEOUT(find<QPushButton>(downloads, "Download").isEnabled(), 60'000);
+        QCOMPARE(shown.window->core().log.connections(), 1);
+        QVERIFY(shown.window->core().log.at(shown.window->core().log.size() - 1).text.contains(m_name));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestDownloads)
+#include "tst_downloads.moc"

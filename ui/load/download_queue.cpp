@@ -1,0 +1,289 @@
+#include "ui/load/download_queue.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/hub/hub_download.h"
+#include "engine/hub/hub_preview.h"
+#include "engine/model/model_messages.h"
+#include "ui/base/settings.h"
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+
+namespace offstage::ui {
+
+namespace {
+
+engine::HubDownload describedByHub(const QString& name, const std::stop_token& stop) {
+    const engine::HubName wanted = engine::parse_hub_name(name.toStdString());
+    engine::HubDownload download;
+    download.access = engine::hub_access();
+    download.cache = engine::hub_cache();
+    engine::HubConnection connection(download.access);
+    download.repository = engine::read_hub_repository(connection, wanted.repository, "main", stop);
+    download.model = engine::choose_model(download.repository, wanted.type);
+    return download;
+}
+
+// What `work` throws, for a person; empty: nothing.
+template <typename Work>
+engine::Message problemOf(Work work) {
+    try {
+        work();
+    } catch (const engine::Error& error) {
+        return error.message();
+    } catch (const std::exception&) {  // no memory, say
+        return engine::messages::loading_cancelled;
+    }
+    return {};
+}
+
+// Those of its repository that nobody gets now.
+void discardParts(const QString& name) {
+    problemOf(
+        [&] { engine::discard_parts(engine::hub_cache(), engine::parse_hub_name(name.toStdString()).repository); });
+}
+
+QString statusText(const Download& download) {
+    switch (download.state) {
+        case Download::State::Waiting:
+            return DownloadQueue::tr("waits");
+        case Download::State::Running:
+            return download.bytesPerS > 0
+                       ? DownloadQueue::tr("%1/s").arg(bytesText(static_cast<quint64>(download.bytesPerS)))
+                       : DownloadQueue::tr("begins");
+        case Download::State::Checking:
+            return DownloadQueue::tr("is checked");
+        case Download::State::Paused:
+            return DownloadQueue::tr("paused");
+        case Download::State::Failed:
+            return engineText(download.problem);
+        case Download::State::Done:
+            break;
+    }
+    return DownloadQueue::tr("done");
+}
+
+}  // namespace
+
+DownloadQueue::DownloadQueue(QObject* parent) : QAbstractTableModel(parent) {
+    m_threads.setMaxThreadCount(2);  // one that gets, one that looks
+    for (const QString& name : settings::kDownloads.value()) {
+        Download download;
+        download.id = ++m_lastId;
+        download.name = name;
+        download.state = Download::State::Paused;
+        m_downloads.push_back(download);
+    }
+}
+
+DownloadQueue::~DownloadQueue() {
+    m_stop.request_stop();
+    m_stopLook.request_stop();
+    m_threads.waitForDone();
+}
+
+// Calls on the GUI thread; the destructor waits for the threads, so `this` is there.
+template <typename Call>
+void DownloadQueue::tell(Call call) {
+    QMetaObject::invokeMethod(this, call, Qt::QueuedConnection);
+}
+
+void DownloadQueue::look(const QString& name, const engine::LoadRequest& load, const engine::FitHeld& held) {
+    m_stopLook.request_stop();
+    m_stopLook = std::stop_source();
+    Q_EMIT asked(QString::fromStdString(engine::hub_host()), name);
+    m_threads.start([this, name, load, held, look = ++m_lastLook, stop = m_stopLook.get_token()] {
+        HubOffer offer;
+        offer.name = name;
+        offer.problem = problemOf([&] {
+            const engine::HubDownload download = describedByHub(name, stop);
+            offer.host = QString::fromStdString(engine::HubConnection(download.access).host());
+            offer.folder = QString::fromStdString(download.cache.string());
+            offer.bytes = download.model.bytes();
+            offer.withoutRoom = engine::bytes_without_room(download);
+            if (!download.model.type.empty()) {
+                offer.name = QString::fromStdString(download.repository.name + ":" + download.model.type);
+            }
+            const engine::HubPreview preview(download, stop);
+            engine::FitEstimator estimator(preview.model().string(), engine::FitEstimator::Text::kHeadersAlone);
+            engine::LoadRequest request = load;
+            request.model = preview.model().string();
+            offer.fit = estimator.estimate(request, held);
+        });
+        tell([this, offer, look] {
+            if (look == m_lastLook) {
+                Q_EMIT looked(offer);
+            }
+        });
+    });
+}
+
+void DownloadQueue::add(const QString& name) {
+    const auto same = std::find_if(m_downloads.begin(), m_downloads.end(),
+                                   [&](const Download& download) { return download.name == name; });
+    if (same != m_downloads.end()) {
+        resume(static_cast<int>(same - m_downloads.begin()));
+        return;
+    }
+    beginInsertRows({}, rowCount(), rowCount());
+    Download download;
+    download.id = ++m_lastId;
+    download.name = name;
+    m_downloads.push_back(download);
+    endInsertRows();
+    next();
+}
+
+void DownloadQueue::pause(int row) {
+    Download& download = m_downloads[static_cast<std::size_t>(row)];
+    if (m_running == download.id) {
+        m_stop.request_stop();
+    }
+    download.state = Download::State::Paused;
+    download.bytesPerS = 0;
+    changed(row);
+}
+
+void DownloadQueue::resume(int row) {
+    Download& download = m_downloads[static_cast<std::size_t>(row)];
+    if (download.state == Download::State::Paused || download.state == Download::State::Failed) {
+        download.state = Download::State::Waiting;
+        changed(row);
+    }
+    next();
+}
+
+void DownloadQueue::remove(int row) {
+    const Download download = at(row);
+    beginRemoveRows({}, row, row);
+    m_downloads.erase(m_downloads.begin() + row);
+    endRemoveRows();
+    if (m_running == download.id) {
+        m_stop.request_stop();  // its end discards the parts
+    } else if (download.state != Download::State::Done) {
+        discardParts(download.name);
+    }
+    changed(-1);
+}
+
+// Begins the first that waits, unless one runs.
+void DownloadQueue::next() {
+    changed(-1);
+    const auto waiting = std::find_if(m_downloads.begin(), m_downloads.end(), [](const Download& download) {
+        return download.state == Download::State::Waiting;
+    });
+    if (m_running || waiting == m_downloads.end()) {
+        return;
+    }
+    waiting->state = Download::State::Running;
+    waiting->problem = {};
+    m_running = waiting->id;
+    m_stop = std::stop_source();
+    changed(static_cast<int>(waiting - m_downloads.begin()));
+    Q_EMIT asked(QString::fromStdString(engine::hub_host()), waiting->name);
+    m_threads.start([this, id = waiting->id, name = waiting->name, stop = m_stop.get_token()] {
+        QString path;
+        const engine::Message problem = problemOf([&] {
+            engine::HubDownload download = describedByHub(name, stop);
+            download.progress = [this, id](const engine::HubProgress& now) {
+                tell([this, id, now] {
+                    const int row = rowOf(id);
+                    if (row < 0 ||
+                        (at(row).state != Download::State::Running && at(row).state != Download::State::Checking)) {
+                        return;  // it was paused, and may wait again
+                    }
+                    Download& shown = m_downloads[static_cast<std::size_t>(row)];
+                    shown.state = now.checking ? Download::State::Checking : Download::State::Running;
+                    shown.bytesDone = now.bytes_done;
+                    shown.bytesTotal = now.bytes_total;
+                    shown.bytesPerS = now.bytes_per_s;
+                    changed(row);
+                });
+            };
+            path = QString::fromStdString(engine::get_model(download, stop).string());
+        });
+        tell([this, id, name, path, problem, stopped = stop.stop_requested()] {
+            m_running.reset();
+            const int row = rowOf(id);
+            if (row < 0) {
+                discardParts(name);
+            } else if (!path.isEmpty() || !stopped) {
+                Download& ended = m_downloads[static_cast<std::size_t>(row)];
+                ended.state = path.isEmpty() ? Download::State::Failed : Download::State::Done;
+                ended.path = path;
+                ended.problem = problem;
+                changed(row);
+                if (!path.isEmpty()) {
+                    Q_EMIT done(path);
+                }
+            }
+            next();
+        });
+    });
+}
+
+// Keeps the list too; row -1: the list alone.
+void DownloadQueue::changed(int row) {
+    QStringList names;
+    for (const Download& download : m_downloads) {
+        if (download.state != Download::State::Done) {
+            names.append(download.name);
+        }
+    }
+    if (names != settings::kDownloads.value()) {
+        settings::kDownloads.set(names);
+    }
+    if (row >= 0) {
+        Q_EMIT dataChanged(index(row, 0), index(row, Columns - 1));
+    }
+}
+
+int DownloadQueue::rowOf(quint64 id) const {
+    for (int row = 0; row < rowCount(); ++row) {
+        if (at(row).id == id) {
+            return row;
+        }
+    }
+    return -1;
+}
+
+int DownloadQueue::running() const {
+    return static_cast<int>(std::count_if(m_downloads.begin(), m_downloads.end(), [](const Download& download) {
+        return download.state < Download::State::Paused;
+    }));
+}
+
+int DownloadQueue::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(m_downloads.size());
+}
+
+int DownloadQueue::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : Columns;
+}
+
+QVariant DownloadQueue::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
+        return {};
+    }
+    return section == Name ? tr("Model") : section == Progress ? tr("Got") : tr("State");
+}
+
+QVariant DownloadQueue::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount() || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) {
+        return {};
+    }
+    const Download& download = at(index.row());
+    switch (index.column()) {
+        case Name:
+            return download.name;
+        case Progress:
+            return download.bytesTotal == 0 || download.state == Download::State::Done
+                       ? QString()
+                       : tr("%1 of %2").arg(bytesText(download.bytesDone), bytesText(download.bytesTotal));
+        default:
+            return statusText(download);
+    }
+}
+
+}  // namespace offstage::ui

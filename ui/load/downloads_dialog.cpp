@@ -1,0 +1,154 @@
+#include "ui/load/downloads_dialog.h"
+
+#include <QDialogButtonBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QScreen>
+#include <QTableView>
+
+#include "ui/engine/engine_text.h"
+#include "ui/engine/format.h"
+#include "ui/load/download_queue.h"
+#include "ui/widgets/boxes.h"
+#include "ui/widgets/fields.h"
+#include "ui/widgets/labels.h"
+#include "ui/widgets/table_rows.h"
+
+namespace offstage::ui {
+
+namespace {
+
+// What a load of exactly this file would take and give here.
+QString fitText(const engine::FitEstimate& fit) {
+    if (!fit.fits) {
+        return DownloadsDialog::tr("Does not fit here: %1").arg(engineText(fit.problem));
+    }
+    QString text = fit.vram.total > 0 ? DownloadsDialog::tr("Takes %1 of the GPU's memory and %2 of RAM here.")
+                                            .arg(bytesText(fit.vram.used()), bytesText(fit.ram.used()))
+                                      : DownloadsDialog::tr("Takes %1 of RAM here.").arg(bytesText(fit.ram.used()));
+    if (const int onDisk = static_cast<int>(fit.plan.n_in(engine::Place::kDisk)); onDisk > 0) {
+        text += u' ' + DownloadsDialog::tr("%n expert(s) would be read from the disk.", nullptr, onDisk);
+    }
+    return text + u' ' +
+           (fit.forecast
+                ? DownloadsDialog::tr("Forecast: %1 tokens/s, first token of a short prompt after %2.")
+                      .arg(rateText(fit.forecast->decode_tokens_per_s), secondsText(fit.forecast->ttft_s))
+                : DownloadsDialog::tr("Its speed is known once “Measure speeds” was pressed for such models."));
+}
+
+}  // namespace
+
+DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
+    : QDialog(parent),
+      m_queue(queue),
+      m_facts(textLabel(tr("The file"))),
+      m_get(new QPushButton(tr("&Download"))),
+      m_table(new QTableView),
+      m_pause(new QPushButton(tr("&Pause"))),
+      m_remove(new QPushButton(tr("Re&move"))),
+      m_open(new QPushButton(tr("&Open"))) {
+    setWindowTitle(tr("Downloads"));
+    reserveLines(*m_facts, 6);
+    m_facts->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_facts->setText(tr("Choose a model in “What runs here” to download it."));
+    m_get->setEnabled(false);
+    m_table->setModel(&m_queue);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->horizontalHeader()->setSectionResizeMode(DownloadQueue::Name, QHeaderView::Stretch);
+    m_table->horizontalHeader()->setSectionResizeMode(DownloadQueue::Progress, QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setSectionResizeMode(DownloadQueue::Status, QHeaderView::Stretch);
+    showRows(*m_table, tr("Downloads"));
+    m_remove->setToolTip(tr("Removes what has come of a download that is not done; a model that is done stays"));
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+    for (QPushButton* button : {m_pause, m_remove, m_open}) {
+        buttons->addButton(button, QDialogButtonBox::ActionRole);
+    }
+    for (QPushButton* button : {m_get, m_pause, m_remove, m_open, buttons->button(QDialogButtonBox::Close)}) {
+        button->setAutoDefault(false);  // Enter is the table's
+    }
+    auto* about = mutedLabel();
+    about->setText(
+        tr("Models come into the cache of Hugging Face, where other programs find them too. Downloads go on after a "
+           "start of the program when you resume them."));
+    columnOf(this, {rowOf({{m_facts, 1}, {m_get, 0, Qt::AlignTop}}, apart(12)), {m_table, 1}, about, buttons},
+             apart(10));
+    resize(QSize(860, 480).boundedTo(screen()->availableSize()));
+
+    connect(&m_queue, &DownloadQueue::looked, this, &DownloadsDialog::showOffer);
+    connect(m_get, &QPushButton::clicked, this, [this] {
+        m_get->setEnabled(false);
+        m_queue.add(m_offered);
+        m_table->selectRow(m_queue.rowCount() - 1);
+        m_table->setFocus();
+    });
+    connect(m_pause, &QPushButton::clicked, this, [this] {
+        const bool goesOn = m_queue.at(row()).state < Download::State::Paused;
+        goesOn ? m_queue.pause(row()) : m_queue.resume(row());
+    });
+    connect(m_remove, &QPushButton::clicked, this, [this] { m_queue.remove(row()); });
+    connect(m_open, &QPushButton::clicked, this, &DownloadsDialog::openChosen);
+    connect(m_table, &QTableView::activated, this, &DownloadsDialog::openChosen);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &DownloadsDialog::refresh);
+    for (const auto signal : {&QAbstractItemModel::rowsRemoved, &QAbstractItemModel::rowsInserted}) {
+        connect(&m_queue, signal, this, &DownloadsDialog::refresh);
+    }
+    connect(&m_queue, &QAbstractItemModel::dataChanged, this, &DownloadsDialog::refresh);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    if (m_queue.rowCount() > 0) {
+        m_table->selectRow(0);
+    }
+    refresh();
+}
+
+void DownloadsDialog::offer(const QString& name, const engine::LoadRequest& load, const engine::FitHeld& held) {
+    m_offered.clear();
+    m_get->setEnabled(false);
+    m_facts->setText(tr("%1\nReading its headers…").arg(name));
+    m_queue.look(name, load, held);
+}
+
+void DownloadsDialog::showOffer(const HubOffer& offer) {
+    QStringList facts{offer.name};
+    if (offer.bytes > 0) {
+        facts << tr("%1 from %2 to %3.").arg(bytesText(offer.bytes), offer.host, offer.folder);
+    }
+    if (offer.withoutRoom > 0) {
+        facts << tr("The disk there lacks %1.").arg(bytesText(offer.withoutRoom));
+    }
+    if (offer.fit) {
+        facts << fitText(*offer.fit);
+    }
+    if (!offer.problem.empty()) {
+        facts << engineText(offer.problem);
+    }
+    m_facts->setText(facts.join(u'\n'));
+    m_offered = offer.name;
+    m_get->setEnabled(offer.bytes > 0 && offer.withoutRoom == 0);
+    if (m_get->isEnabled()) {
+        m_get->setFocus();
+    }
+}
+
+int DownloadsDialog::row() const {
+    return m_table->currentIndex().isValid() ? m_table->currentIndex().row() : -1;
+}
+
+void DownloadsDialog::openChosen() {
+    if (row() >= 0 && m_queue.at(row()).state == Download::State::Done) {
+        Q_EMIT chosen(m_queue.at(row()).path);
+        accept();
+    }
+}
+
+void DownloadsDialog::refresh() {
+    const bool has = row() >= 0;
+    const auto state = has ? m_queue.at(row()).state : Download::State::Done;
+    m_pause->setText(has && (state == Download::State::Paused || state == Download::State::Failed) ? tr("&Resume")
+                                                                                                   : tr("&Pause"));
+    m_pause->setEnabled(has && state != Download::State::Done);
+    m_remove->setEnabled(has);
+    m_open->setEnabled(has && state == Download::State::Done);
+}
+
+}  // namespace offstage::ui
