@@ -11912,8 +11912,8 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
         <translation>Modelle werden dort nicht mehr gesucht; die Dateien bleiben.</translation>
     </message>
     <message>
-        <source>What was read of conversations</source>
-        <translation>Was von Unterhaltungen gelesen wurde</translation>
+        <source>Conversations as read</source>
+        <translation>Gelesene Unterhaltungen</translation>
     </message>
     <message>
         <source>A long conversation that is opened again, also after a new start, goes on without being read whole. The files contain the conversation&apos;s tokens, and are deleted with it.</source>

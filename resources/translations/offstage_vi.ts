@@ -11893,8 +11893,8 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
         <translation>Không tìm mô hình ở đó nữa; các tệp vẫn còn.</translation>
     </message>
     <message>
-        <source>What was read of conversations</source>
-        <translation>Phần đã đọc của các cuộc trò chuyện</translation>
+        <source>Conversations as read</source>
+        <translation>Hội thoại đã đọc</translation>
     </message>
     <message>
         <source>A long conversation that is opened again, also after a new start, goes on without being read whole. The files contain the conversation&apos;s tokens, and are deleted with it.</source>

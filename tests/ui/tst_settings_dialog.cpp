@@ -461,7 +461,7 @@ class TestSettingsDialog : public QObject {
         write(other, QByteArray(1 << 20, 'x'));
 
         page.refresh();
-        QTRY_COMPARE(textOf(page, QStringLiteral("Size of What was read of conversations")), QStringLiteral("4.0 MiB"));
+        QTRY_COMPARE(textOf(page, QStringLiteral("Size of Conversations as read")), QStringLiteral("4.0 MiB"));
         // With the conversation its files go, and no others.
         History& kept = f.window->core().history;
         const ConversationId id = kept.conversations().first().id;
@@ -469,7 +469,7 @@ class TestSettingsDialog : public QObject {
         kept.remove(id);
         QVERIFY(!QFile::exists(name + QStringLiteral(".kv")) && !QFile::exists(name + QStringLiteral(".end")));
         QVERIFY(QFile::exists(other));
-        click(find<QPushButton>(page, "Delete What was read of conversations"));
+        click(find<QPushButton>(page, "Delete Conversations as read"));
         click(find<QPushButton>(page, "Delete"));
         QTRY_VERIFY(!QFile::exists(other));
         settings::kKeptOnDisk.remove();

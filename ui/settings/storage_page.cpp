@@ -214,7 +214,7 @@ void StoragePage::add(QGridLayout& grid, const StoredThing& thing) {
 
 // The choice of how much is kept stands below its size.
 void StoragePage::addKept(QGridLayout& grid, const QString& conversations) {
-    add(grid, {tr("What was read of conversations"),
+    add(grid, {tr("Conversations as read"),
                tr("A long conversation that is opened again, also after a new start, goes on without being read whole. "
                   "The files contain the conversation's tokens, and are deleted with it."),
                conversations + QStringLiteral("/kv"), true});
@@ -226,7 +226,8 @@ void StoragePage::addKept(QGridLayout& grid, const QString& conversations) {
     auto* label = labelOf(most, tr("Keep &it on disk"));
     most->setAccessibleName(tr("Keep what was read of conversations on disk"));
     connect(most, &QComboBox::activated, this, [most] { settings::kKeptOnDisk.set(most->currentData().toInt()); });
-    grid.addLayout(rowOf({label, most, Stretch{1}}), grid.rowCount(), kName, 1, kDelete + 1);
+    grid.addLayout(rowOf({label, most, Stretch{1}}, inset(0, 0, 0, kBelowThing, 10)), grid.rowCount(), kName, 1,
+                   kDelete + 1);
 }
 
 QPushButton* StoragePage::folderButton(const QString& folder, const QString& what) {
