@@ -73,7 +73,7 @@ struct GenerationRequest {
     // Empty: nothing is read or kept. Not used while other machines compute.
     std::string kept_in;
     std::uint64_t kept_bytes = 0;  // the most of all such files in the folder; 0: no bound
-    int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
+    int n_answers = 1;  // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
 };
 
 // One piece of a streamed answer: whole UTF-8 characters only; may be empty while a
