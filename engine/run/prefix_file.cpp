@@ -126,8 +126,8 @@ std::optional<KeptPrefix> prefix_of(WordReader words) {
     return prefix;
 }
 
-// The tables with places in a list of their different blocks, whose numbers are appended
-// to `numbers`.
+// The table with the blocks' places in `numbers` instead of their numbers, which are
+// appended there where they are missing.
 KvSequence::Table in_places(KvSequence::Table table, std::vector<std::int32_t>& numbers) {
     for (std::int32_t& block : table.blocks) {
         const auto found = std::find(numbers.begin(), numbers.end(), block);
@@ -200,7 +200,7 @@ void trim(const std::string& spared, std::uint64_t most_bytes) {
     }
 }
 
-// With a later modification time, or nothing.
+// When it was last changed; empty: it is missing.
 std::string time_of(const fs::path& file) {
     std::error_code error;
     const auto time = fs::last_write_time(file, error);
@@ -368,14 +368,14 @@ bool PrefixFile::read(const std::string& name, const KeptPrefix& prefix, std::sp
     std::ifstream file(blocks_file(name), std::ios::binary);
     std::size_t n_blocks = 0, n_done = 0;
     for (const auto& of_group : blocks) n_blocks += of_group.size();
+    const auto tokens_before = [&](std::size_t n) {  // for progress: a block's share of them
+        return static_cast<std::int64_t>(n) * n_tokens / static_cast<std::int64_t>(n_blocks);
+    };
     bool done = sequence.reach(n_common) >= n_at_least;
     for (std::size_t g = 0; g < blocks.size(); ++g) {
         bytes_.resize(as_size(static_cast<std::int64_t>(block_bytes(g))));
         for (std::size_t i = 0; done && i < blocks[g].size(); ++i, ++n_done) {
-            const auto n_before = static_cast<std::int64_t>(n_done) * n_tokens / static_cast<std::int64_t>(n_blocks);
-            const auto n_behind =
-                static_cast<std::int64_t>(n_done + 1) * n_tokens / static_cast<std::int64_t>(n_blocks);
-            reading.begin_step(n_behind - n_before);
+            reading.begin_step(tokens_before(n_done + 1) - tokens_before(n_done));
             file.seekg(static_cast<std::streamoff>(place_of(prefix, g, i)));
             file.read(reinterpret_cast<char*>(bytes_.data()), static_cast<std::streamsize>(bytes_.size()));
             if (!file || fingerprint_of(bytes_, model_->pool()) != prefix.groups[g].blocks[i]) {
@@ -499,8 +499,8 @@ void PrefixFile::finish() {
     }
 }
 
-// The conversation that is being written has no index of its blocks any more: where all
-// groups keep everything it gets one of those that are complete, otherwise none.
+// Ends the writing. Blocks that NAME.end names may be overwritten by now: it is replaced by
+// one of the complete blocks where all groups keep everything, and removed otherwise.
 void PrefixFile::keep_complete() {
     if (!writing_ || writing_->n_written == 0) {
         writing_.reset();
