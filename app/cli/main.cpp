@@ -1,6 +1,6 @@
 // offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on
-// stderr), 2 wrong usage; 130 after Ctrl+C in generate, evaluate, sensitivity and get, 141 if
-// the output's reader has ended.
+// stderr), 2 wrong usage; 130 after Ctrl+C in generate, evaluate, sensitivity and get,
+// 141 if the output's reader has ended.
 
 #include <CLI/CLI.hpp>
 #include <cerrno>

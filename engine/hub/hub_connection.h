@@ -24,8 +24,8 @@ struct HubAccess {
     int repetitions = 8;                              // without any progress, two minutes
 };
 
-// As HF_ENDPOINT and HF_TOKEN say. Throws Error (kInvalidInput) for an endpoint that is no
-// address.
+// As HF_ENDPOINT and HF_TOKEN say. Throws Error (kInvalidInput) for an endpoint that is
+// no address.
 HubAccess hub_access();
 // "huggingface.co", of hub_access(); empty where that throws.
 std::string hub_host();
@@ -49,8 +49,8 @@ class HubRuntime {
     std::unique_ptr<QCoreApplication> application_;
 };
 
-// Requests to a hub by HTTP or HTTPS, one at a time, through the system's proxy. Nothing is
-// sent but the request: no cookies, and the token to the endpoint alone. Up to ten
+// Requests to a hub by HTTP or HTTPS, one at a time, through the system's proxy. Nothing
+// is sent but the request: no cookies, and the token to the endpoint alone. Up to ten
 // redirects are followed, none from https to http; certificates are checked by those that
 // the system trusts. One thread; the program has a QCoreApplication (HubRuntime).
 class HubConnection {
@@ -62,11 +62,11 @@ class HubConnection {
 
     const std::string& host() const { return host_; }  // of the endpoint, for messages
 
-    // The whole body of `path` below the endpoint (as it is, not yet percent-encoded), at most
-    // `most` bytes; `what`: its name in messages. Cut connections, 429 and 5xx are repeated; a
-    // hub that is not reached is asked twice. Throws Error: kNotFound, kUnsupported (no
-    // permission), kInvalidModel (an answer that is none), kInvalidInput (not reached),
-    // kCancelled.
+    // The whole body of `path` below the endpoint (as it is, not yet percent-encoded), at
+    // most `most` bytes; `what`: its name in messages. Cut connections, 429 and 5xx are
+    // repeated; a hub that is not reached is asked twice. Throws Error: kNotFound,
+    // kUnsupported (no permission), kInvalidModel (an answer that is none), kInvalidInput
+    // (not reached), kCancelled.
     std::string get(const std::string& path, const std::string& query, const std::string& what, std::size_t most,
                     const std::stop_token& stop);
     // A part of a file of `total` bytes. `take` gets its bytes in order, each once; an

@@ -34,21 +34,21 @@ std::filesystem::path hub_cache();
 // "CACHE/models--OWNER--NAME/snapshots/COMMIT"
 std::filesystem::path snapshot_folder(const std::filesystem::path& cache, const HubRepository& repository);
 
-// What the disk lacks for the rest of a model, bytes, beside some room that stays free; 0:
-// it has room.
+// What the disk lacks for the rest of a model, bytes, beside some room that stays free;
+// 0: it has room.
 std::uint64_t bytes_without_room(const HubDownload& download);
 
 // Removes the parts of a repository's files that are not complete, but for those that a
 // program gets now. The files that can be removed are; there is no failure.
 void discard_parts(const std::filesystem::path& cache, const std::string& repository);
 
-// Gets a model into the cache, as huggingface_hub lays it out (blobs, snapshots, refs), in
-// several parts at a time. What is there already is not got again; a download that was
+// Gets a model into the cache, as huggingface_hub lays it out (blobs, snapshots, refs),
+// in several parts at a time. What is there already is not got again; a download that was
 // stopped, cut off or killed goes on with the parts that it has. A file counts once its
 // size and its checksum are those that the hub announced. Returns what to open. Throws
-// Error: as HubConnection, kOutOfMemory without room on the disk, kInvalidModel for a file
-// that is another one (which is removed), kInvalidInput where files cannot be written or
-// another program gets the same.
+// Error: as HubConnection, kOutOfMemory without room on the disk, kInvalidModel for a
+// file that is another one (which is removed), kInvalidInput where files cannot be
+// written or another program gets the same.
 //
 //   models--OWNER--NAME/blobs/CHECKSUM           the file (PartialFile while it comes)
 //   models--OWNER--NAME/snapshots/COMMIT/PATH    a link to it

@@ -15,8 +15,8 @@ struct HubName {
     std::string repository;  // "unsloth/Qwen3-30B-A3B-GGUF"
     std::string type;        // "Q4_K_M"; empty: none was named
 };
-// A name without an owner is one of the catalogue's (engine/model/catalogue.h) and means the
-// repository that it names. Throws Error (kInvalidInput).
+// A name without an owner is one of the catalogue's (engine/model/catalogue.h) and means
+// the repository that it names. Throws Error (kInvalidInput).
 HubName parse_hub_name(const std::string& text);
 
 struct HubFile {
@@ -35,8 +35,8 @@ struct HubRepository {
 };
 
 // The listing of a repository: the hub's /api/models/NAME/revision/REVISION?blobs=true.
-// `host`: for messages. Throws Error (kInvalidModel) for names, sizes or checksums that are
-// none, and paths that climb out of their folder.
+// `host`: for messages. Throws Error (kInvalidModel) for names, sizes or checksums that
+// are none, and paths that climb out of their folder.
 HubRepository parse_hub_listing(const std::string& text, const std::string& name, const std::string& revision,
                                 const std::string& host);
 // The files of a repository at `revision`, a branch, a tag or a commit. Throws Error as

@@ -55,8 +55,8 @@ class PartialFile {
     void write(std::uint64_t at, std::string_view bytes) const { data_.write(at, bytes); }
     void sync() const;             // what was written is on the disk
     void add(std::uint64_t part);  // which was written and synced
-    // Checks size and checksum, and makes it the blob. A file that is another one than was
-    // announced is removed: throws Error (kInvalidModel); kCancelled.
+    // Checks size and checksum, and makes it the blob. A file that is another one than
+    // was announced is removed: throws Error (kInvalidModel); kCancelled.
     void finish(const std::filesystem::path& blob, const std::string& host,
                 const std::function<void(std::uint64_t)>& progress, const std::stop_token& stop);
 

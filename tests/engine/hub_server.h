@@ -80,8 +80,8 @@ class HubServer {
         const std::scoped_lock lock(m_mutex);
         m_fault = fault;
     }
-    // The server sends no more than this many bytes of bodies from its start on, until it is
-    // called again.
+    // The server sends no more than this many bytes of bodies from its start on, until it
+    // is called again.
     void allow(qint64 bytes) {
         m_allowed = bytes;
         QMetaObject::invokeMethod(&m_context, [this] { pumpAll(); });

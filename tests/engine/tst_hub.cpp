@@ -1,5 +1,5 @@
-// Getting models from a hub: names, choices, the layout in the cache, downloads that are cut
-// off, lied to and stopped.
+// Getting models from a hub: names, choices, the layout in the cache, downloads that are
+// cut off, lied to and stopped.
 #include <fstream>
 
 #include <QTemporaryDir>

@@ -1,4 +1,5 @@
-// Downloads in the window: what is shown before, the queue, pause, cancel, the next start.
+// Downloads in the window: what is shown before, the queue, pause, cancel, the next
+// start.
 #include <QDir>
 #include <QFile>
 #include <QLabel>

@@ -24,6 +24,8 @@
 #include "ui/chat/chat_page.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/paste_offer.h"
+#include "ui/load/download_queue.h"
+#include "ui/load/downloads_dialog.h"
 #include "ui/load/suggestions_dialog.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/expert_actions.h"
@@ -295,8 +297,11 @@ class TestGeometry : public QObject {
             auto& machines = part<MachinesPanel>(*shown.window);
             machines.addButton().click();
             part<QAction>(*shown.window, "suggestions").trigger();
-            for (QWidget* dialog : std::initializer_list<QWidget*>{
-                     &persona, &profile, machines.findChild<PairDialog*>(), &part<SuggestionsDialog>(*shown.window)}) {
+            DownloadQueue queue;
+            DownloadsDialog downloads(queue);
+            for (QWidget* dialog :
+                 std::initializer_list<QWidget*>{&persona, &profile, machines.findChild<PairDialog*>(),
+                                                 &part<SuggestionsDialog>(*shown.window), &downloads}) {
                 dialog->show();
                 settle();
                 COMPARE_FAULTS(*dialog, nameOf(theme));

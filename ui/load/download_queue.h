@@ -34,9 +34,9 @@ struct Download {
     engine::Message problem;  // of Failed
 };
 
-// Models that a person asked for, got one after the other. What is not done is kept in the
-// settings; after a start it is paused, so that nothing is asked of the network before a
-// person does. GUI thread only; the work is done on separate threads.
+// Models that a person asked for, got one after the other. What is not done is kept in
+// the settings; after a start it is paused, so that nothing is asked of the network
+// before a person does. GUI thread only; the work is done on separate threads.
 class DownloadQueue : public QAbstractTableModel {
     Q_OBJECT
 
