@@ -26,11 +26,11 @@ bool has_states_or_windows(std::span<const KvGroupDemand> groups) {
 // Bytes of so many tokens(group) of each group.
 template <typename Tokens>
 std::uint64_t sum_of_groups(const ModelDemand& demand, const Tokens& tokens) {
-    __extension__ typedef unsigned __int128 Wide;
-    constexpr Wide kMost = std::numeric_limits<std::uint64_t>::max();
-    Wide bytes = 0;
+    __extension__ typedef unsigned __int128 Sum128;
+    constexpr Sum128 kMost = std::numeric_limits<std::uint64_t>::max();
+    Sum128 bytes = 0;
     for (const KvGroupDemand& group : demand.kv_groups) {
-        bytes += static_cast<Wide>(tokens(group)) * group.bytes_per_token(demand.kv);
+        bytes += static_cast<Sum128>(tokens(group)) * group.bytes_per_token(demand.kv);
     }
     return static_cast<std::uint64_t>(std::min(bytes, kMost));
 }

@@ -179,9 +179,13 @@ void trim(const std::string& spared, std::uint64_t most_bytes) {
     std::error_code error;
     for (fs::directory_iterator entry(fs::path(spared).parent_path(), error), end; !error && entry != end;
          entry.increment(error)) {
-        if (entry->path().extension() != ".kv") continue;
-        Pair pair{fs::path(entry->path()).replace_extension().string(), 0, {}};
+        const std::string name = fs::path(entry->path()).replace_extension().string();
         std::error_code missing;
+        if (entry->path().extension() == ".end" && !fs::exists(blocks_file(name), missing)) {
+            fs::remove(entry->path(), missing);  // its conversation was deleted
+        }
+        if (entry->path().extension() != ".kv") continue;
+        Pair pair{name, 0, {}};
         for (const std::string& file : {blocks_file(pair.name), end_file(pair.name)}) {
             const std::uint64_t size = fs::file_size(file, missing);
             if (missing) continue;
@@ -494,6 +498,8 @@ void PrefixFile::finish() {
         {.make_folders = false});
     if (!reason.empty()) {
         fail(end_file(writing.name), reason);
+    } else if (!fs::exists(blocks_file(writing.name), missing)) {
+        fs::remove(end_file(writing.name), missing);  // the conversation was deleted meanwhile
     } else if (writing.most_bytes > 0) {
         trim(writing.name, writing.most_bytes);
     }

@@ -9769,14 +9769,6 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
         <translation>Offstage %1</translation>
     </message>
     <message>
-        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add.
-
-Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
-        <translation>Chat mit Mixture-of-Experts-Modellen, die nicht in den Speicher der GPU passen, mit Blick darauf, welche Experten aufgerufen werden. Alles läuft auf diesem Computer; nichts wird irgendwohin gesendet außer zu Computern, die Sie hinzufügen.
-
-Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
-    </message>
-    <message>
         <source>Copy the last &amp;answer</source>
         <translation>Letzte Ant&amp;wort kopieren</translation>
     </message>
@@ -10055,6 +10047,14 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>suggest, catalogue, which model, download</source>
         <translation>Vorschlag, Katalog, welches Modell, herunterladen</translation>
+    </message>
+    <message>
+        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add and to the hub of a model that you ask for.
+
+Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
+        <translation>Chat mit Mixture-of-Experts-Modellen, die nicht in den Speicher der GPU passen, mit Blick darauf, welche Experten aufgerufen werden. Alles läuft auf diesem Computer; nichts wird irgendwohin gesendet außer zu Computern, die Sie hinzufügen, und zu dem Hub eines Modells, das Sie anfordern.
+
+Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
 </context>
 <context>
@@ -11934,6 +11934,10 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     <message>
         <source>Keep what was read of conversations on disk</source>
         <translation>Was von Unterhaltungen gelesen wurde, auf der Platte aufbewahren</translation>
+    </message>
+    <message>
+        <source>What is kept so far stays until you delete it.</source>
+        <translation>Was bisher aufbewahrt ist, bleibt, bis Sie es löschen.</translation>
     </message>
 </context>
 <context>

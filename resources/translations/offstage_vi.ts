@@ -7080,7 +7080,7 @@ Reading its headers…</source>
     </message>
     <message>
         <source>&amp;Resume</source>
-        <translation>Tiếp &amp;tục</translation>
+        <translation>Tiế&amp;p tục</translation>
     </message>
 </context>
 <context>
@@ -9753,14 +9753,6 @@ Tự động: cách được dự báo nhanh hơn, theo thời gian đo được
         <translation>Offstage %1</translation>
     </message>
     <message>
-        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add.
-
-Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
-        <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU, và xem những chuyên gia nào được gọi. Mọi thứ chạy trên máy tính này; không có gì được gửi đi đâu, trừ đến các máy mà bạn thêm.
-
-Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
-    </message>
-    <message>
         <source>Copy the last &amp;answer</source>
         <translation>Chép câu trả &amp;lời cuối</translation>
     </message>
@@ -10039,6 +10031,14 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>suggest, catalogue, which model, download</source>
         <translation>gợi ý, danh mục, mô hình nào, tải về</translation>
+    </message>
+    <message>
+        <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere but to machines that you add and to the hub of a model that you ask for.
+
+Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
+        <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU, và xem những chuyên gia nào được gọi. Mọi thứ chạy trên máy tính này; không có gì được gửi đi đâu, trừ đến các máy mà bạn thêm và đến hub của mô hình mà bạn yêu cầu.
+
+Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
 </context>
 <context>
@@ -11910,11 +11910,15 @@ Nhấp để mở cài đặt của máy chủ cục bộ.</translation>
     </message>
     <message>
         <source>Keep &amp;it on disk</source>
-        <translation>&amp;Giữ trên đĩa</translation>
+        <translation>Giữ trên &amp;đĩa</translation>
     </message>
     <message>
         <source>Keep what was read of conversations on disk</source>
         <translation>Giữ phần đã đọc của các cuộc trò chuyện trên đĩa</translation>
+    </message>
+    <message>
+        <source>What is kept so far stays until you delete it.</source>
+        <translation>Những gì đã giữ sẽ còn đó cho đến khi bạn xóa.</translation>
     </message>
 </context>
 <context>

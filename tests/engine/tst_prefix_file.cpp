@@ -417,6 +417,8 @@ class TestPrefixFile : public QObject {
         Program program(request);
         const auto block = static_cast<std::uint64_t>(program.model.kv().pool(0).shape().block_bytes());
         const std::uint64_t most = 10 * block;  // each has four
+        const std::string deleted = first + "-deleted";
+        std::ofstream(deleted + ".end") << "index";
         for (int i = 0; i < 3; ++i) {
             QVERIFY(PrefixFile::prepare(name(i)).empty());
             if (i == 2) {  // used later than the other one
@@ -428,6 +430,7 @@ class TestPrefixFile : public QObject {
         }
         QVERIFY(fs::exists(name(0) + ".end") && fs::exists(name(2) + ".end"));
         QVERIFY(!fs::exists(name(1) + ".end") && !fs::exists(name(1) + ".kv"));
+        QVERIFY(!fs::exists(deleted + ".end"));
         // One that is larger than all of it.
         program.keep(name(0), 2 * block);
         QVERIFY(fs::exists(name(2) + ".end"));

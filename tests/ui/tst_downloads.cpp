@@ -101,7 +101,6 @@ class TestDownloads : public QObject {
             queue.add(QStringLiteral("maker/Other-GGUF"));
             QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
             QCOMPARE(queue.at(1).state, Download::State::Waiting);
-            QCOMPARE(queue.running(), 2);
             queue.pause(1);
             test::picture(dialog, QStringLiteral("downloads"), {480, 860}, 480);
             find<QTableView>(dialog, "Downloads").selectRow(0);
@@ -132,6 +131,35 @@ class TestDownloads : public QObject {
         queue.remove(0);
         QTRY_VERIFY(blobs().isEmpty());
         QVERIFY(settings::kDownloads.value().isEmpty());
+    }
+
+    // They do not tell whose they are.
+    void removing_keepsThePartsOfTheSameRepository() {
+        DownloadQueue queue;
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        queue.add(QStringLiteral("maker/Tiny-GGUF:Q8_0"));
+        queue.pause(1);
+        queue.add(QStringLiteral("maker/Other-GGUF"));
+        queue.remove(0);
+        QTRY_VERIFY(queue.at(1).state != Download::State::Waiting);  // the first one has ended
+        QVERIFY(!blobs().isEmpty());
+        queue.remove(0);
+        QVERIFY(blobs().isEmpty());
+    }
+
+    void closing_endsTheLook() {
+        DownloadQueue queue;
+        QSignalSpy looked(&queue, &DownloadQueue::looked);
+        {
+            DownloadsDialog dialog(queue);
+            dialog.offer(m_name, onCpu(), {});
+        }
+        m_hub->takeRequests();
+        DownloadsDialog dialog(queue);
+        dialog.offer(m_name, onCpu(), {});
+        QTRY_VERIFY_WITH_TIMEOUT(find<QPushButton>(dialog, "Download").isEnabled(), 60'000);
+        QCOMPARE(looked.size(), 1);
     }
 
     void failure_isTold_andTriedAgain() {

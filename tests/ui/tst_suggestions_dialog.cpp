@@ -126,8 +126,14 @@ class TestSuggestionsDialog : public QObject {
         wait(dialog);
         const QString coder = QStringLiteral("Qwen3-Coder-30B-A3B-Instruct (on this computer)");
         QVERIFY(cell(dialog, 0, SuggestedModels::Name) != coder);
+        const auto chosen = [&] {
+            return child<QTableView>(dialog).currentIndex().siblingAtColumn(SuggestedModels::Name).data().toString();
+        };
+        child<QTableView>(dialog).selectRow(1);
+        const QString before = chosen();
         dialog.setFound(coderHere());
         wait(dialog);
+        QCOMPARE(chosen(), before);  // though it may be another row
         QCOMPARE(cell(dialog, 0, SuggestedModels::Name), coder);
         child<QTableView>(dialog).selectRow(0);
         QVERIFY(find<QPushButton>(dialog, "Open").isEnabled());

@@ -21,9 +21,11 @@ ConversationFolders::ConversationFolders(History& history, QObject* parent)
     if (const quint64 wanted = m_history.changeCount(); wanted == before) {
         settings::kFolders.remove();
     } else {
-        connect(&m_history, &History::saved, this, [wanted](quint64 changes) {
+        auto* until = new QObject(this);
+        connect(&m_history, &History::saved, until, [wanted, until](quint64 changes) {
             if (changes >= wanted) {
                 settings::kFolders.remove();
+                until->deleteLater();
             }
         });
     }

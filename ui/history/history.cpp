@@ -359,7 +359,7 @@ void History::setDraft(ConversationId id, const QString& draft) {
 }
 
 QString History::keptFile(ConversationId id) const {
-    return m_folder.isEmpty() ? QString() : QStringLiteral("%1/kv/%2").arg(m_folder).arg(id);
+    return !m_writer ? QString() : QStringLiteral("%1/kv/%2").arg(m_folder).arg(id);
 }
 
 void History::remove(ConversationId id) {

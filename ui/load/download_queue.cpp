@@ -1,9 +1,11 @@
 #include "ui/load/download_queue.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/error.h"
 #include "engine/hub/hub_download.h"
+#include "engine/hub/hub_messages.h"
 #include "engine/hub/hub_preview.h"
 #include "engine/model/model_messages.h"
 #include "ui/base/settings.h"
@@ -32,16 +34,17 @@ engine::Message problemOf(Work work) {
         work();
     } catch (const engine::Error& error) {
         return error.message();
+    } catch (const std::filesystem::filesystem_error& error) {
+        return engine::messages::cannot_write_model(error.path1().string(),
+                                                    engine::from_outside(error.code().message()));
     } catch (const std::exception&) {  // no memory, say
         return engine::messages::loading_cancelled;
     }
     return {};
 }
 
-// Those of its repository that nobody gets now.
-void discardParts(const QString& name) {
-    problemOf(
-        [&] { engine::discard_parts(engine::hub_cache(), engine::parse_hub_name(name.toStdString()).repository); });
+std::string repositoryOf(const QString& name) {
+    return engine::parse_hub_name(name.toStdString()).repository;
 }
 
 QString statusText(const Download& download) {
@@ -90,10 +93,10 @@ void DownloadQueue::tell(Call call) {
 }
 
 void DownloadQueue::look(const QString& name, const engine::LoadRequest& load, const engine::FitHeld& held) {
-    m_stopLook.request_stop();
+    stopLooking();
     m_stopLook = std::stop_source();
     Q_EMIT asked(QString::fromStdString(engine::hub_host()), name);
-    m_threads.start([this, name, load, held, look = ++m_lastLook, stop = m_stopLook.get_token()] {
+    m_threads.start([this, name, load, held, look = m_lastLook, stop = m_stopLook.get_token()] {
         HubOffer offer;
         offer.name = name;
         offer.problem = problemOf([&] {
@@ -117,6 +120,11 @@ void DownloadQueue::look(const QString& name, const engine::LoadRequest& load, c
             }
         });
     });
+}
+
+void DownloadQueue::stopLooking() {
+    m_stopLook.request_stop();
+    ++m_lastLook;
 }
 
 void DownloadQueue::add(const QString& name) {
@@ -165,6 +173,18 @@ void DownloadQueue::remove(int row) {
         discardParts(download.name);
     }
     changed(-1);
+}
+
+void DownloadQueue::discardParts(const QString& name) {
+    problemOf([&] {
+        const std::string repository = repositoryOf(name);
+        const bool needed = std::any_of(m_downloads.begin(), m_downloads.end(), [&](const Download& other) {
+            return other.state != Download::State::Done && repositoryOf(other.name) == repository;
+        });
+        if (!needed) {
+            engine::discard_parts(engine::hub_cache(), repository);
+        }
+    });
 }
 
 // Begins the first that waits, unless one runs.
@@ -246,12 +266,6 @@ int DownloadQueue::rowOf(quint64 id) const {
         }
     }
     return -1;
-}
-
-int DownloadQueue::running() const {
-    return static_cast<int>(std::count_if(m_downloads.begin(), m_downloads.end(), [](const Download& download) {
-        return download.state < Download::State::Paused;
-    }));
 }
 
 int DownloadQueue::rowCount(const QModelIndex& parent) const {

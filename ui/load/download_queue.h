@@ -49,13 +49,15 @@ class DownloadQueue : public QAbstractTableModel {
     // Reads the headers of a hub's file; looked() follows, for the newest call only.
     // `name`: of a repository, with a type behind a colon or without.
     void look(const QString& name, const engine::LoadRequest& load, const engine::FitHeld& held);
+    void stopLooking();  // looked() does not follow
     void add(const QString& name);
     void pause(int row);
     void resume(int row);
-    void remove(int row);  // with the parts that have come, unless it is done
+    // With the parts that have come, unless it is done, or another one of its repository is
+    // not: parts do not tell whose they are.
+    void remove(int row);
 
     const Download& at(int row) const { return m_downloads[static_cast<std::size_t>(row)]; }
-    int running() const;  // or waiting
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -70,6 +72,7 @@ class DownloadQueue : public QAbstractTableModel {
   private:
     void next();
     void changed(int row);
+    void discardParts(const QString& name);
     int rowOf(quint64 id) const;
     template <typename Call>
     void tell(Call call);

@@ -101,6 +101,10 @@ DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
     refresh();
 }
 
+DownloadsDialog::~DownloadsDialog() {
+    m_queue.stopLooking();
+}
+
 void DownloadsDialog::offer(const QString& name, const engine::LoadRequest& load, const engine::FitHeld& held) {
     m_offered.clear();
     m_get->setEnabled(false);
@@ -125,7 +129,7 @@ void DownloadsDialog::showOffer(const HubOffer& offer) {
     m_facts->setText(facts.join(u'\n'));
     m_offered = offer.name;
     m_get->setEnabled(offer.bytes > 0 && offer.withoutRoom == 0);
-    if (m_get->isEnabled()) {
+    if (m_get->isEnabled() && m_queue.rowCount() == 0) {  // otherwise a person may be at work there
         m_get->setFocus();
     }
 }

@@ -141,7 +141,7 @@ SuggestionsDialog::SuggestionsDialog(const EngineController& engine, const engin
     connect(m_models, &SuggestedModels::finished, this, [this](const engine::Message& problem) {
         m_table->resizeColumnsToContents();
         if (!m_table->currentIndex().isValid()) {
-            m_table->selectRow(0);
+            selectChosen();
         }
         refresh();
         if (!problem.empty()) {
@@ -226,6 +226,14 @@ void SuggestionsDialog::refresh() {
     showChosen();
 }
 
+void SuggestionsDialog::selectChosen() {
+    int row = m_shown->rowCount() - 1;
+    while (row > 0 && m_models->at(m_shown->mapToSource(m_shown->index(row, 0)).row()).model.name != m_chosen) {
+        --row;
+    }
+    m_table->selectRow(row);
+}
+
 void SuggestionsDialog::showChosen() {
     const engine::Suggestion* const model = current();
     m_copy->setEnabled(model != nullptr);
@@ -237,6 +245,7 @@ void SuggestionsDialog::showChosen() {
         m_facts->clear();
         return;
     }
+    m_chosen = model->model.name;
     QStringList facts{tr("%1: %2 weights, %3 of them read for each token; context of %4 tokens; licence %5.")
                           .arg(QString::fromStdString(model->model.name), countText(model->total_weights),
                                countText(model->active_weights), QLocale().toString(qlonglong(model->model.context)),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <QDialog>
@@ -42,12 +43,14 @@ class SuggestionsDialog : public QDialog {
     void look(bool measure);
     void act();
     void refresh();
+    void selectChosen();  // or the first
     void showChosen();
     const engine::Suggestion* current() const;
 
     const EngineController& m_engine;
     engine::SuggestionRequest m_request;
     std::vector<engine::FoundModel> m_found;
+    std::string m_chosen;  // the name of the chosen model, which stays so when all are planned again
     SuggestedModels* m_models;
     QSortFilterProxyModel* m_shown;
     QComboBox* m_use;

@@ -47,7 +47,10 @@ class BodyContent : public QWidget {
 // One line, which ends in "…" where it has too little width.
 class CutLabel : public QLabel {
   public:
-    explicit CutLabel(const QString& name) { setAccessibleName(name); }
+    explicit CutLabel(const QString& name) {
+        setTextFormat(Qt::PlainText);
+        setAccessibleName(name);
+    }
 
   protected:
     void paintEvent(QPaintEvent*) override {

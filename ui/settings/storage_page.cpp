@@ -222,10 +222,20 @@ void StoragePage::addKept(QGridLayout& grid, const QString& conversations) {
     for (const int gib : {0, 1, 2, 5, 10, 20, 50, 100}) {
         most->addItem(gib == 0 ? tr("Off") : tr("Up to %1").arg(bytesText(quint64(gib) << 30)), gib);
     }
-    most->setCurrentIndex(std::max(0, most->findData(settings::kKeptOnDisk.value())));
+    const int kept = settings::kKeptOnDisk.value();
+    if (most->findData(kept) < 0) {
+        most->addItem(tr("Up to %1").arg(bytesText(quint64(kept) << 30)), kept);
+    }
+    most->setCurrentIndex(most->findData(kept));
     auto* label = labelOf(most, tr("Keep &it on disk"));
     most->setAccessibleName(tr("Keep what was read of conversations on disk"));
-    connect(most, &QComboBox::activated, this, [most] { settings::kKeptOnDisk.set(most->currentData().toInt()); });
+    connect(most, &QComboBox::activated, this, [this, most] {
+        const int before = settings::kKeptOnDisk.value();
+        settings::kKeptOnDisk.set(most->currentData().toInt());
+        if (most->currentData().toInt() < before) {
+            endQuestion(tr("What is kept so far stays until you delete it."));
+        }
+    });
     grid.addLayout(rowOf({label, most, Stretch{1}}, inset(0, 0, 0, kBelowThing, 10)), grid.rowCount(), kName, 1,
                    kDelete + 1);
 }

@@ -408,7 +408,8 @@ void MainMenu::about() {
     box->setInformativeText(
         tr("Chat with Mixture-of-Experts models that do not fit into the GPU's memory, and see which experts are "
            "called. "
-           "Everything runs on this computer; nothing is sent anywhere but to machines that you add.\n\nApache License "
+           "Everything runs on this computer; nothing is sent anywhere but to machines that you add and to the hub of "
+           "a model that you ask for.\n\nApache License "
            "2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).")
             .arg(QString::fromLatin1(qVersion())));
     box->open();
