@@ -1,4 +1,5 @@
 // The window program: its command line, and the creation of its parts.
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 
@@ -170,6 +171,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     QApplication app(argc, argv);
+    std::setlocale(LC_NUMERIC, "C");  // Qt took the user's, in which printf() writes 1,5
     QApplication::setOrganizationName(QStringLiteral("Offstage"));
     QApplication::setApplicationName(QStringLiteral("offstage"));
     QApplication::setApplicationDisplayName(QStringLiteral("Offstage"));

@@ -1,6 +1,7 @@
 #include "engine/hub/hub_connection.h"
 
 #include <algorithm>
+#include <clocale>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
@@ -79,6 +80,7 @@ HubRuntime::HubRuntime() {
     static char name[] = "offstage";
     static char* argv[] = {name, nullptr};
     application_ = std::make_unique<QCoreApplication>(argc, argv);
+    std::setlocale(LC_NUMERIC, "C");  // Qt took the user's, in which printf() writes 1,5
 }
 
 HubRuntime::~HubRuntime() = default;
@@ -253,11 +255,12 @@ void HubConnection::get_part(const std::string& path, ByteRange range, std::uint
     int repetition = 0;
     while (range.size() > 0) {
         const std::uint64_t before = range.begin;
+        const bool asks_all = range.size() == total;
         bool is_other = false, too_long = false;
         const std::string wanted =
             "bytes " + std::to_string(range.begin) + "-" + std::to_string(range.end - 1) + "/" + std::to_string(total);
         const auto take_some = [&](const Answer& head, std::string_view bytes) {
-            const bool is_whole = head.status == 200 && range.size() == total;
+            const bool is_whole = head.status == 200 && asks_all;
             is_other = !is_whole && (head.status != 206 || head.content_range != wanted);
             too_long = bytes.size() > range.size();
             if (is_other || too_long) return false;

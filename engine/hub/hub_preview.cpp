@@ -55,6 +55,7 @@ void get_header(HubConnection& connection, const HubDownload& download, const Hu
     std::uint64_t at = 0;
     const auto get_to = [&](std::uint64_t end) {
         end = std::min(end, file.bytes);
+        if (end <= at) return;
         const auto take = [&](std::string_view bytes) {
             out.write(at, bytes);
             at += bytes.size();
@@ -69,7 +70,13 @@ void get_header(HubConnection& connection, const HubDownload& download, const Hu
         get_to(file.bytes);
     } else if (path.extension() == ".gguf") {
         get_to(kFirstBytes);
-        while (!has_gguf_header(path, at, at == longest)) get_to(std::min(longest, 2 * at));
+        while (!has_gguf_header(path, at, at == longest)) {
+            if (at == file.bytes) return;  // it ends before its weights would begin
+            if (at == longest) {
+                throw Error(ErrorKind::kInvalidModel, messages::hub_answer_too_long(connection.host(), file.path));
+            }
+            get_to(std::min(longest, 2 * at));
+        }
     } else {
         get_to(sizeof(std::uint64_t));
         get_to(std::min(longest, safetensors_header(path)));

@@ -160,7 +160,11 @@ std::vector<HubModel> models_of(const HubRepository& repository) {
     std::map<std::string, HubModel> by_stem;
     HubModel folder;
     bool has_config = false, has_weights = false;
+    // Mistral's folders have the same weights in a second layout.
+    const bool has_index = std::any_of(repository.files.begin(), repository.files.end(),
+                                       [](const HubFile& file) { return file.path == "model.safetensors.index.json"; });
     for (const HubFile& file : repository.files) {
+        if (has_index && file.path.starts_with("consolidated")) continue;
         if (has_suffix(file.path, ".gguf")) {
             // Towers for images and importance matrices are no models.
             const std::string name = file_name(file.path);

@@ -162,7 +162,9 @@ void PartialFile::read_list() {
 std::string PartialFile::checksum(const std::function<void(std::uint64_t)>& progress,
                                   const std::stop_token& stop) const {
     const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> sum(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-    EVP_DigestInit_ex(sum.get(), file_.sha256.empty() ? EVP_sha1() : EVP_sha256(), nullptr);
+    if (EVP_DigestInit_ex(sum.get(), file_.sha256.empty() ? EVP_sha1() : EVP_sha256(), nullptr) != 1) {
+        cannot_write(data_.path(), ENOTSUP);  // a system that forbids SHA-1, say
+    }
     if (file_.sha256.empty()) {
         const std::string head = "blob " + std::to_string(file_.bytes);
         EVP_DigestUpdate(sum.get(), head.c_str(), head.size() + 1);

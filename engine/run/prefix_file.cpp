@@ -28,6 +28,11 @@ std::string end_file(const std::string& name) {
     return name + ".end";
 }
 
+void only_for_owner(const std::string& file) {
+    std::error_code ignored;
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write, ignored);
+}
+
 Fingerprint seal_of(std::span<const std::uint64_t> words) {
     return fingerprint_of(std::as_bytes(words));
 }
@@ -306,6 +311,7 @@ std::optional<KeptPrefix> PrefixFile::load(const std::string& name) {
 
 std::optional<KeptPrefix> PrefixFile::find(const std::string& name, std::span<const TokenId> prompt,
                                            std::int64_t n_at_least) {
+    if (writing_ && writing_->name == name) keep_complete();
     std::optional<KeptPrefix> prefix = load(name);
     if (prefix && common_tokens(*prefix, prompt) < n_at_least) return std::nullopt;
     return prefix;
@@ -411,8 +417,9 @@ void PrefixFile::remove_damaged(const std::string& name, const std::string& wher
 
 std::string PrefixFile::prepare(const std::string& name) {
     errno = 0;
-    if (std::ofstream(blocks_file(name), std::ios::app)) return {};
-    return std::generic_category().message(errno);
+    if (!std::ofstream(blocks_file(name), std::ios::app)) return std::generic_category().message(errno);
+    only_for_owner(blocks_file(name));
+    return {};
 }
 
 void PrefixFile::begin_write(const std::string& name, std::uint64_t most_bytes, const KvSequence& sequence) {
@@ -500,8 +507,9 @@ void PrefixFile::finish() {
         fail(end_file(writing.name), reason);
     } else if (!fs::exists(blocks_file(writing.name), missing)) {
         fs::remove(end_file(writing.name), missing);  // the conversation was deleted meanwhile
-    } else if (writing.most_bytes > 0) {
-        trim(writing.name, writing.most_bytes);
+    } else {
+        only_for_owner(end_file(writing.name));
+        if (writing.most_bytes > 0) trim(writing.name, writing.most_bytes);
     }
 }
 

@@ -4079,11 +4079,6 @@
         <translation>%1 hat kein Zertifikat, dem dieser Rechner vertraut (%2); prüfen Sie Adresse, Uhr und Proxy.</translation>
     </message>
     <message>
-        <source>%1 gives %2 only to people who may have it: accept its licence there, and set HF_TOKEN to a token of your account.</source>
-        <comment>hub_refuses</comment>
-        <translation>%1 gibt %2 nur an Personen, die es haben dürfen: Nehmen Sie dort die Lizenz an, und setzen Sie HF_TOKEN auf ein Token Ihres Kontos.</translation>
-    </message>
-    <message>
         <source>%1 has no %2.</source>
         <comment>hub_has_no</comment>
         <translation>%1 hat kein %2.</translation>
@@ -4182,6 +4177,11 @@
         <source>The download cannot be written to %1: %2</source>
         <comment>cannot_write_model</comment>
         <translation>Der Download kann nicht nach %1 geschrieben werden: %2</translation>
+    </message>
+    <message>
+        <source>%1 gives %2 only to people who may have it, or has no such repository: check the name, accept its licence there, and set HF_TOKEN to a token of your account.</source>
+        <comment>hub_refuses</comment>
+        <translation>%1 gibt %2 nur Leuten, die es haben dürfen, oder hat kein solches Repository: Prüfen Sie den Namen, stimmen Sie dort der Lizenz zu, und setzen Sie HF_TOKEN auf ein Token Ihres Kontos.</translation>
     </message>
 </context>
 <context>

@@ -4079,11 +4079,6 @@
         <translation>%1 không có chứng chỉ mà máy tính này tin cậy (%2); hãy kiểm tra địa chỉ, đồng hồ và proxy.</translation>
     </message>
     <message>
-        <source>%1 gives %2 only to people who may have it: accept its licence there, and set HF_TOKEN to a token of your account.</source>
-        <comment>hub_refuses</comment>
-        <translation>%1 chỉ trao %2 cho người được phép: hãy chấp nhận giấy phép ở đó và đặt HF_TOKEN là token của tài khoản.</translation>
-    </message>
-    <message>
         <source>%1 has no %2.</source>
         <comment>hub_has_no</comment>
         <translation>%1 không có %2.</translation>
@@ -4182,6 +4177,11 @@
         <source>The download cannot be written to %1: %2</source>
         <comment>cannot_write_model</comment>
         <translation>Không ghi được bản tải vào %1: %2</translation>
+    </message>
+    <message>
+        <source>%1 gives %2 only to people who may have it, or has no such repository: check the name, accept its licence there, and set HF_TOKEN to a token of your account.</source>
+        <comment>hub_refuses</comment>
+        <translation>%1 chỉ đưa %2 cho những người được phép, hoặc không có kho như vậy: hãy kiểm tra tên, chấp nhận giấy phép ở đó và đặt HF_TOKEN là mã truy cập của tài khoản của bạn.</translation>
     </message>
 </context>
 <context>

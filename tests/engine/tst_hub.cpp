@@ -13,6 +13,7 @@
 #include "engine/model/model_finder.h"
 #include "engine/run/fit_estimate.h"
 #include "tests/engine/errors.h"
+#include "tests/engine/gguf_writer.h"
 #include "tests/engine/hub_server.h"
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/test_models.h"
@@ -296,6 +297,30 @@ class TestHub : public QObject {
         m_hub->setFault({});
         wanted.access.patience = std::chrono::seconds(20);
         QCOMPARE(contents(get_model(wanted, {})), m_hub->file(kFile));
+    }
+
+    // By a server that knows no ranges; it comes in several pieces.
+    void wholeFile_asOnePart_isTaken() {
+        m_hub->add(kFile, random_bytes(300'000, 7));
+        HubDownload wanted = download();
+        wanted.part_bytes = 1 << 20;
+        m_hub->setFault([&](const HubRequest&, HubAnswer& answer) { answer = {.body = m_hub->file(kFile)}; });
+        QCOMPARE(contents(get_model(wanted, {})), m_hub->file(kFile));
+    }
+
+    // Its weights would begin behind its end.
+    void preview_ofAFileWithoutWeights_ends() {
+        const std::string file = tests::GgufWriter().add("general.architecture", "llama").bytes();
+        for (const int more : {0, 1, 5}) {
+            m_hub->add("Words-F16.gguf",
+                       QByteArray::fromStdString(file.substr(0, file.size() - static_cast<std::size_t>(more))));
+            const HubDownload wanted = download("F16");
+            try {
+                const HubPreview preview(wanted, {});
+            } catch (const Error& error) {
+                QVERIFY(error.kind() == ErrorKind::kInvalidModel);
+            }
+        }
     }
 
     void listings_thatAreNone_areRefused_data() {
