@@ -310,7 +310,7 @@ class TestHub : public QObject {
 
     // Its weights would begin behind its end.
     void preview_ofAFileWithoutWeights_ends() {
-        const std::string file = tests::GgufWriter().add("general.architecture", "llama").bytes();
+        const std::string file = offstage::tests::GgufWriter().add("general.architecture", "llama").bytes();
         for (const int more : {0, 1, 5}) {
             m_hub->add("Words-F16.gguf",
                        QByteArray::fromStdString(file.substr(0, file.size() - static_cast<std::size_t>(more))));
