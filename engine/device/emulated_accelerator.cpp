@@ -31,7 +31,7 @@ constexpr double kPollUs = 1.0;
 
 // An expert with interleaved rows comes to a GPU in pieces of so many bytes, each put in
 // order while the next one is copied.
-constexpr double kPieceBytes = 8 << 20;
+constexpr double kStripPieceBytes = 8 << 20;
 
 // Copies an expert's block out of, or (`back`) into, memory where its rows are
 // interleaved.
@@ -284,7 +284,7 @@ std::optional<DeviceEvent> EmulatedAccelerator::copy_interleaved(void* to, const
                                                                  DeviceEvent after) {
     const auto bytes = static_cast<double>(on_host.bytes());
     const HardwareProfile& profile = state_->profile;
-    const double us = profile.copy_us(bytes) + profile.operation_us(2 * std::min(bytes, kPieceBytes), 0);
+    const double us = profile.copy_us(bytes) + profile.operation_us(2 * std::min(bytes, kStripPieceBytes), 0);
     return begin_copy(
         us, after, [=] { copy_rows(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), on_host, back); });
 }

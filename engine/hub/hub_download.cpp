@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kSpareBytes = 256 * kMiB;  // that stay free on the disk
-constexpr std::uint64_t kLargestPart = 32 * kMiB;  // a larger one is a long way to go again
+constexpr std::uint64_t kHubMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kSpareBytes = 256 * kHubMiB;  // that stay free on the disk
+constexpr std::uint64_t kLargestPart = 32 * kHubMiB;  // a larger one is a long way to go again
 constexpr std::uint64_t kPartsOfFile = 64;
 
 [[noreturn]] void cannot_write(const fs::path& path, const std::string& reason) {
@@ -37,7 +37,7 @@ void make_folder(const fs::path& folder) {
 
 std::uint64_t part_bytes_of(const HubDownload& download, const HubFile& file) {
     if (download.part_bytes > 0) return download.part_bytes;
-    return std::clamp(file.bytes / kPartsOfFile / kMiB * kMiB, kMiB, kLargestPart);
+    return std::clamp(file.bytes / kPartsOfFile / kHubMiB * kHubMiB, kHubMiB, kLargestPart);
 }
 
 // The folders of one repository in the cache.

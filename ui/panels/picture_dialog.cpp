@@ -22,7 +22,7 @@ namespace {
 constexpr QSize kFullSize{1200, 675};
 constexpr double kRatio = 2;
 constexpr int kNarrowest = 560;  // for the texts
-constexpr int kMargin = 16;
+constexpr int kPictureMargin = 16;
 
 QImage drawn(const OfferedPlot& offered, const QString& about) {
     const QImage plot = offered.plot->pictureOf(kFullSize, kRatio);
@@ -32,21 +32,23 @@ QImage drawn(const OfferedPlot& offered, const QString& about) {
     const QFontMetrics title(titleFont), small(offered.plot->font());
     const QSize size = (QSizeF(plot.size()) / kRatio).toSize();
     const int texts = std::max(size.width(), kNarrowest);
-    const int width = texts + 2 * kMargin;
+    const int width = texts + 2 * kPictureMargin;
     const QRect aboutRect = small.boundingRect(QRect(0, 0, texts, 400), Qt::TextWordWrap, about);
-    const int head = kMargin + title.height() + 4 + aboutRect.height() + kMargin / 2;
-    QImage image((QSizeF(width, head + size.height() + kMargin) * kRatio).toSize(), QImage::Format_RGB32);
+    const int head = kPictureMargin + title.height() + 4 + aboutRect.height() + kPictureMargin / 2;
+    QImage image((QSizeF(width, head + size.height() + kPictureMargin) * kRatio).toSize(), QImage::Format_RGB32);
     image.setDevicePixelRatio(kRatio);
     const QPalette palette = offered.plot->palette();
     image.fill(palette.color(QPalette::Window));
     QPainter painter(&image);
     painter.setPen(palette.color(QPalette::WindowText));
     painter.setFont(titleFont);
-    painter.drawText(kMargin, kMargin + title.ascent(), title.elidedText(offered.title, Qt::ElideRight, texts));
+    painter.drawText(kPictureMargin, kPictureMargin + title.ascent(),
+                     title.elidedText(offered.title, Qt::ElideRight, texts));
     painter.setFont(offered.plot->font());
     painter.setPen(palette.color(QPalette::PlaceholderText));
-    painter.drawText(QRect(kMargin, kMargin + title.height() + 4, texts, aboutRect.height()), Qt::TextWordWrap, about);
-    painter.drawImage(QPoint(kMargin, head), plot);
+    painter.drawText(QRect(kPictureMargin, kPictureMargin + title.height() + 4, texts, aboutRect.height()),
+                     Qt::TextWordWrap, about);
+    painter.drawImage(QPoint(kPictureMargin, head), plot);
     return image;
 }
 
