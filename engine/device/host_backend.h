@@ -39,7 +39,7 @@ class HostBackend : public Backend {
     // real: the bytes are needed.
     void copy(void* to, const void* from, std::size_t bytes, bool real = true) {
         if (copy_fails()) {
-            failure_ = from_outside("A copy of " + info_.name + " failed (injected for a test).");
+            failure_ = from_outside("A copy to or from " + info_.name + " failed (injected for a test).");
         } else if (bytes > 0 && real) {
             std::memcpy(to, from, bytes);
         }

@@ -5607,8 +5607,7 @@ Ein Klick zeigt ihren Text</translation>
     <message>
         <source>Skip weak
 neurons</source>
-        <translation>Schwache
-Neuronen
+        <translation>Neuronen
 überspringen</translation>
     </message>
     <message>
