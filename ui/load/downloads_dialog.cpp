@@ -76,6 +76,7 @@ DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
     resize(QSize(860, 480).boundedTo(screen()->availableSize()));
 
     connect(&m_queue, &DownloadQueue::looked, this, &DownloadsDialog::showOffer);
+    connect(this, &QObject::destroyed, &m_queue, &DownloadQueue::stopLooking);
     connect(m_get, &QPushButton::clicked, this, [this] {
         m_get->setEnabled(false);
         m_queue.add(m_offered);
@@ -99,10 +100,6 @@ DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
         m_table->selectRow(0);
     }
     refresh();
-}
-
-DownloadsDialog::~DownloadsDialog() {
-    m_queue.stopLooking();
 }
 
 void DownloadsDialog::offer(const QString& name, const engine::LoadRequest& load, const engine::FitHeld& held) {

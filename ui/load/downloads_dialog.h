@@ -19,7 +19,6 @@ class DownloadsDialog : public QDialog {
 
   public:
     explicit DownloadsDialog(DownloadQueue& queue, QWidget* parent = nullptr);
-    ~DownloadsDialog() override;
 
     // Asks the hub for the headers of this file (DownloadQueue::look()) and shows what
     // they say; a person may download it then.
