@@ -4386,10 +4386,6 @@
         <translation>lesen, öffnen, anhängen, nehmen, annehmen, sehen, senden, schicken, hochladen</translation>
     </message>
     <message>
-        <source>pdf, pdfs, pdf files, attachments, images, pictures, photos, my files</source>
-        <translation>PDF, PDFs, PDF-Dateien, Anhänge, Bilder, Fotos, meine Dateien</translation>
-    </message>
-    <message>
         <source>Can other computers help?</source>
         <translation>Können andere Rechner helfen?</translation>
     </message>
@@ -4400,6 +4396,18 @@
     <message>
         <source>other machines, other computers, another machine, another computer, several machines, several computers, two machines, two computers, a cluster</source>
         <translation>andere Rechner, andere Computer, anderen Rechner, anderen Computer, mehrere Rechner, mehrere Computer, zwei Rechner, zwei Computer, einen Cluster</translation>
+    </message>
+    <message>
+        <source>pdf, pdfs, pdf files, which files, what files, kinds of files, attachments, images, pictures, photos, my files</source>
+        <translation>PDF, PDFs, PDF-Dateien, welche Dateien, Anhänge, Bilder, Fotos, meine Dateien</translation>
+    </message>
+    <message>
+        <source>Which panels are there?</source>
+        <translation>Welche Panels gibt es?</translation>
+    </message>
+    <message>
+        <source>panel, panels</source>
+        <translation>Panel, Panels</translation>
     </message>
 </context>
 <context>

@@ -4386,10 +4386,6 @@
         <translation>đọc, mở, đính kèm, nhận, xem, gửi</translation>
     </message>
     <message>
-        <source>pdf, pdfs, pdf files, attachments, images, pictures, photos, my files</source>
-        <translation>pdf, tệp đính kèm, hình ảnh, ảnh, tệp của tôi</translation>
-    </message>
-    <message>
         <source>Can other computers help?</source>
         <translation>Máy tính khác có thể giúp không?</translation>
     </message>
@@ -4400,6 +4396,18 @@
     <message>
         <source>other machines, other computers, another machine, another computer, several machines, several computers, two machines, two computers, a cluster</source>
         <translation>máy khác, máy tính khác, nhiều máy, hai máy, cụm máy</translation>
+    </message>
+    <message>
+        <source>pdf, pdfs, pdf files, which files, what files, kinds of files, attachments, images, pictures, photos, my files</source>
+        <translation>pdf, tệp nào, những tệp nào, tệp đính kèm, hình ảnh, ảnh, tệp của tôi</translation>
+    </message>
+    <message>
+        <source>Which panels are there?</source>
+        <translation>Có những bảng nào?</translation>
+    </message>
+    <message>
+        <source>panel, panels</source>
+        <translation>bảng, các bảng</translation>
     </message>
 </context>
 <context>

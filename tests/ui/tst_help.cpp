@@ -326,7 +326,12 @@ class TestHelp : public QObject {
                                   "Can you work offline?"}) {
             QTest::newRow(asked) << QStringLiteral("privacy");
         }
-        QTest::newRow("Can I attach a PDF?") << QStringLiteral("chat");
+        for (const char* asked : {"Can I attach a PDF?", "What kinds of files can I attach?"}) {
+            QTest::newRow(asked) << QStringLiteral("chat");
+        }
+        for (const char* asked : {"Which panels are there?", "Is there a panel for machines?"}) {
+            QTest::newRow(asked) << QStringLiteral("start");
+        }
         QTest::newRow("Can you use other computers?") << QStringLiteral("machines");
         for (const char* asked :
              {"What is an expert?", "Can you open the window?", "Write a story about how you open a GGUF file.",

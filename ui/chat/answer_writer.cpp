@@ -209,7 +209,8 @@ void AnswerWriter::keepOnDisk(ConversationId conversation, engine::GenerationReq
         !QFile::setPermissions(folder, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner)) {
         return;
     }
-    if (QFile(name + QStringLiteral(".kv")).open(QIODevice::Append)) {
+    QFile kept(name + QStringLiteral(".kv"));
+    if (kept.open(QIODevice::Append) && kept.setPermissions(QFile::ReadOwner | QFile::WriteOwner)) {
         request.kept_in = QFile::encodeName(name).toStdString();
         request.kept_bytes = static_cast<std::uint64_t>(most) << 30;
     }

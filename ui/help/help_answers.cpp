@@ -85,12 +85,19 @@ QList<HelpAnswer> helpAnswers() {
                           "network connection, offline, online, the cloud, telemetry"));
     add(HelpText::tr("Which files can go with a message?"), "chat", "Files with a message", false,
         QT_TRANSLATE_NOOP("HelpAnswers", "read, open, attach, take, accept, see, send, upload"),
-        QT_TRANSLATE_NOOP("HelpAnswers", "pdf, pdfs, pdf files, attachments, images, pictures, photos, my files"));
+        QT_TRANSLATE_NOOP(
+            "HelpAnswers",
+            "pdf, pdfs, pdf files, which files, what files, kinds of files, attachments, images, pictures, "
+            "photos, my files"));
     add(HelpText::tr("Can other computers help?"), "machines", "Machines", false,
         QT_TRANSLATE_NOOP("HelpAnswers", "use, connect, share, spread, run, borrow, help"),
         QT_TRANSLATE_NOOP("HelpAnswers",
                           "other machines, other computers, another machine, another computer, several machines, "
                           "several computers, two machines, two computers, a cluster"));
+    add(HelpText::tr("Which panels are there?"), "start", "", false, "",
+        QT_TRANSLATE_NOOP("HelpAnswers", "panel, panels"));
+    answers.last().text = beginningOf(helpPageText(QStringLiteral("README")), QStringLiteral("The panels"));
+    answers.last().words.remove(1, 2);  // there is nothing else that has panels
     return answers;
 }
 
