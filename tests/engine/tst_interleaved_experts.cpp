@@ -22,6 +22,7 @@
 #include "tests/engine/mixed_gguf.h"
 #include "tests/engine/replan_play.h"
 #include "tests/kernels/test_data.h"
+#include "tests/sanitized.h"
 
 using namespace offstage;
 using namespace offstage::engine;
@@ -283,7 +284,8 @@ class TestInterleavedExperts : public QObject {
         const DispatchTotals totals = model->dispatcher().totals();
         if (policy == "transfer")
             QVERIFY(totals.bytes_copied > 0 && totals.admissions > 0 && totals.guessed_copies > 0);
-        if (policy == "threshold") QVERIFY(totals.cpu_calls > 0);
+        // With sanitizers the CPU may be too slow to be chosen.
+        if (policy == "threshold" && !test::kSanitized) QVERIFY(totals.cpu_calls > 0);
 
         Replanner replanner(*model);
         replanner.set_tokens_in_use([] { return 0; });
