@@ -131,8 +131,8 @@ class CudaContext {
     // this copy was refused (no failure).
     virtual std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
                                        std::uint64_t after_compute) = 0;
-    // The same for an expert's block whose rows are interleaved in host memory and lie one
-    // after the other in the GPU's; back: from there. Refused without set_strips().
+    // The same for an expert's block whose rows are interleaved in host memory and lie
+    // one after the other in the GPU's; back: from there. Refused without set_strips().
     virtual std::uint64_t copy_interleaved(void* to, const void* from, const ExpertLayout& on_host, bool back,
                                            std::uint64_t after_compute) = 0;
     virtual std::uint64_t record(CudaQueue queue) = 0;

@@ -31,8 +31,8 @@ struct ProductForm {
     ProductForm(GemmMode mode, bool bytes = false) : ProductForm(mode, bytes, bytes) {}
     ProductForm(GemmMode mode, bool few_bytes, bool many_bytes)
         : many(mode), byte_inputs(few_bytes), byte_prompts(many_bytes) {}
-    // Whether experts in files' blocks always use products of bytes, for which interleaved
-    // rows are better (kernels/interleaved.h).
+    // Whether experts in files' blocks always use products of bytes, for which
+    // interleaved rows are better (kernels/interleaved.h).
     bool wants_interleaved() const { return byte_inputs && byte_prompts; }
     bool operator==(const ProductForm&) const = default;
 };

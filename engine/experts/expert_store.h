@@ -76,8 +76,8 @@ class ExpertStore : public ExpertTable {
     void set_staging(std::int64_t n, std::uint64_t slot_bytes);
 
     // Between two steps: copies of this block (in ram_layout()) take the place of the
-    // expert's present ones, which leave first. Waits for the device. Throws Error (kOutOfMemory,
-    // kDevice).
+    // expert's present ones, which leave first. Waits for the device. Throws Error
+    // (kOutOfMemory, kDevice).
     void replace(std::size_t index, kernels::WeightType format, const std::byte* block, bool in_ram, bool on_device);
 
     PlaceExchange& places() { return places_; }

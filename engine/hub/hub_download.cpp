@@ -104,8 +104,8 @@ class Counter {
         const std::scoped_lock lock(mutex_);
         done_ += bytes;
         const auto now = std::chrono::steady_clock::now();
-        if (now - told_ < std::chrono::milliseconds(100) && done_ < download_.model.bytes()) return;
-        told_ = now;
+        if (now - last_call_ < std::chrono::milliseconds(100) && done_ < download_.model.bytes()) return;
+        last_call_ = now;
         const double speed = speed_.at(now, done_);
         if (download_.progress) download_.progress({file.path, done_, download_.model.bytes(), speed, false});
     }
@@ -115,7 +115,7 @@ class Counter {
     std::mutex mutex_;
     std::uint64_t done_;
     Speed speed_;
-    std::chrono::steady_clock::time_point told_;
+    std::chrono::steady_clock::time_point last_call_;
 };
 
 struct Part {

@@ -25,7 +25,7 @@ struct HubDownload {
     std::filesystem::path cache;                       // hub_cache()
     int connections = 4;                               // parts that come at the same time
     std::uint64_t part_bytes = 0;                      // 0: by the size of the file, 1 to 32 MiB
-    std::function<void(const HubProgress&)> progress;  // one call at a time, ten a second; may be empty
+    std::function<void(const HubProgress&)> progress;  // one call at a time; may be empty
 };
 
 // The Hugging Face cache of this user (model_places()).

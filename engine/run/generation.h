@@ -67,10 +67,11 @@ struct GenerationRequest {
     bool prompt_only = false;  // reads the prompt, and ends there (FinishReason::kMaxTokens)
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
     std::string trace_file;  // the routing of every token is written to it (see "replay"); empty: not written
-    // A file's path without its suffix: what the prompt has in common with the conversation
-    // kept there is not computed, and Session::advance() keeps the answer's conversation
-    // there. NAME.kv must exist, empty at first; removing it ends that (PrefixFile).
-    // Empty: nothing is read or kept. Not used while other machines compute.
+    // A file's path without its suffix: what the prompt has in common with the
+    // conversation kept there is not computed, and Session::advance() keeps the answer's
+    // conversation there. NAME.kv must exist, empty at first; removing it ends that
+    // (PrefixFile). Empty: nothing is read or kept. Not used while other machines
+    // compute.
     std::string kept_in;
     std::uint64_t kept_bytes = 0;  // the most of all such files in the folder; 0: no bound
     int n_answers = 1;  // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()

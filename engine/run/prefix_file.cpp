@@ -494,8 +494,8 @@ void PrefixFile::finish() {
     const Writing writing = std::move(*writing_);
     writing_.reset();
     const std::uint64_t bytes = bytes_of(writing.prefix);
-    // Removed meanwhile, perhaps with an empty one in its place: the conversation is not to
-    // be kept.
+    // Removed meanwhile, perhaps with an empty one in its place: the conversation is not
+    // to be kept.
     std::error_code missing;
     if (const std::uint64_t size = fs::file_size(blocks_file(writing.name), missing); missing || size < bytes) return;
     fs::resize_file(blocks_file(writing.name), bytes, missing);
@@ -513,8 +513,8 @@ void PrefixFile::finish() {
     }
 }
 
-// Ends the writing. Blocks that NAME.end names may be overwritten by now: it is replaced by
-// one of the complete blocks where all groups keep everything, and removed otherwise.
+// Ends the writing. Blocks that NAME.end names may be overwritten by now: it is replaced
+// by one of the complete blocks where all groups keep everything, and removed otherwise.
 void PrefixFile::keep_complete() {
     if (!writing_ || writing_->n_written == 0) {
         writing_.reset();

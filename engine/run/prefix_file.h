@@ -38,9 +38,10 @@ struct KeptPrefix {
 //   NAME.end  a KeptPrefix in 64-bit words between the format's mark, a fingerprint of all
 //             that results depend on, and a fingerprint of all words before. It is replaced
 //             at once, when the blocks are written.
-// Each block is compared with its fingerprint when it is read: a file that is cut, damaged
-// or half written is removed and changes no answer; one of another program, model, device
-// or type of keys is not read and is written anew. One thread, the engine's.
+// Each block is compared with its fingerprint when it is read: a file that is cut,
+// damaged or half written is removed and changes no answer; one of another program,
+// model, device or type of keys is not read and is written anew. One thread, the
+// engine's.
 class PrefixFile {
   public:
     static constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
@@ -61,13 +62,15 @@ class PrefixFile {
     // prompt, without its last.
     std::optional<KeptPrefix> find(const std::string& name, std::span<const TokenId> prompt, std::int64_t n_at_least);
     // Has an empty sequence hold what find() found, or of conversations whose groups keep
-    // everything the common tokens alone. Blocks are taken as for a prompt. False: stopped,
-    // no room, a shorter reach than n_at_least, damaged; the sequence is empty then.
+    // everything the common tokens alone. Blocks are taken as for a prompt. False:
+    // stopped, no room, a shorter reach than n_at_least, damaged; the sequence is empty
+    // then.
     bool read(const std::string& name, const KeptPrefix& prefix, std::span<const TokenId> prompt,
               std::int64_t n_at_least, KvSequence& sequence, PromptReading& reading, const std::stop_token& stop);
 
-    // From now on write_piece() writes this sequence. Before, what is complete of the last
-    // one is kept. most_bytes: of all files in the folder; the longest unused are removed.
+    // From now on write_piece() writes this sequence. Before, what is complete of the
+    // last one is kept. most_bytes: of all files in the folder; the longest unused are
+    // removed.
     void begin_write(const std::string& name, std::uint64_t most_bytes, const KvSequence& sequence);
     // Writes that many bytes, and at least a block. False: nothing is left to write.
     bool write_piece(std::uint64_t most_bytes = kPieceBytes);

@@ -101,8 +101,8 @@ class Session {
     // The newest report of each request since the model was loaded, the last 256.
     virtual std::vector<ReplanReport> replans() const;
     // For the thread that calls generate(), between two answers: continues moving experts
-    // and writes what GenerationRequest::kept_in asked for, until all is done or a stop is
-    // requested. Returns at once if there is nothing to do.
+    // and writes what GenerationRequest::kept_in asked for, until all is done or a stop
+    // is requested. Returns at once if there is nothing to do.
     virtual void advance(const std::stop_token& stop);
 };
 

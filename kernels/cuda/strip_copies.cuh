@@ -1,7 +1,8 @@
 #pragma once
-// Copies of experts whose rows are interleaved in host memory (kernels/interleaved.h): the
-// CPU multiplies them so, and the GPU's kernels read rows that lie one after the other. A
-// kernel puts each piece in order in the GPU's memory while the next one crosses the bus.
+// Copies of experts whose rows are interleaved in host memory (kernels/interleaved.h):
+// the CPU multiplies them so, and the GPU's kernels read rows that lie one after the
+// other. A kernel puts each piece in order in the GPU's memory while the next one crosses
+// the bus.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,8 +34,8 @@ class StripCopies {
     // Until the next call; no copy may be on its way.
     void set_memory(void* data, std::size_t bytes);
 
-    // Copies a block; `copies` then continues behind it. After a failure `copies` is behind
-    // all that was begun.
+    // Copies a block; `copies` then continues behind it. After a failure `copies` is
+    // behind all that was begun.
     cudaError_t copy(void* to, const void* from, const ExpertLayout& on_host, bool back, cudaStream_t copies);
 
   private:

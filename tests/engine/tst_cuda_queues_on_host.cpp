@@ -481,8 +481,8 @@ void TestCudaQueuesOnHost::tickets_long_past_have_happened() {
     QVERIFY(backend->ok());
 }
 
-// Experts as a model's file has them are blocks: they take what a prompt's experts take in
-// these, and what strips of their rows take on their way.
+// Experts as a model's file has them are blocks: they take what a prompt's experts take
+// in these, and what strips of their rows take on their way.
 void TestCudaQueuesOnHost::experts_of_a_file_have_the_scratch_memory_of_blocks() {
     const std::unique_ptr<Backend> backend = open_on_host();
     Backend::StepShape shape = parity::largest_step();

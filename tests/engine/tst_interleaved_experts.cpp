@@ -237,9 +237,9 @@ class TestInterleavedExperts : public QObject {
         QVERIFY(compute_logits(*model, tokens, true) == expected);
     }
 
-    // Beside a device, too: it gets its own layout by copies on demand and ahead of it, by
-    // loads of the cache, by exchanges with experts that have no copy in RAM, and by new
-    // budgets.
+    // Beside a device, too: it gets its own layout by copies on demand and ahead of it,
+    // by loads of the cache, by exchanges with experts that have no copy in RAM, and by
+    // new budgets.
     void besideADevice_answersTheSameBits_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<bool>("short_of_ram");

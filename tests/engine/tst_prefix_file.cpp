@@ -1,5 +1,5 @@
-// A conversation's keys and values on disk: a later program answers bit by bit as if it had
-// read the conversation from its beginning, and reads only what is new.
+// A conversation's keys and values on disk: a later program answers bit by bit as if it
+// had read the conversation from its beginning, and reads only what is new.
 
 #include <filesystem>
 #include <fstream>

@@ -340,8 +340,8 @@ class TestWhatBelongsWhere : public QObject {
         QVERIFY(f.window->core().engine.snapshot()->conversation_tokens < 512);
     }
 
-    // Neither a new conversation nor a prompt that waits makes another program's steps its
-    // own.
+    // Neither a new conversation nor a prompt that waits makes another program's steps
+    // its own.
     void panels_sayThatFiguresAreAnotherPrograms() {
         WindowFixture f;
         f.openAndWait();

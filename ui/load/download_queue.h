@@ -53,8 +53,8 @@ class DownloadQueue : public QAbstractTableModel {
     void add(const QString& name);
     void pause(int row);
     void resume(int row);
-    // With the parts that have come, unless it is done, or another one of its repository is
-    // not: parts do not tell whose they are.
+    // With the parts that have come, unless it is done, or another one of its repository
+    // is not: parts do not tell whose they are.
     void remove(int row);
 
     const Download& at(int row) const { return m_downloads[static_cast<std::size_t>(row)]; }

@@ -463,8 +463,8 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
     m_bars->setEmphasised(emphasised);
 }
 
-// Once the rows have their new heights. In a wide dock the table may be as high as the bars
-// beside it, and scrolls with the panel.
+// Once the rows have their new heights. In a wide dock the table may be as high as the
+// bars beside it, and scrolls with the panel.
 void WhatIfPanel::showChosen() {
     QMetaObject::invokeMethod(
         m_table,

@@ -37,9 +37,9 @@ bool PanelAction::event(QEvent* event) {
     return QAction::event(event);
 }
 
-// To the panel's focus proxy, or else to the first control in it; a panel that has nothing
-// to show yet has none. Not to a box whose value letters would change: the next message
-// may be typed before one looks.
+// To the panel's focus proxy, or else to the first control in it; a panel that has
+// nothing to show yet has none. Not to a box whose value letters would change: the next
+// message may be typed before one looks.
 void PanelAction::focusPanel() {
     const QWidget* panel = m_dock.widget();
     const QWidget* wanted = panel->focusProxy();

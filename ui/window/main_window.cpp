@@ -132,8 +132,8 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
 }
 
 MainWindow::~MainWindow() {
-    // QWidget's destructor hides a visible window too, but only after its layout is deleted:
-    // what follows the docks' visibility would read that.
+    // QWidget's destructor hides a visible window too, but only after its layout is
+    // deleted: what follows the docks' visibility would read that.
     hide();
     // Before the widgets that listen to it.
     delete m_server;
