@@ -125,8 +125,8 @@ cudaError_t StripCopies::open() {
     return status;
 }
 
-// A half: one piece, or more where a strip is longer; less where an expert is smaller. Of all
-// types that are interleaved, Q8_0 has the longest rows.
+// A half: one piece, or more where a strip is longer; less where an expert is smaller. Of
+// all types that are interleaved, Q8_0 has the longest rows.
 std::uint64_t StripCopies::bytes_for(const CudaStep& step) {
     if (!step.blocks || step.hidden_dim <= 0 || step.ffn_dim <= 0) return 0;
     const std::uint64_t longest =
