@@ -1,6 +1,7 @@
 // The evaluator's calls and arithmetic.
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -81,7 +82,7 @@ Value repeat(const Value& what, std::int64_t times, Budget& budget) {
     if (what.is(Kind::kString)) {
         PromptText text;
         for (std::uint64_t i = 0; i < n && !what.as_string().empty(); ++i) text.append(what.as_text());
-        return new_string(std::move(text), budget);
+        return new_string(std::move(text), budget, what.is_markup());
     }
     const List& list = what.as_list();
     budget.spend_steps(n * list.items.size());
@@ -117,20 +118,47 @@ Value make_range(const Arguments& arguments, Budget& budget) {
     return Value::list(std::move(items));
 }
 
-Value make_namespace(const Arguments& arguments) {
-    if (arguments.positional.size() > 1) fail(messages::namespace_of_values);
-    std::vector<std::pair<Value, Value>> items;
-    if (!arguments.positional.empty()) {
-        const Value& from = arguments.positional[0];
-        if (!from.is(Kind::kDict)) fail_unsupported(messages::namespace_of_type(type_name(from)));
-        for (const auto& item : from.as_dict().items) {
-            if (!item.first.is(Kind::kString)) fail_unsupported(messages::namespace_name_of_type);
-            items.push_back(item);
+// Python's dict(): of a dict or of pairs, and of named values. `name`: the function.
+DictItems dict_items(std::string_view name, const Arguments& arguments, Budget& budget) {
+    const auto& given = arguments.positional;
+    if (given.size() > 1) fail(messages::call_with_arguments(name, given.size()));
+    DictItems items;
+    if (!given.empty() && given[0].is(Kind::kDict)) {
+        items = given[0].as_dict().items;
+        budget.spend_steps(items.size());
+    } else if (!given.empty()) {
+        if (given[0].is(Kind::kUndefined)) fail(messages::type_without_items(type_name(given[0])));
+        for (const Value& pair : items_of(given[0], budget)) {
+            const std::vector<Value> two = items_of(pair, budget);
+            if (two.size() != 2) fail(messages::dict_of_no_pairs);
+            put(items, two[0], two[1], budget);
         }
     }
-    Value made = Value::name_space(std::move(items));
-    for (const auto& [name, value] : arguments.named) made.set_attribute(name, value);
-    return made;
+    for (const auto& [key, value] : arguments.named) put(items, Value::string(key), value, budget);
+    return items;
+}
+
+Value make_namespace(const Arguments& arguments, Budget& budget) {
+    DictItems items = dict_items("namespace", arguments, budget);
+    for (const auto& [key, value] : items) {
+        if (!key.is(Kind::kString)) fail_unsupported(messages::namespace_name_of_type);
+    }
+    budget.spend_steps(kStepsOfNamespace);
+    return Value::name_space(std::move(items));
+}
+
+// The digits of a whole number, rounded to 10^n, half to even. `has_rest`: others follow.
+std::string rounded_digits(std::string digits, std::size_t n, bool has_rest) {
+    if (digits.size() <= n) digits.insert(0, n + 1 - digits.size(), '0');
+    const std::size_t n_kept = digits.size() - n;
+    const int order = digits.compare(n_kept, n, "5" + std::string(n - 1, '0'));
+    const bool is_odd = (digits[n_kept - 1] - '0') % 2 != 0;
+    const bool up = order > 0 || (order == 0 && (has_rest || is_odd));
+    digits.replace(n_kept, n, n, '0');
+    std::size_t at = n_kept;
+    while (up && at > 0 && digits[at - 1] == '9') digits[--at] = '0';
+    if (up && at > 0) ++digits[at - 1];
+    return up && at == 0 ? '1' + digits : digits;
 }
 
 // The time in the format of Python's strftime(), in English for every system language.
@@ -211,26 +239,28 @@ Value make_time(const Arguments& arguments, const std::tm& now, Budget& budget) 
         fail(messages::strftime_without_format);
     budget.spend_bytes(arguments.positional[0].weight() * 5);
     const PromptText& format = arguments.positional[0].as_text();
-    return changed_string(time_text(format.bytes, now), format, budget);
+    return changed_string(time_text(format.bytes, now), Value::string(format), budget);
 }
 
 }  // namespace
 
-Value new_string(PromptText text, Budget& budget) {
+Value new_string(PromptText text, Budget& budget, bool is_markup) {
     budget.spend_bytes(text.size());
-    return Value::string(std::move(text));
+    return Value::string(std::move(text), is_markup);
 }
 
-Value changed_string(std::string text, const PromptText& from, Budget& budget) {
-    return new_string(from.has_data() ? PromptText::of_data(std::move(text)) : PromptText(std::move(text)), budget);
+Value changed_string(std::string text, const Value& from, Budget& budget) {
+    return new_string(from.has_data() ? PromptText::of_data(std::move(text)) : PromptText(std::move(text)), budget,
+                      from.is_markup());
 }
 
 Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget) {
     if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
     if (op == "+" && a.is(Kind::kString) && b.is(Kind::kString)) {
-        PromptText text = a.as_text();
-        text.append(b.as_text());
-        return new_string(std::move(text), budget);
+        const bool is_markup = a.is_markup() || b.is_markup();
+        PromptText text = is_markup ? escaped(a, budget) : a.as_text();
+        text.append(is_markup ? escaped(b, budget) : b.as_text());
+        return new_string(std::move(text), budget, is_markup);
     }
     if (op == "+" && a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple &&
         !a.as_list().is_lazy && !b.as_list().is_lazy) {
@@ -243,13 +273,58 @@ Value binary(const std::string& op, const Value& a, const Value& b, Budget& budg
         if ((a.is(Kind::kString) || a.is(Kind::kList)) && b.is_integer()) return repeat(a, b.as_int(), budget);
         if ((b.is(Kind::kString) || b.is(Kind::kList)) && a.is_integer()) return repeat(b, a.as_int(), budget);
     }
-    if (op == "%" && a.is(Kind::kString)) return new_string(format_percent(a.as_text(), b, budget), budget);
+    if (op == "%" && a.is(Kind::kString)) return format_percent(a, b, budget);
     for (const Value* side : {&a, &b}) {
         if (side->is(Kind::kUndefined))
             fail(side->has_name() ? messages::name_undefined(side->as_string())
                                   : Message(messages::undefined_value_used));
     }
     fail(messages::operator_between_types(op, type_name(a), type_name(b)));
+}
+
+void put(DictItems& items, Value key, Value value, Budget& budget) {
+    if (!key.is(Kind::kString) && !key.is_number() && !key.is(Kind::kNone))
+        fail_unsupported(messages::dict_key_of_type(type_name(key)));
+    budget.spend_steps(items.size() / 8);
+    budget.spend_bytes(key.weight());
+    const auto same =
+        std::find_if(items.begin(), items.end(), [&](const auto& item) { return equal(item.first, key); });
+    if (same == items.end()) {
+        items.emplace_back(std::move(key), std::move(value));
+    } else {
+        same->second = std::move(value);
+    }
+}
+
+Value rounded(const Value& number, std::int64_t digits) {
+    constexpr std::int64_t kMostDigits = 323, kLeastDigits = -308;  // beyond: all of a double stays, or nothing
+    const double real = number.as_double();
+    if (number.is_integer() && digits >= 0) return Value::integer(number.as_int());
+    if (!std::isfinite(real) || digits > kMostDigits) return number;
+    char buffer[700];
+    const auto text_of = [&](double size, std::int64_t n) {
+        return std::string(
+            buffer,
+            std::to_chars(buffer, buffer + sizeof buffer, size, std::chars_format::fixed, static_cast<int>(n)).ptr);
+    };
+    const bool is_negative = number.is_integer() ? number.as_int() < 0 : std::signbit(real);
+    std::string text = is_negative ? "-" : "";
+    const auto n = static_cast<std::size_t>(-std::clamp<std::int64_t>(digits, kLeastDigits - 1, 0));
+    if (number.is_integer()) {
+        const auto size = static_cast<std::uint64_t>(number.as_int());
+        text += rounded_digits(std::to_string(is_negative ? 0 - size : size), n, false);
+        std::int64_t result = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), result);
+        if (read.ec != std::errc()) too_large();
+        return Value::integer(result);
+    }
+    const double size = std::fabs(real);
+    // Decimal digits of the whole value, half to even, as Python rounds.
+    text += n == 0 ? text_of(size, digits) : rounded_digits(text_of(std::trunc(size), 0), n, size != std::trunc(size));
+    double result = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), result);
+    if (read.ec != std::errc()) too_large();
+    return Value::real(result);
 }
 
 Arguments Evaluator::arguments_of(const Expr& e) {
@@ -278,11 +353,10 @@ Value Evaluator::call(const Function& function, const Arguments& arguments) {
     if (function.macro != nullptr) return call_macro(function, arguments);
     if (function.name == "range") return make_range(arguments, budget_);
     if (function.name == "namespace") {
-        namespaces_.push_back(make_namespace(arguments));
-        budget_.spend_steps(kStepsOfNamespace);
+        namespaces_.push_back(make_namespace(arguments, budget_));
         return namespaces_.back();
     }
-    if (function.name == "dict") return Value::dict(make_namespace(arguments).as_dict().items);
+    if (function.name == "dict") return Value::dict(dict_items("dict", arguments, budget_));
     if (function.name == "strftime_now") return make_time(arguments, now_, budget_);
     const Value* message = arguments.find(0, "message");
     throw Failure{ErrorKind::kInvalidInput, from_outside(message != nullptr ? to_text(*message).bytes : std::string()),

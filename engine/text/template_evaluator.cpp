@@ -374,22 +374,10 @@ Value Evaluator::evaluate_node(const Expr& e) {
 }
 
 Value Evaluator::evaluate_dict(const Expr& e) {
-    std::vector<std::pair<Value, Value>> items;
+    DictItems items;
     for (std::size_t i = 0; i + 1 < e.parts.size(); i += 2) {
         Value key = evaluate(*e.parts[i]);
-        if (!key.is(Kind::kString) && !key.is_number() && !key.is(Kind::kNone)) {
-            fail_unsupported(messages::dict_key_of_type(type_name(key)));
-        }
-        Value value = evaluate(*e.parts[i + 1]);
-        budget_.spend_steps(items.size() / 8);
-        budget_.spend_bytes(key.weight());
-        const auto same =
-            std::find_if(items.begin(), items.end(), [&](const auto& item) { return equal(item.first, key); });
-        if (same == items.end()) {
-            items.emplace_back(std::move(key), std::move(value));
-        } else {
-            same->second = std::move(value);
-        }
+        put(items, std::move(key), evaluate(*e.parts[i + 1]), budget_);
     }
     return Value::dict(std::move(items));
 }
@@ -426,7 +414,8 @@ Value Evaluator::evaluate_slice(const Expr& e) {
         const std::string_view text = object.as_string();
         const std::size_t from = byte_of_character(text, static_cast<std::size_t>(begin));
         const std::size_t n_kept = end > begin ? static_cast<std::size_t>(end - begin) : 0;
-        return new_string(object.as_text().part(from, byte_of_character(text.substr(from), n_kept)), budget_);
+        return new_string(object.as_text().part(from, byte_of_character(text.substr(from), n_kept)), budget_,
+                          object.is_markup());
     }
     const std::vector<Value> items = items_of(object, budget_);
     std::vector<Value> kept;
@@ -435,7 +424,7 @@ Value Evaluator::evaluate_slice(const Expr& e) {
     if (object.is(Kind::kList)) return Value::list(std::move(kept), object.as_list().is_tuple);
     PromptText text;
     for (const Value& character : kept) text.append(character.as_text());
-    return new_string(std::move(text), budget_);
+    return new_string(std::move(text), budget_, object.is_markup());
 }
 
 Value Evaluator::evaluate_compare(const Expr& e) {

@@ -58,10 +58,14 @@ Value item_of(const Value& object, const Value& key, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);
 // The items of {% for %}: items, keys or characters; nothing for undefined.
 std::vector<Value> items_of(const Value& value, Budget& budget);
-Value new_string(PromptText text, Budget& budget);
+Value new_string(PromptText text, Budget& budget, bool is_markup = false);
 Value binary(const std::string& op, const Value& a, const Value& b, Budget& budget);  // a op b
-// Text that was made from `from` and is data where any of that is.
-Value changed_string(std::string text, const PromptText& from, Budget& budget);
+// Text that was made from `from`: data where any of that is, marked up as that is.
+Value changed_string(std::string text, const Value& from, Budget& budget);
+// A number with so many digits after the point, or before it (below 0), as Python's round().
+Value rounded(const Value& number, std::int64_t digits);
+using DictItems = std::vector<std::pair<Value, Value>>;
+void put(DictItems& items, Value key, Value value, Budget& budget);  // replaces the value of an equal key
 
 // Walks a template once. Not reusable.
 class Evaluator {

@@ -25,15 +25,14 @@ PromptText text_of(const Value& v, Budget& budget) {
 
 Value cased(const Value& v, const Arguments& arguments, Budget& budget, std::string (*change)(std::string_view)) {
     arguments.check(messages::a_letter_case_filter, 0, {});
-    const PromptText text = text_of(v, budget);
-    return changed_string(change(text.bytes), text, budget);
+    return changed_string(change(text_of(v, budget).bytes), v, budget);
 }
 
 Value filter_trim(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("trim", 1, {"chars"});
     Arguments rest;
     if (const Value* characters = arguments.find(0, "chars")) rest.positional.push_back(*characters);
-    return call_method(Value::string(text_of(v, budget)), "strip", rest, budget);
+    return call_method(Value::string(text_of(v, budget), v.is_markup()), "strip", rest, budget);
 }
 
 Value filter_length(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -100,7 +99,9 @@ Value filter_join(const Value& v, const Arguments& arguments, Budget& budget) {
 
 Value filter_end(const Value& v, const Arguments& arguments, Budget& budget, bool last) {
     arguments.check(last ? "last" : "first", 0, {});
-    if (v.is(Kind::kString)) return item_of(v, Value::integer(last ? -1 : 0), budget);
+    // Markup's first character is plain text, its last one is not.
+    if (v.is(Kind::kString) && last) return item_of(v, Value::integer(-1), budget);
+    if (v.is(Kind::kString)) return item_of(Value::string(v.as_text()), Value::integer(0), budget);
     if (v.is(Kind::kList)) {
         const auto& items = v.as_list().items;
         if (items.empty()) return Value::undefined(last ? "last" : "first");
@@ -216,7 +217,7 @@ Value filter_reverse(const Value& v, const Arguments& arguments, Budget& budget)
     if (!v.is(Kind::kString)) return Value::generator(std::move(items));
     PromptText text;
     for (const Value& item : items) text.append(item.as_text());
-    return new_string(std::move(text), budget);
+    return new_string(std::move(text), budget, v.is_markup());
 }
 
 Value filter_abs(const Value& v, const Arguments& arguments, Budget&) {
@@ -287,43 +288,21 @@ Value filter_round(const Value& v, const Arguments& arguments, Budget&) {
     if (precision != nullptr && !precision->is_integer())
         fail(messages::takes_a_number("round", type_name(*precision)));
     const std::int64_t digits = precision != nullptr ? precision->as_int() : 0;
-    const std::string name = method != nullptr && method->is(Kind::kString) ? method->as_string() : "common";
-    const bool is_known = name == "common" || name == "ceil" || name == "floor";
-    if (!is_known || digits < 0 || digits > 15) fail_unsupported(messages::call_with_argument("round", name));
-    if (name == "common" && v.is_integer()) return Value::integer(v.as_int());
-    const double number = v.as_double();
-    if (!std::isfinite(number)) fail(messages::number_too_large);
-    if (name != "common") {
-        const double scale = std::pow(10.0, static_cast<double>(digits));
-        return Value::real((name == "ceil" ? std::ceil(number * scale) : std::floor(number * scale)) / scale);
-    }
-    char buffer[400];  // the nearest decimal, half to even, as Python rounds
-    const auto written =
-        std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed, static_cast<int>(digits));
-    double rounded = number;
-    std::from_chars(buffer, written.ptr, rounded);
-    return Value::real(rounded);
+    const std::string name = method != nullptr ? to_text(*method).bytes : "common";
+    if (name == "common") return rounded(v, digits);
+    if (name != "ceil" && name != "floor") fail_unsupported(messages::call_with_argument("round", name));
+    // Up to here powers of ten are exact, or as Python has them.
+    if (digits < -300 || digits > 22) fail_unsupported(messages::call_with_argument("round", std::to_string(digits)));
+    if (v.is_integer() && digits >= 0) return Value::real(v.as_double());
+    const double scale = std::pow(10.0, static_cast<double>(digits)), scaled = v.as_double() * scale;
+    if (!std::isfinite(scaled)) fail(messages::number_too_large);
+    const double whole = name == "ceil" ? std::ceil(scaled) : std::floor(scaled);
+    return Value::real((whole + 0.0) / scale);  // Python's is an integer, without -0
 }
 
 Value filter_escape(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("escape", 0, {});
-    const PromptText text = text_of(v, budget);
-    budget.spend_bytes(text.size() * 5);
-    PromptText out;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t next = std::min(text.bytes.find_first_of("&<>\"'", at), text.size());
-        out.append(text, at, next - at);
-        if (next == text.size()) break;
-        const char c = text.bytes[next];
-        const std::string code = c == '&'   ? "&amp;"
-                                 : c == '<' ? "&lt;"
-                                 : c == '>' ? "&gt;"
-                                 : c == '"' ? "&#34;"
-                                            : "&#39;";
-        out.append(text.has_data(next, 1) ? PromptText::of_data(code) : PromptText(code));
-        at = next + 1;
-    }
-    return new_string(std::move(out), budget);
+    return new_string(escaped(v, budget), budget, true);
 }
 
 Value filter_format(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -331,7 +310,7 @@ Value filter_format(const Value& v, const Arguments& arguments, Budget& budget) 
     std::vector<std::pair<Value, Value>> named;
     for (const auto& [name, value] : arguments.named) named.emplace_back(Value::string(name), value);
     const Value values = named.empty() ? Value::list(arguments.positional, true) : Value::dict(std::move(named));
-    return new_string(format_percent(text_of(v, budget), values, budget), budget);
+    return format_percent(Value::string(text_of(v, budget), v.is_markup()), values, budget);
 }
 
 bool is_set(const Arguments& arguments, std::size_t index, std::string_view name) {
@@ -388,18 +367,22 @@ Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) 
         margin = PromptText(std::string(static_cast<std::size_t>(width->as_int()), ' '));
     }
     if (!v.is(Kind::kString)) fail(messages::takes_a_text("indent", type_name(v)));
+    const bool escapes = width != nullptr && width->is_markup() && !v.is_markup();
     PromptText text = text_of(v, budget);
     text.append("\n");
     const std::vector<std::string_view> lines = split_lines(text.bytes, false);
     budget.spend_bytes(text.size() + lines.size() * (margin.size() + 1));
     const bool blank = is_set(arguments, 2, "blank");
-    PromptText out = is_set(arguments, 1, "first") ? margin : PromptText();
+    PromptText out;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         if (i > 0) out.append("\n");
         if (i > 0 && (blank || !lines[i].empty())) out.append(margin);
-        out.append(text.part(lines[i]));
+        const PromptText line = text.part(lines[i]);
+        out.append(escapes && (blank || i > 0) ? escaped(Value::string(line), budget) : line);
     }
-    return new_string(std::move(out), budget);
+    Value made = new_string(std::move(out), budget, v.is_markup() || (escapes && blank));
+    if (!is_set(arguments, 1, "first")) return made;
+    return binary("+", Value::string(std::move(margin), v.is_markup() || escapes), made, budget);
 }
 
 // select, reject: (test, arguments...); selectattr, rejectattr: (attribute, test,
@@ -464,7 +447,10 @@ const std::map<std::string, Filter, std::less<>>& filters() {
         {"count", filter_length},
         {"lower", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_lower); }},
         {"upper", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_upper); }},
-        {"title", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_title_words); }},
+        {"title",
+         [](const Value& v, const Arguments& a, Budget& b) {
+             return cased(Value::string(text_of(v, b)), a, b, to_title_words);  // plain text
+         }},
         {"capitalize", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_capitalized); }},
         {"default", filter_default},
         {"d", filter_default},
@@ -477,8 +463,9 @@ const std::map<std::string, Filter, std::less<>>& filters() {
         {"unique", filter_unique},
         {"indent", filter_indent},
         {"replace", filter_replace},
-        {"string", [](const Value& v, const Arguments&, Budget& b) { return new_string(text_of(v, b), b); }},
-        {"safe", [](const Value& v, const Arguments&, Budget&) { return v; }},
+        {"string",
+         [](const Value& v, const Arguments&, Budget& b) { return new_string(text_of(v, b), b, v.is_markup()); }},
+        {"safe", [](const Value& v, const Arguments&, Budget& b) { return new_string(text_of(v, b), b, true); }},
         {"int", filter_int},
         {"float", filter_float},
         {"list", [](const Value& v, const Arguments&, Budget& b) { return Value::list(items_of(v, b)); }},
@@ -491,7 +478,8 @@ const std::map<std::string, Filter, std::less<>>& filters() {
         {"round", filter_round},
         {"escape", filter_escape},
         {"e", filter_escape},
-        {"forceescape", filter_escape},
+        {"forceescape", [](const Value& v, const Arguments& a,
+                           Budget& b) { return filter_escape(Value::string(text_of(v, b)), a, b); }},
         {"format", filter_format},
         {"select", [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, false, true); }},
         {"reject", [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, false, false); }},
@@ -515,6 +503,7 @@ std::optional<bool> test_kind(const std::string& name, const Value& v) {
     if (name == "undefined") return v.is(Kind::kUndefined);
     if (name == "none") return v.is(Kind::kNone);
     if (name == "string") return v.is(Kind::kString);
+    if (name == "escaped") return v.is_markup();
     if (name == "mapping") return v.is(Kind::kDict);
     if (name == "iterable" || name == "sequence") {
         return v.is(Kind::kList) || v.is(Kind::kDict) || v.is(Kind::kString) || v.is(Kind::kUndefined);

@@ -258,9 +258,16 @@ Value converted(const Value& value, std::string_view conversion, Budget& budget)
     return Value::string(value.has_data() ? PromptText::of_data(to_repr(value)) : PromptText(to_repr(value)));
 }
 
+// The text of a field in a format that is marked up.
+PromptText formatted_markup(const Value& value, const PromptText& format, Budget& budget) {
+    if (value.is_markup() && !format.empty()) refuse_format(format.bytes);
+    return escaped(value.is_markup() ? value : Value::string(formatted(value, format, budget)), budget);
+}
+
 // `depth`: the remaining nesting of fields in another field's format. `next`: the number
 // of the value that {} takes.
-PromptText filled(const PromptText& format, const Arguments& arguments, std::size_t& next, int depth, Budget& budget) {
+PromptText filled(const PromptText& format, bool is_markup, const Arguments& arguments, std::size_t& next, int depth,
+                  Budget& budget) {
     if (depth < 0) fail(messages::text_format_values);
     PromptText out;
     const std::string_view text = format.bytes;
@@ -284,7 +291,8 @@ PromptText filled(const PromptText& format, const Arguments& arguments, std::siz
             name += n;
         }
         const PromptText spec = name == end ? PromptText() : format.part(begin + name + 1, end - name - 1);
-        out.append(formatted(value, filled(spec, arguments, next, depth - 1, budget), budget));
+        const PromptText whole = filled(spec, is_markup, arguments, next, depth - 1, budget);
+        out.append(is_markup ? formatted_markup(value, whole, budget) : formatted(value, whole, budget));
         at = begin + end + 1;
     }
     return out;
@@ -292,14 +300,37 @@ PromptText filled(const PromptText& format, const Arguments& arguments, std::siz
 
 }  // namespace
 
-PromptText format_braces(const PromptText& format, const Arguments& arguments, Budget& budget) {
+Value format_braces(const Value& format, const Arguments& arguments, Budget& budget) {
     std::size_t next = 0;
-    return filled(format, arguments, next, 2, budget);
+    const bool is_markup = format.is_markup();
+    return new_string(filled(format.as_text(), is_markup, arguments, next, 2, budget), budget, is_markup);
+}
+
+PromptText escaped(const Value& value, Budget& budget) {
+    budget.spend_bytes(value.weight() * 6);
+    const PromptText text = to_text(value);
+    if (value.is_markup()) return text;
+    PromptText out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t next = std::min(text.bytes.find_first_of("&<>\"'", at), text.size());
+        out.append(text, at, next - at);
+        if (next == text.size()) break;
+        const char c = text.bytes[next];
+        const char* const code = c == '&'   ? "&amp;"
+                                 : c == '<' ? "&lt;"
+                                 : c == '>' ? "&gt;"
+                                 : c == '"' ? "&#34;"
+                                            : "&#39;";
+        out.append(text.has_data(next, 1) ? PromptText::of_data(code) : PromptText(code));
+        at = next + 1;
+    }
+    return out;
 }
 
 // ---------------------------------------------------------------- %
 
-PromptText format_percent(const PromptText& format, const Value& values, Budget& budget) {
+Value format_percent(const Value& whole, const Value& values, Budget& budget) {
+    const PromptText& format = whole.as_text();
     const bool is_tuple = values.is(Kind::kList) && values.as_list().is_tuple;
     const bool is_mapping = values.is(Kind::kDict);
     const std::string_view text = format.bytes;
@@ -347,13 +378,9 @@ PromptText format_percent(const PromptText& format, const Value& values, Budget&
         }
         budget.spend_bytes(value->weight() * 4);
         if (spec.type == 's' || spec.type == 'r') {
-            PromptText shown_value = to_text(*value);
-            if (spec.type == 'r') {
-                const bool has_data = value->has_data();
-                shown_value = to_repr(*value);
-                if (has_data) shown_value = std::move(shown_value).as_data();
-            }
-            out.append(formatted_text(shown_value, spec, '>', budget));
+            const Value shown_value = spec.type == 'r' ? converted(*value, "r", budget) : *value;
+            out.append(formatted_text(whole.is_markup() ? escaped(shown_value, budget) : to_text(shown_value), spec,
+                                      '>', budget));
             continue;
         }
         if (!value->is_number()) fail(messages::text_format_of_type(shown, type_name(*value)));
@@ -363,6 +390,9 @@ PromptText format_percent(const PromptText& format, const Value& values, Budget&
         }
         const bool is_integer = std::string_view("diuxXo").find(spec.type) != std::string_view::npos;
         if (is_integer && (spec.precision || spec.alternate)) refuse_format(shown);
+        // Markup's values have no index, which these take.
+        if (whole.is_markup() && std::string_view("xXo").find(spec.type) != std::string_view::npos)
+            fail(messages::text_format_of_type(shown, type_name(*value)));
         if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
         Value number = *value;
         if (spec.type == 'd' && !number.is_integer()) {
@@ -376,7 +406,7 @@ PromptText format_percent(const PromptText& format, const Value& values, Budget&
     const bool is_complete = is_tuple ? next == values.as_list().items.size()
                                       : next > 0 || is_mapping || values.is(Kind::kList) || values.is(Kind::kUndefined);
     if (!is_complete) fail(messages::text_format_values);
-    return out;
+    return new_string(std::move(out), budget, whole.is_markup());
 }
 
 }  // namespace offstage::engine::jinja

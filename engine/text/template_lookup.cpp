@@ -159,12 +159,25 @@ Value justify(const PromptText& text, const std::string& name, const Arguments& 
     return new_string(std::move(out), budget);
 }
 
-Value string_method(const PromptText& whole, const std::string& name, const Arguments& arguments, Budget& budget) {
+// A method of Markup marks up each text that it returns.
+Value marked_up(const Value& v) {
+    if (v.is(Kind::kString)) return Value::string(v.as_text(), true);
+    if (!v.is(Kind::kList)) return v;
+    std::vector<Value> items;
+    for (const Value& item : v.as_list().items) items.push_back(marked_up(item));
+    return Value::list(std::move(items), v.as_list().is_tuple);
+}
+
+Value string_method(const Value& self, const std::string& name, Arguments arguments, Budget& budget) {
+    const PromptText& whole = self.as_text();
     const std::string& text = whole.bytes;
+    const bool adds_second = name == "replace" || name == "ljust" || name == "rjust" || name == "center";
+    if (self.is_markup() && adds_second && arguments.positional.size() > 1)
+        arguments.positional[1] = Value::string(escaped(arguments.positional[1], budget));
     if (name == "strip" || name == "lstrip" || name == "rstrip") return strip(whole, name, arguments, budget);
     if (name == "startswith" || name == "endswith") return begins_or_ends(text, name, arguments, budget);
     if (name == "split" || name == "rsplit") return split(whole, name == "rsplit", arguments, budget);
-    if (name == "format") return new_string(format_braces(whole, arguments, budget), budget);
+    if (name == "format") return format_braces(self, arguments, budget);
     if (name == "partition" || name == "rpartition") return partition(whole, name, arguments, budget);
     if (name == "ljust" || name == "rjust" || name == "center" || name == "zfill")
         return justify(whole, name, arguments, budget);
@@ -184,12 +197,13 @@ Value string_method(const PromptText& whole, const std::string& name, const Argu
                               : name == "lower" ? to_lower(text)
                               : name == "title" ? to_title(text)
                                                 : to_capitalized(text),
-                              whole, budget);
+                              self, budget);
     }
     if (name == "replace") {
         arguments.check(name, 3, {"count"});
         if (arguments.positional.size() < 2) fail(messages::replace_needs_texts);
-        return apply_filter("replace", Value::string(whole), arguments, budget);
+        for (std::size_t i = 0; i < 2; ++i) text_argument(arguments.positional[i], name);
+        return apply_filter("replace", self, arguments, budget);
     }
     if (name == "count") {
         arguments.check(name, 1, {});
@@ -204,9 +218,10 @@ Value string_method(const PromptText& whole, const std::string& name, const Argu
         const std::vector<Value> parts = items_of(arguments.positional[0], budget);
         PromptText out;
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            budget.spend_bytes(text.size() + text_argument(parts[i], name).size());
+            if (!self.is_markup()) text_argument(parts[i], name);
+            budget.spend_bytes(text.size() + parts[i].weight());
             if (i > 0) out.append(whole);
-            out.append(parts[i].as_text());
+            out.append(self.is_markup() ? escaped(parts[i], budget) : parts[i].as_text());
         }
         return new_string(std::move(out), budget);
     }
@@ -279,7 +294,8 @@ bool is_method(const Value& object, std::string_view name) {
 Value call_method(const Value& object, const std::string& name, const Arguments& arguments, Budget& budget) {
     switch (object.kind()) {
         case Kind::kString:
-            return string_method(object.as_text(), name, arguments, budget);
+            return object.is_markup() ? marked_up(string_method(object, name, arguments, budget))
+                                      : string_method(object, name, arguments, budget);
         case Kind::kDict:
             if (is_method(object, name) || object.find(name) == nullptr)
                 return dict_method(object, name, arguments, budget);
@@ -331,7 +347,7 @@ Value item_of(const Value& object, const Value& key, Budget& budget) {
         const std::int64_t at = key.as_int() < 0 ? key.as_int() + n : key.as_int();
         if (at >= 0 && at < n) {
             const std::size_t begin = byte_of_character(text, static_cast<std::size_t>(at));
-            return Value::string(object.as_text().part(begin, character_bytes(text, begin)));
+            return Value::string(object.as_text().part(begin, character_bytes(text, begin)), object.is_markup());
         }
     } else if (key.is(Kind::kString) && is_method(object, key.as_string())) {
         fail_unsupported(messages::method_as_value(key.as_string()));

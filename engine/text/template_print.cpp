@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <utf8proc.h>
 
 #include "engine/text/template_value.h"
 #include "engine/text/text_messages.h"
@@ -30,26 +31,45 @@ void append_hex(std::string& out, unsigned value, int digits) {
     for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += "0123456789abcdef"[(value >> shift) & 15];
 }
 
+// As Python's str.isprintable().
+bool is_printable(std::uint32_t c) {
+    if (c == ' ') return true;
+    switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+        case UTF8PROC_CATEGORY_CC:
+        case UTF8PROC_CATEGORY_CF:
+        case UTF8PROC_CATEGORY_CS:
+        case UTF8PROC_CATEGORY_CO:
+        case UTF8PROC_CATEGORY_CN:
+        case UTF8PROC_CATEGORY_ZL:
+        case UTF8PROC_CATEGORY_ZP:
+        case UTF8PROC_CATEGORY_ZS:
+            return false;
+        default:
+            return true;
+    }
+}
+
 std::string string_repr(const std::string& text) {
     const bool use_double = text.find('\'') != std::string::npos && text.find('"') == std::string::npos;
     const char quote = use_double ? '"' : '\'';
     std::string out(1, quote);
-    for (const char c : text) {
-        const auto u = static_cast<unsigned char>(c);
-        if (c == quote || c == '\\') {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t begin = at;
+        const std::uint32_t c = next_character(text, at);
+        if (c == static_cast<unsigned char>(quote) || c == '\\') {
             out += '\\';
-            out += c;
+            out += text[begin];
         } else if (c == '\n') {
             out += "\\n";
         } else if (c == '\r') {
             out += "\\r";
         } else if (c == '\t') {
             out += "\\t";
-        } else if (u < 0x20 || u == 0x7F) {
-            out += "\\x";
-            append_hex(out, u, 2);
+        } else if (is_printable(c)) {
+            out.append(text, begin, at - begin);
         } else {
-            out += c;
+            out += c < 0x100 ? "\\x" : c < 0x10000 ? "\\u" : "\\U";
+            append_hex(out, c, c < 0x100 ? 2 : c < 0x10000 ? 4 : 8);
         }
     }
     out += quote;
@@ -190,7 +210,7 @@ std::string to_repr(const Value& v) {
         case Kind::kFloat:
             return float_text(v.as_double());
         case Kind::kString:
-            return string_repr(v.as_string());
+            return v.is_markup() ? "Markup(" + string_repr(v.as_string()) + ")" : string_repr(v.as_string());
         case Kind::kList: {
             const List& list = v.as_list();
             if (list.is_lazy) fail_unsupported(messages::printing_generator);

@@ -1,135 +1,114 @@
 #include "engine/text/template_text.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utf8proc.h>
+#include <utility>
 
 #include "engine/text/template_value.h"
 
 namespace offstage::engine::jinja {
 namespace {
 
-std::uint32_t decode(std::string_view text, std::size_t at, std::size_t n) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    if (n == 1) return lead;
-    std::uint32_t c = n == 2 ? lead & 0x1Fu : n == 3 ? lead & 0x0Fu : lead & 0x07u;
-    for (std::size_t i = 1; i < n; ++i) c = (c << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
-    return c;
-}
-
-void append(std::string& out, std::uint32_t c) {  // below U+0800: no mapped letter lies beyond
-    if (c < 0x80) {
-        out += static_cast<char>(c);
-    } else {
-        out += static_cast<char>(0xC0 | (c >> 6));
-        out += static_cast<char>(0x80 | (c & 0x3F));
-    }
-}
-
-bool between(std::uint32_t c, std::uint32_t low, std::uint32_t high) {
-    return c >= low && c <= high;
-}
-
-// Whether c is in a block in which capital and small letters alternate; `even`: the
-// capital is the even one.
-bool alternates(std::uint32_t c, bool& even) {
-    even = true;
-    if (between(c, 0x100, 0x12F) || between(c, 0x132, 0x137) || between(c, 0x14A, 0x177) || between(c, 0x460, 0x481) ||
-        between(c, 0x48A, 0x4BF) || between(c, 0x4D0, 0x52F)) {
-        return true;
-    }
-    even = false;
-    return between(c, 0x139, 0x148) || between(c, 0x179, 0x17E) || between(c, 0x4C1, 0x4CE);
+utf8proc_int32_t code_point(std::uint32_t c) {
+    return static_cast<utf8proc_int32_t>(c);
 }
 
 std::uint32_t lower_of(std::uint32_t c) {
-    if (between(c, 'A', 'Z') || (between(c, 0xC0, 0xDE) && c != 0xD7) || between(c, 0x410, 0x42F)) return c + 32;
-    bool even = true;
-    if (alternates(c, even)) return (c % 2 == 0) == even ? c + 1 : c;
-    if (between(c, 0x391, 0x3AB) && c != 0x3A2) return c + 32;
-    if (between(c, 0x400, 0x40F)) return c + 80;
-    if (between(c, 0x531, 0x556)) return c + 48;
-    switch (c) {
-        case 0x178:
-            return 0xFF;
-        case 0x386:
-            return 0x3AC;
-        case 0x388:
-            return 0x3AD;
-        case 0x389:
-            return 0x3AE;
-        case 0x38A:
-            return 0x3AF;
-        case 0x38C:
-            return 0x3CC;
-        case 0x38E:
-            return 0x3CD;
-        case 0x38F:
-            return 0x3CE;
-        case 0x4C0:
-            return 0x4CF;
-        default:
-            return c;
-    }
+    return static_cast<std::uint32_t>(utf8proc_tolower(code_point(c)));
 }
 
 std::uint32_t upper_of(std::uint32_t c) {
-    if (between(c, 'a', 'z') || (between(c, 0xE0, 0xFE) && c != 0xF7) || between(c, 0x430, 0x44F)) return c - 32;
-    bool even = true;
-    if (alternates(c, even)) return (c % 2 == 0) == even ? c : c - 1;
-    if (c == 0x3C2) return 0x3A3;
-    if (between(c, 0x3B1, 0x3CB)) return c - 32;
-    if (between(c, 0x450, 0x45F)) return c - 80;
-    if (between(c, 0x561, 0x586)) return c - 48;
-    switch (c) {
-        case 0xB5:
-            return 0x39C;
-        case 0xFF:
-            return 0x178;
-        case 0x131:
-            return 'I';
-        case 0x17F:
-            return 'S';
-        case 0x3AC:
-            return 0x386;
-        case 0x3AD:
-            return 0x388;
-        case 0x3AE:
-            return 0x389;
-        case 0x3AF:
-            return 0x38A;
-        case 0x3CC:
-            return 0x38C;
-        case 0x3CD:
-            return 0x38E;
-        case 0x3CE:
-            return 0x38F;
-        case 0x4CF:
-            return 0x4C0;
+    return static_cast<std::uint32_t>(utf8proc_toupper(code_point(c)));
+}
+
+// Some numbers and symbols, such as U+2160, have a letter case, too.
+bool is_lower(std::uint32_t c) {
+    const auto category = utf8proc_category(code_point(c));
+    return category == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA ||
+           (upper_of(c) != c && category != UTF8PROC_CATEGORY_LT);
+}
+
+bool is_upper(std::uint32_t c) {
+    const auto category = utf8proc_category(code_point(c));
+    return category == UTF8PROC_CATEGORY_LU || (lower_of(c) != c && category != UTF8PROC_CATEGORY_LT);
+}
+
+bool is_cased(std::uint32_t c) {
+    return is_lower(c) || is_upper(c) || utf8proc_category(code_point(c)) == UTF8PROC_CATEGORY_LT;
+}
+
+// Unicode's Case_Ignorable: marks, and signs that stand inside of words.
+bool is_case_ignorable(std::uint32_t c) {
+    constexpr std::uint32_t kInWords[] = {0x27,   0x2E,   0x3A,   0xB7,   0x387,  0x55F,  0x5F4,  0x2018, 0x2019,
+                                          0x2024, 0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
+    switch (utf8proc_category(code_point(c))) {
+        case UTF8PROC_CATEGORY_MN:
+        case UTF8PROC_CATEGORY_ME:
+        case UTF8PROC_CATEGORY_CF:
+        case UTF8PROC_CATEGORY_LM:
+        case UTF8PROC_CATEGORY_SK:
+            return true;
         default:
-            return c;
+            return std::find(std::begin(kInWords), std::end(kInWords), c) != std::end(kInWords);
     }
+}
+
+// Unicode's Final_Sigma of the letter at [begin, end): one with case before it in its
+// word, and none behind it.
+bool ends_word(std::string_view text, std::size_t begin, std::size_t end) {
+    while (end < text.size()) {
+        const std::uint32_t c = next_character(text, end);
+        if (is_case_ignorable(c)) continue;
+        if (is_cased(c)) return false;
+        break;
+    }
+    while (begin > 0) {
+        --begin;
+        while ((static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+        std::size_t at = begin;
+        const std::uint32_t c = next_character(text, at);
+        if (!is_case_ignorable(c)) return is_cased(c);
+    }
+    return false;
 }
 
 enum class LetterCase { kLower, kUpper, kTitle };
 
-void append_cased(std::string& out, std::string_view text, std::size_t at, std::size_t n, LetterCase wanted) {
-    const std::uint32_t c = decode(text, at, n);
-    if (c == 0xDF && wanted != LetterCase::kLower) {
+// Adds the character at [begin, end) of the text. A few become several.
+void append_cased(std::string& out, std::string_view text, std::size_t begin, std::size_t end, LetterCase wanted) {
+    std::size_t at = begin;
+    const std::uint32_t c = next_character(text, at);
+    if (wanted == LetterCase::kLower) {
+        if (c == 0x130) {
+            out += "i\xCC\x87";
+        } else if (c == 0x3A3 && ends_word(text, begin, end)) {
+            append_utf8(0x3C2, out);
+        } else {
+            append_utf8(lower_of(c), out);
+        }
+        return;
+    }
+    if (c == 0xDF) {
         out += wanted == LetterCase::kUpper ? "SS" : "Ss";
-        return;
-    }
-    if (c == 0x149 && wanted != LetterCase::kLower) {
+    } else if (c == 0x149) {
         out += "\xCA\xBCN";
-        return;
-    }
-    if (c == 0x130 && wanted == LetterCase::kLower) {
-        out += "i\xCC\x87";
-        return;
-    }
-    const std::uint32_t changed = wanted == LetterCase::kLower ? lower_of(c) : upper_of(c);
-    if (changed == c) {
-        out += text.substr(at, n);
+    } else if (is_lower(c) && upper_of(c) == c) {  // such as ligatures: their parts
+        utf8proc_int32_t parts[8];
+        int boundary = 0;
+        constexpr auto kParts = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+        const auto n = utf8proc_decompose_char(code_point(c), parts, std::size(parts), kParts, &boundary);
+        const bool is_one = n < 2 || n > static_cast<utf8proc_ssize_t>(std::size(parts));
+        if (is_one) parts[0] = code_point(c);
+        for (utf8proc_ssize_t i = 0; i < (is_one ? 1 : n); ++i) {
+            const auto part = static_cast<std::uint32_t>(parts[i]);
+            const bool changes = !is_one && (i == 0 || wanted == LetterCase::kUpper);
+            append_utf8(changes ? upper_of(part) : part, out);
+        }
     } else {
-        append(out, changed);
+        append_utf8(
+            wanted == LetterCase::kUpper ? upper_of(c) : static_cast<std::uint32_t>(utf8proc_totitle(code_point(c))),
+            out);
     }
 }
 
@@ -139,9 +118,9 @@ std::string map_case(std::string_view text, LetterCase first, LetterCase other, 
     std::string out;
     out.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t n = character_bytes(text, at);
-        append_cased(out, text, at, n, is_first(at, n) ? first : other);
-        at += n;
+        const std::size_t end = at + character_bytes(text, at);
+        append_cased(out, text, at, end, is_first(at) ? first : other);
+        at = end;
     }
     return out;
 }
@@ -158,49 +137,47 @@ std::size_t line_end_at(std::string_view text) {
 }  // namespace
 
 std::string to_lower(std::string_view text) {
-    return map_case(text, LetterCase::kLower, LetterCase::kLower, [](std::size_t, std::size_t) { return true; });
+    return map_case(text, LetterCase::kLower, LetterCase::kLower, [](std::size_t) { return true; });
 }
 
 std::string to_upper(std::string_view text) {
-    return map_case(text, LetterCase::kUpper, LetterCase::kUpper, [](std::size_t, std::size_t) { return true; });
+    return map_case(text, LetterCase::kUpper, LetterCase::kUpper, [](std::size_t) { return true; });
 }
 
 std::string to_capitalized(std::string_view text) {
-    return map_case(text, LetterCase::kTitle, LetterCase::kLower, [](std::size_t at, std::size_t) { return at == 0; });
+    return map_case(text, LetterCase::kTitle, LetterCase::kLower, [](std::size_t at) { return at == 0; });
 }
 
 std::string to_title(std::string_view text) {
     bool after_letter = false;
-    return map_case(text, LetterCase::kTitle, LetterCase::kLower, [&](std::size_t at, std::size_t n) {
-        const std::uint32_t c = decode(text, at, n);
-        const bool is_letter = c == 0xDF || lower_of(c) != c || upper_of(c) != c;
-        const bool first = !after_letter;
-        after_letter = is_letter;
-        return first;
-    });
+    return map_case(text, LetterCase::kTitle, LetterCase::kLower,
+                    [&](std::size_t at) { return !std::exchange(after_letter, is_cased(next_character(text, at))); });
 }
 
 std::string to_title_words(std::string_view text) {
-    bool at_word = true;
-    return map_case(text, LetterCase::kUpper, LetterCase::kLower, [&](std::size_t at, std::size_t) {
-        const bool separates =
-            python_space_at(text.substr(at)) > 0 || std::string_view("-({[<").find(text[at]) != std::string_view::npos;
-        const bool first = at_word && !separates;
-        at_word = separates;
-        return first;
-    });
+    const auto separates = [&](std::size_t at) {
+        return python_space_at(text.substr(at)) > 0 ||
+               std::string_view("-({[<").find(text[at]) != std::string_view::npos;
+    };
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t rest = at + character_bytes(text, at);
+        std::size_t end = rest;
+        while (end < text.size() && separates(end) == separates(at)) end += character_bytes(text, end);
+        out += to_upper(text.substr(at, rest - at));
+        out += to_lower(text.substr(rest, end - rest));  // Jinja looks at a word without its first letter
+        at = end;
+    }
+    return out;
 }
 
 bool has_case(std::string_view text, bool upper) {
     bool found = false;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t n = character_bytes(text, at);
-        const std::uint32_t c = decode(text, at, n);
-        const bool is_upper = lower_of(c) != c;
-        const bool is_lower = upper_of(c) != c || c == 0xDF;
-        if (upper ? is_lower : is_upper) return false;
-        found = found || (upper ? is_upper : is_lower);
-        at += n;
+        const std::uint32_t c = next_character(text, at);
+        const bool fits = upper ? is_upper(c) : is_lower(c);
+        if (!fits && is_cased(c)) return false;
+        found = found || fits;
     }
     return found;
 }

@@ -88,9 +88,10 @@ Value Value::real(double d) {
     return v;
 }
 
-Value Value::string(PromptText text) {
+Value Value::string(PromptText text, bool is_markup) {
     Value v;
     v.kind_ = Kind::kString;
+    v.is_markup_ = is_markup;
     v.string_ = std::make_shared<const PromptText>(std::move(text));
     return v;
 }

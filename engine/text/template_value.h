@@ -48,7 +48,7 @@ class Value {
     static Value boolean(bool b);
     static Value integer(std::int64_t i);
     static Value real(double d);
-    static Value string(PromptText text);
+    static Value string(PromptText text, bool is_markup = false);
     static Value list(std::vector<Value> items, bool is_tuple = false);  // throws Failure when too deep or too heavy
     static Value generator(std::vector<Value> items);
     static Value dict(std::vector<std::pair<Value, Value>> items);  // the same; keys must differ
@@ -66,6 +66,8 @@ class Value {
     double as_double() const { return kind_ == Kind::kFloat ? real_ : static_cast<double>(integer_); }
     const std::string& as_string() const { return string_->bytes; }  // kString; kUndefined: its name, if it has one
     const PromptText& as_text() const { return *string_; }           // kString
+    // kString: marked up, as Jinja's Markup, which escapes whatever is added to it.
+    bool is_markup() const { return is_markup_; }
     const List& as_list() const { return *list_; }
     const Dict& as_dict() const { return *dict_; }  // kDict, kNamespace
     const Function* as_function() const { return function_; }
@@ -83,6 +85,7 @@ class Value {
 
   private:
     Kind kind_ = Kind::kUndefined;
+    bool is_markup_ = false;
     std::int64_t integer_ = 0;
     double real_ = 0;
     std::shared_ptr<const PromptText> string_;

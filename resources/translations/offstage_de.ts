@@ -2744,16 +2744,6 @@
         <translation>range von mehr als %1 Zahlen</translation>
     </message>
     <message>
-        <source>namespace with more than one value</source>
-        <comment>namespace_of_values</comment>
-        <translation>namespace mit mehr als einem Wert</translation>
-    </message>
-    <message>
-        <source>namespace of a value of type %1</source>
-        <comment>namespace_of_type</comment>
-        <translation>namespace eines Wertes vom Typ %1</translation>
-    </message>
-    <message>
         <source>a namespace&apos;s name of another type than str</source>
         <comment>namespace_name_of_type</comment>
         <translation>ein Name im Namensraum, der nicht vom Typ str ist</translation>
@@ -4182,6 +4172,11 @@
         <source>%1 gives %2 only to people who may have it, or has no such repository: check the name, accept its licence there, and set HF_TOKEN to a token of your account.</source>
         <comment>hub_refuses</comment>
         <translation>%1 gibt %2 nur Leuten, die es haben dürfen, oder hat kein solches Repository: Prüfen Sie den Namen, stimmen Sie dort der Lizenz zu, und setzen Sie HF_TOKEN auf ein Token Ihres Kontos.</translation>
+    </message>
+    <message>
+        <source>a dict of values that are no pairs</source>
+        <comment>dict_of_no_pairs</comment>
+        <translation>ein dict aus Werten, die keine Paare sind</translation>
     </message>
 </context>
 <context>

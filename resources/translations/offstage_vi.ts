@@ -2744,16 +2744,6 @@
         <translation>range gồm hơn %1 số</translation>
     </message>
     <message>
-        <source>namespace with more than one value</source>
-        <comment>namespace_of_values</comment>
-        <translation>namespace với nhiều hơn một giá trị</translation>
-    </message>
-    <message>
-        <source>namespace of a value of type %1</source>
-        <comment>namespace_of_type</comment>
-        <translation>namespace của giá trị kiểu %1</translation>
-    </message>
-    <message>
         <source>a namespace&apos;s name of another type than str</source>
         <comment>namespace_name_of_type</comment>
         <translation>tên trong không gian tên thuộc kiểu khác str</translation>
@@ -4182,6 +4172,11 @@
         <source>%1 gives %2 only to people who may have it, or has no such repository: check the name, accept its licence there, and set HF_TOKEN to a token of your account.</source>
         <comment>hub_refuses</comment>
         <translation>%1 chỉ đưa %2 cho những người được phép, hoặc không có kho như vậy: hãy kiểm tra tên, chấp nhận giấy phép ở đó và đặt HF_TOKEN là mã truy cập của tài khoản của bạn.</translation>
+    </message>
+    <message>
+        <source>a dict of values that are no pairs</source>
+        <comment>dict_of_no_pairs</comment>
+        <translation>dict gồm những giá trị không phải là cặp</translation>
     </message>
 </context>
 <context>
