@@ -39,6 +39,10 @@ void ReplyPrinter::print(const engine::TextDelta& delta) {
         std::cout << delta.text << std::flush;
         return;
     }
+    if (delta.text_was_thought) {  // it was printed
+        std::cout << (thoughts_ == Thoughts::kLabelled ? "\n[answer]\n" : "\n\n");
+        return;
+    }
     if (thoughts_ == Thoughts::kHidden) return;
     if (!in_thought_) {
         if (had_thought_) std::cout << "\n";

@@ -56,6 +56,11 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
         const bool thought_before = splitter_.in_thought();
         ThoughtSplitter::Piece piece = shown(splitter_.push(token_, start_.text.piece(token_)));
         const bool in_thought = (thought_before || splitter_.in_thought()) && piece.answer.empty();
+        if (piece.text_was_thought) {
+            stops_.finish();
+            n_shown_ = stripped_ = 0;
+            thought_tokens_ = static_cast<std::int64_t>(tokens_.size());
+        }
         piece.answer = cut(stops_.push(piece.answer));
         thought_tokens_ += in_thought ? 1 : 0;
         return {true,
@@ -64,7 +69,8 @@ class Sampling final : public AnswerStrategy, private TokenChooser {
                 in_thought,
                 token_,
                 static_cast<std::int64_t>(tokens_.size()),
-                std::move(choice)};
+                std::move(choice),
+                piece.text_was_thought};
     }
     std::span<const Segment> next() const override { return segments_; }
     TokenChooser* chooser() override { return this; }

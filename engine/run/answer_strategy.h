@@ -35,6 +35,7 @@ class AnswerStrategy {
         TokenId token = -1;       // the leading one; -1: nothing to show
         std::int64_t n_tokens = 0;
         std::optional<TokenChoice> choice = {};  // of `token`
+        bool text_was_thought = false;           // see TextDelta
     };
     // Throws Error (kInvalidModel) where nothing can be chosen.
     virtual Progress advance(const Logits& logits) = 0;

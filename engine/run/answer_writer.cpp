@@ -24,12 +24,13 @@ std::span<const float> AnswerWriter::possible(std::span<const float> logits) {
 void AnswerWriter::show(ThoughtSplitter::Piece piece, bool in_thought, TokenId token, std::int64_t n_tokens,
                         double tokens_per_s, std::optional<TokenChoice> choice) const {
     if (!on_delta_) return;
-    const auto delta = [&](std::string text, TokenId of, std::optional<TokenChoice> its, bool is_thinking) {
+    const auto delta = [&](std::string text, TokenId of, std::optional<TokenChoice> its, bool is_thinking,
+                           bool text_was_thought = false) {
         on_delta_({std::move(text), of, n_tokens, tokens_per_s, steps_.model().dispatcher().recorder().last_step(),
-                   std::move(its), is_thinking});
+                   std::move(its), is_thinking, text_was_thought});
     };
     if (in_thought) return delta(std::move(piece.thought), token, std::move(choice), true);
-    if (!piece.thought.empty()) delta(std::move(piece.thought), -1, std::nullopt, true);
+    if (!piece.thought.empty()) delta(std::move(piece.thought), -1, std::nullopt, true, piece.text_was_thought);
     if (token >= 0 || !piece.answer.empty()) delta(std::move(piece.answer), token, std::move(choice), false);
 }
 
@@ -53,8 +54,9 @@ void AnswerWriter::write(AnswerStrategy& strategy, const std::stop_token& stop, 
                 result.decode_tokens_per_s = static_cast<double>(n_chosen - 1) / seconds_since(first_token_us);
         }
         if (progress.token >= 0) {
-            show({std::move(progress.thought), std::move(progress.text)}, progress.in_thought, progress.token,
-                 progress.n_tokens, result.decode_tokens_per_s, std::move(progress.choice));
+            show({std::move(progress.thought), std::move(progress.text), progress.text_was_thought},
+                 progress.in_thought, progress.token, progress.n_tokens, result.decode_tokens_per_s,
+                 std::move(progress.choice));
         }
         const std::span<const Segment> next = strategy.next();
         if (next.empty()) break;

@@ -87,6 +87,7 @@ struct TextDelta {
     std::uint64_t step = 0;                  // the step that wrote it: LayerEvent::step
     std::optional<TokenChoice> choice = {};  // `token`'s, if GenerationRequest::n_alternatives requests it
     bool is_thinking = false;                // `text` belongs to the thought before the answer
+    bool text_was_thought = false;           // it is the text of all deltas before, which was no answer
 };
 
 // The work of the accelerator and the dispatcher for one answer.

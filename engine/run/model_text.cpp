@@ -166,9 +166,12 @@ ThoughtSplitter ModelText::splitter(const GenerationRequest& request, std::span<
 ModelText::Split ModelText::split(std::span<const TokenId> tokens, ThoughtSplitter splitter, bool strip_space,
                                   bool was_cut) const {
     Split split;
+    std::int64_t n = 0;
     for (const TokenId token : tokens) {
         const bool before = splitter.in_thought();
-        splitter.push(token, piece(token));
+        const bool all_before = splitter.push(token, piece(token)).text_was_thought;
+        ++n;
+        if (all_before) split.thought_tokens = n;
         split.thought_tokens += before || splitter.in_thought() ? 1 : 0;
     }
     splitter.finish(was_cut);

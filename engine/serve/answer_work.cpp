@@ -19,6 +19,12 @@ class CutAnswer {
             AnswerPiece piece;
             piece.choice = choice_;
             piece.thought = delta.text;
+            piece.text_was_thought = delta.text_was_thought;
+            if (delta.text_was_thought) {
+                stops_.finish();
+                waiting_.clear();
+                n_text_ = n_shown_ = 0;
+            }
             return piece;
         }
         if (delta.choice.has_value()) waiting_.push_back({n_text_, *delta.choice});

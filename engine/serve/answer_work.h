@@ -28,6 +28,7 @@ struct AnswerPiece {
     bool dropped_space = false;
     // The thought of the pieces before turned out to be the answer, and is its text now.
     bool thought_was_answer = false;
+    bool text_was_thought = false;  // the reverse: it is this piece's thought
     // In the last piece of an answer: "stop" (its own end, or a stop text) or "length"
     // (max_tokens, or the context is full).
     std::string finish_reason = {};

@@ -178,6 +178,7 @@ std::string ApiReply::last_events(const AnswerTotals& totals) {
 
 void ApiReply::add(const AnswerPiece& piece) {
     Choice& choice = choices_[piece.choice];
+    if (piece.text_was_thought) choice = {};
     choice.text += piece.text;
     choice.thought += piece.thought;
     if (piece.thought_was_answer) choice.thought.clear();

@@ -115,14 +115,24 @@ ThinkingFormat find_thinking_format(const ChatTemplate& chat, const Tokenizer& t
     for (const Tags& tags : kTags) {
         const bool names_open = chat.has_text(tags.open);
         if (!names_open && !chat.has_text(tags.close)) continue;
-        format = {
-            ThinkingFormat::Kind::kTags, marker(tags.open), marker(tags.close), std::string(tags.channel), {}, {}};
+        format = {ThinkingFormat::Kind::kTags,
+                  marker(tags.open),
+                  marker(tags.close),
+                  std::string(tags.channel),
+                  {},
+                  {},
+                  true};
         if (tags.channel.empty() && !names_open) format.open = {};
         if (tags.channel.empty() || (format.open.token >= 0 && format.close.token >= 0)) return format;
     }
     for (const Tags& tags : kTags) {
-        format = {
-            ThinkingFormat::Kind::kTags, marker(tags.open), marker(tags.close), std::string(tags.channel), {}, {}};
+        format = {ThinkingFormat::Kind::kTags,
+                  marker(tags.open),
+                  marker(tags.close),
+                  std::string(tags.channel),
+                  {},
+                  {},
+                  false};
         if (format.open.token >= 0 && format.close.token >= 0) return format;
     }
     return {};

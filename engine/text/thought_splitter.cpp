@@ -88,19 +88,20 @@ void CodeTracker::push(char c) {
 ThoughtSplitter::ThoughtSplitter(const ThinkingFormat& format, bool in_thought) : format_(format) {
     if (in_thought) begin_thought();
     is_assumed_ = in_thought && format.open.text.empty();
-    opening_ = format.close.text;
-    if (is_assumed_) std::erase(opening_, '/');
+    opening_ = format.open.text.empty() ? format.close.text : format.open.text;
+    if (format.open.text.empty()) std::erase(opening_, '/');
+    may_lack_opening_ = !format.in_template && !in_thought;
 }
 
-// If a thought begins without a tag, the opening tag that the model may still write:
-// </think> without its stroke.
+// What a thought may begin with and does not contain: the opening tag that the prompt
+// ends with, repeated; or, if none stood before it, </think> without its stroke.
 std::string_view ThoughtSplitter::opening() const {
-    return is_assumed_ && !thought_begun_ ? std::string_view(opening_) : std::string_view();
+    return in_thought_ && !thought_begun_ ? std::string_view(opening_) : std::string_view();
 }
 
 void ThoughtSplitter::resume(const ChatMessage& begun) {
     in_thought_ = begun.thought_is_open && format_.any();
-    is_assumed_ = false;
+    is_assumed_ = may_lack_opening_ = false;
     had_thought_ = in_thought_ || !begun.thought.empty();
     thought_begun_ = !begun.thought.empty();
     answer_begun_ = !begun.content.empty();
@@ -110,6 +111,7 @@ void ThoughtSplitter::resume(const ChatMessage& begun) {
 }
 
 void ThoughtSplitter::forget_text() {
+    may_lack_opening_ = may_lack_opening_ && answer_.empty();
     thought_.clear();
     answer_.clear();
     end_in_code_ = std::string::npos;
@@ -178,7 +180,9 @@ bool ThoughtSplitter::take_marker(TokenId token) {
         pending_ = format_.close.text;
         is_token_ = true;
         scan(false);
-    } else if (opens || answer_begun_) {
+    } else if (closes && may_lack_opening_ && !code_.in_code()) {
+        turn_into_thought();
+    } else if (opens ? opening().empty() : answer_begun_) {
         put(opens ? format_.open.text : format_.close.text);  // text about the markers
     }
     return true;
@@ -263,6 +267,7 @@ void ThoughtSplitter::scan(bool at_end) {
 }
 
 void ThoughtSplitter::begin_thought() {
+    may_lack_opening_ = false;
     in_thought_ = had_thought_ = true;
     in_header_ = !format_.channel.empty();
     header_.clear();
@@ -278,6 +283,16 @@ void ThoughtSplitter::end_thought() {
     }
     in_header_ = in_thought_ = is_assumed_ = false;
     header_.clear();
+    space_.clear();
+    code_ = {};
+}
+
+void ThoughtSplitter::turn_into_thought() {
+    thought_ = stripped(std::exchange(answer_, {}));
+    piece_ = {thought_, {}, true};
+    had_thought_ = true;
+    thought_begun_ = !thought_.empty();
+    may_lack_opening_ = answer_begun_ = false;
     space_.clear();
     code_ = {};
 }

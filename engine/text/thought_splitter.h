@@ -42,7 +42,8 @@ class CodeTracker {
 // either, with one exception: a special token at the beginning of a line ends it inside a
 // fence too, because models leave a fence open more often than they write the token in
 // one. White space around a thought is left out. Output consists of whole UTF-8
-// characters, and is never taken back. One thread.
+// characters. It is taken back in one case: where a model whose template has no tags ends
+// a thought that it did not begin (Piece::text_was_thought). One thread.
 class ThoughtSplitter {
   public:
     // The format must outlive this object. `in_thought`: the prompt has begun one.
@@ -50,6 +51,7 @@ class ThoughtSplitter {
 
     struct Piece {
         std::string thought, answer;
+        bool text_was_thought = false;  // `thought` is all of the answer so far, which it was not
     };
     // Continues a reply: its text so far is not returned again. Call it once, before
     // anything else.
@@ -81,6 +83,7 @@ class ThoughtSplitter {
     }
     void begin_thought();
     void end_thought();
+    void turn_into_thought();
     void put(std::string_view text);
     void put(char c);
     void put_thought(char c);
@@ -92,7 +95,8 @@ class ThoughtSplitter {
     CodeTracker code_;
     bool in_thought_ = false;
     bool is_assumed_ = false;  // in_thought_, though no opening tag stands before it
-    std::string opening_;      // which the model may write all the same
+    std::string opening_;      // which the model may write all the same, or once more
+    bool may_lack_opening_;    // of a thought: text so far may turn out to be one
     bool had_thought_ = false;
     bool thought_begun_ = false;  // it has a character, or is gone on with
     bool answer_begun_ = false;

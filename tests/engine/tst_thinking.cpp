@@ -169,6 +169,7 @@ Split split(const ThinkingModel& family, const std::vector<TokenId>& reply, bool
     ThoughtSplitter splitter(family.format, in_thought);
     Split streamed;
     const auto add = [&](const ThoughtSplitter::Piece& piece) {
+        if (piece.text_was_thought) streamed = {};
         streamed.thought += piece.thought;
         streamed.answer += piece.answer;
         if (find_invalid_utf8(piece.thought) != std::string::npos ||
@@ -419,6 +420,60 @@ class TestThinking : public QObject {
         ChatMessage begun{Role::kAssistant, "Fo"};
         begun.thought = "So.";
         QCOMPARE(begun_text(family, begun, PromptEnd::kInThought), std::string("So.\n</think>\n\nFo"));
+    }
+
+    // The template has no tags, the vocabulary has both, and the model writes the closing
+    // one alone.
+    void thoughtsThatNothingAnnounces_areTakenOutOfTheAnswer_data() {
+        QTest::addColumn<QString>("reply");
+        QTest::addColumn<QString>("thought");
+        QTest::addColumn<QString>("answer");
+        const auto row = [](const char* name, const char* reply, const char* thought, const char* answer) {
+            QTest::newRow(name) << QString::fromUtf8(reply) << QString::fromUtf8(thought) << QString::fromUtf8(answer);
+        };
+        row("closed", " Let me see.\n</think>\n\nFour.", "Let me see.", "Four.");
+        row("within a line", "So.</think>Four.", "So.", "Four.");
+        row("with code", "`x`\n```\ny\n```\n</think>Four.", "`x`\n```\ny\n```", "Four.");
+        row("opened and closed", "<think>So.</think>Four.", "So.", "Four.");
+        row("no thought", " Four.\n", "", " Four.\n");
+        row("an empty one", "\n</think>\nFour. </think> is the tag.", "", "Four. </think> is the tag.");
+        row("the tag in code", "Write `</think>` or\n```\n</think>\n```\n.", "",
+            "Write `</think>` or\n```\n</think>\n```\n.");
+        row("the tag in the answer", "So.</think>The </think> ends it.", "So.", "The </think> ends it.");
+        row("a second one", "a</think>b\n<think>c</think>\nd", "a\n\nc", "b\n\nd");
+    }
+    void thoughtsThatNothingAnnounces_areTakenOutOfTheAnswer() {
+        QFETCH(QString, reply);
+        QFETCH(QString, thought);
+        QFETCH(QString, answer);
+        const ThinkingModel family(kPlain, {}, {"<think>", "</think>"});
+        QCOMPARE(split(family, reply.toStdString()), (Split{thought.toStdString(), answer.toStdString(), false}));
+    }
+    // What a person or the request wrote stays the answer.
+    void givenText_isNeverAThought() {
+        const ThinkingModel family(kPlain, {}, {"<think>", "</think>"});
+        const TokenId close = family.format.close.token;
+        ThoughtSplitter after(family.format);
+        after.resume({Role::kAssistant, "One"});
+        after.push(-1, " two");
+        QCOMPARE(after.push(close, "</think>").answer, std::string("</think>"));
+        ThoughtSplitter begun(family.format);
+        begun.push(-1, "One");
+        begun.forget_text();
+        QCOMPARE(begun.push(close, "</think>").answer, std::string("</think>"));
+    }
+
+    // The prompt ends with the opening tag, and the model writes it again.
+    void anOpeningThatIsRepeated_isNoPartOfTheThought() {
+        const auto as_token = [](const std::string& reply) { return split(qwen(), reply, true); };
+        QCOMPARE(as_token("<think>\nSo.</think>Four."), (Split{"So.", "Four.", false}));
+        QCOMPARE(as_token("\n<think>So <think> is a tag.</think>Four."),
+                 (Split{"So <think> is a tag.", "Four.", false}));
+        QCOMPARE(split(qwen(), "<think><think>So.</think>Four."), (Split{"So.", "Four.", false}));
+        QCOMPARE(split(deepseek(), "<think>\nSo.</think>Four.", true), (Split{"So.", "Four.", false}));
+        QCOMPARE(split(deepseek(), "<thin air>.</think>Four.", true), (Split{"<thin air>.", "Four.", false}));
+        QCOMPARE(split(gemma(), "<|channel>thought\nSo.<channel|>Four.", true), (Split{"So.", "Four.", false}));
+        QCOMPARE(split(qwen(), "<think>", true), (Split{"", "", true}));
     }
 
     // Markers of several tokens: the reply may be cut in any way, into two or three

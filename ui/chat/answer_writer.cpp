@@ -374,6 +374,9 @@ void AnswerWriter::onStreamed(RequestId id, const StreamedText& piece) {
             m.note.clear();
         });
     }
+    if (piece.textWasThought) {
+        edit(job, [this](Message& m) { m.text = m_begun; });
+    }
     if (!piece.thought.isEmpty()) {
         addThought(job, piece);
     }

@@ -42,6 +42,7 @@ struct StreamedChoice {
 struct StreamedText {
     QString text;
     QString thought;                      // the model's thinking before its answer; no part of `text`
+    bool textWasThought = false;          // it is the text so far, which was no answer
     qint64 thoughtTokens = 0;             // so far
     QList<TokenMark> marks;               // of `text`
     std::vector<StreamedChoice> choices;  // for all tokens, if requested

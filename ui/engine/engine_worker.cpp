@@ -94,9 +94,16 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
             Q_EMIT streamed(id, piece);
             piece.marks.clear();
             piece.choices.clear();
+            piece.textWasThought = false;
             length = 0;
         };
         const auto onDelta = [&](const engine::TextDelta& delta) {
+            if (delta.text_was_thought) {
+                waiting.clear();
+                piece.marks.clear();
+                piece.textWasThought = true;
+                length = 0;
+            }
             if (delta.is_thinking) {
                 thought += delta.text;
                 piece.thoughtTokens += delta.token >= 0 ? 1 : 0;
