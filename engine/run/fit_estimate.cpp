@@ -14,6 +14,7 @@
 #include "engine/model/file_formats.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/tensor_types.h"
+#include "engine/plan/plan_messages.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/measurements.h"
@@ -147,9 +148,15 @@ std::string source_of(const Measurements& measurements, const CostModel& cost, c
                   : measurements.measured() ? ", CPU measured now"
                                             : ", " + kept + " for the CPU");
     }
-    for (const Message& note : measurements.kept().notes()) source += ". " + note.english();
-    const Message& problem = measurements.kept().problem();
-    return problem.empty() ? source : source + ". " + problem.english();
+    const auto add = [&](const Message& note) {
+        if (note.empty()) return;
+        if (!source.ends_with('.')) source += '.';
+        source += " " + note.english();
+    };
+    if (cost.table().disturbed || cost.table().dense.disturbed) add(messages::costs_were_disturbed);
+    for (const Message& note : measurements.kept().notes()) add(note);
+    add(measurements.kept().problem());
+    return source;
 }
 
 // Typical plans set by hand, and the report's own.

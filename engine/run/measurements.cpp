@@ -31,6 +31,7 @@ void take_cpu_part(CostTable& table, CostTable cpu) {
     table.cpu_expert = std::move(cpu.cpu_expert);
     table.sparse_cpu = std::move(cpu.sparse_cpu);
     table.measured_at = cpu.measured_at;
+    table.disturbed = cpu.disturbed;
 }
 
 // Allocates scratch memory for steps of `largest` tokens, or of as many as fit. Returns

@@ -108,6 +108,26 @@ class TestPlanReport : public QObject {
                  estimate.problem.english());
     }
 
+    void costsMeasuredBesideOtherWork_areNamed() {
+        LoadRequest load = request("cpu");
+        load.vram_bytes = 0;
+        load.checks_costs = false;
+        static_cast<void>(plan_model(load, 64, {}, {}));
+        int n = 0;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(load.cache_directory)) {
+            if (!entry.is_regular_file()) continue;
+            nlohmann::json content = nlohmann::json::parse(std::ifstream(entry.path()));
+            for (const char* const part : {"table", "dense"}) {
+                if (content.contains(part)) content[part]["disturbed"] = (++n, true);
+            }
+            std::ofstream(entry.path()) << content;
+        }
+        QVERIFY(n >= 2);
+        const std::string says = plan_model(load, 64, {}, {}).cost_source;
+        QVERIFY2(says.starts_with("kept calibration of "), says.c_str());
+        QVERIFY2(says.find(". Other work kept this computer busy meanwhile") != std::string::npos, says.c_str());
+    }
+
     void costsOfAProfile_areWhatItsDeviceIsCalibratedTo() {
         LoadRequest load = request();
         load.vram_bytes = 0;
