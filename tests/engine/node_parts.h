@@ -21,6 +21,7 @@
 #include "engine/cluster/node_messages.h"
 #include "engine/error.h"
 #include "engine/run/loaded_model.h"
+#include "tests/engine/set_costs.h"
 #include "tests/engine/test_models.h"
 
 namespace offstage::test {
@@ -388,19 +389,6 @@ inline engine::LoadRequest nodeRequest(const std::string& model, const std::stri
 inline std::unique_ptr<engine::LoadedModel> openModel(const engine::LoadRequest& request) {
     return std::make_unique<engine::LoadedModel>(request, engine::LoadedModel::Text::kNotNeeded,
                                                  engine::LoadProgressFn{}, std::stop_token{});
-}
-
-// Sets what an expert takes on this machine, and a decoded token beside its experts,
-// instead of measuring it when machines join. step_us 0: stays unknown.
-inline void setCosts(engine::LoadedModel& model, double expert_us, double step_us = 0) {
-    engine::CostTable table = model.cost().table();
-    table.cpu_expert = {{1, expert_us}};
-    if (step_us > 0) table.dense.step = {{1, step_us}};
-    model.cost() = engine::CostModel(table);
-    model.cost().set_master(model.plan_inputs().master);
-    for (const engine::ModelDemand::Format& row : model.demand().formats) {
-        model.cost().set_expert_bytes(row.format, model.source().expert_bytes(row.format));
-    }
 }
 
 // Waits for what other threads do, without a fixed time.
