@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <unordered_set>
 
 #include "engine/base_messages.h"
@@ -17,7 +18,7 @@ namespace {
 
 // Far above what files have, and low enough that a damaged count cannot fill the memory.
 constexpr std::uint64_t kMostPairs = 1u << 16;
-constexpr std::uint64_t kMostTensors = 1u << 17;
+constexpr std::uint64_t kMostTensors = 1u << 15;
 constexpr std::uint32_t kMostDims = 4;
 constexpr std::uint64_t kMostListed = 1u << 23;    // in all lists together
 constexpr std::uint64_t kLongestName = 1024;       // a key or a tensor, in bytes
@@ -99,17 +100,27 @@ class GgufParser {
         throw Error(ErrorKind::kInvalidModel, messages::byte_rejected(source_, at_, what, expected));
     }
 
-    std::span<const std::byte> take(std::uint64_t n, const MessageArgument& what) {
+    // `what`: its name, or a function that returns it, for names that take time to make.
+    template <typename What>
+    std::span<const std::byte> take(std::uint64_t n, const What& what) {
         if (n > file_.size() - at_) {
-            fail(messages::file_ends_too_early(what, n, file_.size(), n - (file_.size() - at_)),
+            fail(messages::file_ends_too_early(name_of(what), n, file_.size(), n - (file_.size() - at_)),
                  messages::a_whole_file);
         }
         const auto bytes = file_.subspan(at_, n);
         at_ += n;
         return bytes;
     }
-    template <typename T>
-    T number(const MessageArgument& what) {
+    template <typename What>
+    static MessageArgument name_of(const What& what) {
+        if constexpr (std::is_invocable_v<const What&>) {
+            return what();
+        } else {
+            return what;
+        }
+    }
+    template <typename T, typename What>
+    T number(const What& what) {
         static_assert(std::endian::native == std::endian::little);
         T value;
         std::memcpy(&value, take(sizeof(T), what).data(), sizeof(T));
@@ -249,17 +260,18 @@ class GgufParser {
     void read_tensor() {
         GgufTensor tensor;
         tensor.name = text(messages::a_tensor_name, kLongestName);
-        const MessageArgument what = messages::a_tensor(in_quotes(tensor.name));
-        if (!names_.insert(tensor.name).second) fail(messages::is_there_twice(what), messages::each_once);
+        const auto what = [&]() -> MessageArgument { return messages::a_tensor(in_quotes(tensor.name)); };
+        if (!names_.insert(tensor.name).second) fail(messages::is_there_twice(what()), messages::each_once);
         const auto n_dims = number<std::uint32_t>(what);
-        if (n_dims > kMostDims) fail(messages::has_dimensions(what, n_dims), messages::at_most_4);
+        if (n_dims > kMostDims) fail(messages::has_dimensions(what(), n_dims), messages::at_most_4);
+        tensor.shape.reserve(n_dims);
         std::int64_t elements = 1;
         std::int64_t without_zeros = 1;  // so that no product of some of the dimensions overflows either
         for (std::uint32_t i = 0; i < n_dims; ++i) {
             const auto dim = number<std::uint64_t>(what);
             // So that no count of bytes overflows: a weight has at most 8.
             if (dim > (std::uint64_t{1} << 59) / static_cast<std::uint64_t>(without_zeros)) {
-                fail(messages::has_a_dimension_of(what, dim), messages::fewer_weights);
+                fail(messages::has_a_dimension_of(what(), dim), messages::fewer_weights);
             }
             tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(dim));
             elements *= static_cast<std::int64_t>(dim);
@@ -269,7 +281,7 @@ class GgufParser {
         const GgufType type = gguf_type(tensor.type);
         const std::uint64_t columns = tensor.shape.empty() ? 1 : static_cast<std::uint64_t>(tensor.shape.back());
         if (type.weights > 0 && columns % type.weights != 0) {
-            fail(messages::has_rows_of(what, columns, type.name), messages::a_multiple_of(type.weights));
+            fail(messages::has_rows_of(what(), columns, type.name), messages::a_multiple_of(type.weights));
         }
         if (type.weights > 0) tensor.bytes = static_cast<std::uint64_t>(elements) / type.weights * type.bytes;
         tensor.offset = number<std::uint64_t>(what);

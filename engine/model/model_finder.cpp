@@ -458,7 +458,8 @@ class ModelSearch {
             model.path = parts.front();
             double weights = 0, stored = 0;
             for (const fs::path& part : parts) {
-                const GgufFile file(part);
+                std::optional<GgufFile> other;
+                const GgufFile& file = part == path ? first : other.emplace(part);
                 model.bytes += file.file().file().size_bytes();
                 for (const GgufTensor& tensor : file.header().tensors) {
                     const GgufType type = gguf_type(tensor.type);

@@ -170,16 +170,16 @@ class TestModelClaims : public QObject {
         };
         const QJsonObject yarn = {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 16}};
         row("32,768 layers", "qwen3_moe_bf16", {{"num_hidden_layers", 32768}},
-            "\"num_hidden_layers\" is 32768; expected an integer from 1 to 4096");
-        row("4,096 layers", "qwen3_moe_bf16", {{"num_hidden_layers", 4096}}, "model.layers.3.|is missing");
+            "\"num_hidden_layers\" is 32768; expected an integer from 1 to 512");
+        row("512 layers", "qwen3_moe_bf16", {{"num_hidden_layers", 512}}, "model.layers.3.|is missing");
         row("65,536 experts", "qwen3_moe_bf16", {{"num_experts", 65536}},
             "\"num_experts\" is 65536; expected an integer from 1 to 2048");
         row("2,048 experts", "qwen3_moe_bf16", {{"num_experts", 2048}}, "model.layers.0.mlp.experts.|is missing");
-        row("layers and experts", "qwen3_moe_bf16", {{"num_hidden_layers", 4096}, {"num_experts", 32}}, "is missing");
-        row("experts in all", "qwen3_moe_bf16", {{"num_hidden_layers", 4096}, {"num_experts", 2048}},
-            "4096 layers with 2048 experts each|at most 131072");
+        row("layers and experts", "qwen3_moe_bf16", {{"num_hidden_layers", 512}, {"num_experts", 32}}, "is missing");
+        row("experts in all", "qwen3_moe_bf16", {{"num_hidden_layers", 512}, {"num_experts", 2048}},
+            "512 layers with 2048 experts each|at most 131072");
         row("heads of YaRN", "qwen3_moe_bf16",
-            {{"num_hidden_layers", 4096}, {"head_dim", 65536}, {"rope_scaling", yarn}},
+            {{"num_hidden_layers", 512}, {"head_dim", 65536}, {"rope_scaling", yarn}},
             "\"head_dim\" is 65536; expected an integer from 2 to 2048");
         row("heads without a size", "qwen3_moe_bf16",
             {{"head_dim", QJsonValue::Null}, {"hidden_size", 1 << 20}, {"num_attention_heads", 2}}, "head_dim");
@@ -193,10 +193,10 @@ class TestModelClaims : public QObject {
              {"num_key_value_heads", 65536},
              {"vocab_size", 1 << 24}},
             "expected");
-        row("layers of Gemma", "gemma4_bf16", {{"num_hidden_layers", 4096}, {"layer_types", QJsonValue::Null}},
+        row("layers of Gemma", "gemma4_bf16", {{"num_hidden_layers", 512}, {"layer_types", QJsonValue::Null}},
             "layers");
-        row("dense layers", "qwen3_moe_bf16",
-            {{"num_hidden_layers", 4096}, {"mlp_only_layers", repeated(4095, 190'000)}}, "is missing");
+        row("dense layers", "qwen3_moe_bf16", {{"num_hidden_layers", 512}, {"mlp_only_layers", repeated(511, 190'000)}},
+            "is missing");
         row("ends", "qwen3_moe_bf16", {{"vocab_size", 1 << 24}, {"eos_token_id", repeated(1, 190'000)}},
             "\"eos_token_id\" is a list of 190000; expected a list of at most 1024 token ids");
         row("values", "qwen3_moe_bf16", {{"eos_token_id", repeated(1, 300'000)}}, "more than 200000 JSON values");
@@ -257,7 +257,7 @@ class TestModelClaims : public QObject {
         QTest::addColumn<quint32>("value");
         QTest::addColumn<QString>("words");
         QTest::newRow("layers") << QByteArray("block_count") << 65535u << "block_count\" is 65535";
-        QTest::newRow("layers, some") << QByteArray("block_count") << 4096u << "blk.2.|is missing";
+        QTest::newRow("layers, some") << QByteArray("block_count") << 512u << "blk.2.|is missing";
         QTest::newRow("experts") << QByteArray("expert_count") << 65536u << "expert_count\" is 65536";
         QTest::newRow("head") << QByteArray("attention.key_length") << 65536u << "key_length\" is 65536";
     }
@@ -269,6 +269,31 @@ class TestModelClaims : public QObject {
         writer.add("qwen3moe." + key.toStdString(), static_cast<std::uint32_t>(value));
         writer.write(root("m.gguf"));
         QCOMPARE(refusedEverywhere(root("m.gguf"), words), QString());
+    }
+
+    // Also where all tensors are there, of no more bytes than a few MB.
+    void ggufOfManyLayers_isRefused_data() {
+        QTest::addColumn<quint32>("layers");
+        QTest::addColumn<QString>("words");
+        QTest::newRow("more tensors than any model") << 3000u << "number of tensors|is 36002";
+        QTest::newRow("more layers than any model")
+            << 2700u << "block_count\" is 2700; expected an integer from 1 to 512";
+    }
+    void ggufOfManyLayers_isRefused() {
+        QFETCH(quint32, layers);
+        QFETCH(QString, words);
+        fused(layers, 2).write(root("m.gguf"));
+        QCOMPARE(refusedEverywhere(root("m.gguf"), words), QString());
+    }
+    void ggufOfTheMostLayers_takesLittleWork() {
+        fused(512, 2).write(root("m.gguf"));
+        const std::vector<ModelPlace> places = {{ModelOrigin::kFolder, root()}};
+        const Work listing;
+        QVERIFY(find_models(places).models.front().supported());
+        QCOMPARE(listing.excess(), QString());
+        const Work estimating;
+        FitEstimator(root("m.gguf").string(), FitEstimator::Text::kNotNeeded);
+        QCOMPARE(estimating.excess(), QString());
     }
 
     // As many tensors as layers: experts that share them are not searched one by one.
