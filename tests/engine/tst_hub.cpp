@@ -25,14 +25,6 @@ using offstage::test::HubServer;
 using offstage::tests::sentence_of;
 namespace fs = std::filesystem;
 
-#if defined(__SANITIZE_ADDRESS__)
-// Threads of Qt's access managers that still end when their manager goes are left to Qt.
-extern "C" const char* __lsan_default_suppressions();  // NOLINT: the sanitizer's name
-extern "C" const char* __lsan_default_suppressions() {
-    return "leak:libQt6Core\n";
-}
-#endif
-
 namespace {
 
 constexpr const char* kRepository = "maker/Model-GGUF";
