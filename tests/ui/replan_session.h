@@ -102,6 +102,7 @@ class ReplanSession : public engine::Session {
         snapshot.ram.budget = m_ram;
         snapshot.ram.add_experts(kernels::WeightType::kBf16, m_stage->ram_times * 14 << 30);
         snapshot.kept_context = m_keptContext;
+        if (m_context > 0) snapshot.context_size = m_context;
         return snapshot;
     }
     void request_preview(const engine::ReplanRequest& request, engine::PreviewFn done) override {
@@ -191,6 +192,7 @@ class ReplanSession : public engine::Session {
         m_vram = asked.vram_bytes.value_or(m_vram);
         m_ram = asked.ram_bytes.value_or(m_ram);
         m_keptContext = asked.kept_context.value_or(m_keptContext);
+        m_context = asked.context.value_or(m_context);
         report.state = engine::ReplanState::kDone;
         report.visible = report.requested;
         report.bytes_moved = report.bytes_requested;
@@ -208,7 +210,7 @@ class ReplanSession : public engine::Session {
     bool m_waitingChanges = false;     // m_waiting's request contains a change
     engine::PreviewFn m_waiting;       // answered on the thread that generates, as the engine does
     std::uint64_t m_vram = 0, m_ram = 0;
-    std::int64_t m_keptContext = 0;
+    std::int64_t m_keptContext = 0, m_context = 0;
 };
 
 }  // namespace offstage::test

@@ -179,6 +179,32 @@ class TestWhatIsShown : public QObject {
         QVERIFY(!figuresText(*answered().figures).contains(QStringLiteral("skipped")));
     }
 
+    // The status line had the old context until something was typed.
+    void context_applied_isInTheStatusLineAtOnce() {
+        auto stage = std::make_shared<Stage>();
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        MainWindow window(
+            [stage, r = std::make_shared<ReplanStage>()] { return std::make_unique<ReplanSession>(stage, r); },
+            options);
+        window.resize(1280, 800);
+        window.show();
+        window.opener().open(QStringLiteral("/models/fake-moe"));
+        QTRY_COMPARE(window.core().engine.state(), EngineController::State::Ready);
+        QTRY_VERIFY2(part<StatusLine>(window).contextText().endsWith(QStringLiteral("of 2,048 tokens")),
+                     qPrintable(part<StatusLine>(window).contextText()));
+        part<PanelDocks>(window).show(QStringLiteral("budget"));
+        BudgetPanel& panel = part<BudgetPanel>(window);
+        QTest::keyClick(&panel.form().context().spin(), Qt::Key_Up);
+        QTRY_VERIFY(test::find<QPushButton>(panel, "Apply").isEnabled());
+        QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
+        const QString applied = QStringLiteral("of %1 tokens").arg(QLocale().toString(panel.inForce().context));
+        QVERIFY(panel.inForce().context > 2048);
+        QTRY_VERIFY2(part<StatusLine>(window).contextText().endsWith(applied),
+                     qPrintable(part<StatusLine>(window).contextText() + u' ' + applied));
+    }
+
     // The tool bar had the old budget until the answer ended.
     void budget_appliedWhileAnAnswerIsWritten_isInTheToolBarAtOnce() {
         Script script;

@@ -89,9 +89,14 @@ QString transcriptOf(const std::vector<engine::ChatMessage>& messages, qint64 co
 
 FullContext::FullContext(EngineController& engine, QObject* parent) : QObject(parent), m_engine(engine) {
     m_patience.setSingleShot(true);
-    m_looking.setInterval(kLookMs);
-    connect(&m_patience, &QTimer::timeout, this, &FullContext::ask);
-    connect(&m_looking, &QTimer::timeout, this, &FullContext::look);
+    m_patience.setInterval(kPreviewMs);
+    connect(&m_patience, &QTimer::timeout, this, [this] { finishOffer(nullptr, {}); });
+    connect(&m_engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
+        if (m_replanId != 0 && report.id == m_replanId) {
+            m_replanId = 0;
+            Q_EMIT ended();
+        }
+    });
     connect(&m_engine, &EngineController::previewed, this,
             [this](RequestId id, const engine::ReplanPreview& preview, const QString& problem) {
                 if (m_offer && id == m_previewId) {
@@ -102,7 +107,6 @@ FullContext::FullContext(EngineController& engine, QObject* parent) : QObject(pa
         finishOffer(nullptr, {});
         if (m_replanId != 0) {
             m_replanId = 0;
-            m_looking.stop();
             Q_EMIT ended();
         }
     });
@@ -129,22 +133,13 @@ void FullContext::offer(ConversationId conversation, const Problem& problem, qin
         larger *= 2;
     }
     m_offer->problem.context = std::min(larger, most);
-    m_tries = 0;
-    ask();
-}
-
-void FullContext::ask() {
-    constexpr int kMostTries = 3;
-    if (!m_offer) {
-        return;
-    }
     engine::ReplanRequest request;
     request.context = m_offer->problem.context;
-    m_previewId = m_tries < kMostTries ? m_engine.requestPreview(request) : 0;
+    m_previewId = m_engine.requestPreview(request);
     if (m_previewId == 0) {
         finishOffer(nullptr, {});
     } else {
-        m_patience.start(kAgainMs << m_tries++);
+        m_patience.start();
     }
 }
 
@@ -185,23 +180,7 @@ bool FullContext::enlarge(qint64 context) {
     engine::ReplanRequest request;
     request.context = context;
     m_replanId = context > 0 ? m_engine.replan(request) : 0;
-    if (m_replanId != 0) {
-        m_looking.start();
-    }
     return m_replanId != 0;
-}
-
-void FullContext::look() {
-    const std::vector<engine::ReplanReport> reports = m_engine.replans();
-    const auto found = std::find_if(reports.rbegin(), reports.rend(),
-                                    [this](const engine::ReplanReport& report) { return report.id == m_replanId; });
-    if (found == reports.rend() || found->state == engine::ReplanState::kWaiting ||
-        found->state == engine::ReplanState::kMoving) {
-        return;
-    }
-    m_replanId = 0;
-    m_looking.stop();
-    Q_EMIT ended();
 }
 
 }  // namespace offstage::ui

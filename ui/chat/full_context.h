@@ -39,9 +39,7 @@ class FullContext : public QObject {
     // ended() follows. False: not possible now.
     bool enlarge(qint64 context);
 
-    // Another part of the window may ask for a preview meanwhile, which replaces this
-    // one: it is asked for again after kAgainMs, and after twice that.
-    static constexpr int kAgainMs = 300, kPreviewMs = kAgainMs * (1 + 2 + 4), kLookMs = 50;
+    static constexpr int kPreviewMs = 5000;
 
   Q_SIGNALS:
     void offered(quint64 conversation, const offstage::ui::Problem& problem);
@@ -54,16 +52,12 @@ class FullContext : public QObject {
         bool canCut = false;
     };
     void finishOffer(const engine::ReplanPreview* preview, const QString& obstacle);
-    void ask();
-    void look();
 
     EngineController& m_engine;
     std::optional<Offer> m_offer;
     RequestId m_previewId = 0;
-    QTimer m_patience;  // for the preview
-    int m_tries = 0;
-    quint64 m_replanId = 0;
-    QTimer m_looking;  // while the context is made larger
+    QTimer m_patience;       // for the preview
+    quint64 m_replanId = 0;  // of the larger context; 0: none
 };
 
 }  // namespace offstage::ui

@@ -11,6 +11,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kReadingIntervalMs = 250;
+constexpr int kReplanIntervalMs = 50;
 constexpr std::size_t kMostReplanRequests = 256;  // as many as the engine keeps reports
 
 // The choice to show for an answer that was written with one after the other.
@@ -49,9 +50,11 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
     });
     m_reading.setInterval(kReadingIntervalMs);
     connect(&m_reading, &QTimer::timeout, this, &EngineController::lookAtReading);
+    m_replanning.setInterval(kReplanIntervalMs);
+    connect(&m_replanning, &QTimer::timeout, this, &EngineController::lookAtReplans);
     connect(m_worker, &EngineWorker::previewed, this,
             [this](RequestId id, const engine::ReplanPreview& preview, const engine::Message& problem) {
-                if (id == m_previewId) {
+                if (id >= m_previewsFrom) {
                     Q_EMIT previewed(id, preview, engineText(problem));
                 }
             });
@@ -101,7 +104,8 @@ void EngineController::openModel(const engine::LoadRequest& request) {
     m_advanceStop.request_stop();
     m_serveStop.request_stop();
     m_joinStop.request_stop();
-    m_previewId = 0;
+    m_previewsFrom = m_lastId + 1;
+    m_underWay.clear();
     m_loadStop.request_stop();
     m_loadStop = std::stop_source();
     m_loadId = ++m_lastId;
@@ -323,7 +327,7 @@ quint64 EngineController::replan(const engine::ReplanRequest& request) {
         if (m_replanRequests.size() > kMostReplanRequests) {
             m_replanRequests.erase(m_replanRequests.begin());
         }
-        Q_EMIT replanRequested(id);
+        follow(id);
     }
     return id;
 }
@@ -331,9 +335,30 @@ quint64 EngineController::replan(const engine::ReplanRequest& request) {
 quint64 EngineController::changeExperts(const engine::ExpertChange& change) {
     const quint64 id = ask([&](engine::Session& session) { return session.change_experts(change); });
     if (id != 0) {
-        Q_EMIT replanRequested(id);
+        follow(id);
     }
     return id;
+}
+
+void EngineController::follow(quint64 replan) {
+    m_underWay[replan] = false;
+    m_replanning.start();
+    Q_EMIT replanRequested(replan);
+}
+
+// An end is told a moment later: the engine writes its report before the snapshot.
+void EngineController::lookAtReplans() {
+    for (const engine::ReplanReport& report : replans()) {
+        const auto one = m_underWay.find(report.id);
+        if (one == m_underWay.end() || !isOver(report.state) || !std::exchange(one->second, true)) {
+            continue;
+        }
+        m_underWay.erase(one);
+        Q_EMIT replanEnded(report);
+    }
+    if (m_underWay.empty()) {
+        m_replanning.stop();
+    }
 }
 
 void EngineController::cancelReplan() {
@@ -354,8 +379,7 @@ RequestId EngineController::requestPreview(const engine::ReplanRequest& request)
                                });
                            return quint64{1};
                        }) != 0;
-    m_previewId = asked ? id : 0;
-    return m_previewId;
+    return asked ? id : 0;
 }
 
 void EngineController::lookAtReading() {

@@ -19,6 +19,10 @@ namespace offstage::ui {
 
 class EngineWorker;
 
+inline bool isOver(engine::ReplanState state) {
+    return state != engine::ReplanState::kWaiting && state != engine::ReplanState::kMoving;
+}
+
 // The window's side of the engine: owns the thread and the worker, numbers the requests,
 // drops results of outdated requests. GUI thread only; only shutdown() waits for the
 // engine.
@@ -96,7 +100,7 @@ class EngineController : public QObject {
     const std::map<quint64, engine::ReplanRequest>& replanRequests() const { return m_replanRequests; }
     quint64 changeExperts(const engine::ExpertChange& change);
     void cancelReplan();
-    // previewed() follows, for the newest request only. 0: not now.
+    // previewed() follows, unless another model is opened before. 0: not now.
     RequestId requestPreview(const engine::ReplanRequest& request);
 
     // Stops all work and joins the thread. Idempotent.
@@ -123,6 +127,8 @@ class EngineController : public QObject {
     // A re-plan was requested by any part of the program: panels begin to watch
     // replans().
     void replanRequested(quint64 id);
+    // It has ended, well or not; what snapshot() says is of after it.
+    void replanEnded(const offstage::engine::ReplanReport& report);
     void thetaChanged(const offstage::engine::ThetaChoice& theta);
     // The engine begins to connect to other machines; or it cannot, and why.
     void machinesJoining();
@@ -136,6 +142,8 @@ class EngineController : public QObject {
     void joinMachines();
     void setState(State state);
     void lookAtReading();
+    void follow(quint64 replan);
+    void lookAtReplans();
     void interruptAnswer();
     void leaveConversation(void (EngineWorker::*leave)());
     void onLoaded(RequestId id, const engine::ModelSummary& model);
@@ -163,8 +171,10 @@ class EngineController : public QObject {
     std::stop_source m_joinStop{std::nostopstate};
     bool m_serving = false;
     Service m_service = Service::Others;  // of what is being served
-    RequestId m_previewId = 0;            // 0: none
+    RequestId m_previewsFrom = 0;         // earlier ones are of the model before
     QTimer m_reading;                     // runs until the answer's first token
+    std::map<quint64, bool> m_underWay;   // re-plans, and whether one was already seen to have ended
+    QTimer m_replanning;                  // runs while there are any
 };
 
 }  // namespace offstage::ui

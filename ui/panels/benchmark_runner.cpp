@@ -10,8 +10,6 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kWatchIntervalMs = 50;
-
 // Words from several fields, so that a prompt made of them calls more than a few experts.
 constexpr const char* kWords[] = {"river",   "compile",  "sonata", "ledger",  "proton", "market",   "gentle", "theorem",
                                   "harbor",  "function", "violet", "council", "yeast",  "gradient", "winter", "border",
@@ -41,8 +39,11 @@ BenchmarkRun runOf(const engine::GenerationResult& result) {
 BenchmarkRunner::BenchmarkRunner(EngineController& engine, QObject* parent) : QObject(parent), m_engine(engine) {
     qRegisterMetaType<BenchmarkRun>();
     qRegisterMetaType<BenchmarkComparison>();
-    m_timer.setInterval(kWatchIntervalMs);
-    connect(&m_timer, &QTimer::timeout, this, &BenchmarkRunner::watchReplan);
+    connect(&engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
+        if (m_replan != 0 && report.id == m_replan) {
+            onReplanned(report);
+        }
+    });
     connect(&engine, &EngineController::answered, this, [this](RequestId id, const engine::GenerationResult& result) {
         if (id != 0 && id == m_request) {
             onAnswered(result);
@@ -189,34 +190,24 @@ void BenchmarkRunner::replan(const BudgetSetting& from, const BudgetSetting& to,
     if (m_replan == 0) {
         m_engine.setTheta(from.theta);
         end(tr("This engine cannot be re-planned now."));
-        return;
     }
-    m_timer.start();
 }
 
-void BenchmarkRunner::watchReplan() {
-    const auto reports = m_engine.replans();
-    const auto found = std::find_if(reports.rbegin(), reports.rend(),
-                                    [this](const engine::ReplanReport& r) { return r.id == m_replan; });
-    using State = engine::ReplanState;
-    if (found == reports.rend() || found->state == State::kWaiting || found->state == State::kMoving) {
-        return;
-    }
-    m_timer.stop();
+void BenchmarkRunner::onReplanned(const engine::ReplanReport& report) {
     m_replan = 0;
-    const bool done = found->state == State::kDone;
+    const bool done = report.state == engine::ReplanState::kDone;
     if (m_step == Step::Back) {
         m_bInForce = !done;
-        end(done ? m_problem : tr("The plan before could not be put back: %1").arg(engineText(found->problem)));
+        end(done ? m_problem : tr("The plan before could not be put back: %1").arg(engineText(report.problem)));
         return;
     }
     m_bInForce = done;
     if (!done) {
         m_engine.setTheta(m_comparison.a.theta);  // plan B is in force whole or not at all
-        end(m_cancelled ? QString() : engineText(found->problem));
+        end(m_cancelled ? QString() : engineText(report.problem));
         return;
     }
-    m_result.b.residentExperts = found->resident_experts;
+    m_result.b.residentExperts = report.resident_experts;
     if (m_cancelled) {
         goBack({});
         return;
@@ -274,7 +265,6 @@ void BenchmarkRunner::goBack(const QString& problem) {
 }
 
 void BenchmarkRunner::end(const QString& problem) {
-    m_timer.stop();
     m_kind = Kind::None;
     m_request = 0;
     m_replan = 0;

@@ -6,7 +6,6 @@
 
 #include <QObject>
 #include <QSet>
-#include <QTimer>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/benchmark_export.h"
@@ -59,7 +58,7 @@ class BenchmarkRunner : public QObject {
     void next();
     void start(const engine::GenerationRequest& request);
     void replan(const BudgetSetting& from, const BudgetSetting& to, const QString& what);
-    void watchReplan();
+    void onReplanned(const engine::ReplanReport& report);
     void onAnswered(const engine::GenerationResult& result);
     void goBack(const QString& problem);
     void end(const QString& problem);
@@ -71,7 +70,6 @@ class BenchmarkRunner : public QObject {
     QSet<RequestId> m_own;    // all requests of this object
     quint64 m_replan = 0;
     QSet<quint64> m_ownReplans;  // of the open model
-    QTimer m_timer;
     bool m_cancelled = false;
     QString m_problem;
 

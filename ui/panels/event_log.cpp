@@ -6,7 +6,6 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QTimer>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/engine/engine_text.h"
@@ -19,12 +18,6 @@ namespace {
 struct Log {
     Q_DECLARE_TR_FUNCTIONS(EventLog)
 };
-
-constexpr int kReportIntervalMs = 250;
-
-bool isOver(engine::ReplanState state) {
-    return state != engine::ReplanState::kWaiting && state != engine::ReplanState::kMoving;
-}
 
 QString replanText(const engine::ReplanReport& report) {
     using State = engine::ReplanState;
@@ -142,22 +135,9 @@ void EventLog::follow(EngineController& engine) {
                 readReports(engine);
                 readDecisions(engine);
             });
-    // Only while a requested re-plan is not finished.
-    auto* timer = new QTimer(this);
-    timer->setInterval(kReportIntervalMs);
-    connect(timer, &QTimer::timeout, &engine, [this, timer, &engine] {
-        readReports(engine);
-        const auto reports = engine.replans();
-        const bool moving =
-            std::any_of(reports.begin(), reports.end(), [](const engine::ReplanReport& r) { return !isOver(r.state); });
-        if (!moving) {
-            timer->stop();
-        }
-    });
-    connect(&engine, &EngineController::replanRequested, this, [this, timer](quint64 id) {
-        append(LogKind::Replan, tr("Re-plan %1 was asked for").arg(id));
-        timer->start();
-    });
+    connect(&engine, &EngineController::replanEnded, this, [this, &engine] { readReports(engine); });
+    connect(&engine, &EngineController::replanRequested, this,
+            [this](quint64 id) { append(LogKind::Replan, tr("Re-plan %1 was asked for").arg(id)); });
 }
 
 void EventLog::readReports(EngineController& engine) {

@@ -55,14 +55,19 @@ bool isOfFile(engine::FormatId format) {
 }  // namespace
 
 ExpertActions::ExpertActions(EngineController& engine, QObject* parent) : QObject(parent), m_engine(engine) {
-    m_timer.setInterval(kIntervalMs);
-    connect(&m_timer, &QTimer::timeout, this, &ExpertActions::look);
+    connect(&m_engine, &EngineController::replanEnded, this, [this](const engine::ReplanReport& report) {
+        if (m_watched != 0 && report.id == m_watched) {
+            m_watched = 0;
+            onEnded(report);
+        }
+    });
     connect(&m_engine, &EngineController::loadStarted, this, [this] {
         m_evicted.clear();
         m_reformatted.clear();
         m_history.clear();
-        m_watched = 0;
-        m_timer.stop();
+        if (std::exchange(m_watched, 0) != 0) {
+            Q_EMIT said({}, false);
+        }
         drop();
     });
 }
@@ -148,7 +153,7 @@ void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<Ex
             m_done = named(tr("Layer %1, expert %2 is kept in %3."), tr("%1 experts are kept in %2.")).arg(to);
             break;
     }
-    watch(doing);
+    Q_EMIT said(doing, false);
 }
 
 bool ExpertActions::ask(const engine::ExpertChange& change) {
@@ -157,12 +162,6 @@ bool ExpertActions::ask(const engine::ExpertChange& change) {
         Q_EMIT said(tr("Experts cannot be changed at the moment: no model is loaded."), true);
     }
     return m_watched != 0;
-}
-
-void ExpertActions::watch(const QString& doing) {
-    Q_EMIT said(doing, false);
-    m_timer.start();
-    look();
 }
 
 void ExpertActions::propose(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts,
@@ -215,7 +214,7 @@ void ExpertActions::undo() {
             return;
         }
     }
-    watch(tr("Going back…"));
+    Q_EMIT said(tr("Going back…"), false);
 }
 
 ExpertActions::Undo ExpertActions::undoOf(const engine::ExpertChange& change) const {
@@ -399,30 +398,12 @@ void ExpertActions::remember() {
     }
 }
 
-void ExpertActions::look() {
-    const auto reports = m_engine.replans();
-    const auto report = std::find_if(reports.begin(), reports.end(),
-                                     [this](const engine::ReplanReport& r) { return r.id == m_watched; });
-    if (!m_engine.model()) {
-        m_watched = 0;
-        m_timer.stop();
-        Q_EMIT said({}, false);
-        return;
-    }
-    if (m_watched == 0) {  // a moment after the last change: what the engine shows is of after it
-        m_timer.stop();
-        notePlaces();
-        return;
-    }
-    if (report == reports.end() || report->state == engine::ReplanState::kWaiting ||
-        report->state == engine::ReplanState::kMoving) {
-        return;
-    }
-    m_watched = 0;
-    const QString problem = engineText(report->problem);
-    switch (report->state) {
+void ExpertActions::onEnded(const engine::ReplanReport& report) {
+    const QString problem = engineText(report.problem);
+    switch (report.state) {
         case engine::ReplanState::kDone:
             remember();
+            notePlaces();
             if (const qsizetype without = m_pins ? withoutPlace() : 0; without > 0) {
                 m_done += u' ' + tr("%1 of them found no room there.").arg(without);
             }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <QObject>
-#include <QTimer>
 
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/token_log.h"
@@ -25,7 +24,6 @@ class ExpertActions : public QObject {
   public:
     using Experts = std::set<std::pair<int, int>>;
     static constexpr std::size_t kMostUndo = 20;
-    static constexpr int kIntervalMs = 100;  // between two looks at a change that is under way
 
     explicit ExpertActions(EngineController& engine, QObject* parent = nullptr);
 
@@ -72,10 +70,9 @@ class ExpertActions : public QObject {
     // Requests that take it back, in this order. What others moved since stays.
     std::vector<engine::ExpertChange> wayBack(const Undo& undo) const;
     bool ask(const engine::ExpertChange& change);
-    void watch(const QString& doing);
     QString proposalText(const engine::ExpertChange& change) const;
     QString formatName(engine::FormatId format) const;
-    void look();
+    void onEnded(const engine::ReplanReport& report);
     void remember();
     qsizetype withoutPlace() const;  // of the experts concerned
     // One expert with the model's own number of the layer as %1, its own as %2; of many
@@ -83,7 +80,6 @@ class ExpertActions : public QObject {
     QString named(const QString& one, const QString& many) const;
 
     EngineController& m_engine;
-    QTimer m_timer;
     quint64 m_watched = 0;  // report; 0: none
     QString m_done;
     std::vector<ExpertId> m_experts;  // the experts concerned

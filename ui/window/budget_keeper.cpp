@@ -6,14 +6,12 @@
 #include "ui/engine/kept_budget.h"
 #include "ui/panels/benchmark_runner.h"
 #include "ui/panels/budget_form.h"
-#include "ui/panels/event_log.h"
 
 namespace offstage::ui {
 
-BudgetKeeper::BudgetKeeper(EngineController& engine, const EventLog& log, const BenchmarkRunner& benchmark,
-                           QObject* parent)
+BudgetKeeper::BudgetKeeper(EngineController& engine, const BenchmarkRunner& benchmark, QObject* parent)
     : QObject(parent), m_engine(engine), m_benchmark(benchmark) {
-    connect(&log, &EventLog::appended, this, &BudgetKeeper::keep);
+    connect(&engine, &EngineController::replanEnded, this, &BudgetKeeper::keep);
     connect(&engine, &EngineController::loadStarted, this, [this] { m_lastKept = 0; });
 }
 

@@ -6,7 +6,6 @@ namespace offstage::ui {
 
 class BenchmarkRunner;
 class EngineController;
-class EventLog;
 
 // Stores the user's changes of the open model's budgets, so that it opens with them the
 // next time. GUI thread only.
@@ -15,7 +14,7 @@ class BudgetKeeper : public QObject {
 
   public:
     // `benchmark`: its changes are not the user's.
-    BudgetKeeper(EngineController& engine, const EventLog& log, const BenchmarkRunner& benchmark, QObject* parent);
+    BudgetKeeper(EngineController& engine, const BenchmarkRunner& benchmark, QObject* parent);
 
   private:
     void keep();

@@ -28,7 +28,7 @@ HardwareMenu::HardwareMenu(Core& core, ModelOpener& opener, EmptyState& start, Q
     connect(&m_opener, &ModelOpener::deviceChosen, this, &HardwareMenu::refresh);
     connect(&m_core.engine, &EngineController::stateChanged, this, &HardwareMenu::refresh);
     connect(&m_core.engine, &EngineController::modelLoaded, this, &HardwareMenu::refresh);
-    connect(&m_core.log, &EventLog::appended, this, &HardwareMenu::refresh);  // a new budget is in force
+    connect(&m_core.engine, &EngineController::replanEnded, this, &HardwareMenu::refresh);  // a new budget is in force
     list();
 }
 

@@ -319,7 +319,7 @@ void MainWindow::connectSampling() {
             [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
     const BenchmarkRunner& runner = m_panels->panel<BenchmarkPanel>().runner();
     new SetupWatch(m_core, *m_opener, *m_page, *persona, runner, this);
-    new BudgetKeeper(m_core.engine, m_core.log, runner, this);
+    new BudgetKeeper(m_core.engine, runner, this);
     new StepsOwner(
         m_core, runner,
         {&m_panels->panel<ExpertsPanel>(), &m_panels->panel<CachePanel>(), &m_panels->panel<DispatchPanel>()}, this);

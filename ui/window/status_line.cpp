@@ -62,6 +62,7 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
         setContextUsed(0);
         refreshState();
     });
+    connect(&m_engine, &EngineController::replanEnded, this, [this] { setContextUsed(m_contextUsed); });
     connect(&m_engine, &EngineController::streamed, this, [this] { onStreamed(); });
     connect(&m_engine, &EngineController::answered, this, [this] {
         if (!m_isOfShown) {
@@ -167,6 +168,7 @@ void StatusLine::refreshState() {
 }
 
 void StatusLine::setContextUsed(qint64 tokens) {
+    m_contextUsed = tokens;
     if (m_engine.model()) {
         m_context->setUsed(tokens, contextInForce(m_engine));
     }

@@ -55,6 +55,7 @@ class StatusLine : public QObject {
     QLabel* m_theta;
     QLabel* m_model;
     ContextMeter* m_context;
+    qint64 m_contextUsed = 0;
     bool m_first = true;
     std::optional<bool> m_showsSimulated;  // by the speed's tool tip
     bool m_followsAnswer = false;
