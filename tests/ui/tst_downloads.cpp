@@ -3,8 +3,10 @@
 #include <QDir>
 #include <QFile>
 #include <QLabel>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QStatusBar>
 #include <QTableView>
 #include <QTemporaryDir>
 
@@ -62,6 +64,7 @@ class TestDownloads : public QObject {
         qputenv("HF_ENDPOINT", QByteArray::fromStdString(m_hub->endpoint()));
         qputenv("HF_HUB_CACHE", m_cache->path().toUtf8());
         settings::kDownloads.remove();
+        settings::kDownloadsGot.remove();
         const QString model = m_cache->filePath(QStringLiteral("model.gguf"));
         offstage::tests::write_mixed_gguf(model.toStdString());
         m_hub->add("Tiny-Q4_K_M.gguf", contents(model) + QByteArray(12'000'000, 'x'));
@@ -116,6 +119,8 @@ class TestDownloads : public QObject {
         QCOMPARE(next.rowCount(), 2);
         QCOMPARE(next.at(0).state, Download::State::Paused);
         QVERIFY(!blobs().isEmpty());
+        const QString got = next.index(0, DownloadQueue::Progress).data().toString();
+        QVERIFY2(got.endsWith(QStringLiteral("of 14.0 MiB")) && !got.startsWith(u'0'), qPrintable(got));
         QVERIFY(m_hub->takeRequests().isEmpty());
         next.resume(0);
         QTRY_COMPARE_WITH_TIMEOUT(next.at(0).state, Download::State::Done, 60'000);
@@ -145,7 +150,36 @@ class TestDownloads : public QObject {
         QTRY_VERIFY(queue.at(1).state != Download::State::Waiting);  // the first one has ended
         QVERIFY(!blobs().isEmpty());
         queue.remove(0);
-        QVERIFY(blobs().isEmpty());
+        QTRY_VERIFY(blobs().isEmpty());
+    }
+
+    // Gigabytes do not go with one click.
+    void removing_asksFirst_whereSomethingHasCome() {
+        DownloadQueue queue;
+        DownloadsDialog dialog(queue);
+        dialog.show();
+        begin(queue);
+        QTRY_VERIFY_WITH_TIMEOUT(isHeld(queue), 60'000);
+        queue.add(QStringLiteral("maker/Other-GGUF"));
+        auto& table = find<QTableView>(dialog, "Downloads");
+        const auto press = [&](int row) {
+            table.selectRow(row);
+            QTest::mouseClick(&find<QPushButton>(dialog, "Remove"), Qt::LeftButton);
+            return dialog.findChild<QMessageBox*>();
+        };
+        QVERIFY(press(1) == nullptr);  // nothing of it is here
+        QCOMPARE(queue.rowCount(), 1);
+        QMessageBox* question = press(0);
+        QVERIFY(question != nullptr && question->isVisible());
+        test::picture(*question, QStringLiteral("download-remove"), {480}, 200);
+        QTest::keyClick(question, Qt::Key_Escape);
+        QTRY_VERIFY(dialog.findChild<QMessageBox*>() == nullptr);
+        QCOMPARE(queue.rowCount(), 1);
+        QVERIFY(!blobs().isEmpty());
+        question = press(0);
+        QTest::mouseClick(&find<QPushButton>(*question, "Remove"), Qt::LeftButton);
+        QCOMPARE(queue.rowCount(), 0);
+        QTRY_VERIFY(blobs().isEmpty());
     }
 
     void closing_endsTheLook() {
@@ -172,6 +206,17 @@ class TestDownloads : public QObject {
         m_hub->setFault({});
         queue.resume(0);
         QTRY_COMPARE_WITH_TIMEOUT(queue.at(0).state, Download::State::Done, 60'000);
+    }
+
+    // Closing the program asks nothing; the next start says what was under way.
+    void nextStart_saysWhatCanBeResumed() {
+        settings::kDownloads.set({QStringLiteral("maker/Tiny-GGUF"), QStringLiteral("maker/Other-GGUF")});
+        test::WindowFixture f;
+        QVERIFY2(f.window->statusBar()->currentMessage().startsWith(QStringLiteral("2 download")),
+                 qPrintable(f.window->statusBar()->currentMessage()));
+        settings::kDownloads.remove();
+        test::WindowFixture without;
+        QCOMPARE(without.window->statusBar()->currentMessage(), QString());
     }
 
     // From the first start, by the start page's button.

@@ -81,6 +81,8 @@ inline const Setting<QString> kLastModel{QStringLiteral("model/last")};
 inline const Setting<QString> kOpeningModel{QStringLiteral("model/opening")};  // while it is being loaded
 inline const Setting<QStringList> kRecentModels{QStringLiteral("recentModels")};
 inline const Setting<QStringList> kDownloads{QStringLiteral("downloads")};  // that are not done, as HubOffer::name
+// Of these, as "DONE TOTAL NAME", in bytes.
+inline const Setting<QStringList> kDownloadsGot{QStringLiteral("downloadsGot")};
 inline const Setting<QStringList> kModelFolders{QStringLiteral("modelFolders")};
 inline const Setting<QString> kDevice{QStringLiteral("device"), QStringLiteral("cpu")};
 inline const Setting<quint64> kDeviceVram{QStringLiteral("vram")};         // bytes; 0: all

@@ -70,17 +70,24 @@ QString statusText(const Download& download) {
 }  // namespace
 
 DownloadQueue::DownloadQueue(QObject* parent) : QAbstractTableModel(parent) {
-    m_threads.setMaxThreadCount(2);  // one that gets, one that looks
+    m_threads.setMaxThreadCount(3);  // one that gets, one that looks, one that discards
     for (const QString& name : settings::kDownloads.value()) {
         Download download;
         download.id = ++m_lastId;
         download.name = name;
         download.state = Download::State::Paused;
+        for (const QString& got : settings::kDownloadsGot.value()) {
+            if (got.section(u' ', 2) == name) {
+                download.bytesDone = got.section(u' ', 0, 0).toULongLong();
+                download.bytesTotal = got.section(u' ', 1, 1).toULongLong();
+            }
+        }
         m_downloads.push_back(download);
     }
 }
 
 DownloadQueue::~DownloadQueue() {
+    keepGot();
     m_stop.request_stop();
     m_stopLook.request_stop();
     m_threads.waitForDone();
@@ -175,6 +182,7 @@ void DownloadQueue::remove(int row) {
     changed(-1);
 }
 
+// A hundred gigabytes take the disk a while.
 void DownloadQueue::discardParts(const QString& name) {
     problemOf([&] {
         const std::string repository = repositoryOf(name);
@@ -182,7 +190,7 @@ void DownloadQueue::discardParts(const QString& name) {
             return other.state != Download::State::Done && repositoryOf(other.name) == repository;
         });
         if (!needed) {
-            engine::discard_parts(engine::hub_cache(), repository);
+            m_threads.start([repository, cache = engine::hub_cache()] { engine::discard_parts(cache, repository); });
         }
     });
 }
@@ -254,8 +262,26 @@ void DownloadQueue::changed(int row) {
     if (names != settings::kDownloads.value()) {
         settings::kDownloads.set(names);
     }
+    constexpr quint64 kKeptParts = 100;  // a written file for each piece would be too many
+    const bool isPiece = row >= 0 && at(row).state == Download::State::Running;
+    if (!isPiece || at(row).bytesDone > m_keptDone + at(row).bytesTotal / kKeptParts) {
+        m_keptDone = isPiece ? at(row).bytesDone : 0;
+        keepGot();
+    }
     if (row >= 0) {
         Q_EMIT dataChanged(index(row, 0), index(row, Columns - 1));
+    }
+}
+
+void DownloadQueue::keepGot() const {
+    QStringList all;
+    for (const Download& each : m_downloads) {
+        if (each.state != Download::State::Done && each.bytesTotal > 0) {
+            all << QStringLiteral("%1 %2 %3").arg(each.bytesDone).arg(each.bytesTotal).arg(each.name);
+        }
+    }
+    if (all != settings::kDownloadsGot.value()) {
+        settings::kDownloadsGot.set(all);
     }
 }
 

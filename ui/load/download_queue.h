@@ -73,6 +73,7 @@ class DownloadQueue : public QAbstractTableModel {
     void next();
     void changed(int row);
     void discardParts(const QString& name);
+    void keepGot() const;
     int rowOf(quint64 id) const;
     template <typename Call>
     void tell(Call call);
@@ -80,6 +81,7 @@ class DownloadQueue : public QAbstractTableModel {
     std::vector<Download> m_downloads;
     quint64 m_lastId = 0, m_lastLook = 0;
     std::optional<quint64> m_running;
+    quint64 m_keptDone = 0;  // of that one, bytes
     std::stop_source m_stop, m_stopLook;
     QThreadPool m_threads;
 };

@@ -3,6 +3,7 @@
 #include <QDialogButtonBox>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QScreen>
 #include <QTableView>
@@ -87,7 +88,7 @@ DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
         const bool goesOn = m_queue.at(row()).state < Download::State::Paused;
         goesOn ? m_queue.pause(row()) : m_queue.resume(row());
     });
-    connect(m_remove, &QPushButton::clicked, this, [this] { m_queue.remove(row()); });
+    connect(m_remove, &QPushButton::clicked, this, &DownloadsDialog::askToRemove);
     connect(m_open, &QPushButton::clicked, this, &DownloadsDialog::openChosen);
     connect(m_table, &QTableView::activated, this, &DownloadsDialog::openChosen);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &DownloadsDialog::refresh);
@@ -140,6 +141,33 @@ void DownloadsDialog::openChosen() {
         Q_EMIT chosen(m_queue.at(row()).path);
         accept();
     }
+}
+
+// What has come is gone then; a model that is done stays on the disk.
+void DownloadsDialog::askToRemove() {
+    const Download download = m_queue.at(row());
+    if (download.state == Download::State::Done || download.bytesDone == 0) {
+        m_queue.remove(row());
+        return;
+    }
+    auto* question = new QMessageBox(this);
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    question->setWindowTitle(tr("Remove a download"));
+    question->setTextFormat(Qt::PlainText);
+    question->setText(tr("Remove %1?").arg(download.name));
+    question->setInformativeText(
+        tr("%1 of it have come and are deleted. Paused, it keeps them.").arg(bytesText(download.bytesDone)));
+    QPushButton* remove = question->addButton(tr("Remove"), QMessageBox::AcceptRole);
+    question->addButton(QMessageBox::Cancel);
+    connect(remove, &QPushButton::clicked, this, [this, id = download.id] {
+        for (int each = 0; each < m_queue.rowCount(); ++each) {
+            if (m_queue.at(each).id == id) {
+                m_queue.remove(each);
+                return;
+            }
+        }
+    });
+    question->open();
 }
 
 void DownloadsDialog::refresh() {

@@ -31,6 +31,7 @@ class DownloadsDialog : public QDialog {
     void showOffer(const HubOffer& offer);
     void refresh();
     void openChosen();
+    void askToRemove();
     int row() const;  // the chosen one; -1: none
 
     DownloadQueue& m_queue;
