@@ -29,6 +29,7 @@
 #include "engine/run/model_shape.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
+#include "engine/text/family_templates.h"
 #include "engine/text/thinking_format.h"
 #include "engine/text/tokenizer.h"
 
@@ -84,6 +85,9 @@ Facts look_at(const std::string& model) {
         const auto& chat = text.chat;
         facts.tokenizer = tokenizer != nullptr;
         facts.notes.insert(facts.notes.end(), tokenizer->notes().begin(), tokenizer->notes().end());
+        if (chat == nullptr && text.problem.empty()) {
+            text.problem = engine::messages::model_without_template(facts.name, engine::family_template_names());
+        }
         if (!text.problem.empty()) facts.notes.push_back(std::move(text.problem));
         try {
             engine::Message note = engine::read_model_defaults(model).name_note;

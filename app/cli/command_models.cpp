@@ -58,7 +58,9 @@ std::vector<engine::Cell> row_of(const ListedModel& listed) {
             shown(model.bytes > 0, engine::format_bytes(model.bytes)),
             shown(model.bits > 0, model.bits),
             shown(model.n_experts > 0, std::to_string(model.n_experts) + " x " + std::to_string(model.n_layers)),
-            shown(fit.has_value(), fit && fit->fits ? "yes" : "no"),
+            shown(fit.has_value(), !fit || !fit->fits        ? "no"
+                                   : model.has_chat_template ? "yes"
+                                                             : "yes, but needs a chat template"),
             fit && fit->forecast ? engine::Cell(fit->forecast->decode_tokens_per_s) : engine::Cell("")};
 }
 

@@ -141,6 +141,7 @@ nlohmann::ordered_json to_json(const FitEstimate& r) {
         {"emulated", r.inputs.device.emulated},
         {"policy", {{"prefill", name_of(r.inputs.prefill)}, {"decode", name_of(r.inputs.decode)}}},
         {"context", plan.context},
+        {"chat_template", r.has_chat_template},
         {"vram_budget_bytes", demand.shares_host_memory ? 0 : plan.budget.vram_bytes},
         {"vram_bytes", plan.vram_bytes()}};
     ADD_FIELDS(json, plan, dense_bytes, kv_bytes, expert_bytes, staging_bytes, workspace_bytes);

@@ -21,6 +21,7 @@
 #include "engine/run/model_defaults.h"
 #include "engine/run/run_messages.h"
 #include "engine/run/template_choice.h"
+#include "engine/text/family_templates.h"
 
 namespace offstage::engine {
 namespace {
@@ -572,8 +573,12 @@ FitEstimate plan_model(const LoadRequest& request, std::int64_t prompt_tokens, c
     FitEstimate estimate =
         model.make_measured(request, {.for_any_computer = true, .compares = compare}, progress, stop);
     if (model.tokenizer_ == nullptr) return estimate;
-    Message problem = try_chat_template(request.model, request.chat_template, *model.tokenizer_).problem;
-    if (!problem.empty()) estimate.notes.push_back(std::move(problem));
+    TemplateChoice choice = try_chat_template(request.model, request.chat_template, *model.tokenizer_);
+    estimate.has_chat_template = choice.chat != nullptr;
+    if (choice.chat == nullptr && choice.problem.empty()) {
+        choice.problem = messages::model_without_template(estimate.shape.name, family_template_names());
+    }
+    if (!choice.problem.empty()) estimate.notes.push_back(std::move(choice.problem));
     return estimate;
 }
 

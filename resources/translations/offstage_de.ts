@@ -4031,7 +4031,7 @@
     <message>
         <source>The room of the context costs speed: about %1 tokens/s instead of %2 with a context of %3 (forecast).</source>
         <comment>context_costs</comment>
-        <translation>Der Platz des Kontexts kostet Tempo: etwa %1 Token/s statt %2 mit einem Kontext von %3 (Prognose).</translation>
+        <translation>Der Platz des Kontexts kostet Tempo: etwa %1 Tokens/s statt %2 mit einem Kontext von %3 (Prognose).</translation>
     </message>
     <message>
         <source>the part for NVIDIA GPUs, offstage-cuda, is not installed</source>
@@ -4930,11 +4930,11 @@
     </message>
     <message>
         <source>The answer ended because the conversation fills the model&apos;s context: %1 tokens.</source>
-        <translation>Die Antwort endete, weil das Gespräch den Kontext des Modells füllt: %1 Token.</translation>
+        <translation>Die Antwort endete, weil die Unterhaltung den Kontext des Modells füllt: %1 Tokens.</translation>
     </message>
     <message>
         <source>Ended at the limit of %1 tokens (Instructions and sampling)</source>
-        <translation>Endete an der Grenze von %1 Token (Anweisungen und Sampling)</translation>
+        <translation>Endete an der Grenze von %1 Tokens (Anweisungen und Sampling)</translation>
     </message>
     <message>
         <source>This prompt is too long</source>
@@ -4942,7 +4942,7 @@
     </message>
     <message>
         <source>The prompt alone fills the context of %1 tokens, and the answer needs room too.</source>
-        <translation>Der Prompt allein füllt den Kontext von %1 Token, und die Antwort braucht auch Platz.</translation>
+        <translation>Der Prompt allein füllt den Kontext von %1 Tokens, und die Antwort braucht auch Platz.</translation>
     </message>
     <message>
         <source>What helps is a shorter one.</source>
@@ -4955,6 +4955,14 @@
     <message>
         <source>The instructions count, too.</source>
         <translation>Auch die Anweisungen zählen mit.</translation>
+    </message>
+    <message>
+        <source>The conversation has %1 tokens with this prompt, and the context holds %2: the answer needs room too.</source>
+        <translation>Die Unterhaltung hat mit diesem Prompt %1 Tokens, und der Kontext fasst %2: auch die Antwort braucht Platz.</translation>
+    </message>
+    <message>
+        <source>The model has no chat template, so messages cannot be written for it. Choose that of its family, or a file.</source>
+        <translation>Das Modell hat keine Chat-Vorlage, deshalb lassen sich keine Nachrichten für es schreiben. Wählen Sie die seiner Familie oder eine Datei.</translation>
     </message>
 </context>
 <context>
@@ -6337,7 +6345,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>%1 of %2 tokens</source>
-        <translation>%1 von %2 Token</translation>
+        <translation>%1 von %2 Tokens</translation>
     </message>
 </context>
 <context>
@@ -6658,6 +6666,14 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>%1 with %2</source>
         <comment>a GPU, the CPU beside it</comment>
         <translation>%1 mit %2</translation>
+    </message>
+    <message>
+        <source>8 desktop cores</source>
+        <translation>8 Desktop-Kernen</translation>
+    </message>
+    <message>
+        <source>4 cloud threads</source>
+        <translation>4 Cloud-Threads</translation>
     </message>
 </context>
 <context>
@@ -7093,6 +7109,22 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>&amp;Resume</source>
         <translation>&amp;Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Remove a download</source>
+        <translation>Einen Download entfernen</translation>
+    </message>
+    <message>
+        <source>Remove %1?</source>
+        <translation>%1 entfernen?</translation>
+    </message>
+    <message>
+        <source>%1 of it have come and are deleted. Paused, it keeps them.</source>
+        <translation>%1 davon sind schon da und werden gelöscht. Angehalten bleiben sie erhalten.</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
     </message>
 </context>
 <context>
@@ -8184,12 +8216,12 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>Chat-Vorlage wählen</translation>
     </message>
     <message>
-        <source>It has no chat template, so it cannot answer messages: choose that of its family.</source>
-        <translation>Es hat keine Chat-Vorlage und kann so nicht auf Nachrichten antworten: Wählen Sie die seiner Familie.</translation>
-    </message>
-    <message>
         <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel skips neurons; answers stay the same</source>
         <translation>Speicher des Geräts, der Neuronen von Experten behält, die ohne die übrigen kopiert wurden, sodass ein Experte, der wieder gerufen wird, nur die fehlenden braucht. Nützlich, solange das Panel Budget Neuronen überspringt; die Antworten bleiben gleich</translation>
+    </message>
+    <message>
+        <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family below.</source>
+        <translation>Passt, kann aber keine Nachrichten beantworten: Es hat keine Chat-Vorlage. Wählen Sie unten die seiner Familie.</translation>
     </message>
 </context>
 <context>
@@ -8217,19 +8249,19 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     </message>
     <message>
         <source>What a context of %1 tokens costs in speed is not known yet.</source>
-        <translation>Was ein Kontext von %1 Token an Tempo kostet, ist noch nicht bekannt.</translation>
+        <translation>Was ein Kontext von %1 Tokens an Tempo kostet, ist noch nicht bekannt.</translation>
     </message>
     <message>
         <source>With a context of %1 tokens the speed stays the same (forecast).</source>
-        <translation>Mit einem Kontext von %1 Token bleibt das Tempo gleich (Prognose).</translation>
+        <translation>Mit einem Kontext von %1 Tokens bleibt das Tempo gleich (Prognose).</translation>
     </message>
     <message>
         <source>With a context of %1 tokens: about %2 tokens/s instead of %3 (forecast).</source>
-        <translation>Mit einem Kontext von %1 Token: etwa %2 Token/s statt %3 (Prognose).</translation>
+        <translation>Mit einem Kontext von %1 Tokens: etwa %2 Tokens/s statt %3 (Prognose).</translation>
     </message>
     <message>
         <source>A larger context does not help: %1 tokens are the most that this model can have.</source>
-        <translation>Ein größerer Kontext hilft nicht: Mehr als %1 Token kann dieses Modell nicht haben.</translation>
+        <translation>Ein größerer Kontext hilft nicht: Mehr als %1 Tokens kann dieses Modell nicht haben.</translation>
     </message>
 </context>
 <context>
@@ -8657,7 +8689,7 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     </message>
     <message>
         <source>Each expert has its own threshold. Measured over %1, %2 tokens: %3 of the neurons active, Kullback-Leibler divergence %4</source>
-        <translation>Jeder Experte hat seine eigene Schwelle. Gemessen an %1, %2 Token: %3 der Neuronen aktiv, Kullback-Leibler-Divergenz %4</translation>
+        <translation>Jeder Experte hat seine eigene Schwelle. Gemessen an %1, %2 Tokens: %3 der Neuronen aktiv, Kullback-Leibler-Divergenz %4</translation>
     </message>
     <message>
         <source>By expert: not measured</source>
@@ -8814,6 +8846,10 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>no chat template</source>
         <translation>keine Chat-Vorlage</translation>
+    </message>
+    <message>
+        <source>Fits, but needs a chat template: choose one</source>
+        <translation>Passt, braucht aber eine Chat-Vorlage: bitte wählen</translation>
     </message>
 </context>
 <context>
@@ -9192,6 +9228,14 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
         <translation>Ein Computer macht keine Schritte für diesen, daher fiel die Wahl auf Helfer.</translation>
+    </message>
+    <message>
+        <source>Being connected to; until then this machine makes every step alone.</source>
+        <translation>Wird verbunden; bis dahin macht dieser Rechner jeden Schritt allein.</translation>
+    </message>
+    <message>
+        <source>No other machine is reached: this one makes every step alone.</source>
+        <translation>Kein anderer Rechner ist erreichbar: Dieser macht jeden Schritt allein.</translation>
     </message>
 </context>
 <context>
@@ -10117,7 +10161,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>In force now: room for %1 tokens, which takes %2 of memory.</source>
-        <translation>Jetzt gilt: Platz für %1 Token; er belegt %2 Speicher.</translation>
+        <translation>Jetzt gilt: Platz für %1 Tokens; er belegt %2 Speicher.</translation>
     </message>
     <message>
         <source>In force now: no room of their own, which takes no memory.</source>
@@ -10130,8 +10174,8 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message numerus="yes">
         <source>Kept at the moment: %1 tokens of %n conversation(s).</source>
         <translation>
-            <numerusform>Im Augenblick da: %1 Token von %n Unterhaltung.</numerusform>
-            <numerusform>Im Augenblick da: %1 Token von %n Unterhaltungen.</numerusform>
+            <numerusform>Im Augenblick da: %1 Tokens von %n Unterhaltung.</numerusform>
+            <numerusform>Im Augenblick da: %1 Tokens von %n Unterhaltungen.</numerusform>
         </translation>
     </message>
     <message>
@@ -10390,6 +10434,10 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <source>What &amp;runs here…</source>
         <translation>&amp;Was hier läuft&#xa0;…</translation>
     </message>
+    <message>
+        <source>%1 (needs a chat template)</source>
+        <translation>%1 (braucht eine Chat-Vorlage)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ModelOpener</name>
@@ -10420,6 +10468,21 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     <message>
         <source>“%1” is on this computer now</source>
         <translation>„%1“ ist jetzt auf diesem Computer</translation>
+    </message>
+    <message>
+        <source>“%1” has no chat template</source>
+        <translation>„%1“ hat keine Chat-Vorlage</translation>
+    </message>
+    <message>
+        <source>Without one messages cannot be written for it. Choose that of its family, or a file.</source>
+        <translation>Ohne sie lassen sich keine Nachrichten für es schreiben. Wählen Sie die seiner Familie oder eine Datei.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n download(s) can be resumed: File › What runs here › Downloads</source>
+        <translation>
+            <numerusform>%n Download kann fortgesetzt werden: Datei › Was hier läuft › Downloads</numerusform>
+            <numerusform>%n Downloads können fortgesetzt werden: Datei › Was hier läuft › Downloads</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -10954,7 +11017,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Each plot is saved as PNG with its title, model, hardware and plan. Conversations and prompts are in none of them.</source>
-        <translation>Jedes Diagramm wird als PNG mit Titel, Modell, Hardware und Plan gespeichert. Gespräche und Prompts sind in keinem davon.</translation>
+        <translation>Jedes Diagramm wird als PNG mit Titel, Modell, Hardware und Plan gespeichert. Unterhaltungen und Prompts sind in keinem davon.</translation>
     </message>
     <message>
         <source>Folder for the pictures</source>
@@ -11111,6 +11174,14 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Ask the model anyway</source>
         <translation>Trotzdem das Modell fragen</translation>
+    </message>
+    <message>
+        <source>Choose a chat template…</source>
+        <translation>Eine Chat-Vorlage wählen …</translation>
+    </message>
+    <message>
+        <source>Ask in a new conversation</source>
+        <translation>In neuer Unterhaltung fragen</translation>
     </message>
 </context>
 <context>
@@ -11299,7 +11370,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
-        <translation>Worin Schlüssel und Werte des Gesprächs gehalten werden. 8 Bit brauchen halb so viel Platz wie 16 und ändern Antworten ein wenig; 32 Bit sind exakt</translation>
+        <translation>Worin Schlüssel und Werte der Unterhaltung gehalten werden. 8 Bit brauchen halb so viel Platz wie 16 und ändern Antworten ein wenig; 32 Bit sind exakt</translation>
     </message>
     <message>
         <source>16 bits</source>
@@ -12443,7 +12514,7 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
-        <translation>%1 mit %2 VRAM: 1 GiB mehr brächte %3 Token/s, von %4 auf %5 (Prognose).</translation>
+        <translation>%1 mit %2 VRAM: 1 GiB mehr brächte %3 Tokens/s, von %4 auf %5 (Prognose).</translation>
     </message>
     <message>
         <source>%1 (%2)</source>
@@ -12560,10 +12631,6 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
         <translation>Ein einzelner Computer braucht kein Netz</translation>
     </message>
     <message>
-        <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
-        <translation>In jedem Token sind %1 µs enthalten, die Tokens hier gemessen über ihre Prognose hinaus brauchten.</translation>
-    </message>
-    <message>
         <source>How fast the model is here</source>
         <translation>Wie schnell das Modell hier ist</translation>
     </message>
@@ -12628,10 +12695,6 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
         <translation>Was ein Rechner ohne seine Netzwerkkarte kostet. Die Tabelle sagt dann, wie viel Geschwindigkeit das Geld bringt.</translation>
     </message>
     <message>
-        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the model&apos;s files.</source>
-        <translation>Vorhersagen aus Datenblättern und der gemessenen CPU dieses Rechners, keine Messungen. Experten zählen so, wie sie in den Dateien des Modells sind.</translation>
-    </message>
-    <message>
         <source>%1: that CPU, not this computer&apos;s</source>
         <translation>%1: jene CPU, nicht die dieses Computers</translation>
     </message>
@@ -12642,6 +12705,14 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Experts that are on it</source>
         <translation>Experten, die auf ihr sind</translation>
+    </message>
+    <message>
+        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as in the model&apos;s files.</source>
+        <translation>Vorhersagen aus Datenblättern und der hier gemessenen CPU, keine Messungen. Experten zählen wie in den Dateien des Modells.</translation>
+    </message>
+    <message>
+        <source>Each token includes %1 µs measured here beyond the forecast.</source>
+        <translation>In jedem Token sind %1 µs enthalten, die hier über die Vorhersage hinaus gemessen wurden.</translation>
     </message>
 </context>
 </TS>

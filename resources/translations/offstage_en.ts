@@ -153,6 +153,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::ModelOpener</name>
+    <message numerus="yes">
+        <source>%n download(s) can be resumed: File › What runs here › Downloads</source>
+        <translation>
+            <numerusform>%n download can be resumed: File › What runs here › Downloads</numerusform>
+            <numerusform>%n downloads can be resumed: File › What runs here › Downloads</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::PersonaBar</name>
     <message numerus="yes">
         <source>%n persona(s) imported</source>

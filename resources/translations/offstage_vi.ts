@@ -4954,6 +4954,14 @@
         <source>The instructions count, too.</source>
         <translation>Phần chỉ dẫn cũng được tính.</translation>
     </message>
+    <message>
+        <source>The conversation has %1 tokens with this prompt, and the context holds %2: the answer needs room too.</source>
+        <translation>Cuộc trò chuyện cùng lời nhắc này có %1 token, còn ngữ cảnh chứa %2: câu trả lời cũng cần chỗ.</translation>
+    </message>
+    <message>
+        <source>The model has no chat template, so messages cannot be written for it. Choose that of its family, or a file.</source>
+        <translation>Mô hình không có mẫu trò chuyện nên không viết được tin nhắn cho nó. Hãy chọn mẫu của họ mô hình, hoặc một tệp.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::AppearancePage</name>
@@ -6651,6 +6659,14 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <comment>a GPU, the CPU beside it</comment>
         <translation>%1 với %2</translation>
     </message>
+    <message>
+        <source>8 desktop cores</source>
+        <translation>8 nhân máy bàn</translation>
+    </message>
+    <message>
+        <source>4 cloud threads</source>
+        <translation>4 luồng đám mây</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::DispatchPanel</name>
@@ -7084,6 +7100,22 @@ Reading its headers…</source>
     <message>
         <source>&amp;Resume</source>
         <translation>Tiế&amp;p tục</translation>
+    </message>
+    <message>
+        <source>Remove a download</source>
+        <translation>Bỏ một lượt tải</translation>
+    </message>
+    <message>
+        <source>Remove %1?</source>
+        <translation>Bỏ %1?</translation>
+    </message>
+    <message>
+        <source>%1 of it have come and are deleted. Paused, it keeps them.</source>
+        <translation>Đã có %1 và sẽ bị xóa. Nếu tạm dừng, phần này được giữ lại.</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Bỏ</translation>
     </message>
 </context>
 <context>
@@ -8173,12 +8205,12 @@ Reading its headers…</source>
         <translation>Chọn mẫu trò chuyện</translation>
     </message>
     <message>
-        <source>It has no chat template, so it cannot answer messages: choose that of its family.</source>
-        <translation>Mô hình không có mẫu trò chuyện nên không trả lời được tin nhắn: hãy chọn mẫu của họ của nó.</translation>
-    </message>
-    <message>
         <source>Memory of the device that keeps neurons of experts which were copied without the others, so that an expert that is called again needs only those that are missing. Of use while the Budget panel skips neurons; answers stay the same</source>
         <translation>Bộ nhớ của thiết bị giữ các nơ-ron của những chuyên gia được sao chép thiếu phần còn lại, để chuyên gia được gọi lại chỉ cần những nơ-ron còn thiếu. Có ích khi bảng Ngân sách bỏ qua nơ-ron; câu trả lời không đổi</translation>
+    </message>
+    <message>
+        <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family below.</source>
+        <translation>Vừa, nhưng không trả lời được tin nhắn: mô hình không có mẫu trò chuyện. Hãy chọn bên dưới mẫu của họ mô hình.</translation>
     </message>
 </context>
 <context>
@@ -8802,6 +8834,10 @@ Reading its headers…</source>
         <source>no chat template</source>
         <translation>không có mẫu trò chuyện</translation>
     </message>
+    <message>
+        <source>Fits, but needs a chat template: choose one</source>
+        <translation>Vừa, nhưng cần mẫu trò chuyện: hãy chọn một mẫu</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::LocalServerPage</name>
@@ -9177,6 +9213,14 @@ Reading its headers…</source>
     <message>
         <source>A machine makes no steps for this one, so the choice fell on helpers.</source>
         <translation>Có máy không thực hiện bước cho máy này, nên đã chọn cách máy giúp.</translation>
+    </message>
+    <message>
+        <source>Being connected to; until then this machine makes every step alone.</source>
+        <translation>Đang kết nối; đến lúc đó máy này tự làm mọi bước.</translation>
+    </message>
+    <message>
+        <source>No other machine is reached: this one makes every step alone.</source>
+        <translation>Không kết nối được máy nào khác: máy này tự làm mọi bước.</translation>
     </message>
 </context>
 <context>
@@ -10374,6 +10418,10 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <source>What &amp;runs here…</source>
         <translation>Cái &amp;gì chạy được ở đây…</translation>
     </message>
+    <message>
+        <source>%1 (needs a chat template)</source>
+        <translation>%1 (cần mẫu trò chuyện)</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ModelOpener</name>
@@ -10404,6 +10452,20 @@ Nhấp để xem dòng thời gian các token của nó</translation>
     <message>
         <source>“%1” is on this computer now</source>
         <translation>“%1” giờ đã có trên máy này</translation>
+    </message>
+    <message>
+        <source>“%1” has no chat template</source>
+        <translation>“%1” không có mẫu trò chuyện</translation>
+    </message>
+    <message>
+        <source>Without one messages cannot be written for it. Choose that of its family, or a file.</source>
+        <translation>Thiếu mẫu thì không viết được tin nhắn cho nó. Hãy chọn mẫu của họ mô hình, hoặc một tệp.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n download(s) can be resumed: File › What runs here › Downloads</source>
+        <translation>
+            <numerusform>Có thể tiếp tục %n lượt tải: Tệp › Cái gì chạy được ở đây › Tải về</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -11093,6 +11155,14 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Ask the model anyway</source>
         <translation>Vẫn hỏi mô hình</translation>
+    </message>
+    <message>
+        <source>Choose a chat template…</source>
+        <translation>Chọn mẫu trò chuyện…</translation>
+    </message>
+    <message>
+        <source>Ask in a new conversation</source>
+        <translation>Hỏi trong cuộc trò chuyện mới</translation>
     </message>
 </context>
 <context>
@@ -12541,10 +12611,6 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
         <translation>Một máy thì không cần mạng</translation>
     </message>
     <message>
-        <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
-        <translation>Mỗi token gồm cả %1 µs mà theo số đo, token ở đây cần thêm so với dự báo.</translation>
-    </message>
-    <message>
         <source>How fast the model is here</source>
         <translation>Mô hình chạy nhanh thế nào ở đây</translation>
     </message>
@@ -12609,10 +12675,6 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
         <translation>Giá một máy, không kể card mạng. Bảng sẽ cho biết số tiền ấy mua được tốc độ bao nhiêu.</translation>
     </message>
     <message>
-        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the model&apos;s files.</source>
-        <translation>Dự báo từ bảng thông số và CPU đã đo của máy này, không phải kết quả đo. Các chuyên gia được tính như trong tệp của mô hình.</translation>
-    </message>
-    <message>
         <source>%1: that CPU, not this computer&apos;s</source>
         <translation>%1: CPU đó, không phải của máy tính này</translation>
     </message>
@@ -12623,6 +12685,14 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Experts that are on it</source>
         <translation>Số chuyên gia nằm trên đó</translation>
+    </message>
+    <message>
+        <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as in the model&apos;s files.</source>
+        <translation>Dự báo từ thông số và CPU đã đo của máy này, không phải phép đo. Chuyên gia tính như trong tệp của mô hình.</translation>
+    </message>
+    <message>
+        <source>Each token includes %1 µs measured here beyond the forecast.</source>
+        <translation>Mỗi token gồm %1 µs đo được ở đây ngoài dự báo.</translation>
     </message>
 </context>
 </TS>

@@ -294,8 +294,19 @@ class TestCli : public QObject {
         const Outcome chat = run(words("chat --model %1", {folder.path()}), "Hi\n");
         QCOMPARE(chat.status, 1);
         QVERIFY(chat.err.contains("has no chat template"));
-        QVERIFY(run(words("models --folder %1", {folder.path()})).out.contains("(no chat template: --chat-template)"));
-        QVERIFY(run(words("info %1", {folder.path()})).out.contains("chat template no"));
+        const QByteArray models = run(words("models --folder %1", {folder.path()})).out;
+        QVERIFY2(
+            models.contains("(no chat template: --chat-template)") && models.contains("yes, but needs a chat template"),
+            models.constData());
+        const QByteArray facts = run(words("info %1", {folder.path()})).out;
+        QVERIFY2(facts.contains("chat template no") && facts.contains("Give it one by --chat-template"),
+                 facts.constData());
+        // What is said to fit can be asked something, or the remedy is said.
+        const QStringList plan = words("plan --model %1 --json", {folder.path()});
+        const QJsonObject planned = run(plan).json();
+        QCOMPARE(planned[QLatin1String("chat_template")], QJsonValue(false));
+        const QByteArray notes = QJsonDocument(planned[QLatin1String("notes")].toArray()).toJson();
+        QVERIFY2(notes.contains("Give it one by --chat-template"), notes.constData());
         // One that cannot be read: the shapes are shown all the same.
         QFile damaged(folder.filePath(QStringLiteral("chat_template.jinja")));
         QVERIFY(damaged.open(QIODevice::WriteOnly) && damaged.write("{% for m in messages %}") > 0);

@@ -142,7 +142,8 @@ class FakeSession : public engine::Session {
         model.emulated = script.emulated;
         model.total_experts = script.layers * script.experts;
         model.resident_experts = script.residents == 0 ? model.total_experts : script.residents;
-        model.has_tokenizer = model.has_chat_template = true;
+        model.has_tokenizer = true;
+        model.has_chat_template = script.hasTemplate || !request.chat_template.empty();
         model.thinks = !script.thought.empty();
         model.thinking_choices = script.thinkingChoices;
         model.defaults = script.advised;

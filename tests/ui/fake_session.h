@@ -42,6 +42,7 @@ struct Script {
     // them already there.
     std::uint32_t neededNeurons = 0, heldNeurons = 0;
     bool emulated = false;
+    bool hasTemplate = true;             // the model brings a chat template
     std::vector<std::string> decisions;  // of live comparisons, made by each answer; the snapshot keeps the last four
     bool ignoresEnd = true;  // GenerationRequest::ignore_end is honoured; false: the answer ends where it ends
     std::vector<std::string> loadNotes;                  // of the model; the first comes already during the load

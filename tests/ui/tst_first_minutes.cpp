@@ -15,6 +15,7 @@
 #include <QToolButton>
 #include <QTranslator>
 
+#include "engine/run/run_messages.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/pictures.h"
@@ -23,6 +24,7 @@
 #include "ui/base/settings.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/context_counter.h"
+#include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_list.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
@@ -32,6 +34,8 @@
 #include "ui/chat/problem_card.h"
 #include "ui/chat/suggested_prompts.h"
 #include "ui/history/conversation_list_model.h"
+#include "ui/load/fit_view.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/log_panel.h"
 #include "ui/settings/preset_bar.h"
@@ -209,6 +213,18 @@ class TestFirstMinutes : public QObject {
         QVERIFY(marks(answer, TextMark::Found).isEmpty());
     }
 
+    // As the search of all conversations finds them.
+    void searchHit_isMarked_whateverItsAccents() {
+        Message message;
+        message.kind = Message::Kind::Answer;
+        message.text = QStringLiteral("Ein **Café** über Hà Nội, C++ -> x");
+        using Places = QList<QPair<int, int>>;
+        QCOMPARE(placesOfWords(message, QStringLiteral("uber cafe")), (Places{{6, 10}, {13, 17}}));
+        QCOMPARE(placesOfWords(message, QStringLiteral("noi")), (Places{{21, 24}}));
+        QCOMPARE(placesOfWords(message, QStringLiteral("->")), (Places{{30, 32}}));
+        QCOMPARE(placesOfWords(message, QStringLiteral(" ")), Places());
+    }
+
     void editor_opensWholeInView() {
         Script script;
         script.answer = test::longAnswer(300);
@@ -277,6 +293,83 @@ class TestFirstMinutes : public QObject {
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         f.openAndWait(QStringLiteral("/models/another"));
         QCOMPARE(f.last().kind, Message::Kind::Problem);
+    }
+
+    // A model without a chat template says so before the first message fails, and where it
+    // fails; the choice is one click away.
+    void modelWithoutChatTemplate_offersTheChoice() {
+        Script script;
+        script.hasTemplate = false;
+        script.generateError =
+            engine::Error(engine::ErrorKind::kUnsupported, engine::messages::model_without_template("x", "chatml"));
+        WindowFixture f(script);
+        f.openAndWait();
+        const auto click = [&f] {
+            QTest::mouseClick(&test::find<QPushButton>(*f.window->findChild<ProblemCard*>(), "Choose a chat template…"),
+                              Qt::LeftButton);
+            auto* dialog = f.window->findChild<OpenModelDialog*>();
+            if (dialog == nullptr) {
+                qFatal("no dialog");
+            }
+            return dialog;
+        };
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QVERIFY2(f.last().problem.title.contains(QStringLiteral("has no chat template")),
+                 qPrintable(f.last().problem.title));
+        test::picture(*f.window, QStringLiteral("no-template"), {620, 1280}, 700);
+        OpenModelDialog* dialog = click();
+        QCOMPARE(dialog->focusWidget(), &dialog->view().chatTemplate());
+        dialog->reject();
+        QTRY_VERIFY(f.window->findChild<OpenModelDialog*>() == nullptr);
+
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(f.last().problem.actions.contains(ProblemAction::TryAgain));
+        QCOMPARE(f.last().problem.actions.first(), ProblemAction::ChooseTemplate);
+        test::picture(*f.window, QStringLiteral("no-template-answer"), {620, 1280}, 700);
+        dialog = click();
+        QTest::keyClick(&dialog->view().chatTemplate(), Qt::Key_Down);
+        script.generateError.reset();
+        f.stage->setScript(script);
+        f.window->opener().openAsChosen(dialog->request());
+        dialog->reject();
+        QTRY_COMPARE(f.stage->loads().size(), std::size_t{2});
+        QTRY_COMPARE(f.state(), State::Ready);
+        QTest::mouseClick(&test::find<QPushButton>(*f.window->findChild<ProblemCard*>(), "Try again"), Qt::LeftButton);
+        QTRY_COMPARE(f.last().kind, Message::Kind::Answer);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+
+    // The card of a full context says nothing that it has no button for.
+    void fullContext_asksInANewConversation() {
+        WindowFixture f;
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("tell me"));
+        const ConversationId full = f.window->core().chat.current();
+        Script script;
+        script.generateError =
+            engine::Error(engine::ErrorKind::kInvalidInput,
+                          engine::messages::prompt_longer_than_context(2'100, "fake-moe", std::int64_t{2'048}));
+        f.stage->setScript(script);
+        f.ask(QStringLiteral("and more"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        const Problem problem = f.last().problem;
+        QVERIFY2(problem.sentence.contains(QStringLiteral("2,100")) &&
+                     problem.sentence.contains(QStringLiteral("2,048")) &&
+                     !problem.sentence.contains(QStringLiteral("new conversation")),
+                 qPrintable(problem.sentence));
+        test::picture(*f.window, QStringLiteral("full-context-card"), {620, 1280}, 700);
+        f.stage->setScript({});
+        QTest::mouseClick(&test::find<QPushButton>(*f.window->findChild<ProblemCard*>(), "Ask in a new conversation"),
+                          Qt::LeftButton);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.last().kind, Message::Kind::Answer);
+        QCOMPARE(f.messages().first().text, QStringLiteral("and more"));
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(text(f), QString());
+        QVERIFY(f.window->core().chat.current() != full);
+        f.window->core().chat.openConversation(full);
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages().first().text, QStringLiteral("tell me"));
     }
 
     void cardTitles_ofSuggestedPrompts_areInTheWindowsLanguage() {

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <QAbstractItemModelTester>
+#include <QComboBox>
 #include <QDropEvent>
 #include <QFileDialog>
 #include <QLabel>
@@ -27,6 +28,7 @@
 #include "ui/load/open_model_dialog.h"
 #include "ui/load/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
+#include "ui/window/model_menu.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -55,6 +57,14 @@ class TestLocalModels : public QObject {
     }
     // One that can be opened for text too: it has a tokenizer.
     QString addWhole(const char* path) const {
+        fs::create_directories(root(path).parent_path());
+        offstage::tests::write_mixed_gguf(root(path).string(), [](GgufWriter& writer) {
+            writer.add("tokenizer.chat_template", "{% for m in messages %}{{ m.content }}{% endfor %}");
+        });
+        return text(root(path));
+    }
+    // One that answers no messages until a chat template is chosen for it.
+    QString addWithoutTemplate(const char* path) const {
         fs::create_directories(root(path).parent_path());
         offstage::tests::write_mixed_gguf(root(path).string());
         return text(root(path));
@@ -224,6 +234,94 @@ class TestLocalModels : public QObject {
                                       verdictOf(twice).contains(QStringLiteral("given twice")),
                                   qPrintable(verdictOf(twice)), 20'000);
         QCOMPARE(models.rowOf(mute) > 0 && models.rowOf(twice) > 0, true);
+    }
+
+    // "Fits" alone would promise an answer that the first message does not get.
+    void verdict_withoutChatTemplate_saysSo_andOffersTheChoice() {
+        const QString model = addWithoutTemplate("ann/x/a.gguf");
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
+        window.show();
+        QTRY_COMPARE_WITH_TIMEOUT(window.opener().local()->rowCount(), 1, 20'000);
+        LocalModels& models = *window.opener().local();
+        models.estimate(request(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits, but needs a chat template: choose one"),
+                                  20'000);
+        click(test::part<ChatPage>(window).emptyState().offered()->list(), 0);
+        auto* dialog = window.findChild<OpenModelDialog*>();
+        QVERIFY(dialog != nullptr && stage->loads().empty());
+        QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits(), 20'000);
+        QVERIFY2(dialog->view().verdict().contains(QStringLiteral("has no chat template")),
+                 qPrintable(dialog->view().verdict()));
+        QComboBox& choice = dialog->view().chatTemplate();
+        QCOMPARE(dialog->focusWidget(), &choice);
+        picture(*dialog, QStringLiteral("needs-template"), {420, 960});
+        QTest::keyClick(&choice, Qt::Key_Down);
+        const QString chosen = choice.currentData().toString();
+        QVERIFY(!chosen.isEmpty());
+        QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits() && dialog->view().verdict().startsWith(QStringLiteral("Fits: ")),
+                                 20'000);
+        QTest::mouseClick(&dialog->openButton(), Qt::LeftButton);
+        QTRY_COMPARE(window.core().engine.state(), State::Ready);
+        QCOMPARE(QString::fromStdString(stage->loads().back().chat_template), chosen);
+        models.estimate(request(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        QVERIFY(!models.index(0).data(LocalModels::FactsRole).toString().contains(QStringLiteral("no chat template")));
+    }
+
+    // What comes to the disk while the program runs is listed when the list is opened or
+    // the window is returned to; what is chosen stays chosen, and what is known stays
+    // known.
+    void models_thatCameSince_areFoundWhenTheListIsSeen() {
+        addWhole("ann/x/b.gguf");
+        const QString chosen = addWhole("ann/x/c.gguf");
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
+        window.show();
+        LocalModels& models = *window.opener().local();
+        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 2, 20'000);
+        models.estimate(request(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 1), QStringLiteral("Fits"), 20'000);
+        LocalModelView* const offered = test::part<ChatPage>(window).emptyState().offered();
+        QListView& list = offered->list();
+        list.setCurrentIndex(list.model()->index(1, 0));
+        QSignalSpy resets(&models, &QAbstractItemModel::modelReset);
+        QSignalSpy searched(&models, &LocalModels::searched);
+        QEvent back(QEvent::WindowActivate);
+        QApplication::sendEvent(&window, &back);
+        QTRY_COMPARE_WITH_TIMEOUT(searched.size(), 1, 20'000);
+        QCOMPARE(resets.size(), 0);  // nothing else is there
+        addWhole("ann/x/a.gguf");
+        QApplication::sendEvent(&window, &back);
+        QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 3, 20'000);
+        QCOMPARE(list.currentIndex().data(LocalModels::PathRole).toString(), chosen);
+        QCOMPARE(verdict(models, 2), QStringLiteral("Fits"));
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+
+        // Ctrl+O's list, while it is open.
+        auto& menu = test::part<ModelMenu>(window);
+        const auto texts = [&menu] {
+            QStringList all;
+            for (const QAction* action : menu.actions()) {
+                all << action->text();
+            }
+            return all;
+        };
+        QTest::keyClick(&window, Qt::Key_O, Qt::ControlModifier);
+        QTRY_VERIFY(menu.isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(!models.isSearching(), 20'000);
+        for (int i = 0; i < 4 && (menu.activeAction() == nullptr || menu.activeAction()->text() != QStringLiteral("c"));
+             ++i) {
+            QTest::keyClick(&menu, Qt::Key_Down);
+        }
+        QCOMPARE(menu.activeAction()->text(), QStringLiteral("c"));
+        QTest::keyClick(&menu, Qt::Key_Escape);
+        addWhole("ann/x/A new one.gguf");
+        QTest::keyClick(&window, Qt::Key_O, Qt::ControlModifier);
+        QTRY_VERIFY(menu.isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(texts().contains(QStringLiteral("A new one")), 20'000);
+        QVERIFY(menu.isVisible() && menu.activeAction() != nullptr);
+        QTest::keyClick(&menu, Qt::Key_Escape);
     }
 
     void nothingFound_saysWhereItWasLookedFor() {

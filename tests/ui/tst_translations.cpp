@@ -8,8 +8,10 @@
 #include <QTranslator>
 #include <QXmlStreamReader>
 
+#include "engine/device/hardware_profile.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/language.h"
+#include "ui/engine/device_choice.h"
 #include "ui/window/panel_docks.h"
 
 using namespace offstage::test;
@@ -153,6 +155,23 @@ class TestTranslations : public QObject {
         speak(*qApp, QStringLiteral("en"));
         QCOMPARE(connections(1), QStringLiteral("1 outbound connection"));
         QCOMPARE(connections(2), QStringLiteral("2 outbound connections"));
+    }
+
+    // What resources/hardware calls a host in words, not by a product's name.
+    void german_namesHostsOfProfiles() {
+        speak(*qApp, QStringLiteral("de"));
+        int named = 0;
+        for (const std::string& id : offstage::engine::hardware_profile_ids()) {
+            const offstage::engine::HardwareProfile profile = offstage::engine::find_hardware_profile(id);
+            const QString host =
+                profile.host ? QString::fromStdString(profile.host->name).section(u',', 0, 0) : QString();
+            if (!host.isEmpty() && host.at(0).isDigit()) {
+                ++named;
+                QVERIFY2(!hardwareNames({profile}).first().contains(host),
+                         qPrintable(hardwareNames({profile}).first()));
+            }
+        }
+        QVERIFY(named > 0);
     }
 
     // Last: a language stays for the rest of the program.

@@ -55,8 +55,10 @@ enum class ProblemAction {
     OpenModel,
     OpenPreviousModel,
     OpenDemoModel,
+    ChooseTemplate,  // of the model that is open
     EditPrompt,
     TryAgain,
+    AskAnew,  // in a new conversation
     // The conversation fills the context: a larger one, or it goes on without its oldest
     // turns, or with a summary of them.
     LargerContext,

@@ -15,6 +15,7 @@
 #include "ui/chat/full_context.h"
 #include "ui/chat/token_choices.h"
 #include "ui/engine/context_in_force.h"
+#include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
 
 namespace offstage::ui {
@@ -36,6 +37,12 @@ qint64 tokensOf(const engine::MessageArgument& argument) {
     }
     const auto* tokens = std::get_if<std::int64_t>(&argument.value());
     return tokens != nullptr ? qint64{*tokens} : 0;
+}
+
+// "1,234", or "at least 1,234".
+QString tokensOrLeast(const engine::MessageArgument& argument) {
+    const auto* inner = std::get_if<std::shared_ptr<const engine::Message>>(&argument.value());
+    return inner != nullptr ? engineText(**inner) : QLocale().toString(tokensOf(argument));
 }
 
 }  // namespace
@@ -507,17 +514,22 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
     const MessageId end = isEmpty ? written->parent : job->answer;
     const bool invalid = failure.kind == engine::ErrorKind::kInvalidInput;
     const bool isFull = failure.message.is(engine::messages::prompt_longer_than_context);
+    const bool isTemplate = failure.message.is(engine::messages::model_without_template);
     const qint64 tokens = isFull ? tokensOf(failure.message.arguments().front()) : 0;
     Problem problem;
     problem.title = isFull                ? tr("The context is full")
                     : written && !isEmpty ? tr("The answer ended early")
                     : invalid             ? tr("This prompt cannot be answered")
                                           : tr("The answer could not be written");
-    problem.sentence = failure.sentence;
+    problem.sentence = isFull ? tr("The conversation has %1 tokens with this prompt, and the context holds %2: "
+                                   "the answer needs room too.")
+                                    .arg(tokensOrLeast(failure.message.arguments().front()),
+                                         QLocale().toString(contextInForce(m_engine)))
+                       : isTemplate ? tr("The model has no chat template, so messages cannot be written for it. "
+                                         "Choose that of its family, or a file.")
+                                    : failure.sentence;
     problem.detail = failure.detail;
-    if (isFull) {
-        tellTooLong(job->conversation, end, tokens, problem);
-    }
+    const bool tooLong = isFull && tellTooLong(job->conversation, end, tokens, problem);
     if (isEmpty) {
         // Without an answer the prompt stays visible, leaves the history, and is given
         // back to the user - unless it has other answers.
@@ -529,7 +541,12 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
                 m.note = tr("Not answered");
                 m.problem = problem;
             });
-            problem.actions = {ProblemAction::EditPrompt};
+            if (isTemplate) {
+                problem.actions.append(ProblemAction::ChooseTemplate);
+            } else if (isFull && !tooLong) {
+                problem.actions.append(ProblemAction::AskAnew);
+            }
+            problem.actions.append(ProblemAction::EditPrompt);
             Q_EMIT promptFailed(job->conversation, end);
         }
         Q_EMIT pathChanged(job->conversation);
@@ -552,12 +569,12 @@ void AnswerWriter::onAnswerFailed(RequestId id, const EngineFailure& failure) {
 }
 
 // A prompt that is too long by itself would be so in a new conversation, too.
-void AnswerWriter::tellTooLong(ConversationId conversation, MessageId end, qint64 tokens, Problem& problem) const {
+bool AnswerWriter::tellTooLong(ConversationId conversation, MessageId end, qint64 tokens, Problem& problem) const {
     const ConversationTree* all = m_history.open(conversation);
     const QList<Message> path = all ? all->pathTo(end) : QList<Message>();
     const qint64 context = contextInForce(m_engine);
     if (!isPromptTooLong(path, tokens, context)) {
-        return;
+        return false;
     }
     problem.title = tr("This prompt is too long");
     problem.sentence =
@@ -569,6 +586,7 @@ void AnswerWriter::tellTooLong(ConversationId conversation, MessageId end, qint6
     if (!m_history.info(conversation).systemPrompt.isEmpty()) {
         problem.sentence += u' ' + tr("The instructions count, too.");
     }
+    return true;
 }
 
 void AnswerWriter::onInterrupted(RequestId id) {

@@ -98,7 +98,7 @@ class AnswerWriter : public QObject {
     void endThought(const Job& job);
     void onAnswered(RequestId id, const engine::GenerationResult& result);
     void onAnswerFailed(RequestId id, const EngineFailure& failure);
-    void tellTooLong(ConversationId conversation, MessageId end, qint64 tokens, Problem& problem) const;
+    bool tellTooLong(ConversationId conversation, MessageId end, qint64 tokens, Problem& problem) const;
     void onInterrupted(RequestId id);
     QString noteFor(const Job& job, const engine::GenerationResult& result) const;
     engine::GenerationRequest summaryRequest(const Job& job) const;

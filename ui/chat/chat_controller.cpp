@@ -435,6 +435,20 @@ void ChatController::editFailedPrompt() {
     Q_EMIT promptReturned(text);
 }
 
+void ChatController::askAnew() {
+    const Message* prompt = tree() ? tree()->find(lastPrompt()) : nullptr;
+    if (!prompt || prompt->state != Message::State::Failed || !canSend()) {
+        return;
+    }
+    const QString text = prompt->text;
+    const QList<Attachment> attachments = prompt->attachments;
+    withdrawOffer(prompt->id);
+    removeFailedPrompt();
+    clearProblems();
+    newConversation();
+    send(text, attachments);
+}
+
 // ---------------------------------------------------------------- a full context
 
 void ChatController::offerRoom(ConversationId conversation, MessageId end, const Problem& problem, qint64 tokens) {

@@ -105,6 +105,8 @@ class ChatController : public QObject {
     void tryAgain();
     // Takes a failed prompt out of the conversation and gives it back to the user.
     void editFailedPrompt();
+    // Takes it out of this conversation and asks it in a new one.
+    void askAnew();
     // LargerContext (of `context` tokens), LeaveOutOldest or SummariseOldest: then the
     // prompt is asked again, or the answer goes on. Ignored where it is not possible.
     void makeRoom(ProblemAction action, qint64 context);

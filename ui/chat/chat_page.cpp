@@ -90,6 +90,9 @@ void ChatPage::connectMessages() {
             m_chat.editFailedPrompt();
         } else if (action == ProblemAction::TryAgain) {
             m_chat.tryAgain();
+        } else if (action == ProblemAction::AskAnew) {
+            m_chat.askAnew();
+            m_input->setFocus();
         } else if (action == ProblemAction::LargerContext || action == ProblemAction::LeaveOutOldest ||
                    action == ProblemAction::SummariseOldest) {
             m_chat.makeRoom(action, problem.context);

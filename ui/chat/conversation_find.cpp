@@ -81,18 +81,32 @@ void findWritten(const QString& text, const QStringMatcher& matcher, qsizetype m
     }
 }
 
+// Character by character, as the search of all conversations compares them.
+QString withoutAccents(QString text) {
+    for (QChar& c : text) {
+        while (c.decompositionTag() == QChar::Canonical) {
+            c = c.decomposition().front();
+        }
+    }
+    return text;
+}
+
 }  // namespace
 
 QList<QPair<int, int>> placesOfWords(const Message& message, const QString& words) {
+    static const QRegularExpression between(QStringLiteral("[^\\w]+"), QRegularExpression::UseUnicodePropertiesOption);
+    QStringList wanted = withoutAccents(words).split(between, Qt::SkipEmptyParts);
+    if (wanted.isEmpty() && !words.trimmed().isEmpty()) {  // signs alone are looked for as they are
+        wanted << words.trimmed();
+    }
+    const QString text = withoutAccents(message.text);
     Found all;
-    for (const QString& word :
-         words.split(QRegularExpression(QStringLiteral("[^\\w]+"), QRegularExpression::UseUnicodePropertiesOption),
-                     Qt::SkipEmptyParts)) {
+    for (const QString& word : std::as_const(wanted)) {
         Found found;
         if (message.kind == Message::Kind::Answer && word.size() <= kLongestPattern) {
-            findShown(message.text, patternFor(word), kMostHits, found);
+            findShown(text, patternFor(word), kMostHits, found);
         } else {
-            findWritten(message.text, QStringMatcher(word, Qt::CaseInsensitive), kMostHits, found);
+            findWritten(text, QStringMatcher(word, Qt::CaseInsensitive), kMostHits, found);
         }
         all += found;
     }

@@ -28,10 +28,14 @@ QString textOf(ProblemAction action) {
             return ProblemCard::tr("Back to the previous model");
         case ProblemAction::OpenDemoModel:
             return ProblemCard::tr("Open the demo model");
+        case ProblemAction::ChooseTemplate:
+            return ProblemCard::tr("Choose a chat template…");
         case ProblemAction::EditPrompt:
             return ProblemCard::tr("Edit the prompt");
         case ProblemAction::TryAgain:
             return ProblemCard::tr("Try again");
+        case ProblemAction::AskAnew:
+            return ProblemCard::tr("Ask in a new conversation");
         case ProblemAction::LargerContext:
             return ProblemCard::tr("Use the larger context");
         case ProblemAction::LeaveOutOldest:

@@ -9,6 +9,14 @@
 
 namespace offstage::ui {
 
+namespace {
+
+// What resources/hardware calls a host that is no product.
+[[maybe_unused]] const char* const kHosts[] = {QT_TRANSLATE_NOOP("offstage::ui::DeviceChoices", "8 desktop cores"),
+                                               QT_TRANSLATE_NOOP("offstage::ui::DeviceChoices", "4 cloud threads")};
+
+}  // namespace
+
 QStringList hardwareNames(const std::vector<engine::HardwareProfile>& profiles) {
     const QString laptop = QStringLiteral(" Laptop");
     const auto cardOf = [](const engine::HardwareProfile& profile) { return QString::fromStdString(profile.name); };
@@ -28,7 +36,8 @@ QStringList hardwareNames(const std::vector<engine::HardwareProfile>& profiles) 
         }
         if (each.host) {
             const QString cpu = QString::fromStdString(each.host->name).section(u',', 0, 0);
-            name = DeviceChoices::tr("%1 with %2", "a GPU, the CPU beside it").arg(name, cpu);
+            name = DeviceChoices::tr("%1 with %2", "a GPU, the CPU beside it")
+                       .arg(name, DeviceChoices::tr(cpu.toUtf8().constData()));
         }
         names << name;
     }

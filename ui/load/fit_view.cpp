@@ -398,7 +398,8 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                              .arg(all);
         }
         if (!estimate.has_chat_template) {
-            more.prepend(tr("It has no chat template, so it cannot answer messages: choose that of its family."));
+            more.prepend(text);
+            text = tr("Fits, but cannot answer messages: it has no chat template. Choose that of its family below.");
         }
         if (estimate.formats_assumed()) {
             more << tr(

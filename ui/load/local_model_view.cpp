@@ -198,8 +198,16 @@ LocalModelView::LocalModelView(LocalModels& models, Extent extent, QWidget* pare
         });
         connect(m_button, &QPushButton::clicked, this, &LocalModelView::allRequested);
     }
+    connect(m_list->selectionModel(), &QItemSelectionModel::currentChanged, this, [this, path](const QModelIndex& now) {
+        if (now.isValid()) {
+            m_current = path(now);
+        }
+    });
     connect(&models, &LocalModels::searched, this, &LocalModelView::refresh);
-    connect(&models, &QAbstractItemModel::modelReset, this, &LocalModelView::refresh);
+    connect(&models, &QAbstractItemModel::modelReset, this, [this] {
+        refresh();
+        setCurrent(m_current);
+    });
     restyle();
     refresh();
 }
@@ -220,6 +228,7 @@ void LocalModelView::restyle() {
 }
 
 void LocalModelView::setCurrent(const QString& path) {
+    m_current = path;
     const int row = m_models.rowOf(path);
     const QModelIndex index = row < 0 ? QModelIndex() : m_rows->mapFromSource(m_models.index(row));
     m_marking = true;
@@ -261,6 +270,15 @@ void LocalModelView::resizeEvent(QResizeEvent* event) {
         // after its layout.
         QMetaObject::invokeMethod(this, &LocalModelView::refresh, Qt::QueuedConnection);
     }
+}
+
+// Models may have come to the disk since.
+bool LocalModelView::event(QEvent* event) {
+    const bool isSeen = event->type() == QEvent::Show || (event->type() == QEvent::WindowActivate && isVisible());
+    if (isSeen && m_models.wasSearched() && !m_models.isSearching()) {
+        m_models.search();
+    }
+    return QWidget::event(event);
 }
 
 void LocalModelView::changeEvent(QEvent* event) {

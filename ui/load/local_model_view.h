@@ -39,6 +39,7 @@ class LocalModelView : public QWidget {
     void refresh();
     void chooseFolder();
     void restyle();
+    bool event(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
 
@@ -50,6 +51,7 @@ class LocalModelView : public QWidget {
     QPushButton* m_button;
     QSortFilterProxyModel* m_rows;
     bool m_marking = false;
+    QString m_current;  // the marked model, also after another search
 };
 
 }  // namespace offstage::ui

@@ -11,6 +11,7 @@
 #include "ui/base/settings.h"
 #include "ui/engine/engine_text.h"
 #include "ui/engine/format.h"
+#include "ui/engine/kept_budget.h"
 
 namespace offstage::ui {
 
@@ -42,10 +43,26 @@ QString reasonOf(const engine::FoundModel& model) {
     return text;
 }
 
+bool isSame(const engine::FoundModel& before, const engine::FoundModel& now) {
+    // A problem may have been found since, when its tokenizer was read.
+    return std::tie(before.path, before.name, before.bytes, before.bits, before.n_experts, before.n_layers,
+                    before.has_chat_template) ==
+               std::tie(now.path, now.name, now.bytes, now.bits, now.n_experts, now.n_layers, now.has_chat_template) &&
+           (now.supported() || !before.supported());
+}
+
+bool saysFits(const LocalModel& model) {
+    return model.fit == LocalModel::Fit::Fits || model.fit == LocalModel::Fit::FitsWithDisk;
+}
+
 }  // namespace
 
 QString LocalModel::path() const {
     return pathText(found.path);
+}
+
+bool LocalModel::needsTemplate() const {
+    return found.supported() && !found.has_chat_template && KeptBudget::chatTemplate(path()).isEmpty();
 }
 
 LocalModels::LocalModels(std::vector<engine::ModelPlace> places, QObject* parent)
@@ -75,6 +92,8 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             return model.path();
         case FitRole:
             return static_cast<int>(model.fit);
+        case NeedsTemplateRole:
+            return model.needsTemplate();
         case FactsRole: {
             QStringList facts;  // most important first: the end may be cut
             if (found.bytes > 0) {
@@ -90,7 +109,7 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             if (!found.family.empty()) {
                 facts << QString::fromStdString(found.family);
             }
-            if (found.supported() && !found.has_chat_template) {
+            if (model.needsTemplate() && !saysFits(model)) {
                 facts << tr("no chat template");
             }
             if (found.n_experts > 0) {
@@ -103,6 +122,9 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             // it.
             const QString speed =
                 model.tokensPerSecond > 0 ? speedText(model.tokensPerSecond, SpeedKind::Forecast) : QString();
+            if (saysFits(model) && model.needsTemplate()) {
+                return tr("Fits, but needs a chat template: choose one");
+            }
             switch (model.fit) {
                 case LocalModel::Fit::Unknown:
                     return QString();
@@ -182,18 +204,31 @@ void LocalModels::search() {
 }
 
 void LocalModels::take(engine::FoundModels found) {
-    beginResetModel();
-    m_models.clear();
+    std::vector<LocalModel> models;
+    std::size_t nBefore = 0;
     for (engine::FoundModel& model : found.models) {
-        const bool supported = model.supported();
-        m_models.push_back({std::move(model), supported ? LocalModel::Fit::Unknown : LocalModel::Fit::NotSupported});
+        const auto before = std::find_if(m_models.begin(), m_models.end(),
+                                         [&model](const LocalModel& each) { return isSame(each.found, model); });
+        nBefore += before != m_models.end() ? 1 : 0;
+        if (before != m_models.end()) {
+            before->again = model.supported() && !before->found.supported();
+            models.push_back(*before);
+        } else {
+            const auto fit = model.supported() ? LocalModel::Fit::Unknown : LocalModel::Fit::NotSupported;
+            models.push_back({std::move(model), fit});
+        }
     }
     found.models.clear();
+    const bool isOther = !m_searched || nBefore != models.size() || nBefore != m_models.size();
     m_found = std::move(found);
     m_searching = false;
     m_searched = true;
-    sort();
-    endResetModel();
+    if (isOther) {
+        beginResetModel();
+        m_models = std::move(models);
+        sort();
+        endResetModel();
+    }
     Q_EMIT searched();
     startEstimates();
 }
@@ -227,30 +262,31 @@ void LocalModels::setRecent(const QStringList& recent) {
 void LocalModels::estimate(const engine::LoadRequest& request, const engine::FitHeld& held) {
     m_request = request;
     m_held = held;
-    m_hasRequest = true;
+    ++m_nRequests;
     if (!m_searching) {
         startEstimates();
     }
 }
 
 void LocalModels::startEstimates() {
-    if (!m_hasRequest || m_models.empty()) {
+    std::vector<std::pair<std::string, std::string>> models;  // with the chat template chosen for each
+    for (const LocalModel& model : m_models) {
+        if (model.again || (model.found.supported() && model.estimated != m_nRequests)) {
+            models.emplace_back(model.found.path.string(), KeptBudget::chatTemplate(model.path()).toStdString());
+        }
+    }
+    if (models.empty()) {
         return;
     }
     stopWork();
-    std::vector<std::string> models;
-    for (const LocalModel& model : m_models) {
-        if (model.found.supported()) {
-            models.push_back(model.found.path.string());
-        }
-    }
     m_thread.start([this, round = m_round, models = std::move(models), request = m_request, held = m_held,
                     stop = m_stop.get_token()]() mutable {
-        for (const std::string& model : models) {
+        for (const auto& [model, chatTemplate] : models) {
             if (stop.stop_requested()) {
                 return;
             }
             request.model = model;
+            request.chat_template = chatTemplate;
             const auto report = [&](auto show) {
                 QMetaObject::invokeMethod(this, std::move(show), Qt::QueuedConnection);
             };
@@ -282,6 +318,7 @@ void LocalModels::setProblem(quint64 round, const QString& path, const engine::M
     }
     LocalModel& model = m_models[static_cast<std::size_t>(row)];
     model.found.problem = problem;
+    model.again = false;
     model.fit = LocalModel::Fit::NotSupported;
     // Behind those that can be opened; the others keep their order.
     const auto at = m_models.begin() + row;
@@ -302,6 +339,10 @@ void LocalModels::setFit(quint64 round, const QString& path, const engine::FitEs
         return;
     }
     LocalModel& model = m_models[static_cast<std::size_t>(row)];
+    const bool lackedSomething = !model.found.supported();
+    model.found.problem = {};
+    model.again = false;
+    model.estimated = m_nRequests;
     model.fit = !estimate.fits                                 ? LocalModel::Fit::TooLarge
                 : estimate.plan.n_in(engine::Place::kDisk) > 0 ? LocalModel::Fit::FitsWithDisk
                                                                : LocalModel::Fit::Fits;
@@ -309,6 +350,11 @@ void LocalModels::setFit(quint64 round, const QString& path, const engine::FitEs
     model.tokensPerSecond = estimate.forecast ? estimate.forecast->decode_tokens_per_s : 0;
     model.emulated = estimate.inputs.device.emulated;
     Q_EMIT dataChanged(index(row), index(row));
+    if (lackedSomething) {
+        beginResetModel();
+        sort();
+        endResetModel();
+    }
 }
 
 QString LocalModels::summary() const {

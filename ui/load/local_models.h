@@ -20,7 +20,11 @@ struct LocalModel {
     quint64 shortBy = 0;         // bytes that are missing
     double tokensPerSecond = 0;  // forecast; 0: not known
     bool emulated = false;       // the device that this is of
+    quint64 estimated = 0;       // the request that `fit` is of; 0: none
+    bool again = false;          // what it lacked may have come to the disk
     QString path() const;
+    // It fits, but cannot answer messages: it brings none, and none was chosen for it.
+    bool needsTemplate() const;
 };
 
 // The models in the caches of other programs and in the folders that the user added,
@@ -35,6 +39,7 @@ class LocalModels : public QAbstractListModel {
         FactsRole,                    // QString: "17.3 GiB · 4.8 bits · Hugging Face (unsloth) · ..."
         VerdictRole,                  // QString: whether it fits and its expected speed, or why it cannot be opened
         FitRole,                      // int: LocalModel::Fit
+        NeedsTemplateRole,            // bool: LocalModel::needsTemplate()
     };
 
     // `places`: besides the folders that the user added.
@@ -46,7 +51,8 @@ class LocalModels : public QAbstractListModel {
     int rowOf(const QString& path) const;  // -1: not there
     std::vector<engine::FoundModel> found() const;
 
-    // Searches the disk again; searched() follows.
+    // Searches the disk again; searched() follows. What was found before keeps its row's
+    // contents; the model is reset only if something else is there now.
     void search();
     bool isSearching() const { return m_searching; }
     bool wasSearched() const { return m_searched; }
@@ -82,7 +88,7 @@ class LocalModels : public QAbstractListModel {
     QStringList m_recent;
     engine::LoadRequest m_request;
     engine::FitHeld m_held;
-    bool m_hasRequest = false;
+    quint64 m_nRequests = 0;
     bool m_searching = false;
     bool m_searched = false;
     quint64 m_round = 0;  // of estimates; those of an earlier one are dropped

@@ -54,6 +54,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
       m_engine(engine),
       m_path(new QLineEdit),
       m_view(new FitView),
+      m_area(new PanelArea(m_view)),
       m_open(new QPushButton(tr("&Open"))),
       m_parts(new QSplitter) {
     setWindowTitle(tr("Open a model with options"));
@@ -69,9 +70,8 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_open->setDefault(true);
     buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
 
-    auto* area = new PanelArea(m_view);
-    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_parts->addWidget(area);
+    m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_parts->addWidget(m_area);
     m_parts->setChildrenCollapsible(false);
     m_parts->setHandleWidth(kPartsGap);
     columnOf(this, {rowOf({label, {m_path, 1}, browse}), {m_parts, 1}, buttons}, apart(12));
@@ -149,6 +149,12 @@ void OpenModelDialog::offer(LocalModels& models) {
     mark();
     models.search();
     models.estimate(m_view->request(), heldBy(m_engine));
+}
+
+void OpenModelDialog::showTemplate() {
+    m_view->chatTemplate().setFocus(Qt::OtherFocusReason);
+    QMetaObject::invokeMethod(
+        m_area, [this] { m_area->ensureWidgetVisible(&m_view->chatTemplate()); }, Qt::QueuedConnection);
 }
 
 void OpenModelDialog::arrange() {

@@ -17,6 +17,7 @@ class EngineController;
 class FitView;
 class LocalModelView;
 class LocalModels;
+class PanelArea;
 
 // File > Open with options: a model, how it is to be loaded, and whether it fits so.
 // After accepted(), the caller opens request(). The program's present memory counts as
@@ -32,6 +33,7 @@ class OpenModelDialog : public QDialog {
     // `models` must outlive the dialog.
     void offer(LocalModels& models);
     LocalModelView* offered() const { return m_offered; }  // nullptr: nothing is
+    void showTemplate();                                   // gives the choice of a chat template the focus
     engine::LoadRequest request() const;
     FitView& view() const { return *m_view; }
     QLineEdit& path() const { return *m_path; }
@@ -45,6 +47,7 @@ class OpenModelDialog : public QDialog {
     const EngineController& m_engine;
     QLineEdit* m_path;
     FitView* m_view;
+    PanelArea* m_area;  // around it
     QPushButton* m_open;
     QSplitter* m_parts;
     LocalModelView* m_offered = nullptr;

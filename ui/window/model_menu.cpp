@@ -24,8 +24,16 @@ ModelMenu::ModelMenu(EngineController& engine, ModelOpener& opener, QWidget* par
     m_button->setToolButtonStyle(Qt::ToolButtonTextOnly);
     m_button->setMenu(this);
     setWeight(*m_button, QFont::DemiBold);
-    // Made anew each time: a disk may have come or gone.
-    connect(this, &QMenu::aboutToShow, this, &ModelMenu::list);
+    // Made anew each time: a disk may have come or gone. The search goes on behind it.
+    connect(this, &QMenu::aboutToShow, this, [this] {
+        list();
+        if (LocalModels* const local = m_opener.local(); local != nullptr && !local->isSearching()) {
+            local->search();
+        }
+    });
+    if (m_opener.local() != nullptr) {
+        connect(m_opener.local(), &QAbstractItemModel::modelReset, this, &ModelMenu::listAgain);
+    }
     connect(&m_engine, &EngineController::stateChanged, this, &ModelMenu::refreshButton);
     connect(&m_engine, &EngineController::modelLoaded, this, &ModelMenu::refreshButton);
     list();
@@ -58,8 +66,27 @@ void ModelMenu::list() {
     }
 }
 
+// While it is open: what is chosen in it stays so.
+void ModelMenu::listAgain() {
+    if (!isVisible()) {
+        return;
+    }
+    const QString chosen = activeAction() != nullptr ? activeAction()->text() : QString();
+    list();
+    for (QAction* action : actions()) {
+        if (!chosen.isEmpty() && action->text() == chosen) {
+            setActiveAction(action);
+        }
+    }
+}
+
 QAction* ModelMenu::add(const QString& name, const QString& path, bool missing) {
-    QString text = missing ? tr("%1 (missing)").arg(name) : name;
+    const LocalModels* const local = m_opener.local();
+    const int row = local != nullptr ? local->rowOf(path) : -1;
+    const bool needsTemplate = row >= 0 && local->index(row).data(LocalModels::NeedsTemplateRole).toBool();
+    QString text = missing         ? tr("%1 (missing)").arg(name)
+                   : needsTemplate ? tr("%1 (needs a chat template)").arg(name)
+                                   : name;
     text.replace(u'&', QStringLiteral("&&"));
     QAction* entry = addAction(text, &m_opener, [this, path] { m_opener.openListed(path); });
     entry->setToolTip(path);

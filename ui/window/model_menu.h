@@ -23,6 +23,7 @@ class ModelMenu : public QMenu {
 
   private:
     void list();
+    void listAgain();
     void listRecent();
     void listFound();
     QAction* add(const QString& name, const QString& path, bool missing);

@@ -52,6 +52,14 @@ ModelOpener::ModelOpener(QMainWindow& window, Core& core, EmptyState& start, Hel
             m_recent.add(m_opened);
         }
         settings::kLastModel.set(m_opened);
+        if (model.has_tokenizer && !model.has_chat_template) {
+            Problem notice;
+            notice.title = tr("“%1” has no chat template").arg(QString::fromStdString(model.name));
+            notice.sentence =
+                tr("Without one messages cannot be written for it. Choose that of its family, or a file.");
+            notice.actions = {ProblemAction::ChooseTemplate, ProblemAction::OpenModel};
+            m_core.chat.showNotice(notice);
+        }
         refresh();
     });
     if (m_options.modelPlaces) {
@@ -67,6 +75,10 @@ ModelOpener::ModelOpener(QMainWindow& window, Core& core, EmptyState& start, Hel
             m_local->search();
         }
     });
+    if (const int paused = m_downloads->rowCount(); paused > 0) {  // they ran when the program was closed, or waited
+        m_window.statusBar()->showMessage(
+            tr("%n download(s) can be resumed: File › What runs here › Downloads", nullptr, paused), 20'000);
+    }
     refresh();
 }
 
@@ -98,9 +110,10 @@ void ModelOpener::offerModels() {
 
 void ModelOpener::openListed(const QString& model) {
     const int row = m_local != nullptr ? m_local->rowOf(model) : -1;
-    const QVariant fit = row >= 0 ? m_local->index(row).data(LocalModels::FitRole) : QVariant();
-    if (fit.toInt() == static_cast<int>(LocalModel::Fit::TooLarge)) {
-        openWithOptions(model);
+    const QModelIndex index = m_local != nullptr ? m_local->index(row) : QModelIndex();
+    const bool needsTemplate = index.data(LocalModels::NeedsTemplateRole).toBool();
+    if (needsTemplate || index.data(LocalModels::FitRole).toInt() == static_cast<int>(LocalModel::Fit::TooLarge)) {
+        openWithOptions(model, needsTemplate);
     } else {
         open(model);
     }
@@ -161,7 +174,7 @@ void ModelOpener::choose() {
     chooseModelFile(&m_window, [this](const QString& path) { open(path); });
 }
 
-void ModelOpener::openWithOptions(const QString& model) {
+void ModelOpener::openWithOptions(const QString& model, bool forTemplate) {
     auto* dialog = new OpenModelDialog(m_core.engine, &m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->addAction(m_help.action());  // its keys count there, too
@@ -173,6 +186,9 @@ void ModelOpener::openWithOptions(const QString& model) {
     }
     connect(dialog, &QDialog::accepted, this, [this, dialog] { openAsChosen(dialog->request()); });
     dialog->open();
+    if (forTemplate) {
+        dialog->showTemplate();
+    }
 }
 
 void ModelOpener::showSuggestions() {
@@ -242,6 +258,9 @@ void ModelOpener::handle(ProblemAction action) {
         case ProblemAction::OpenWithOptions:
             openWithOptions();
             break;
+        case ProblemAction::ChooseTemplate:
+            openWithOptions({}, true);
+            break;
         case ProblemAction::OpenModel:
             choose();
             break;
@@ -253,6 +272,7 @@ void ModelOpener::handle(ProblemAction action) {
             break;
         case ProblemAction::EditPrompt:
         case ProblemAction::TryAgain:
+        case ProblemAction::AskAnew:
         case ProblemAction::LargerContext:
         case ProblemAction::LeaveOutOldest:
         case ProblemAction::SummariseOldest:

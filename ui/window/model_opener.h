@@ -54,7 +54,8 @@ class ModelOpener : public QObject {
     engine::LoadRequest requestFor(const QString& model, const QString& device, quint64 vramBytes) const;
     // On the chosen device.
     void open(const QString& model) { load(requestFor(model, m_device, m_vramBytes)); }
-    // Of a list: one that does not fit is opened with options, which show how it would.
+    // Of a list: one that does not fit, or needs a chat template, is opened with options,
+    // which show what helps.
     void openListed(const QString& model);
     // The user chose it so: device and budget are kept.
     void openAsChosen(const engine::LoadRequest& request);
@@ -68,8 +69,9 @@ class ModelOpener : public QObject {
     // Those remedies of a problem that open a model.
     void handle(offstage::ui::ProblemAction action);
     void choose();
-    void openWithOptions(const QString& model = {});  // empty: the open one
-    void showSuggestions();                           // "What runs here"
+    // Empty: the open one. forTemplate: to choose how messages are written for it.
+    void openWithOptions(const QString& model = {}, bool forTemplate = false);
+    void showSuggestions();  // "What runs here"
     offstage::ui::DownloadsDialog* showDownloads();
 
   Q_SIGNALS:
