@@ -13,10 +13,10 @@
 #include <QToolButton>
 #include <QTranslator>
 
-#include "engine/cluster/machine_network.h"
 #include "engine/device/hardware_profile.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/geometry.h"
+#include "tests/ui/no_machines.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/language.h"
@@ -46,23 +46,6 @@ using namespace offstage::ui;
 namespace {
 
 constexpr double kReadable = 3.5;
-
-class NoMachines final : public engine::MachineNetwork {
-  public:
-    std::vector<engine::PairedMachine> machines() const override { return m_paired; }
-    std::string list_file() const override { return {}; }
-    std::string pairing_address(const std::string& text) const override { return text; }
-    engine::PairedMachine pair(const std::string&, const std::string&, const std::string&,
-                               const std::stop_token&) override {
-        return {};
-    }
-    void remove(const std::string&) override {}
-    engine::MachineTest test(const std::string&, const std::stop_token&) override { return {}; }
-    engine::JoinMachinesFn joining(const std::vector<std::string>&, const engine::MachineUse&) const override {
-        return {};
-    }
-    std::vector<engine::PairedMachine> m_paired;
-};
 
 double luminance(const QColor& colour) {
     const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };

@@ -5,6 +5,7 @@
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
@@ -400,6 +401,24 @@ class TestHistoryList : public QObject {
         QCOMPARE(f.chat->current(), a);
         QTest::keyClick(&test::child<QLineEdit>(*f.list), Qt::Key_Escape);
         QTRY_COMPARE(f.list->model().rowCount(), 2);
+    }
+
+    void emptyText_isWhole_inALowList() {
+        Fixture f;
+        f.list->show();
+        QListView& view = f.list->view();
+        for (const int height : {400, 70}) {
+            f.list->resize(200, f.list->height() - view.height() + height);
+            QTRY_COMPARE(view.height(), height);
+            const auto* text = view.viewport()->findChild<QLabel*>();
+            QVERIFY(text != nullptr && text->isVisible());
+            QTRY_VERIFY2(text->height() >= text->heightForWidth(text->width()) &&
+                             view.viewport()->rect().contains(text->geometry()),
+                         qPrintable(QStringLiteral("%1 of %2 pixels in %3")
+                                        .arg(text->height())
+                                        .arg(text->heightForWidth(text->width()))
+                                        .arg(view.viewport()->height())));
+        }
     }
 
     // A new conversation is listed and marked, though a search was on.

@@ -476,6 +476,24 @@ class TestMachines : public QObject {
         panel.choose(QStringLiteral("attic"));
         QVERIFY2(panel.details().contains(QStringLiteral("the connection ended")), qPrintable(panel.details()));
         picture(panel, QStringLiteral("machines-one-down"));
+        QVERIFY(test::textOf(panel, QStringLiteral("Who makes the steps now")).contains(QStringLiteral("In force")));
+
+        // Nothing is in force with machines that are all gone.
+        f.locked([](Network& n) {
+            n.figures[0] = lost("cupboard");
+            return n.tokens = 32;
+        });
+        QTRY_COMPARE(test::textOf(panel, QStringLiteral("Who makes the steps now")),
+                     QStringLiteral("No other machine is reached: this one makes every step alone."));
+        QVERIFY(panel.forecasts().rows().empty());
+        QVERIFY(panel.times().rows().empty());
+        f.locked([](Network& n) {
+            n.figures[0].state = engine::MachineState::kConnecting;
+            return n.tokens = 0;
+        });
+        QTRY_VERIFY(test::textOf(panel, QStringLiteral("Who makes the steps now"))
+                        .contains(QStringLiteral("Being connected to")));
+        picture(panel, QStringLiteral("machines-all-down"));
     }
 
     void shape_isChosenByThePerson_andKept() {

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kTypingPauseMs = 120;    // saves a search for each key of a fast typist
 constexpr int kListNoticeMs = 10'000;  // of a notice without Undo
+constexpr int kAboveEmptyText = 24;    // where the list is not low
 
 // Its name; empty: the row is a conversation.
 QString folderAt(const QModelIndex& index) {
@@ -89,9 +90,10 @@ ConversationList::ConversationList(ChatController& chat, QWidget* parent)
     m_empty->setWordWrap(true);
     m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
     m_empty->setForegroundRole(QPalette::PlaceholderText);
-    m_empty->setContentsMargins(16, 24, 16, 0);
+    m_empty->setContentsMargins(16, 0, 16, 0);
     m_empty->setAttribute(Qt::WA_TransparentForMouseEvents);
-    columnOf(m_view->viewport(), {m_empty, Stretch{}}, flush());
+    auto* empty = columnOf(m_view->viewport(), {m_empty, Stretch{}}, flush(0));
+    empty->insertSpacerItem(0, new QSpacerItem(0, kAboveEmptyText, QSizePolicy::Minimum, QSizePolicy::Maximum));
 
     m_noticeTime->setSingleShot(true);
     m_noticeTime->setInterval(kListNoticeMs);

@@ -24,6 +24,7 @@
 #include "ui/base/save_file.h"
 #include "ui/engine/format.h"
 #include "ui/panels/first_column.h"
+#include "ui/panels/page_tabs.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/widgets/boxes.h"
@@ -79,7 +80,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
       m_answers(new BenchmarkTable(this)),
       m_scenarios(new BenchmarkTable(this)),
       m_runner(new BenchmarkRunner(engine, this)),
-      m_tabs(new QTabWidget),
+      m_tabs(new PageTabs),
       m_histogram(new BarPlot),
       m_summary(mutedLabel()),
       m_progress(new QProgressBar),
@@ -87,11 +88,9 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
       m_export(new QPushButton(tr("Export…"))),
       m_pictures(new QPushButton(tr("Pictures…"))) {
     setEmptyText(tr("Open a model to measure its answers, to run scenarios and to compare plans."));
-    m_tabs->setDocumentMode(true);
     m_tabs->addTab(buildAnswers(), tr("Answers"));
     m_tabs->addTab(buildScenario(), tr("Scenario"));
     m_tabs->addTab(buildCompare(), tr("Two plans"));
-    fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
     m_progress->setAccessibleName(tr("Progress of the benchmark"));

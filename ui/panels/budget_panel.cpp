@@ -27,6 +27,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kBudgetNoticeLines = 3;
+constexpr int kBudgetLegendLines = 3;
 constexpr int kOnDevice = 5;                   // its row of figures
 constexpr std::array kOfAdvanced = {4, 6, 7};  // shown with the choices that they are of
 
@@ -51,7 +52,6 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_progressText(textLabel(tr("What is being moved"))) {
     setEmptyText(tr("Open a model to see what its memory is spent on, and to change its budgets."));
     m_bars->setOwnScales(true);
-    m_bars->setReserve(2, 3);
     m_bars->setAccessibleName(tr("What memory is spent on"));
     m_bars->setAccessibleDescription(
         tr("VRAM and RAM, each divided into what holds it. Arrow keys move from part to "
@@ -214,6 +214,7 @@ void BudgetPanel::modelChanged() {
     say({});  // the old one was of another model
     setEmpty(!m_hasModel);
     if (model) {
+        m_bars->setReserve(model->device == "cpu" ? 1 : 2, kBudgetLegendLines);
         m_inForce = settingInForce(engine());
         if (const auto snapshot = engine().snapshot()) {
             showSnapshot(*snapshot);

@@ -13,13 +13,21 @@ FirstColumn::FirstColumn(QTableView& table, int least) : QObject(&table), m_tabl
 
 bool FirstColumn::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize && m_table.model() != nullptr) {
-        int others = 0;
-        for (int column = 1; column < m_table.model()->columnCount(); ++column) {
-            others += m_table.columnWidth(column);
-        }
-        m_table.setColumnWidth(0, std::max(m_least, m_table.viewport()->width() - others));
+        fit();
     }
     return QObject::eventFilter(watched, event);
+}
+
+void FirstColumn::fit() {
+    const int room = m_table.viewport()->width() - m_least;
+    int others = 0;
+    for (int column = 1; column < m_table.model()->columnCount(); ++column) {
+        if (others + m_table.columnWidth(column) > room) {
+            break;
+        }
+        others += m_table.columnWidth(column);
+    }
+    m_table.setColumnWidth(0, std::max(m_least, m_table.viewport()->width() - others));
 }
 
 }  // namespace offstage::ui

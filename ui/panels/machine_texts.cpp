@@ -65,6 +65,11 @@ const engine::MachineFigures* MachineTexts::figuresOf(const QString& machine) co
     return nullptr;
 }
 
+bool MachineTexts::isAny(engine::MachineState state) const {
+    return std::any_of(m_snapshot.machines.begin(), m_snapshot.machines.end(),
+                       [state](const engine::MachineFigures& figures) { return figures.state == state; });
+}
+
 QString MachineTexts::stateOf(const QString& machine) const {
     const Machines::Machine* paired = m_machines.find(machine);
     const engine::MachineFigures* figures = figuresOf(machine);
@@ -184,6 +189,11 @@ QString MachineTexts::shapeInForce() const {
                            "become clearly faster, by what each is forecast to take.")
                       : tr("Counts as soon as a machine is used."));
         return lines.join(u'\n');
+    }
+    if (!isAny(engine::MachineState::kUp)) {
+        return isAny(engine::MachineState::kConnecting)
+                   ? tr("Being connected to; until then this machine makes every step alone.")
+                   : tr("No other machine is reached: this one makes every step alone.");
     }
     const engine::MachineShape& shape = now.machine_shape;
     const bool known = shape.helpers.us() > 0 && shape.peers.us() > 0;

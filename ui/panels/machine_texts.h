@@ -24,6 +24,7 @@ class MachineTexts {
 
     // nullptr: the engine has none of this machine.
     const engine::MachineFigures* figuresOf(const QString& machine) const;
+    bool isAny(engine::MachineState state) const;
     QString stateOf(const QString& machine) const;
     QString detailsOf(const QString& machine) const;
     // The present shape and its forecast, problems, and restrictions.

@@ -178,8 +178,9 @@ QWidget* MachinesPanel::buildMachines() {
     m_forecasts->setReserve(3, 1);
     auto* tiles = new Tiles(kNarrowestPicture);
     tiles->add(widgetOf(columnOf({m_list, buildChoices(), m_details, Stretch{1}}, flush())));
-    tiles->add(widgetOf(columnOf(
-        {m_timesTitle, m_times, m_forecastsTitle, m_forecasts, m_placesTitle, m_places, Stretch{1}}, flush())));
+    m_pictures = widgetOf(
+        columnOf({m_timesTitle, m_times, m_forecastsTitle, m_forecasts, m_placesTitle, m_places, Stretch{1}}, flush()));
+    tiles->add(m_pictures);
     connect(m_list, &QTreeWidget::currentItemChanged, this, [this] {
         m_details->setText(texts().detailsOf(this->chosen()));
         refreshActions();
@@ -334,7 +335,7 @@ void MachinesPanel::refreshShape() {
     const engine::Snapshot& now = snapshot();
     const engine::MachineShape& shape = now.machine_shape;
     std::vector<StackedBar::Row> rows;
-    if (!now.machines.empty() && shape.helpers.us() > 0 && shape.peers.us() > 0) {
+    if (texts().isAny(engine::MachineState::kUp) && shape.helpers.us() > 0 && shape.peers.us() > 0) {
         rows.push_back({tr("Desktop and helpers, forecast"), partsOf(shape.helpers)});
         rows.push_back({tr("Every machine, forecast"), partsOf(shape.peers)});
         for (StackedBar::Row& row : rows) {
@@ -430,7 +431,7 @@ void MachinesPanel::refreshList() {
 void MachinesPanel::refreshPictures() {
     const engine::Snapshot& now = snapshot();
     std::vector<StackedBar::Row> times, places;
-    const bool timed = now.machine_tokens > 0 && !now.machines.empty();
+    const bool timed = now.machine_tokens > 0 && texts().isAny(engine::MachineState::kUp);
     double waiting_us = 0;
     for (const engine::MachineFigures& figures : now.machines) {
         waiting_us += figures.waiting_us;
@@ -474,6 +475,7 @@ void MachinesPanel::refreshPictures() {
                                  : tr("Experts that each machine holds"));
     m_times->setRows(std::move(times));
     m_places->setRows(std::move(places));
+    m_pictures->setVisible(!now.machines.empty());  // before they would be blank
 }
 
 void MachinesPanel::refreshActions() {

@@ -61,6 +61,7 @@ class MachinesPanel : public Panel {
     StackedBar* m_times;
     StackedBar* m_places;
     StackedBar* m_forecasts;
+    QWidget* m_pictures = nullptr;  // what is shown of other machines
     QLabel* m_timesTitle;
     QLabel* m_placesTitle;
     QLabel* m_forecastsTitle;

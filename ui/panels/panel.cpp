@@ -10,11 +10,11 @@
 #include <QLocale>
 #include <QPainter>
 #include <QPointer>
+#include <QResizeEvent>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QStyleOption>
-#include <QTabWidget>
 #include <QVBoxLayout>
 
 #include "ui/base/theme.h"
@@ -175,18 +175,6 @@ void Panel::setMuted(QWidget& label, bool muted) {
     }
 }
 
-void Panel::fitToPage(QTabWidget& tabs) {
-    const auto fit = [&tabs] {
-        for (int page = 0; page < tabs.count(); ++page) {
-            const bool shows = page == tabs.currentIndex();
-            tabs.widget(page)->setSizePolicy(QSizePolicy::Preferred,
-                                             shows ? QSizePolicy::Preferred : QSizePolicy::Ignored);
-        }
-    };
-    connect(&tabs, &QTabWidget::currentChanged, &tabs, fit);
-    fit();
-}
-
 QWidget* Panel::focusAmong(const QList<QWidget*>& widgets) {
     for (QWidget* widget : widgets) {
         if (widget->window()->focusWidget() == widget) {
@@ -264,10 +252,17 @@ void Panel::say(const QString& text, Notice kind) {
 void Panel::refreshNotice() {
     m_notice->setText(m_said.isEmpty() ? m_hint : m_said);
     m_noticePlace->setVisible(m_noticeLines > 0 || !m_said.isEmpty());
-    const int lines = std::max(m_noticeLines, kLeastNoticeLines);
-    m_noticePlace->setFixedHeight(lines * QFontMetrics(m_notice->font()).lineSpacing() + 2 * kNoticeMargin);
+    fitNotice();
     m_noticeArea->verticalScrollBar()->setValue(0);
     restyle();
+}
+
+void Panel::fitNotice() {
+    const QFontMetrics font(m_notice->font());
+    const QRect room(0, 0, width() - 2 * kPanelMargin, QWIDGETSIZE_MAX);
+    const int hint = room.width() > 0 ? font.boundingRect(room, Qt::TextWordWrap, m_hint).height() : 0;
+    const int lines = std::max(m_noticeLines, kLeastNoticeLines) * font.lineSpacing();
+    m_noticePlace->setFixedHeight(std::max(lines, hint) + 2 * kNoticeMargin);
 }
 
 void Panel::take(const engine::Snapshot& snapshot) {
@@ -324,6 +319,13 @@ void Panel::restyle() {
     m_badge->setStyleSheet(
         QStringLiteral("QLabel { border: 1px solid %1; border-radius: 3px; padding: 0 4px; color: %1; }")
             .arg(colours.problem.name()));
+}
+
+void Panel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    if (event->oldSize().width() != event->size().width()) {
+        fitNotice();
+    }
 }
 
 void Panel::changeEvent(QEvent* event) {

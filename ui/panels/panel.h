@@ -6,7 +6,6 @@
 
 class QLabel;
 class QStackedWidget;
-class QTabWidget;
 class QVBoxLayout;
 
 namespace offstage::ui {
@@ -55,7 +54,7 @@ class Panel : public QWidget {
     // Reserves room for so many lines of notices, also while there is none. Otherwise a
     // notice takes room of the body.
     void reserveNotice(int lines);
-    // Shown in that room while there is no notice.
+    // Shown in that room while there is no notice, and whole: it may make the room higher.
     void setHint(const QString& text);
     // Progress and a button to cancel: shown in that room during an operation, otherwise
     // hidden.
@@ -68,9 +67,6 @@ class Panel : public QWidget {
     // The colour of notices while there is nothing to read. Does nothing if it is
     // unchanged, because setting a role sends the widget and its children a new palette.
     static void setMuted(QWidget& label, bool muted);
-    // Only the visible page counts for the size: a low dock need not scroll for the
-    // highest one.
-    static void fitToPage(QTabWidget& tabs);
     // Which of these has the keyboard's focus; nullptr: none. Call it before buttons are
     // disabled, hidden or shown; passFocus() afterwards leaves the focus there if it can
     // stay, and otherwise gives it to the first of `next` that can take it. Without it Qt
@@ -89,6 +85,7 @@ class Panel : public QWidget {
     // the model before.
     virtual void modelChanged() {}
 
+    void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
 
   private:
@@ -96,6 +93,7 @@ class Panel : public QWidget {
     void refreshBadge();
     void refreshCost();
     void refreshNotice();
+    void fitNotice();
     void restyle();
 
     EngineController& m_engine;

@@ -23,6 +23,7 @@
 #include "ui/panels/budget_form.h"
 #include "ui/panels/first_column.h"
 #include "ui/panels/forecast_table.h"
+#include "ui/panels/page_tabs.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
@@ -54,7 +55,7 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_cancel(new QPushButton(tr("Cancel"))),
       m_edit(new QPushButton(tr("Edit a copy…"))),
       m_progress(new QProgressBar),
-      m_tabs(new QTabWidget),
+      m_tabs(new PageTabs),
       m_bars(new BarPlot),
       m_curve(new LinePlot),
       m_here(textLabel(tr("How fast the model is here"))),
@@ -63,7 +64,6 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_worker(new WhatIfWorker(this)) {
     setEmptyText(tr("Open a model to see how fast it would be on other hardware."));
     showClaim(0);
-    m_tabs->setDocumentMode(true);
     m_tabs->addTab(buildGpus(), tr("GPUs"));
     m_tabs->addTab(buildVram(), tr("VRAM"));
     m_tabs->addTab(buildMachines(), tr("Machines"));
@@ -72,7 +72,6 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     footer().addLayout(rowOf({m_run, Stretch{1}}));
     reserveNotice(kWhatIfNoticeLines);
     setBusyWidget(*buildRunning());
-    fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
     callAfter(m_delay, kDelayMs, this, &WhatIfPanel::run);
@@ -168,7 +167,7 @@ QWidget* WhatIfPanel::buildMachines() {
     m_machineTable = forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"),
                                     tr("network"), tr("per 1,000 USD")},
                                    tr("Forecasts by number of machines"));
-    m_machineTable->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_machineColumn = new FirstColumn(*m_machineTable, m_machineTable->columnWidth(Count));
     m_machineTable->horizontalHeaderItem(Busiest)->setToolTip(
         tr("A token's experts of one layer on the machine that has most of them, on average"));
     m_machineTable->horizontalHeaderItem(NetworkShare)
@@ -200,6 +199,7 @@ QWidget* WhatIfPanel::buildMachines() {
 // The last column, of the forecasts that are shown.
 void WhatIfPanel::showPrices() {
     m_machineTable->setColumnHidden(PerPrice, m_price->value() == 0);
+    m_machineColumn->fit();
     const engine::Network& network = engine::find_network(m_network->currentData().toString().toStdString());
     for (int row = 0; row < m_machineTable->rowCount(); ++row) {
         QTableWidgetItem* const cell = m_machineTable->item(row, PerPrice);
@@ -411,10 +411,10 @@ void WhatIfPanel::showSnapshot(const engine::Snapshot&) {
 
 void WhatIfPanel::showClaim(double overheadUs) {
     QString text =
-        tr("Forecasts from datasheets and this computer's measured CPU, not measurements. Experts "
-           "count as they are in the model's files.");
+        tr("Forecasts from datasheets and this computer's measured CPU, not measurements. Experts count as in the "
+           "model's files.");
     if (overheadUs >= 0.5) {
-        text += u' ' + tr("Each token includes %1 µs that tokens here were measured to take beyond their forecast.")
+        text += u' ' + tr("Each token includes %1 µs measured here beyond the forecast.")
                            .arg(QLocale().toString(overheadUs, 'f', 0));
     }
     m_claim = text;
@@ -540,6 +540,8 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
     }
     m_machineTable->selectRow(static_cast<int>(choice.cluster.n_machines) - 1);
     showPrices();
+    m_machineTable->resizeColumnsToContents();
+    m_machineColumn->fit();
     m_machineCurve->removeAllSeries();
     const int series = m_machineCurve->addSeries(tr("forecast, %1 over %2").arg(name, network), LinePlot::Line::Dashed);
     m_machineCurve->setPoints(series, x, y);

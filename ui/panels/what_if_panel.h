@@ -15,6 +15,7 @@ class QTableWidget;
 namespace offstage::ui {
 
 class BarPlot;
+class FirstColumn;
 class LinePlot;
 class SpeedMeter;
 
@@ -90,6 +91,7 @@ class WhatIfPanel : public Panel {
     QLabel* m_here;
     QLabel* m_gain;
     QTableWidget* m_machineTable;
+    FirstColumn* m_machineColumn;
     LinePlot* m_machineCurve;
     QLabel* m_machinesText;
     SpeedMeter* m_meter;

@@ -79,6 +79,7 @@ void StackedBar::setCompact(bool compact) {
 
 void StackedBar::setOwnScales(bool own) {
     m_ownScales = own;
+    updateGeometry();
     markStale(Layer::Frame);
 }
 
@@ -133,7 +134,7 @@ int StackedBar::contentHeight(int width) const {
     const int rows = std::max(static_cast<int>(m_rows.size()), m_keptRows);
     const int legendRoom = std::max({legendHeight(fontMetrics(), legend(), width - 2 * kEdge),
                                      m_reservedLines * fontMetrics().lineSpacing(), m_keptLegend});
-    return kEdge + rows * rowHeight() + fontMetrics().height() + 8 + legendRoom + kEdge;
+    return kEdge + rows * rowHeight() + (m_ownScales ? 4 : fontMetrics().height() + 8) + legendRoom + kEdge;
 }
 
 int StackedBar::heightForWidth(int width) const {
@@ -275,7 +276,7 @@ void StackedBar::paintFrame(QPainter& painter) {
     if (!m_ownScales) {
         paintBottomAxis(painter, m_x, m_area);
     }
-    const int below = m_area.bottom() + metrics.height() + 10;
+    const int below = m_area.bottom() + (m_ownScales ? 12 : metrics.height() + 10);  // the axis
     paintLegend(painter, QRect(kEdge, below, width() - 2 * kEdge, height() - below), legend(), palette());
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
         const Row& row = rowAt(i);
