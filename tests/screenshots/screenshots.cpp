@@ -156,12 +156,6 @@ int main(int argc, char** argv) {
     if (wanted.isEmpty() || wanted.contains(QStringLiteral("window"))) {
         saved = save(window, name(QStringLiteral("window"))) && saved;
     }
-    // A token in the middle of the last answer, as a user selects one.
-    const QList<Message>& messages = window.core().conversation.messages();
-    if (!messages.isEmpty()) {
-        const MessageId answer = messages.last().id;
-        window.core().selection.selectToken(answer, window.core().tokens.tokenCount(answer) / 2);
-    }
     for (QDockWidget* dock : window.findChildren<QDockWidget*>()) {
         const QString panel = dock->objectName().chopped(4);
         if (!wanted.isEmpty() && !wanted.contains(panel)) {
@@ -170,6 +164,16 @@ int main(int argc, char** argv) {
         window.findChild<PanelDocks*>()->reset();
         for (QDockWidget* other : window.findChildren<QDockWidget*>()) {
             other->setVisible(other == dock);
+        }
+        // In the panels that show a token: one in the middle of the last answer, as a user
+        // selects it.
+        const QList<Message>& messages = window.core().conversation.messages();
+        const bool showsToken = panel == QStringLiteral("experts") || panel == QStringLiteral("dispatch");
+        if (showsToken && !messages.isEmpty()) {
+            const MessageId answer = messages.last().id;
+            window.core().selection.selectToken(answer, window.core().tokens.tokenCount(answer) / 2);
+        } else {
+            window.core().selection.clearToken();
         }
         dock->raise();
         const bool below = window.dockWidgetArea(dock) == Qt::BottomDockWidgetArea;
