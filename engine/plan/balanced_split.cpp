@@ -17,8 +17,7 @@ class Balancer {
           n_(candidates.size()),
           resident_us_(resident_us),
           here_(here),
-          cost_(cost),
-          timeline_(cost, staging_slots, n_rows),
+          timeline_(cost, staging_slots, n_rows, elsewhere),
           elsewhere_(elsewhere) {
         for (const Candidate& candidate : candidates) least_copy_us_ = std::min(least_copy_us_, candidate.copy_us);
     }
@@ -31,7 +30,7 @@ class Balancer {
         } else if (here_ == SplitHere::kCpu) {
             keep_if_best(evaluate());
         }
-        if (elsewhere_.size() > 0) split_everywhere();
+        if (!elsewhere_.empty()) split_everywhere();
         for (Candidate& candidate : candidates_) candidate.target = candidate.best;
     }
 
@@ -65,29 +64,8 @@ class Balancer {
     }
 
     double evaluate() {
-        CpuList list;
-        double copied_disk_us = 0;
-        double preparing_us = 0;
-        elsewhere_.clear();
-        for (const Candidate& candidate : candidates_) {
-            if (candidate.copied()) {
-                copied_disk_us += candidate.disk_us;
-                preparing_us += candidate.preparing_us;
-            } else if (candidate.target == ExecutionTarget::kCpu) {
-                list.add(candidate.cpu_us, candidate.one_us,
-                         candidate.disk_us > 0 ? cost_.disk_read(candidate.format) : DiskReadCost{},
-                         cost_.reads_beside(candidate.format), candidate.n_tokens);
-            } else if (is_elsewhere(candidate.target)) {
-                elsewhere_.add(candidate.target, candidate.format, candidate.n_tokens);
-            }
-        }
-        timeline_.begin(resident_us_, list, copied_disk_us, preparing_us);
-        for (const Candidate& candidate : candidates_) {
-            if (!candidate.copied()) continue;
-            timeline_.copy(candidate.copy_us, candidate.disk_us + candidate.preparing_us, candidate.gpu_us);
-        }
         ++evaluations_;
-        return std::max(timeline_.finish(), elsewhere_.end_us());
+        return timeline_.makespan_us(candidates_, resident_us_);
     }
 
     // By more than rounding.
@@ -289,7 +267,7 @@ class Balancer {
                 if (target == ExecutionTarget::kCpu) return cpu_end + candidate.disk_us + candidate.cpu_us;
                 if (target == ExecutionTarget::kCopy) return std::max(gpu_end, copied_at) + candidate.gpu_us;
                 const std::size_t i = index_elsewhere(target);
-                const ExecutorCost& cost = elsewhere_.cost(i);
+                const ExecutorCost& cost = *elsewhere_[i];
                 return ends[i] + cost.expert_us(candidate.format, candidate.n_tokens) +
                        cost.transfer_us(n_rows[i] + candidate.n_tokens);
             };
@@ -308,7 +286,7 @@ class Balancer {
                 gpu_end = first;
             } else {
                 const std::size_t i = index_elsewhere(candidate.target);
-                ends[i] += elsewhere_.cost(i).expert_us(candidate.format, candidate.n_tokens);
+                ends[i] += elsewhere_[i]->expert_us(candidate.format, candidate.n_tokens);
                 n_rows[i] += candidate.n_tokens;
             }
         }
@@ -326,9 +304,8 @@ class Balancer {
     const double resident_us_;
     const SplitHere here_;
     double least_copy_us_ = std::numeric_limits<double>::infinity();
-    const CostModel& cost_;
     LayerTimeline timeline_;
-    ElsewhereLists elsewhere_;
+    const ElsewhereCosts elsewhere_;
     double current_us_ = 0;  // of `target`
     double best_us_ = 0;     // of `best`
     int evaluations_ = 0;

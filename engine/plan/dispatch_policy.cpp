@@ -38,9 +38,7 @@ void sort_for_copying(std::vector<Candidate>& candidates) {
 
 void add_assignments(ExecutionTarget target, const std::vector<Candidate>& candidates, Schedule& out) {
     for (const Candidate& miss : candidates) {
-        if (miss.target != target) continue;
-        out.assignments.push_back({miss.expert, miss.n_tokens, target, miss.format, miss.place, miss.cpu_us,
-                                   miss.gpu_us, miss.copy_us, miss.preparing_us, miss.copied_share});
+        if (miss.target == target) out.assignments.push_back(miss);
     }
 }
 
@@ -69,47 +67,28 @@ ExecutionTarget fastest_target(const Candidate& miss, bool can_copy, ElsewhereCo
     return target;
 }
 
-DiskReadCost disk_read(Place place, kernels::WeightType format, const CostModel& cost) {
-    return place == Place::kDisk ? cost.disk_read(format) : DiskReadCost{};
+// An expert to compute on the CPU, with its costs on all sides of this machine.
+Assignment costed(const ExpertLoad& load, const CostModel& cost, const LayerAtHand& layer) {
+    const CostModel::ExpertCosts costs = cost.expert_costs(layer, load.n_tokens, load.format, load.held);
+    return {.expert = load.expert,
+            .n_tokens = load.n_tokens,
+            .format = load.format,
+            .place = load.place,
+            .cpu_us = costs.cpu_us,
+            .gpu_us = costs.gpu_us,
+            .copy_us = costs.copy_us,
+            .preparing_us = costs.preparing_us,
+            .copied_share = costs.copied_share,
+            .one_us = load.n_tokens == 1 ? costs.cpu_us : cost.expert_costs(layer, 1, load.format).cpu_us,
+            .disk_us = load.place == Place::kDisk ? cost.disk_read(load.format).us : 0};
 }
 
-// Plays the finished schedule, its costs set, through and writes its figures.
-void predict(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
-             ElsewhereCosts elsewhere, const LayerAtHand& layer, Schedule& figures) {
-    double resident_us = 0;
-    double copied_us = 0;
-    double copied_disk_us = 0;
-    double preparing_us = 0;
-    std::int64_t n_rows = 0;
-    CpuList list;
-    ElsewhereLists lists(elsewhere);
-    for (const Assignment& a : assignments) {
-        n_rows += a.n_tokens;
-        if (a.target == ExecutionTarget::kResident) resident_us += a.gpu_us;
-        if (is_elsewhere(a.target)) lists.add(a.target, a.format, a.n_tokens);
-        if (a.target == ExecutionTarget::kCopy) {
-            copied_disk_us += disk_read(a.place, a.format, cost).us;
-            preparing_us += a.preparing_us;
-        }
-        if (a.target == ExecutionTarget::kCpu) {
-            const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.expert_costs(layer, 1, a.format).cpu_us;
-            const DiskReadCost read = disk_read(a.place, a.format, cost);
-            const bool beside = cost.reads_beside(a.format);
-            list.add(a.cpu_us, one_us, read, beside, a.n_tokens);
-            if (beside) figures.disk_us += read.us + (figures.disk_us == 0 ? read.latency_us : 0);
-        }
-    }
-    LayerTimeline timeline(cost, staging_slots, n_rows);
-    timeline.begin(resident_us, list, copied_disk_us, preparing_us);
-    for (const Assignment& a : assignments) {
-        if (a.target != ExecutionTarget::kCopy) continue;
-        copied_us += a.gpu_us;
-        timeline.copy(a.copy_us, disk_read(a.place, a.format, cost).us + a.preparing_us, a.gpu_us);
-    }
-    figures.makespan_us = std::max(timeline.finish(), lists.end_us());
-    figures.gpu_us = resident_us + copied_us;
-    figures.copy_us = timeline.copying_us();
-    figures.cpu_us = timeline.cpu_busy_us();
+// As one that the device holds.
+void make_resident(Assignment& a, const CostModel& cost) {
+    a.target = ExecutionTarget::kResident;
+    a.gpu_us = cost.gpu_us(a.n_tokens, a.format);
+    a.copy_us = a.preparing_us = a.disk_us = 0;
+    a.copied_share = 1;
 }
 
 }  // namespace
@@ -141,19 +120,15 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     for (const ExpertLoad& load : loads) {
         if (load.n_tokens <= 0) continue;
         n_rows += load.n_tokens;
-        const CostModel::ExpertCosts costs = cost.expert_costs(layer, load.n_tokens, load.format, load.held);
+        Assignment with_costs = costed(load, cost, layer);
         if (load.place == Place::kDevice && use_residents) {
-            const double gpu_us = cost.gpu_us(load.n_tokens, load.format);
-            out.assignments.push_back({load.expert, load.n_tokens, ExecutionTarget::kResident, load.format, load.place,
-                                       costs.cpu_us, gpu_us, 0});
-            resident_us += gpu_us;
+            make_resident(with_costs, cost);
+            resident_us += with_costs.gpu_us;
+            out.assignments.push_back(with_costs);
+        } else if (goes_there(load)) {
+            out.preferred.push_back({with_costs, load.elsewhere & preferred});
         } else {
-            const bool there = goes_there(load);
-            (there ? out.preferred : out.candidates)
-                .push_back({load.expert, load.n_tokens, load.format, costs.gpu_us, costs.cpu_us,
-                            load.n_tokens == 1 ? costs.cpu_us : cost.expert_costs(layer, 1, load.format).cpu_us,
-                            costs.copy_us, disk_read(load.place, load.format, cost).us, costs.preparing_us,
-                            costs.copied_share, load.place, there ? load.elsewhere & preferred : load.elsewhere});
+            out.candidates.push_back({with_costs, load.elsewhere});
         }
     }
     sort_for_copying(out.candidates);
@@ -184,23 +159,25 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
         add_assignments(target_elsewhere(i), out.preferred, out);
         add_assignments(target_elsewhere(i), out.candidates, out);
     }
-    predict(out.assignments, cost, staging_slots, elsewhere, layer, out);
+    LayerTimeline timeline(cost, staging_slots, n_rows, elsewhere);
+    out.makespan_us = timeline.makespan_us(out.assignments, 0);
+    out.gpu_us = timeline.gpu_busy_us();
+    out.copy_us = timeline.copying_us();
+    out.cpu_us = timeline.cpu_busy_us();
+    out.disk_us = timeline.reading_beside_us();
 }
 
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
                    ElsewhereCosts elsewhere, const LayerAtHand& layer) {
-    Schedule figures;
-    figures.assignments.assign(assignments.begin(), assignments.end());
-    for (Assignment& a : figures.assignments) {
-        const CostModel::ExpertCosts costs = cost.expert_costs(layer, a.n_tokens, a.format);
-        a.cpu_us = costs.cpu_us;
-        a.gpu_us = a.target == ExecutionTarget::kCopy ? costs.gpu_us : cost.gpu_us(a.n_tokens, a.format);
-        a.copy_us = costs.copy_us;
-        a.preparing_us = costs.preparing_us;
-        a.copied_share = costs.copied_share;
+    std::vector<Assignment> all;
+    std::int64_t n_rows = 0;
+    for (const Assignment& a : assignments) {
+        n_rows += a.n_tokens;
+        all.push_back(costed({a.expert, a.n_tokens, a.place, a.format}, cost, layer));
+        all.back().target = a.target;
+        if (a.target == ExecutionTarget::kResident) make_resident(all.back(), cost);
     }
-    predict(figures.assignments, cost, staging_slots, elsewhere, layer, figures);
-    return figures.makespan_us;
+    return LayerTimeline(cost, staging_slots, n_rows, elsewhere).makespan_us(all, 0);
 }
 
 PolicyOutlook::PolicyOutlook(PolicyKind favourite)

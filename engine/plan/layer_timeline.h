@@ -43,52 +43,65 @@ struct CpuList {
     }
 };
 
-// The shares of executors elsewhere.
-class ElsewhereLists {
-  public:
-    explicit ElsewhereLists(ElsewhereCosts costs) : costs_(costs.first(std::min(costs.size(), kMostElsewhere))) {}
-
-    void clear() {
-        if (!costs_.empty()) lists_ = {};
-    }
-    void add(ExecutionTarget target, kernels::WeightType format, std::int64_t n_rows) {
-        const auto i = index_elsewhere(target);
-        lists_[i].us += costs_[i]->expert_us(format, n_rows);
-        lists_[i].n_rows += n_rows;
-    }
-    // When the last of them is done.
-    double end_us() const {
-        double end = 0;
-        for (std::size_t i = 0; i < costs_.size(); ++i) {
-            if (lists_[i].n_rows > 0) end = std::max(end, lists_[i].us + costs_[i]->transfer_us(lists_[i].n_rows));
-        }
-        return end;
-    }
-    std::size_t size() const { return costs_.size(); }
-    const ExecutorCost& cost(std::size_t i) const { return *costs_[i]; }
-
-  private:
-    struct List {
-        double us = 0;
-        std::int64_t n_rows = 0;
-    };
-    ElsewhereCosts costs_;
-    std::array<List, kMostElsewhere> lists_{};
-};
-
 // A layer played through, event by event, as makespan_us() describes it.
 class LayerTimeline {
   public:
     static constexpr std::int64_t kMostSlots =
         16;  // more are as good as 16: the GPU is never that far behind the copies
 
-    // n_rows: tokens of all experts together.
-    LayerTimeline(const CostModel& cost, std::int64_t staging_slots, std::int64_t n_rows)
+    // n_rows: tokens of all experts together. Executors elsewhere: at most kMostElsewhere.
+    LayerTimeline(const CostModel& cost, std::int64_t staging_slots, std::int64_t n_rows, ElsewhereCosts elsewhere)
         : cost_(cost),
           n_rows_(n_rows),
           copy_us_(cost.weight_copy_us()),
           one_token_us_(cost.cpu_us(1)),
-          n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)) {}
+          n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)),
+          elsewhere_(elsewhere) {}
+
+    // The makespan of these assignments, the costs of which are set. Those of one target
+    // run in their order. resident_us: of the device, beside the residents among them.
+    template <typename Assignments>
+    double makespan_us(const Assignments& assignments, double resident_us) {
+        CpuList list;
+        double copied_us = 0, copied_disk_us = 0, preparing_us = 0;
+        if (!elsewhere_.empty()) there_ = {};
+        for (const Assignment& a : assignments) {
+            if (a.target == ExecutionTarget::kResident) {
+                resident_us += a.gpu_us;
+            } else if (a.target == ExecutionTarget::kCopy) {
+                copied_disk_us += a.disk_us;
+                preparing_us += a.preparing_us;
+            } else if (a.target == ExecutionTarget::kCpu) {
+                list.add(a.cpu_us, a.one_us, a.disk_us > 0 ? cost_.disk_read(a.format) : DiskReadCost{},
+                         cost_.reads_beside(a.format), a.n_tokens);
+            } else {
+                const auto i = index_elsewhere(a.target);
+                there_[i].us += elsewhere_[i]->expert_us(a.format, a.n_tokens);
+                there_[i].n_rows += a.n_tokens;
+            }
+        }
+        begin(resident_us, list, copied_disk_us, preparing_us);
+        for (const Assignment& a : assignments) {
+            if (a.target != ExecutionTarget::kCopy) continue;
+            copied_us += a.gpu_us;
+            copy(a.copy_us, a.disk_us + a.preparing_us, a.gpu_us);
+        }
+        gpu_busy_ = resident_us + copied_us;
+        beside_ = list.beside_us;
+        return std::max(finish(), elsewhere_end());
+    }
+
+    // ---- of the last makespan: Schedule's figures
+    double gpu_busy_us() const { return gpu_busy_; }
+    double copying_us() const { return copying_; }
+    double cpu_busy_us() const { return cpu_busy_; }
+    double reading_beside_us() const { return beside_; }
+
+  private:
+    struct There {
+        double us = 0;
+        std::int64_t n_rows = 0;
+    };
 
     // copied_disk_us: before everything else the host reads experts that are copied
     // later. preparing_us: the host's work for copies before its own experts.
@@ -145,10 +158,15 @@ class LayerTimeline {
         return std::max({gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_, reads_end_}) + upload_us_;
     }
 
-    double copying_us() const { return copying_; }
-    double cpu_busy_us() const { return cpu_busy_; }
+    // When the last of the executors elsewhere is done.
+    double elsewhere_end() const {
+        double end = 0;
+        for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
+            if (there_[i].n_rows > 0) end = std::max(end, there_[i].us + elsewhere_[i]->transfer_us(there_[i].n_rows));
+        }
+        return end;
+    }
 
-  private:
     // All tokens of the step come to the host, each once; a few tokens do so anyway.
     double download_us(std::int64_t n_cpu_rows) const {
         const DenseCosts& dense = cost_.table().dense;
@@ -190,11 +208,13 @@ class LayerTimeline {
     const std::int64_t n_rows_;
     const double copy_us_, one_token_us_;
     const std::int64_t n_slots_;
+    const ElsewhereCosts elsewhere_;
+    std::array<There, kMostElsewhere> there_{};
     double copy_slowdown_ = 1, cpu_slowdown_ = 1, upload_us_ = 0;
     std::array<double, kMostSlots> done_{};
     std::int64_t n_copied_ = 0;
     double gpu_end_ = 0, copy_end_ = 0, copying_ = 0, read_end_ = 0;
-    double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
+    double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0, gpu_busy_ = 0, beside_ = 0;
     double reads_end_ = 0;  // when the CPU has computed with the last expert that was read beside it
 };
 

@@ -69,6 +69,8 @@ struct Assignment {
     // A copy without the neurons that a theta leaves out: the CPU's part, before the
     // bus's; and the copied share of its bytes.
     double preparing_us = 0, copied_share = 1;
+    double one_us = 0;   // one token on the CPU: the time of reading the weights
+    double disk_us = 0;  // of an expert on disk, before the CPU or the copy can begin; in none of the others
 };
 
 // The executions of a layer's experts. Residents first, then copies in the order in which
@@ -87,19 +89,8 @@ struct Schedule {
     void clear();
 
     // Room for deciding, kept from call to call.
-    struct Candidate {
-        std::int32_t expert = 0;
-        std::int32_t n_tokens = 0;
-        kernels::WeightType format = kernels::WeightType::kBf16;
-        double gpu_us = 0;
-        double cpu_us = 0;                          // without disk_us
-        double one_us = 0;                          // one token on the CPU: the time of reading the weights
-        double copy_us = 0;                         // without disk_us and preparing_us
-        double disk_us = 0;                         // before the CPU or the copy can begin
-        double preparing_us = 0, copied_share = 1;  // as in Assignment
-        Place place = Place::kRam;
-        std::uint32_t elsewhere = 0;  // as in ExpertLoad
-        ExecutionTarget target = ExecutionTarget::kCpu;
+    struct Candidate : Assignment {
+        std::uint32_t elsewhere = 0;                   // as in ExpertLoad
         ExecutionTarget best = ExecutionTarget::kCpu;  // in the best split so far
         bool copied() const { return target == ExecutionTarget::kCopy; }
     };
