@@ -21,38 +21,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRanks[] = {0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95};
 constexpr int kHalvings = 18;  // of the interval that contains the price of loss
 
-// Sensitivity::loss for all experts and formats (experts, formats), without its searches
-// at each call.
-std::vector<double> losses(const Sensitivity& sensitivity, const std::vector<WeightType>& formats,
-                           const std::vector<double>& use, std::int64_t n_layers, std::int64_t n_active) {
-    std::vector<double> loss(use.size() * formats.size(), 0.0);
-    for (const Sensitivity::Format& known : sensitivity.formats) {
-        const auto found = std::find(formats.begin(), formats.end(), known.format);
-        if (found == formats.end()) continue;
-        const auto f = static_cast<std::size_t>(found - formats.begin());
-        for (std::size_t i = 0; i < use.size(); ++i) {
-            const double error = known.errors[i];
-            loss[i * formats.size() + f] =
-                error * error * use[i] / static_cast<double>(n_active) / static_cast<double>(n_layers);
-        }
-    }
-    return loss;
-}
-
-// Popularity::share of all experts, (n_layers, n_experts).
-std::vector<double> uses(const Popularity& popularity) {
-    std::vector<double> use;
-    use.reserve(popularity.counts.size());
-    const auto n_active = static_cast<double>(popularity.n_active);
-    for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
-        double sum = 0;
-        for (std::int64_t e = 0; e < popularity.n_experts; ++e) sum += popularity.count(layer, e);
-        for (std::int64_t e = 0; e < popularity.n_experts; ++e) {
-            use.push_back(sum > 0 ? std::min(1.0, n_active * popularity.count(layer, e) / sum)
-                                  : n_active / static_cast<double>(popularity.n_experts));
-        }
-    }
-    return use;
+// Sensitivity::loss with what it looks up.
+double expert_loss(double error, double use, const Popularity& popularity) {
+    return error * error * use / static_cast<double>(popularity.n_active) / static_cast<double>(popularity.n_layers);
 }
 
 void check_shape(const Sensitivity& sensitivity, const Popularity& popularity) {
@@ -73,7 +44,7 @@ class FormatSearch {
           budget_(budget),
           popularity_(inputs.popularity),
           kind_(kind),
-          formats_(formats_of(demand_)),
+          formats_(demand_.formats),
           n_experts_(static_cast<std::size_t>(demand_.n_layers * demand_.n_experts)),
           // Rejects invalid input before anything is computed from it.
           sample_((check_demand(inputs, budget), inputs)),
@@ -111,10 +82,16 @@ class FormatSearch {
     }
 
     void weigh_experts() {
-        use_ = uses(popularity_);
-        std::vector<WeightType> formats;
-        for (const ModelDemand::Format& f : formats_) formats.push_back(f.format);
-        loss_ = losses(inputs_.sensitivity, formats, use_, demand_.n_layers, demand_.n_active);
+        use_ = popularity_.shares();
+        loss_.assign(n_experts_ * formats_.size(), 0.0);
+        for (const Sensitivity::Format& known : inputs_.sensitivity.formats) {
+            const auto found = std::ranges::find(formats_, known.format, &ModelDemand::Format::format);
+            if (found == formats_.end()) continue;
+            const auto f = static_cast<std::size_t>(found - formats_.begin());
+            for (std::size_t i = 0; i < n_experts_; ++i) {
+                loss_[at(i, f)] = expert_loss(known.errors[i], use_[i], popularity_);
+            }
+        }
         by_use_.resize(n_experts_);
         std::iota(by_use_.begin(), by_use_.end(), 0u);
         // Equal experts are ordered in turn through the layers, so that without counts
@@ -362,7 +339,7 @@ class FormatSearch {
     const Budget& budget_;
     const Popularity& popularity_;
     const PlacementKind kind_;
-    const std::vector<ModelDemand::Format> formats_;
+    const std::vector<ModelDemand::Format>& formats_;
     const std::size_t n_experts_;  // in all layers
 
     DecodeSample sample_;
@@ -449,8 +426,7 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
     const auto n = static_cast<std::size_t>(errors.n_layers * errors.n_experts);
     for (const FormatLoss& known : measured.formats) {
         Sensitivity::Format format{known.format, std::vector<double>(n, 1.0)};
-        const auto found = std::find_if(errors.formats.begin(), errors.formats.end(),
-                                        [&](const Sensitivity::Format& f) { return f.format == known.format; });
+        const auto found = std::ranges::find(errors.formats, known.format, &Sensitivity::Format::format);
         // Without known errors, or if all are 0: equal errors for all experts.
         const bool has_errors =
             found != errors.formats.end() && found->errors.size() == n &&
@@ -472,14 +448,11 @@ Sensitivity sensitivity_in_nats(const Sensitivity& errors, const NeuronThreshold
 double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Popularity& popularity) {
     if (plan.formats.empty()) return 0;
     check_shape(sensitivity, popularity);
-    std::vector<WeightType> formats;
-    for (const Sensitivity::Format& f : sensitivity.formats) formats.push_back(f.format);
-    const std::vector<double> loss =
-        losses(sensitivity, formats, uses(popularity), popularity.n_layers, popularity.n_active);
+    const std::vector<double> use = popularity.shares();
     double sum = 0;
     for (std::size_t i = 0; i < plan.formats.size(); ++i) {
-        const auto found = std::find(formats.begin(), formats.end(), plan.formats[i]);
-        if (found != formats.end()) sum += loss[i * formats.size() + static_cast<std::size_t>(found - formats.begin())];
+        const auto known = std::ranges::find(sensitivity.formats, plan.formats[i], &Sensitivity::Format::format);
+        if (known != sensitivity.formats.end()) sum += expert_loss(known->errors[i], use[i], popularity);
     }
     return sum;
 }
@@ -499,10 +472,8 @@ Plan trade_quality(const PlanInputs& inputs, const Budget& budget, PlacementKind
     PlanInputs traded = inputs;
     traded.sensitivity = sensitivity_in_nats(inputs.sensitivity, measured, inputs.popularity);
     std::vector<ModelDemand::Format>& offered = traded.demand.formats;
-    offered = formats_of(inputs.demand);
     const auto unmeasured = [&](const ModelDemand::Format& f) {
-        return std::none_of(measured.formats.begin(), measured.formats.end(),
-                            [&](const FormatLoss& known) { return known.format == f.format; });
+        return std::ranges::find(measured.formats, f.format, &FormatLoss::format) == measured.formats.end();
     };
     offered.erase(std::remove_if(offered.begin() + 1, offered.end(), unmeasured), offered.end());
 

@@ -127,10 +127,8 @@ class Placer {
     }
 
     void sum_sizes() {
-        const std::vector<ModelDemand::Format> formats = formats_of(demand_);
         const auto format = [&](std::size_t expert) -> const ModelDemand::Format& {
-            const std::size_t f = choice_.formats.empty() ? choice_.uniform : choice_.formats[expert];
-            return demand_.formats.empty() ? formats[f] : demand_.format_of(f, expert);
+            return demand_.format_of(choice_.formats.empty() ? choice_.uniform : choice_.formats[expert], expert);
         };
         bytes_up_to_.reserve(n_all_ + 1);
         bytes_up_to_.push_back(0);
@@ -143,9 +141,8 @@ class Placer {
         }
         plan_.slot_bytes = narrow(slot_bytes_);
         // If all have one format the mean is exact, without the rounding of a sum.
-        plan_.mean_bits =
-            choice_.formats.empty() ? formats[choice_.uniform].bits_per_weight : bits / static_cast<double>(n_all_);
-        if (demand_.formats.empty()) return;
+        plan_.mean_bits = choice_.formats.empty() ? demand_.formats[choice_.uniform].bits_per_weight
+                                                  : bits / static_cast<double>(n_all_);
         plan_.formats.reserve(plan_.places.size());
         for (std::size_t i = 0; i < plan_.places.size(); ++i) plan_.formats.push_back(format(i).format);
     }
@@ -439,7 +436,7 @@ void check_demand(const PlanInputs& inputs, const Budget& budget) {
                 demand.n_experts <= kMostExpertsOfAll / demand.n_layers,
             messages::plan_experts_out_of_range);
     require(demand.n_active > 0 && demand.n_active <= demand.n_experts, messages::plan_active_out_of_range);
-    require(demand.expert_bytes > 0, messages::plan_experts_without_size);
+    require(demand.expert_bytes > 0 && !demand.formats.empty(), messages::plan_experts_without_size);
     for (const ModelDemand::Format& f : demand.formats) require(f.expert_bytes > 0, messages::plan_format_without_size);
     require(demand.formats.size() <= kernels::kWeightTypes, messages::plan_too_many_formats);
     require(demand.max_context > 0 && budget.context >= 0 && budget.context <= kLongestPlannedContext,
@@ -448,11 +445,6 @@ void check_demand(const PlanInputs& inputs, const Budget& budget) {
         throw Error(ErrorKind::kInvalidInput, messages::popularity_differs(popularity.n_layers, popularity.n_experts,
                                                                            demand.n_layers, demand.n_experts));
     }
-}
-
-std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand) {
-    if (!demand.formats.empty()) return demand.formats;
-    return {{kernels::WeightType::kBf16, demand.expert_bytes, 16}};
 }
 
 std::vector<std::size_t> order_by(const std::vector<double>& worth, std::int64_t n_experts) {

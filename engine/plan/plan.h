@@ -212,7 +212,7 @@ struct ModelDemand {
     std::int64_t n_active = 0;
     std::int64_t hidden_dim = 0;     // 0: not known
     std::uint64_t expert_bytes = 0;  // in the master's format
-    std::vector<Format> formats;     // allowed formats of experts, the master's first; empty: only that
+    std::vector<Format> formats;     // allowed formats of experts, the master's first
     // If the file has experts in several formats: those, and each layer's index into them
     // (n_layers). formats.front() then has the largest one's bytes and the mean bits.
     // Otherwise empty.

@@ -54,9 +54,8 @@ Plan placed(const PlanInputs& inputs, const Budget& budget, PlacementKind kind) 
         if (budget.quality.allows_fewer_bits()) {
             throw Error(ErrorKind::kInvalidInput, messages::format_and_quality_in_plan);
         }
-        const std::vector<ModelDemand::Format> formats = formats_of(demand);
-        const auto found = std::find_if(formats.begin(), formats.end(),
-                                        [&](const ModelDemand::Format& f) { return f.format == *budget.uniform; });
+        const std::vector<ModelDemand::Format>& formats = demand.formats;
+        const auto found = std::ranges::find(formats, *budget.uniform, &ModelDemand::Format::format);
         if (found == formats.end()) {
             std::string names;
             for (const ModelDemand::Format& f : formats)
@@ -94,14 +93,11 @@ void PlanInputs::set_theta(const ThetaChoice& choice) {
 
 void PlanInputs::describe_formats(Plan& plan) const {
     double bits = 0;
-    plan.predicted_loss = 0;
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
-        const kernels::WeightType format = plan.format(i, master);
-        const ModelDemand::Format* const found = demand.find(format);
+        const ModelDemand::Format* const found = demand.find(plan.format(i, master));
         bits += found != nullptr ? found->bits_per_weight : 16;
-        const auto n = static_cast<std::int64_t>(i);
-        plan.predicted_loss += sensitivity.loss(format, n / demand.n_experts, n % demand.n_experts, popularity);
     }
+    plan.predicted_loss = engine::predicted_loss(plan, sensitivity, popularity);
     plan.mean_bits = bits / static_cast<double>(plan.places.size());
 }
 
@@ -167,7 +163,7 @@ double us_of(const MigrationWork& work, const MigrationRates& measured, const Mi
 
 Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand) {
     assert(from.places.size() == to.places.size());
-    const kernels::WeightType master = formats_of(demand).front().format;
+    const kernels::WeightType master = demand.formats.front().format;
     const auto has_ram_copy = [&](const Plan& plan, std::size_t i) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
     };

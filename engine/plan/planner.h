@@ -215,10 +215,6 @@ struct FormatChoice {
     const std::vector<std::size_t>* order = nullptr;
 };
 
-// The formats that a demand allows, its master's first; never empty (a demand without
-// formats allows its master's, of 16 bits).
-std::vector<ModelDemand::Format> formats_of(const ModelDemand& demand);
-
 // Throws Error (kInvalidInput) when the three do not belong together or are out of range.
 void check_demand(const PlanInputs& inputs, const Budget& budget);
 

@@ -15,11 +15,6 @@ namespace {
 constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
 constexpr double kLeastRecall = 0.01;       // keeps the bytes read for a right guess finite
 
-// The default format of the experts.
-kernels::WeightType master_format(const PlanInputs& inputs) {
-    return inputs.demand.formats.empty() ? inputs.cost.master() : inputs.demand.formats.front().format;
-}
-
 // Hit rate of the other plan: misses shrink, or hits do, as was forecast.
 double hits_then(double measured, double now, double then) {
     const double hits = then >= now ? (now < 1 ? 1 - (1 - measured) * (1 - then) / (1 - now) : measured)
@@ -92,10 +87,8 @@ Place place_with_hits(Place place, double hit_rate, std::mt19937& random) {
 }
 
 DecodeCosts::DecodeCosts(const PlanInputs& inputs)
-    : cost_(inputs.cost), policy_(inputs.decode), master_(master_format(inputs)) {
-    const ModelDemand& demand = inputs.demand;
-    bytes_[static_cast<int>(master_)] = static_cast<double>(demand.expert_bytes);
-    for (const ModelDemand::Format& f : demand.formats)
+    : cost_(inputs.cost), policy_(inputs.decode), master_(inputs.demand.formats.front().format) {
+    for (const ModelDemand::Format& f : inputs.demand.formats)
         bytes_[static_cast<int>(f.format)] = static_cast<double>(f.expert_bytes);
 }
 
@@ -204,7 +197,10 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, c
 }
 
 StepCosts::StepCosts(const PlanInputs& inputs)
-    : cost_(inputs.cost), policy_(inputs.prefill), master_(master_format(inputs)), demand_(inputs.demand) {}
+    : cost_(inputs.cost),
+      policy_(inputs.prefill),
+      master_(inputs.demand.formats.front().format),
+      demand_(inputs.demand) {}
 
 void StepCosts::begin_step(std::int64_t n_tokens, double dense_us) {
     calls_all_ = n_tokens * demand_.n_active >= kSureTokens * demand_.n_experts;

@@ -31,6 +31,12 @@ double layer_sum(const Popularity& popularity, std::int64_t layer) {
     return sum;
 }
 
+double share_of(const Popularity& popularity, double count, double layer_sum) {
+    const auto active = static_cast<double>(popularity.n_active);
+    return layer_sum > 0 ? std::min(1.0, active * count / layer_sum)
+                         : active / static_cast<double>(popularity.n_experts);
+}
+
 void read_layer(const json& row, std::int64_t layer, const std::string& source, Popularity& popularity) {
     const auto reject = [&](const MessageArgument& found, const MessageArgument& expected) {
         throw Error(ErrorKind::kInvalidModel, messages::popularity_row_rejected(source, layer, found, expected));
@@ -159,10 +165,19 @@ Popularity Popularity::uniform(std::int64_t n_layers, std::int64_t n_experts, st
 }
 
 double Popularity::share(std::int64_t layer, std::int64_t expert) const {
-    const double sum = layer_sum(*this, layer);
-    const auto active = static_cast<double>(n_active);
-    if (!(sum > 0)) return active / static_cast<double>(n_experts);
-    return std::min(1.0, active * count(layer, expert) / sum);
+    return share_of(*this, count(layer, expert), layer_sum(*this, layer));
+}
+
+std::vector<double> Popularity::shares() const {
+    std::vector<double> shares;
+    shares.reserve(counts.size());
+    for (std::int64_t layer = 0; layer < n_layers; ++layer) {
+        const double sum = layer_sum(*this, layer);
+        for (std::int64_t expert = 0; expert < n_experts; ++expert) {
+            shares.push_back(share_of(*this, count(layer, expert), sum));
+        }
+    }
+    return shares;
 }
 
 Popularity Popularity::expected() const {

@@ -64,6 +64,7 @@ struct Popularity {
     // Chance that a token of this layer chooses the expert: n_active * count / sum over
     // the layer's experts; n_active / n_experts where the layer has no counts.
     double share(std::int64_t layer, std::int64_t expert) const;
+    std::vector<double> shares() const;  // (n_layers, n_experts)
     // The counts that forecasts draw from: these, or if these are empty those of the
     // habits.
     Popularity expected() const;
@@ -88,13 +89,10 @@ void write_popularity(const Popularity& popularity, const std::string& model, co
 class ExpertDraw {
   public:
     explicit ExpertDraw(const Popularity& popularity)
-        : n_experts_(popularity.n_experts), n_active_(popularity.n_active) {
-        shares_.reserve(popularity.counts.size());
-        for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
-            for (std::int64_t e = 0; e < n_experts_; ++e) shares_.push_back(popularity.share(layer, e));
-        }
-        order_.resize(static_cast<std::size_t>(n_experts_));
-    }
+        : n_experts_(popularity.n_experts),
+          n_active_(popularity.n_active),
+          shares_(popularity.shares()),
+          order_(static_cast<std::size_t>(n_experts_)) {}
 
     const double* shares(std::int64_t layer) const { return shares_.data() + layer * n_experts_; }
     std::int64_t n_active() const { return n_active_; }

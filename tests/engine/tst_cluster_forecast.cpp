@@ -24,6 +24,7 @@ ModelDemand demandOf(std::int64_t layers, std::int64_t experts, std::int64_t act
     d.n_experts = experts;
     d.n_active = active;
     d.expert_bytes = kExpertBytes;
+    d.formats = {{FormatId::kBf16, d.expert_bytes, 16}};
     d.dense_bytes = 3 * kExpertBytes;
     d.host_fixed_bytes = kExpertBytes;
     d.kv_groups = {{0, {16, 16, 16}}};
@@ -144,7 +145,7 @@ constexpr std::uint64_t kMacBytes = 134'200'000'000;
 
 ModelDemand dbrx() {
     ModelDemand d = demandOf(40, 16, 4);
-    d.expert_bytes = std::uint64_t{6144} * 10752 * 3 * 2;
+    d.formats.front().expert_bytes = d.expert_bytes = std::uint64_t{6144} * 10752 * 3 * 2;
     d.dense_bytes = std::uint64_t{8192 * 6144 + 6144 * 6144} * 40 * 2;
     return d;
 }

@@ -17,6 +17,7 @@ ModelDemand demand(std::int64_t experts = 8, std::int64_t active = 2) {
     d.n_experts = experts;
     d.n_active = active;
     d.expert_bytes = kExpertBytes;
+    d.formats = {{FormatId::kBf16, kExpertBytes, 16}};
     d.max_context = 4096;
     return d;
 }

@@ -23,6 +23,7 @@ ModelDemand mixtral() {
     d.n_experts = 8;
     d.n_active = 2;
     d.expert_bytes = std::uint64_t{3} * 4096 * 14336 * 2;
+    d.formats = {{FormatId::kBf16, d.expert_bytes, 16}};
     d.dense_bytes = 3 * kGiB;
     d.kv_groups = {{0, {0, std::uint64_t{32} * 2 * 8 * 128 * 4, 0}}};
     d.host_fixed_bytes = kGiB;
@@ -93,6 +94,7 @@ ModelDemand randomDemand(Random& random) {
     d.n_experts = random.in(1, 20);
     d.n_active = random.in(1, d.n_experts);
     d.expert_bytes = random.log(1000, 1e9);
+    d.formats = {{FormatId::kBf16, d.expert_bytes, 16}};
     d.dense_bytes = random.log(100, 1e10);
     d.kv_groups = {{0, {0, random.log(1, 1e6), 0}}};
     if (random.in(0, 2) == 0) d.kv_groups.push_back({random.in(1, 5000), {0, random.log(1, 1e6), 0}});
@@ -401,9 +403,9 @@ class TestPlanner : public QObject {
         QFETCH(int, field);
         for (const std::uint64_t size : {~std::uint64_t{0}, ~std::uint64_t{0} / 2, ~std::uint64_t{0} / 256 + 1}) {
             ModelDemand d = mixtral();
-            std::uint64_t* const fields[] = {
-                &d.expert_bytes,     &d.dense_bytes,           &d.kv_groups[0].token_bytes[1],
-                &d.host_fixed_bytes, &d.workspace_fixed_bytes, &d.workspace_bytes_per_token};
+            std::uint64_t* const fields[] = {&d.formats[0].expert_bytes,     &d.dense_bytes,
+                                             &d.kv_groups[0].token_bytes[1], &d.host_fixed_bytes,
+                                             &d.workspace_fixed_bytes,       &d.workspace_bytes_per_token};
             *fields[field] = size;
             const std::string message = failure(d, {24 * kGiB, 64 * kGiB, 4096});
             QVERIFY2(message.find("does not fit") != std::string::npos, message.c_str());

@@ -57,11 +57,13 @@ inline std::string check_popularity(std::string_view text) {
     demand.n_experts = p.n_experts;
     demand.n_active = p.n_active;
     demand.expert_bytes = 1000;
+    demand.formats = {{engine::FormatId::kBf16, 1000, 16}};
     demand.max_context = 64;
     const std::uint64_t half = static_cast<std::uint64_t>(p.n_layers * p.n_experts) * 500;
     engine::PlanInputs inputs;
     inputs.demand = demand;
     inputs.popularity = p;
+    inputs.sensitivity = engine::Sensitivity::typical(p.n_layers, p.n_experts);
     const engine::Plan plan = engine::make_plan(inputs, {half, 0, 0}, engine::PlacementKind::kPopular);
     if (!(plan.expected_hit_rate >= 0 && plan.expected_hit_rate <= 1 + 1e-9)) return "a hit rate that is no share";
     if (plan.vram_bytes() > half) return "a plan beyond its budget";
