@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "engine/device/cpu_operations.h"
@@ -246,69 +247,45 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostPoints = 1024;
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+constexpr double kMostTokens = 0x1p40;
 constexpr double kLargestFactor = 1000, kLeastShareStep = 1e-6;
 constexpr std::int64_t kLastSecond = std::int64_t{1} << 40;
 
-json points_to_json(const std::vector<CostPoint>& points) {
+// [[n_tokens, us], ...] or [[share, factor], ...]
+template <typename Point>
+json pairs_json(const std::vector<Point>& points) {
     json list = json::array();
-    for (const CostPoint& point : points) list.push_back({point.n_tokens, point.us});
+    for (const auto& [x, y] : points) list.push_back({x, y});
     return list;
 }
 
-json sparse_to_json(const std::vector<SparseFactor>& factors) {
-    json list = json::array();
-    for (const SparseFactor& point : factors) list.push_back({point.share, point.factor});
-    return list;
+bool may_follow(const CostPoint* before, const CostPoint& point) {
+    return point.n_tokens >= (before == nullptr ? 1 : before->n_tokens + 1) &&
+           point.us >= (before == nullptr ? 0 : before->us) && point.us <= kLongestUs;
 }
 
-// [[n_tokens, us], ...], both ascending.
-std::vector<CostPoint> points_of(const JsonFields& fields, const char* key, bool may_be_empty) {
-    static const std::string kExpected =
-        "a list of pairs [tokens, microseconds], tokens ascending from 1, microseconds not falling";
-    const json* list = fields.find(key);
-    if (list == nullptr || !list->is_array() || list->size() > kMostPoints || (list->empty() && !may_be_empty)) {
-        fields.reject(key, kExpected);
-    }
-    std::vector<CostPoint> points;
-    for (const json& pair : *list) {
-        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !pair[1].is_number()) {
-            fields.reject(key, kExpected);
-        }
-        // As doubles, which hold any integer with enough precision for the comparison, of
-        // either sign.
-        const double n_tokens = pair[0].get<double>();
-        const double us = pair[1].get<double>();
-        const double least = points.empty() ? 1 : static_cast<double>(points.back().n_tokens) + 1;
-        const double least_us = points.empty() ? 0 : points.back().us;
-        if (!(n_tokens >= least) || !(n_tokens <= static_cast<double>(kMostTokens)) || !(us >= least_us) ||
-            !(us <= kLongestUs)) {
-            fields.reject(key, kExpected);
-        }
-        points.push_back({static_cast<std::int64_t>(n_tokens), us});
-    }
-    return points;
+bool may_follow(const SparseFactor* before, const SparseFactor& point) {
+    const bool ascends = before == nullptr || point.share > before->share + kLeastShareStep;
+    return ascends && point.share <= 1 && point.factor > 0 && point.factor <= kLargestFactor;
 }
 
-// [[share, factor], ...], shares ascending.
-std::vector<SparseFactor> sparse_of(const JsonFields& fields, const char* key) {
-    static const std::string kExpected = "a list of pairs [share, factor], shares ascending from 0 to 1";
-    const json* list = fields.find(key);
-    std::vector<SparseFactor> factors;
-    if (list == nullptr) return factors;
-    if (!list->is_array() || list->size() > kMostPoints) fields.reject(key, kExpected);
+template <typename Point>
+void read_pairs(const JsonFields& fields, const char* key, std::vector<Point>& points) {
+    const auto reject = [&] { fields.reject(key, "a list of pairs, the first numbers ascending, times not falling"); };
+    const json* const list = fields.find(key);
+    if (list == nullptr || !list->is_array() || list->size() > kMostPoints) reject();
     for (const json& pair : *list) {
-        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number()) {
-            fields.reject(key, kExpected);
-        }
-        const SparseFactor point{pair[0].get<double>(), pair[1].get<double>()};
-        const bool ascends = factors.empty() ? point.share >= 0 : point.share > factors.back().share + kLeastShareStep;
-        if (!ascends || !(point.share <= 1) || !(point.factor > 0) || !(point.factor <= kLargestFactor)) {
-            fields.reject(key, kExpected);
-        }
-        factors.push_back(point);
+        const bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_number() && pair[1].is_number();
+        const double first = is_pair ? pair[0].get<double>() : -1;
+        if (!(first >= 0 && first <= kMostTokens)) reject();
+        Point point;
+        auto& [x, y] = point;
+        x = static_cast<std::remove_cvref_t<decltype(x)>>(first);
+        y = pair[1].get<double>();
+        const bool is_whole = static_cast<double>(x) == first;
+        if (!is_whole || !may_follow(points.empty() ? nullptr : &points.back(), point)) reject();
+        points.push_back(point);
     }
-    return factors;
 }
 
 template <typename Costs>
@@ -328,10 +305,10 @@ void StoredAs<CostTable>::write(const CostTable& table, json& out) {
            {"expert_bytes", table.expert_bytes},
            {"pinned", table.pinned},
            {"weight_copy_us", table.weight_copy_us},
-           {"activation_copy_us", points_to_json(table.activation_copy)},
-           {"gpu_expert_us", points_to_json(table.gpu_expert)},
-           {"cpu_expert_us", points_to_json(table.cpu_expert)},
-           {"sparse_cpu", sparse_to_json(table.sparse_cpu)},
+           {"activation_copy_us", pairs_json(table.activation_copy)},
+           {"gpu_expert_us", pairs_json(table.gpu_expert)},
+           {"cpu_expert_us", pairs_json(table.cpu_expert)},
+           {"sparse_cpu", pairs_json(table.sparse_cpu)},
            {"sync_us", table.sync_us},
            {"cpu_slowdown", table.cpu_slowdown},
            {"copy_slowdown", table.copy_slowdown},
@@ -354,10 +331,11 @@ CostTable StoredAs<CostTable>::read(const JsonFields& fields) {
     table.expert_bytes = static_cast<std::uint64_t>(fields.integer("expert_bytes", 1, std::int64_t{1} << 62));
     table.pinned = fields.boolean("pinned", false);
     table.weight_copy_us = fields.number("weight_copy_us", 0, kLongestUs);
-    table.activation_copy = points_of(fields, "activation_copy_us", true);
-    table.gpu_expert = points_of(fields, "gpu_expert_us", true);
-    table.cpu_expert = points_of(fields, "cpu_expert_us", false);
-    table.sparse_cpu = sparse_of(fields, "sparse_cpu");
+    read_pairs(fields, "activation_copy_us", table.activation_copy);
+    read_pairs(fields, "gpu_expert_us", table.gpu_expert);
+    read_pairs(fields, "cpu_expert_us", table.cpu_expert);
+    if (table.cpu_expert.empty()) fields.reject("cpu_expert_us", "a point at least");
+    read_pairs(fields, "sparse_cpu", table.sparse_cpu);
     read_age(fields, table);
     table.disturbed = fields.boolean("disturbed", false);
     table.sync_us = fields.number("sync_us", 0, kLongestUs);
@@ -370,21 +348,18 @@ CostTable StoredAs<CostTable>::read(const JsonFields& fields) {
 }
 
 void StoredAs<DenseCosts>::write(const DenseCosts& costs, json& out) {
-    out = {{"step_us", points_to_json(costs.step)},
-           {"past_us", points_to_json(costs.past)},
-           {"pairs_us", points_to_json(costs.pairs)},
-           {"guess_us", costs.guess_us},
-           {"check_us", costs.check_us},
-           {"measured_at", costs.measured_at},
-           {"disturbed", costs.disturbed},
-           {"doubt", static_cast<int>(costs.doubt)}};
+    out = {{"step_us", pairs_json(costs.step)},   {"past_us", pairs_json(costs.past)},
+           {"pairs_us", pairs_json(costs.pairs)}, {"guess_us", costs.guess_us},
+           {"check_us", costs.check_us},          {"measured_at", costs.measured_at},
+           {"disturbed", costs.disturbed},        {"doubt", static_cast<int>(costs.doubt)}};
 }
 
 DenseCosts StoredAs<DenseCosts>::read(const JsonFields& fields) {
     DenseCosts costs;
-    costs.step = points_of(fields, "step_us", false);
-    costs.past = points_of(fields, "past_us", true);
-    costs.pairs = points_of(fields, "pairs_us", true);
+    read_pairs(fields, "step_us", costs.step);
+    if (costs.step.empty()) fields.reject("step_us", "a point at least");
+    read_pairs(fields, "past_us", costs.past);
+    read_pairs(fields, "pairs_us", costs.pairs);
     costs.guess_us = fields.number("guess_us", 0, kLongestUs);
     costs.check_us = fields.number("check_us", 0, kLongestUs);
     read_age(fields, costs);
