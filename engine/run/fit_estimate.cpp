@@ -307,21 +307,16 @@ const FitEstimator::KnownDevice& FitEstimator::device_of(const LoadRequest& requ
     const auto known = devices_.find(key_of_device(request));
     if (known != devices_.end() && !request.opens_device) return known->second;
     KnownDevice found;
-    if (request.opens_device) {
-        // Only tests use this; the device stays open for the queries below.
-        const std::shared_ptr<Backend> device = request.opens_device(request.vram_bytes);
-        measurements_of(request).known_device_products(*device);
-        found.info = device->info();
-        found.scratch_bytes = [device](const Backend::StepShape& shape) { return device->scratch_bytes(shape); };
-    } else if (name == "cpu") {
+    if (name == "cpu" && !request.opens_device) {
         found.info = cpu_info();
-    } else if (name.starts_with(kEmulated)) {
+    } else if (name.starts_with(kEmulated) && !request.opens_device) {
         const HardwareProfile profile = find_hardware_profile(name.substr(kEmulated.size()));
         found.info = emulated_info(profile);
         found.profile = profile.name;
     } else {
         CpuOperations host(*pool_, kernels::GemmMode::kF32);
-        const std::unique_ptr<Backend> device = open_device(name, 0, host);
+        const std::unique_ptr<Backend> device =
+            request.opens_device ? request.opens_device(request.vram_bytes) : open_device(name, 0, host);
         measurements_of(request).known_device_products(*device);
         found = known_by(*device, request);
     }

@@ -319,24 +319,18 @@ bool Measurements::doubt(const Backend& device, const CpuOperations& host, const
 }
 
 CostTable Measurements::remeasured(const Machine& machine) {
-    FormatCalibration wanted = random_experts(machine, {});
+    FormatCalibration wanted = random_experts(machine, {.anew = true});
     set_format(wanted, master_);
-    const auto calibrated = [&](Backend& device) {
-        return calibrate_format(device, machine.host, wanted, MeasurementStore({}), measuring(machine.progress),
-                                machine.stop);
+    const auto calibrated = [&](Backend& device, const MeasurementStore& store) {
+        return calibrate_format(device, machine.host, wanted, store, measuring(machine.progress), machine.stop);
     };
-    const auto keep = [&](const Backend& of, const CostTable& table) {
-        kept_.store(cost_key(place_of(of, machine.host), master_, wanted.grid, table.pinned), table);
-    };
-    CostTable table = calibrated(machine.device);
-    if (!table.emulated) {
-        if (table.has_accelerator() || machine.device.shares_host_memory()) keep(machine.device, table);
-    } else if (!machine.device.info().emulated_host) {
+    const DeviceInfo device = machine.device.info();
+    CostTable table = calibrated(machine.device, device.emulated ? MeasurementStore({}) : kept_);
+    if (device.emulated && !device.emulated_host) {
         // Its profile has all but the CPU's part, which plans find as that of the CPU.
         CpuBackend cpu(machine.host.pool(), machine.host.form(), 0);
-        const CostTable own = calibrated(cpu);
-        take_cpu_part(table, own);
-        keep(cpu, own);
+        wanted.largest = kFullCalibration;
+        take_cpu_part(table, calibrated(cpu, kept_));
     }
     return table;
 }
