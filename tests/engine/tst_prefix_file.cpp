@@ -3,14 +3,13 @@
 
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include "engine/run/conversation_cache.h"
 #include "engine/run/local_session.h"
-#include "tests/engine/test_models.h"
+#include "tests/engine/greedy_reader.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -18,77 +17,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// With n_prompt of a long prompt no result depends on the steps in which tokens are read.
-constexpr std::int64_t kReadInAnySteps = 1000;
-constexpr const char* kEmulatedCard = "emulated:rtx-3060-desktop";
-
-using Tokens = std::vector<TokenId>;
-
-Tokens textOf(std::int64_t n, int which) {
-    std::mt19937 random(static_cast<unsigned>(which));
-    Tokens tokens;
-    for (std::int64_t i = 0; i < n; ++i) tokens.push_back(static_cast<TokenId>(random() % 45));
-    return tokens;
-}
-
-Tokens followed(Tokens first, const Tokens& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
-LoadRequest requestOf(const QString& model, const char* device = "cpu") {
-    LoadRequest request;
-    request.checks_costs = false;
-    request.model = tinyModel(model);
-    request.device = device;
-    request.compute = ComputeMode::kF32;
-    request.context = 512;
-    request.n_threads = 1;
-    request.learn_placement = false;
-    return request;
-}
-
-// A program with a loaded model: used like LocalSession, without a tokenizer.
-struct Program {
-    explicit Program(const LoadRequest& request)
-        : model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{}) {
-        conversation.open(model);
+// A program with a loaded model.
+struct Program : GreedyReader {
+    explicit Program(const LoadRequest& request) : GreedyReader(request) { conversation.open(model); }
+    KvSequence& sequence() override { return conversation.sequence(); }
+    void wasRead(const Segment& segment) override {
+        conversation.add_step({&segment, 1}, model.forward().routing(), std::ssize(segment.tokens));
     }
 
-    struct Answer {
-        std::int64_t reused = 0;
-        Tokens tokens, whole;
-        std::vector<float> logits;
-    };
-    Answer answer(const Tokens& prompt, int n_tokens, const std::string& kept_in = {}) {
-        Answer answer;
-        answer.reused = conversation.begin(prompt, kept_in, reading, {});
-        auto left = std::span(prompt).subspan(static_cast<std::size_t>(answer.reused));
-        const bool has_states = model.kv().has_states();
-        if (has_states && left.size() > 8) {
-            feed(answer, left.first(left.size() - 8), false);
-            left = left.last(8);
-            conversation.sequence().checkpoint();
-        }
-        feed(answer, left, true);
-        if (!has_states) conversation.sequence().checkpoint();
-        answer.whole = prompt;
-        for (int i = 0; i < n_tokens; ++i) {
-            const std::span<const float> last = model.forward().logits();
-            const auto token = static_cast<TokenId>(std::max_element(last.begin(), last.end()) - last.begin());
-            answer.tokens.push_back(token);
-            answer.whole.push_back(token);
-            feed(answer, {&token, 1}, true);
-        }
-        return answer;
-    }
-    void feed(Answer& answer, std::span<const TokenId> tokens, bool keeps_logits) {
-        const Segment segment{&conversation.sequence(), tokens};
-        const auto outcome = model.forward().step({&segment, 1}, Forward::Logits::kLast, {}, kReadInAnySteps);
-        QTest::qVerify(outcome == Forward::Outcome::kDone, "a step is made", "", __FILE__, __LINE__);
-        conversation.add_step({&segment, 1}, model.forward().routing(), std::ssize(tokens));
-        const std::span<const float> logits = model.forward().logits();
-        if (keeps_logits) answer.logits.insert(answer.logits.end(), logits.begin(), logits.end());
+    GreedyAnswer answer(const Tokens& prompt, int n_tokens, const std::string& kept_in = {}) {
+        return continued(prompt, conversation.begin(prompt, kept_in, reading, {}), n_tokens);
     }
     void keep(const std::string& name, std::uint64_t most_bytes = 0) {
         conversation.keep(name, most_bytes);
@@ -96,15 +34,14 @@ struct Program {
         }
     }
 
-    LoadedModel model;
     ConversationCache conversation;
     PromptReading reading;
 };
 
-bool isAsReadWhole(const LoadRequest& request, const Tokens& prompt, const Program::Answer& got) {
+bool isAsReadWhole(const LoadRequest& request, const Tokens& prompt, const GreedyAnswer& got) {
     Program fresh(request);
-    const Program::Answer expected = fresh.answer(prompt, static_cast<int>(got.tokens.size()));
-    return expected.reused == 0 && got.logits == expected.logits && got.tokens == expected.tokens;
+    const GreedyAnswer expected = fresh.answer(prompt, static_cast<int>(got.tokens.size()));
+    return expected.reused == 0 && got.isLike(expected);
 }
 
 std::string contentOf(const std::string& file) {
@@ -155,72 +92,72 @@ class TestPrefixFile : public QObject {
         QFETCH(QString, model);
         QFETCH(QString, device);
         QFETCH(bool, int8);
-        LoadRequest request = requestOf(model, device.toUtf8().constData());
+        LoadRequest request = requestFor(model, device);
         if (int8) request.kv = KvType::kInt8;
         const std::string name = newName();
-        Tokens talk = textOf(230, 1);
+        Tokens talk = someText(230, 1);
         std::int64_t held = 0, prompt = 0;
         for (int turn = 0; turn < 3; ++turn) {
             Program program(request);
-            const Program::Answer got = program.answer(talk, 5, name);
+            const GreedyAnswer got = program.answer(talk, 5, name);
             QCOMPARE(got.reused, held);
             QVERIFY(isAsReadWhole(request, talk, got));
             QVERIFY(program.conversation.take_file_problem().empty());
             program.keep(name);
             prompt = std::ssize(talk);
             held = std::ssize(got.whole);
-            talk = followed(got.whole, textOf(70, 10 + turn));
+            talk = joined(got.whole, someText(70, 10 + turn));
         }
         // The last answer made again, and the last prompt with another end.
         for (const int changed : {0, 5}) {
             Tokens again(talk.begin(), talk.begin() + prompt - changed);
-            again = followed(again, textOf(changed, 50));
+            again = joined(again, someText(changed, 50));
             Program program(request);
-            const Program::Answer got = program.answer(again, 3, name);
+            const GreedyAnswer got = program.answer(again, 3, name);
             QVERIFY2(got.reused >= prompt - 8, qPrintable(QString::number(got.reused)));
             QVERIFY(isAsReadWhole(request, again, got));
         }
         // An edit far above: of groups that keep everything the beginning is read.
-        const Tokens edited = followed(Tokens(talk.begin(), talk.begin() + 150), textOf(40, 60));
+        const Tokens edited = joined(Tokens(talk.begin(), talk.begin() + 150), someText(40, 60));
         Program program(request);
-        const Program::Answer got = program.answer(edited, 3, name);
+        const GreedyAnswer got = program.answer(edited, 3, name);
         QCOMPARE(got.reused, program.model.kv().keeps_all() ? 150 : 0);
         QVERIFY(isAsReadWhole(request, edited, got));
         program.keep(name);  // another branch replaces the one before
         Program last(request);
-        const Tokens next = followed(got.whole, textOf(9, 61));
-        const Program::Answer answer = last.answer(next, 3, name);
+        const Tokens next = joined(got.whole, someText(9, 61));
+        const GreedyAnswer answer = last.answer(next, 3, name);
         QCOMPARE(answer.reused, std::ssize(got.whole));
         QVERIFY(isAsReadWhole(request, next, answer));
     }
 
     void fewDeviceBlocks_theRestIsReadToRam() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"), kEmulatedCard);
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulatedCard));
         const std::string name = newName();
         Program first(request);
-        const Tokens talk = first.answer(textOf(300, 1), 5).whole;
+        const Tokens talk = first.answer(someText(300, 1), 5).whole;
         first.keep(name);
         Program program(request);
         KvPool& pool = program.model.kv().pool(0);
         pool.resize({2, pool.n_blocks() - 2});
         // All blocks are those of other conversations.
-        for (int c = 0; c < 6; ++c) program.answer(textOf(316, 100 + c), 4);
+        for (int c = 0; c < 6; ++c) program.answer(someText(316, 100 + c), 4);
         QCOMPARE(pool.n_free(), 0);
-        const Tokens next = followed(talk, textOf(20, 2));
-        const Program::Answer got = program.answer(next, 4, name);
+        const Tokens next = joined(talk, someText(20, 2));
+        const GreedyAnswer got = program.answer(next, 4, name);
         QCOMPARE(got.reused, std::ssize(talk));
         QVERIFY(pool.n_held_in_host() > 0);
         QVERIFY(isAsReadWhole(request, next, got));
     }
 
     void shortTalks_andThoseInTheCache_areNotReadFromDisk() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         Program program(request);
-        const Tokens talk = program.answer(textOf(200, 1), 5).whole;
+        const Tokens talk = program.answer(someText(200, 1), 5).whole;
         program.keep(name);
         fs::resize_file(name + ".kv", 0);  // reading it would fail
-        const Tokens next = followed(talk, textOf(20, 2));
+        const Tokens next = joined(talk, someText(20, 2));
         QCOMPARE(program.answer(next, 3, name).reused, std::ssize(talk));
         QVERIFY(program.conversation.take_file_problem().empty());
         Program other(request);
@@ -233,17 +170,17 @@ class TestPrefixFile : public QObject {
     // ---- what does not belong to it
 
     void anotherModelTypeOrBuild_isNotRead() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         Program program(request);
-        const Tokens talk = program.answer(textOf(200, 1), 5).whole;
+        const Tokens talk = program.answer(someText(200, 1), 5).whole;
         program.keep(name);
-        const Tokens next = followed(talk, textOf(20, 2));
+        const Tokens next = joined(talk, someText(20, 2));
         LoadRequest int8 = request, theta = request;
         int8.kv = KvType::kInt8;
         theta.theta = 0.01;
-        for (const LoadRequest& other : {requestOf(QStringLiteral("qwen3_moe_bf16")), int8, theta,
-                                         requestOf(QStringLiteral("olmoe_bf16"), kEmulatedCard)}) {
+        for (const LoadRequest& other : {requestFor(QStringLiteral("qwen3_moe_bf16")), int8, theta,
+                                         requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulatedCard))}) {
             Program one(other);
             QCOMPARE(one.answer(next, 2, name).reused, 0);
             QVERIFY(one.conversation.take_file_problem().empty());
@@ -275,14 +212,14 @@ class TestPrefixFile : public QObject {
     }
     void damagedFiles_areRemoved_andChangeNoAnswer() {
         QFETCH(QString, model);
-        const LoadRequest request = requestOf(model);
+        const LoadRequest request = requestFor(model);
         const std::string name = newName();
         Program first(request);
-        const Tokens talk = first.answer(textOf(200, 1), 5).whole;
+        const Tokens talk = first.answer(someText(200, 1), 5).whole;
         first.keep(name);
-        const Tokens next = followed(talk, textOf(20, 2));
+        const Tokens next = joined(talk, someText(20, 2));
         Program fresh(request);
-        const Program::Answer expected = fresh.answer(next, 2);
+        const GreedyAnswer expected = fresh.answer(next, 2);
         const std::string blocks = contentOf(name + ".kv"), end = contentOf(name + ".end");
         Program program(request);
         std::mt19937 random(5);
@@ -298,7 +235,7 @@ class TestPrefixFile : public QObject {
             put(name + ".kv", bad_blocks);
             put(name + ".end", bad_end);
             program.conversation.reset();
-            const Program::Answer got = program.answer(next, 2, name);
+            const GreedyAnswer got = program.answer(next, 2, name);
             QVERIFY2(got.reused == 0 && got.logits == expected.logits, qPrintable(QString::number(i)));
             QVERIFY(!program.conversation.take_file_problem().empty());
             QVERIFY(!fs::exists(name + ".end") && fs::file_size(name + ".kv") == 0);
@@ -310,33 +247,33 @@ class TestPrefixFile : public QObject {
     }
 
     void stop_isObeyed() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         Program first(request);
-        const Tokens talk = first.answer(textOf(200, 1), 5).whole;
+        const Tokens talk = first.answer(someText(200, 1), 5).whole;
         first.keep(name);
         Program program(request);
         std::stop_source stop;
         stop.request_stop();
         QCOMPARE(program.conversation.begin(talk, name, program.reading, stop.get_token()), 0);
         QCOMPARE(program.model.kv().pool(0).n_free(), program.model.kv().pool(0).n_blocks());
-        QCOMPARE(program.answer(followed(talk, {1}), 1, name).reused, std::ssize(talk));
+        QCOMPARE(program.answer(joined(talk, {1}), 1, name).reused, std::ssize(talk));
     }
 
     // ---- writing
 
     void grownConversation_writesOnlyItsNewBlocks() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         Program program(request);
-        const Tokens talk = program.answer(textOf(200, 1), 5).whole;
+        const Tokens talk = program.answer(someText(200, 1), 5).whole;
         program.keep(name);
         std::string blocks = contentOf(name + ".kv");
         const auto block = static_cast<std::size_t>(program.model.kv().pool(0).shape().block_bytes());
         QCOMPARE(blocks.size(), 4 * block);
         blocks[0] = static_cast<char>(~blocks[0]);
         put(name + ".kv", blocks);
-        program.answer(followed(talk, textOf(70, 2)), 3);
+        program.answer(joined(talk, someText(70, 2)), 3);
         program.keep(name);
         const std::string grown = contentOf(name + ".kv");
         QCOMPARE(grown.size(), 5 * block);
@@ -344,10 +281,10 @@ class TestPrefixFile : public QObject {
     }
 
     void closedInBetween_whatIsCompleteIsKept() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         Program program(request);
-        const Tokens talk = program.answer(textOf(300, 1), 5).whole;
+        const Tokens talk = program.answer(someText(300, 1), 5).whole;
         {
             PrefixFile file;
             file.open(program.model);
@@ -357,25 +294,25 @@ class TestPrefixFile : public QObject {
         }
         QVERIFY(fs::exists(name + ".end"));
         Program other(request);
-        const Tokens next = followed(talk, textOf(20, 2));
-        const Program::Answer got = other.answer(next, 3, name);
+        const Tokens next = joined(talk, someText(20, 2));
+        const GreedyAnswer got = other.answer(next, 3, name);
         QCOMPARE(got.reused, 128);
         QVERIFY(isAsReadWhole(request, next, got));
         other.keep(name);
         Program last(request);
-        QCOMPARE(last.answer(followed(got.whole, {1}), 1, name).reused, std::ssize(got.whole));
+        QCOMPARE(last.answer(joined(got.whole, {1}), 1, name).reused, std::ssize(got.whole));
     }
 
     void shortRoom_whatIsStillToBeWrittenGivesWay() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         Program program(request);
         KvPool& pool = program.model.kv().pool(0);
         pool.resize({8, 0});
-        program.answer(textOf(316, 1), 2);
+        program.answer(someText(316, 1), 2);
         program.conversation.keep(name, 0);
-        const Tokens longer = textOf(500, 2);
-        const Program::Answer got = program.answer(longer, 4);
+        const Tokens longer = someText(500, 2);
+        const GreedyAnswer got = program.answer(longer, 4);
         QVERIFY(isAsReadWhole(request, longer, got));
         QVERIFY(!program.conversation.write_piece());
         QVERIFY(!fs::exists(name + ".end"));
@@ -384,10 +321,10 @@ class TestPrefixFile : public QObject {
     }
 
     void removedConversation_isNotWritten() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         Program program(request);
-        program.answer(textOf(300, 1), 5);
+        program.answer(someText(300, 1), 5);
         program.conversation.keep(name, 0);
         fs::remove(name + ".kv");
         while (program.conversation.write_piece()) {
@@ -398,20 +335,20 @@ class TestPrefixFile : public QObject {
     }
 
     void fullDisk_theConversationGoesOn() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string name = newName();
         fs::remove(name + ".kv");
         fs::create_symlink("/dev/full", name + ".kv");
         Program program(request);
-        const Tokens talk = program.answer(textOf(300, 1), 5, name).whole;
+        const Tokens talk = program.answer(someText(300, 1), 5, name).whole;
         program.keep(name);
         QVERIFY(program.conversation.take_file_problem().english().find("No space left") != std::string::npos);
         QVERIFY(!fs::exists(name + ".end"));
-        QCOMPARE(program.answer(followed(talk, {1}), 2, name).reused, std::ssize(talk));
+        QCOMPARE(program.answer(joined(talk, {1}), 2, name).reused, std::ssize(talk));
     }
 
     void folder_staysWithinItsSize() {
-        const LoadRequest request = requestOf(QStringLiteral("olmoe_bf16"));
+        const LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"));
         const std::string first = newName();
         const auto name = [&](int i) { return first + std::to_string(i); };
         Program program(request);
@@ -423,9 +360,9 @@ class TestPrefixFile : public QObject {
             QVERIFY(PrefixFile::prepare(name(i)).empty());
             if (i == 2) {  // used later than the other one
                 Program other(request);
-                QVERIFY(other.answer(followed(textOf(200, 0), {1}), 1, name(0)).reused > 0);
+                QVERIFY(other.answer(joined(someText(200, 0), {1}), 1, name(0)).reused > 0);
             }
-            program.answer(textOf(200, i), 5);
+            program.answer(someText(200, i), 5);
             program.keep(name(i), most);
         }
         QVERIFY(fs::exists(name(0) + ".end") && fs::exists(name(2) + ".end"));

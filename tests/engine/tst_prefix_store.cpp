@@ -1,8 +1,6 @@
 // Several conversations in turn: each continues from its part in the KV cache, reads only
 // the new tokens, and answers as if it had been read from its beginning.
 
-#include <random>
-
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -10,98 +8,29 @@
 #include "engine/run/local_session.h"
 #include "engine/run/prefix_store.h"
 #include "engine/run/replanner.h"
+#include "tests/engine/greedy_reader.h"
 #include "tests/engine/replan_play.h"
-#include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
 
 namespace {
 
-constexpr std::int64_t kVocab = 45;  // no tiny model has fewer
-
-// With n_prompt of a long prompt no result depends on the steps in which tokens are read
-// (SumOrder::kMany), so that all can be compared bit by bit.
-constexpr std::int64_t kInAnySteps = 1000;
-
-// Its times are the profile's: nothing is measured when a model is opened.
-constexpr const char* kEmulated = "emulated:rtx-3060-desktop";
-
-using Tokens = std::vector<TokenId>;
-using Logits = std::vector<float>;
-
-Tokens someText(std::int64_t n, int which) {
-    std::mt19937 random(static_cast<unsigned>(which));
-    Tokens tokens;
-    for (std::int64_t i = 0; i < n; ++i) tokens.push_back(static_cast<TokenId>(random() % kVocab));
-    return tokens;
-}
-
-Tokens joined(Tokens first, const Tokens& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
-LoadRequest requestFor(const QString& model, const QString& device, std::int64_t context = 512) {
-    LoadRequest request;
-    request.checks_costs = false;
-    request.model = tinyModel(model);
-    request.device = device.toStdString();
-    request.compute = ComputeMode::kF32;
-    request.context = context;
-    request.n_threads = 1;
-    request.learn_placement = false;
-    return request;
-}
-
-// One model, and the conversations in its KV cache: used like LocalSession, without a
-// tokenizer.
-struct Reader {
-    explicit Reader(const LoadRequest& request)
-        : model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{}) {
+// One model, and the conversations in its KV cache.
+struct Reader : GreedyReader {
+    explicit Reader(const LoadRequest& request) : GreedyReader(request) {
         model.kv().set_give_up([this](KvCache::GiveUp what) {
             return store.give_up(what) || (what == KvCache::GiveUp::kEnds && running.sequence.give_up_checkpoint());
         });
         running.sequence = model.new_sequence();
     }
-
-    struct Answer {
-        std::int64_t reused = 0;
-        std::int64_t prefilled = 0;  // tokens of the prompt that steps computed
-        Tokens tokens;
-        Logits logits;  // of the prompt's last token and of each of `tokens`
-        Tokens whole;   // prompt and answer
-    };
-    Answer answer(const Tokens& prompt, int n_tokens) {
-        Answer answer;
-        answer.reused = store.begin(running, prompt);
-        std::span<const TokenId> left = std::span(prompt).subspan(static_cast<std::size_t>(answer.reused));
-        const bool has_states = model.kv().has_states();
-        if (has_states && left.size() > 8) {
-            feed(answer, left.first(left.size() - 8), false);
-            left = left.last(8);
-            running.sequence.checkpoint();
-        }
-        feed(answer, left, true);
-        answer.prefilled = static_cast<std::int64_t>(prompt.size()) - answer.reused;
-        if (!has_states) running.sequence.checkpoint();
-        answer.whole = prompt;
-        for (int i = 0; i < n_tokens; ++i) {
-            const std::span<const float> last = model.forward().logits();
-            const auto token = static_cast<TokenId>(std::max_element(last.begin(), last.end()) - last.begin());
-            answer.tokens.push_back(token);
-            answer.whole.push_back(token);
-            feed(answer, {&token, 1}, true);
-        }
-        return answer;
+    KvSequence& sequence() override { return running.sequence; }
+    void wasRead(const Segment& segment) override {
+        running.tokens.insert(running.tokens.end(), segment.tokens.begin(), segment.tokens.end());
     }
-    void feed(Answer& answer, std::span<const TokenId> tokens, bool keeps_logits) {
-        const Segment segment{&running.sequence, tokens};
-        const auto outcome = model.forward().step({&segment, 1}, Forward::Logits::kLast, {}, kInAnySteps);
-        QTest::qVerify(outcome == Forward::Outcome::kDone, "a step is made", "", __FILE__, __LINE__);
-        running.tokens.insert(running.tokens.end(), tokens.begin(), tokens.end());
-        const std::span<const float> logits = model.forward().logits();
-        if (keeps_logits) answer.logits.insert(answer.logits.end(), logits.begin(), logits.end());
+
+    GreedyAnswer answer(const Tokens& prompt, int n_tokens) {
+        return continued(prompt, store.begin(running, prompt), n_tokens);
     }
     // A step that ends before its last layer, as Stop leaves it.
     void stopInAStep(const Tokens& tokens) {
@@ -118,18 +47,17 @@ struct Reader {
         return n;
     }
 
-    LoadedModel model;
     PrefixStore store;
     CachedPrefix running;
 };
 
 // The same prompt read from its beginning, in an otherwise empty KV cache.
-bool isAsFresh(Reader& fresh, const Tokens& prompt, const Reader::Answer& got) {
+bool isAsFresh(Reader& fresh, const Tokens& prompt, const GreedyAnswer& got) {
     fresh.store.clear();
     fresh.running.sequence.truncate(0);
     fresh.running.tokens.clear();
-    const Reader::Answer expected = fresh.answer(prompt, static_cast<int>(got.tokens.size()));
-    return expected.reused == 0 && got.logits == expected.logits && got.tokens == expected.tokens;
+    const GreedyAnswer expected = fresh.answer(prompt, static_cast<int>(got.tokens.size()));
+    return expected.reused == 0 && got.isLike(expected);
 }
 
 }  // namespace
@@ -155,8 +83,8 @@ class TestPrefixStore : public QObject {
             QTest::addRow("%s, CPU, 3", model) << QString(model) << QStringLiteral("cpu") << 3;
         }
         for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"})
-            QTest::addRow("%s, emulated, 3", model) << QString(model) << QString(kEmulated) << 3;
-        for (const char* const device : {"cpu", kEmulated})
+            QTest::addRow("%s, emulated, 3", model) << QString(model) << QString(kEmulatedCard) << 3;
+        for (const char* const device : {"cpu", kEmulatedCard})
             QTest::addRow("states, %s, 2", device) << QStringLiteral("qwen3_5_moe_odd_f32") << QString(device) << 2;
     }
     void byTurns_onlyTheNewTokensAreRead() {
@@ -184,7 +112,7 @@ class TestPrefixStore : public QObject {
                 } else {
                     talks[i] = joined(talks[i], someText(12 + turn, 20 * turn + c));
                 }
-                const Reader::Answer got = reader.answer(talks[i], 6);
+                const GreedyAnswer got = reader.answer(talks[i], 6);
                 const QString where = QStringLiteral("turn %1 of conversation %2: %3 of %4 tokens reused")
                                           .arg(turn)
                                           .arg(c)
@@ -214,7 +142,7 @@ class TestPrefixStore : public QObject {
     void sideRequests_everyTurnIsReused_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
-        for (const char* const device : {"cpu", kEmulated}) {
+        for (const char* const device : {"cpu", kEmulatedCard}) {
             for (const char* const model : {"olmoe_bf16", "gpt_oss_bf16", "gemma4_odd_f32", "qwen3_moe_window_f32",
                                             "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32"})
                 QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
@@ -232,7 +160,7 @@ class TestPrefixStore : public QObject {
         std::int64_t last_prompt = 0;
         for (int turn = 0; turn < 4; ++turn) {
             const Tokens prompt = talk;
-            const Reader::Answer got = reader.answer(prompt, 5);
+            const GreedyAnswer got = reader.answer(prompt, 5);
             QVERIFY2(got.reused >= last_prompt - 8,
                      qPrintable(QStringLiteral("turn %1: %2").arg(turn).arg(got.reused)));
             QVERIFY(isAsFresh(fresh, prompt, got));
@@ -245,7 +173,7 @@ class TestPrefixStore : public QObject {
         const Tokens then = joined(reader.answer(next, 5).whole, someText(20, 61));
         reader.answer(then, 5);
         const Tokens edited = joined(next, someText(25, 99));
-        const Reader::Answer got = reader.answer(edited, 5);
+        const GreedyAnswer got = reader.answer(edited, 5);
         QVERIFY2(got.reused >= std::ssize(next) - 8, qPrintable(QString::number(got.reused)));
         QVERIFY(isAsFresh(fresh, edited, got));
         for (std::size_t g = 0; g < rooms.size(); ++g) QCOMPARE(reader.model.kv().pool(g).n_blocks(), rooms[g]);
@@ -264,7 +192,7 @@ class TestPrefixStore : public QObject {
         const std::vector<KvRoom> planned = reader.model.demand().kv_rooms(reader.model.plan());
         for (std::size_t g = 0; g < rooms.size(); ++g) QVERIFY(reader.model.kv().pool(g).room() == planned[g]);
         const Tokens longer = joined(got.whole, someText(10, 98));
-        const Reader::Answer after = reader.answer(longer, 3);
+        const GreedyAnswer after = reader.answer(longer, 3);
         QVERIFY(after.reused >= std::ssize(edited) - 8);
         QVERIFY(isAsFresh(fresh, longer, after));
     }
@@ -278,12 +206,12 @@ class TestPrefixStore : public QObject {
     }
     void firstTurn_staysBehindTwentyOthers() {
         QFETCH(QString, model);
-        const LoadRequest request = requestFor(model, QString(kEmulated), 1024);
+        const LoadRequest request = requestFor(model, QString(kEmulatedCard), 1024);
         Reader fresh(request), reader(request);
         const Tokens first = someText(150, 1);
         const Tokens next = joined(reader.answer(first, 5).whole, someText(20, 2));
         for (int side = 0; side < 20; ++side) reader.answer(someText(160, 100 + side), 2);
-        const Reader::Answer got = reader.answer(next, 5);
+        const GreedyAnswer got = reader.answer(next, 5);
         QVERIFY2(got.reused >= std::ssize(first) - 8, qPrintable(QString::number(got.reused)));
         QVERIFY(isAsFresh(fresh, next, got));
     }
@@ -291,7 +219,7 @@ class TestPrefixStore : public QObject {
     // Where states are the most of what a sequence holds, a long prompt is dearer to read
     // again than a short one of the same bytes; but nothing stays for ever.
     void shortPrompts_goBeforeLongOnes() {
-        Reader reader(requestFor(QStringLiteral("qwen3_5_moe_odd_f32"), QString(kEmulated), 1024));
+        Reader reader(requestFor(QStringLiteral("qwen3_5_moe_odd_f32"), QString(kEmulatedCard), 1024));
         const Tokens talk = joined(reader.answer(someText(300, 1), 5).whole, someText(20, 2));
         int n = 0;
         const auto others = [&](int n_more) {
@@ -315,11 +243,11 @@ class TestPrefixStore : public QObject {
     }
     void manyRequests_conversationsStay() {
         QFETCH(QString, model);
-        const LoadRequest request = requestFor(model, QString(kEmulated), 1024);
+        const LoadRequest request = requestFor(model, QString(kEmulatedCard), 1024);
         Reader fresh(request), reader(request);
         std::vector<Tokens> prompts = {someText(150, 1)};
         for (int turn = 0; turn < 4; ++turn) {
-            const Reader::Answer got = reader.answer(prompts.back(), 5);
+            const GreedyAnswer got = reader.answer(prompts.back(), 5);
             // A first prompt looks like any single request and is given up, but the store
             // remembers it.
             if (turn > 1) QVERIFY2(got.reused >= std::ssize(prompts.end()[-2]) - 8, qPrintable(QString::number(turn)));
@@ -331,7 +259,7 @@ class TestPrefixStore : public QObject {
         Tokens edited = prompts[2];
         edited.resize(edited.size() - 20);
         edited = joined(edited, someText(25, 99));
-        const Reader::Answer got = reader.answer(edited, 5);
+        const GreedyAnswer got = reader.answer(edited, 5);
         QVERIFY2(got.reused >= std::ssize(prompts[1]) - 8, qPrintable(QString::number(got.reused)));
         QVERIFY(isAsFresh(fresh, edited, got));
         QVERIFY(reader.store.n_sequences() > 4);
@@ -358,7 +286,7 @@ class TestPrefixStore : public QObject {
         Tokens next = prompt;
         next.resize(prompt.size() - 7);
         next = joined(next, someText(30, 2));
-        const Reader::Answer got = reader.answer(next, 3);
+        const GreedyAnswer got = reader.answer(next, 3);
         QVERIFY2(got.reused >= n - 8, qPrintable(QString::number(got.reused)));
         QVERIFY(isAsFresh(fresh, next, got));
     }
@@ -372,7 +300,7 @@ class TestPrefixStore : public QObject {
     }
     void anything_answersAsAFreshRead() {
         QFETCH(QString, model);
-        LoadRequest request = requestFor(model, QString(kEmulated), 200);
+        LoadRequest request = requestFor(model, QString(kEmulatedCard), 200);
         Reader fresh(request), reader(request);
         std::mt19937 random(11);
         std::vector<Tokens> places;  // places to go back to
@@ -384,7 +312,7 @@ class TestPrefixStore : public QObject {
             if (random() % 4 != 0) prompt = joined(prompt, someText(1 + static_cast<int>(random() % 40), i));
             if (prompt.size() > 180) prompt.resize(40);
             if (random() % 5 == 0) reader.store.begin_anew(reader.running);
-            const Reader::Answer got = reader.answer(prompt, static_cast<int>(random() % 6));
+            const GreedyAnswer got = reader.answer(prompt, static_cast<int>(random() % 6));
             n_reused += got.reused;
             QVERIFY2(isAsFresh(fresh, prompt, got), qPrintable(QStringLiteral("%1, reused %2").arg(i).arg(got.reused)));
             if (random() % 4 == 0) reader.stopInAStep(someText(5, i));
@@ -403,7 +331,7 @@ class TestPrefixStore : public QObject {
         const Tokens other = someText(100, 1), asked = someText(90, 2);
         const Tokens talk = reader.answer(other, 10).whole;
         for (int i = 0; i < 3; ++i) {
-            const Reader::Answer got = reader.answer(asked, 10);
+            const GreedyAnswer got = reader.answer(asked, 10);
             if (i > 0) QCOMPARE(got.reused, 89);
         }
         QCOMPARE(reader.store.n_sequences(), 3);
@@ -417,7 +345,7 @@ class TestPrefixStore : public QObject {
 
     void roomIsShort_theOneUsedLongestAgoGoesFromItsEnd() {
         // 8 blocks of the context, and 17 for beams.
-        Reader reader(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated)));
+        Reader reader(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulatedCard)));
         const KvPool& pool = reader.model.kv().pool(0);
         const std::uint64_t bytes = reader.model.device().memory().usage().used_bytes;
         std::vector<Tokens> talks;
@@ -433,7 +361,7 @@ class TestPrefixStore : public QObject {
         QCOMPARE(pool.n_blocks(), 8 + kSpareKvBlocks);
         QCOMPARE(reader.model.device().memory().usage().used_bytes, bytes);
         // One that takes all the room.
-        Reader fresh(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated)));
+        Reader fresh(requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulatedCard)));
         const Tokens whole = someText(500, 77);
         QVERIFY(isAsFresh(fresh, whole, reader.answer(whole, 12)));
     }
@@ -444,7 +372,7 @@ class TestPrefixStore : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
         for (const char* const model : {"olmoe_bf16", "gemma4_odd_f32", "qwen3_5_moe_odd_f32"}) {
-            for (const char* const device : {"cpu", kEmulated})
+            for (const char* const device : {"cpu", kEmulatedCard})
                 QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
         }
     }
@@ -484,7 +412,7 @@ class TestPrefixStore : public QObject {
     // Room for other conversations appears and disappears while the model is loaded.
     void keptContext_movesWithAReplan_data() {
         QTest::addColumn<QString>("device");
-        for (const char* const device : {"cpu", kEmulated}) QTest::addRow("%s", device) << QString(device);
+        for (const char* const device : {"cpu", kEmulatedCard}) QTest::addRow("%s", device) << QString(device);
     }
     void keptContext_movesWithAReplan() {
         QFETCH(QString, device);
@@ -527,7 +455,7 @@ class TestPrefixStore : public QObject {
 
     // The running conversation's blocks are on the device, those of the others in RAM.
     void otherConversations_leaveTheDevice_andComeBack() {
-        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated));
+        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulatedCard));
         Reader fresh(request);
         request.kept_context = 3 * kKeptTokensEach;
         Reader reader(request);
@@ -544,7 +472,7 @@ class TestPrefixStore : public QObject {
         for (const int c : {0, 3, 8}) {
             const auto i = static_cast<std::size_t>(c);
             const Tokens prompt = joined(talks[i], someText(10, 50 + c));
-            const Reader::Answer got = reader.answer(prompt, 3);
+            const GreedyAnswer got = reader.answer(prompt, 3);
             QCOMPARE(got.reused, 320);
             QCOMPARE(nOnDevice(), 6);
             QVERIFY(isAsFresh(fresh, prompt, got));
@@ -554,7 +482,7 @@ class TestPrefixStore : public QObject {
     // ---- re-plans
 
     void smallerContext_theOthersGoFirst() {
-        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulated), 1024);
+        LoadRequest request = requestFor(QStringLiteral("olmoe_bf16"), QString(kEmulatedCard), 1024);
         Reader fresh(request), reader(request);
         Replanner replanner(reader.model);
         replanner.set_tokens_in_use([&] { return reader.running.sequence.size(); });
@@ -573,7 +501,7 @@ class TestPrefixStore : public QObject {
         for (const int c : {3, 2, 0}) {
             const auto i = static_cast<std::size_t>(c);
             const Tokens prompt = joined(talks[i], someText(10, 50 + c));
-            const Reader::Answer got = reader.answer(prompt, 3);
+            const GreedyAnswer got = reader.answer(prompt, 3);
             QCOMPARE(got.reused, c == 0 ? 256 - 2 * 64 : 448);  // a block went to each of the two that went on
             QVERIFY(isAsFresh(fresh, prompt, got));
         }
