@@ -238,10 +238,6 @@ bool CostModel::copies_sparse(std::int64_t layer, std::int64_t n_tokens, kernels
            weight_copy_us(format);
 }
 
-double CostModel::correction(Side side, double tokens_per_expert) const {
-    return factor_[static_cast<int>(side)][side == Side::kCopy ? 0 : group(tokens_per_expert)];
-}
-
 namespace {
 
 using nlohmann::json;

@@ -233,7 +233,6 @@ class CostModel {
     // one outlier moves it little), stays within 1/8 .. 8, and ignores predictions or
     // measurements of 0. Copies have one factor for all token counts.
     void correct(Side side, double tokens_per_expert, double predicted_us, double measured_us);
-    double correction(Side side, double tokens_per_expert) const;
 
   private:
     static constexpr int kGroups = 4;
