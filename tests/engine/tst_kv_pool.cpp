@@ -4,19 +4,18 @@
 #include <cstring>
 #include <numeric>
 #include <random>
-#include <thread>
 
 #include <QtTest>
 
-#include "engine/device/cuda_backend.h"
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_memory.h"
 #include "engine/error.h"
 #include "engine/run/kv_cache.h"
 #include "kernels/cpu_kernels.h"
-#include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/kv_refusal.h"
 
 using namespace offstage::engine;
+using namespace offstage::test;
 namespace kernels = offstage::kernels;
 using kernels::kKvBlockTokens;
 
@@ -100,17 +99,6 @@ struct Fixture {
         return true;
     }
 };
-
-// The error of resize(); kInternal: none.
-ErrorKind refusal(KvPool& pool, KvRoom room, QString* text = nullptr) {
-    try {
-        pool.resize(room);
-    } catch (const Error& error) {
-        if (text != nullptr) *text = QString::fromUtf8(error.what());
-        return error.kind();
-    }
-    return ErrorKind::kInternal;
-}
 
 }  // namespace
 
@@ -588,101 +576,6 @@ class TestKvPool : public QObject {
         QVERIFY(n_failed >= 3);
     }
 
-    void pinningRefused_isNoRoom() {
-        cuda_host::reset();
-        {
-            const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
-            HostMemory source;
-            Arena ram("RAM", source, kBudget);
-            KvPool pool({kSmall, 0}, {2, 0}, *device, ram);
-            for (const char* function : {"cudaHostRegister", "cudaHostGetDevicePointer"}) {
-                cuda_host::fail_call(function, 2);
-                QVERIFY(refusal(pool, {2, 3}) == ErrorKind::kOutOfMemory);
-                QVERIFY((pool.room() == KvRoom{2, 0}));
-                QCOMPARE(ram.usage().used_bytes, std::uint64_t{0});
-            }
-            pool.resize({0, 3});
-            QVERIFY(device->ok());
-        }
-        QVERIFY(cuda_host::problems().empty());  // nothing stays pinned or allocated
-    }
-
-    // While tokens are made no page is locked or unlocked on their thread.
-    void approach_locksPagesOnAnotherThread() {
-        cuda_host::reset();
-        {
-            const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
-            HostMemory source;
-            Arena ram("RAM", source, kBudget);
-            const auto block_bytes = static_cast<std::uint64_t>(kSmall.block_bytes());
-            const KvRoom begin{4, 0};
-            KvCache cache({{{kSmall, 0}}, {}}, {&begin, 1}, *device, ram);
-            KvPool& pool = cache.pool(0);
-            const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
-            const auto here = [](const char* function) {
-                return cuda_host::calls_of(function, std::this_thread::get_id());
-            };
-            const auto approach = [&](KvRoom room) { return cache.approach({&room, 1}, 3 * block_bytes); };
-            const auto reach = [&](KvRoom room) {
-                int n = 1;
-                for (; !approach(room); ++n) cache.wait_for_memory();
-                return n;
-            };
-            const auto blocks_in_ram = [&] { return Fixture::used(ram) / block_bytes; };
-            device->host_wait(device->record(DeviceEvent::Queue::kCompute));  // its memory is there
-            std::vector<std::int32_t> held;
-            for (int i = 0; i < 4; ++i) {
-                held.push_back(pool.take());
-                std::memset(pool.block(held.back()).data, 10 + i, static_cast<std::size_t>(block_bytes));
-            }
-            const auto keep_theirs = [&] {
-                for (int i = 0; i < 4; ++i) {
-                    const std::byte* const data = pool.block(held[static_cast<std::size_t>(i)]).data;
-                    const auto is = [&](std::byte value) { return value == static_cast<std::byte>(10 + i); };
-                    if (!std::all_of(data, data + block_bytes, is)) return false;
-                }
-                return true;
-            };
-
-            QVERIFY(reach({1, 7}) >= 3);  // pieces
-            QVERIFY((pool.room() == KvRoom{1, 7}) && blocks_in_ram() == 7);
-            QCOMPARE(pool.n_held_in_host(), 3);
-            QVERIFY(keep_theirs());
-            QCOMPARE(calls("cudaHostRegister"), 7);
-            // Another room while some are being locked; and one that is given up.
-            QVERIFY(!approach({1, 12}));
-            QCOMPARE(blocks_in_ram(), std::uint64_t{10});
-            reach({2, 5});
-            QVERIFY((pool.room() == KvRoom{2, 5}) && blocks_in_ram() == 5);
-            QVERIFY(!approach({2, 12}));
-            cache.drop_prepared();
-            QCOMPARE(blocks_in_ram(), static_cast<std::uint64_t>(pool.room().host_blocks));
-            reach({2, 5});
-            // A refusal by the system changes nothing.
-            cuda_host::fail_call("cudaHostRegister", 2);
-            ErrorKind refused = ErrorKind::kInternal;
-            try {
-                reach({2, 8});
-            } catch (const Error& error) {
-                refused = error.kind();
-            }
-            cache.wait_for_memory();
-            QVERIFY(refused == ErrorKind::kOutOfMemory);
-            QVERIFY((pool.room() == KvRoom{2, 5}) && blocks_in_ram() == 5);
-            // Memory that is on its way back is waited for.
-            ram.set_budget(5 * block_bytes);
-            approach({3, 4});
-            reach({2, 5});
-            QCOMPARE(blocks_in_ram(), std::uint64_t{5});
-            QVERIFY(keep_theirs());
-            QCOMPARE(here("cudaHostRegister") + here("cudaHostUnregister"), 0);
-            QVERIFY(calls("cudaHostUnregister") > 0);
-            for (const std::int32_t block : held) pool.drop(block);
-            QVERIFY(device->ok());
-        }
-        QVERIFY(cuda_host::problems().empty());
-    }
-
     void anyResizesBetweenForksAndEnds_loseNoToken_data() {
         QTest::addColumn<int>("most");  // blocks at a time; 0: all
         QTest::newRow("at once") << 0;
@@ -819,76 +712,6 @@ class TestKvPool : public QObject {
             const float got = f.at(a, 0, 0, 0, t);
             QVERIFY2(std::abs(got - 1.5f) < 0.01f, qPrintable(QString::number(got)));
         }
-    }
-
-    // RAM for a change of the type is locked on another thread: before the change, as far
-    // as there is room for it beside the old blocks, and the rest during it.
-    void retype_locksPagesOnAnotherThread_data() {
-        QTest::addColumn<int>("room");  // for blocks in RAM, beside those that are held there
-        QTest::addColumn<bool>("prepared");
-        QTest::newRow("before") << 100 << true;
-        QTest::newRow("a part of it before") << 2 << true;
-        QTest::newRow("during it") << 100 << false;
-    }
-    void retype_locksPagesOnAnotherThread() {
-        using kernels::KvType;
-        QFETCH(int, room);
-        QFETCH(bool, prepared);
-        cuda_host::reset();
-        {
-            const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
-            HostMemory source;
-            Arena ram("RAM", source, kBudget);
-            const KvRoom begin{1, 4};
-            KvCache cache({{{kSmall, 0}}, {}}, {&begin, 1}, *device, ram);
-            KvPool& pool = cache.pool(0);
-            const auto calls = [](const char* function) { return cuda_host::calls_of(function); };
-            const auto here = [](const char* function) {
-                return cuda_host::calls_of(function, std::this_thread::get_id());
-            };
-            device->host_wait(device->record(DeviceEvent::Queue::kCompute));  // its memory is there
-            std::vector<std::int32_t> held;
-            for (int i = 0; i < 4; ++i) {
-                held.push_back(pool.take());
-                auto* const values = reinterpret_cast<float*>(pool.block(held.back()).data);
-                std::fill_n(values, pool.shape().block_bytes() / 4, static_cast<float>(10 + i));
-            }
-            KvRoom next{1, 6};
-            const auto prepare = [&] { return cache.prepare_retype(KvType::kBf16, {&next, 1}); };
-            ram.set_budget(ram.usage().used_bytes + static_cast<std::uint64_t>(room * kSmall.block_bytes() / 2));
-            int locked = calls("cudaHostRegister");
-            if (prepared) {
-                // Memory locked for another plan is released.
-                (void)prepare();
-                cache.drop_prepared();
-                cache.wait_for_memory();
-                QCOMPARE(Fixture::used(ram), static_cast<std::uint64_t>(4 * kSmall.block_bytes()));
-                locked = calls("cudaHostRegister");
-                while (!prepare()) cache.wait_for_memory();
-                QCOMPARE(calls("cudaHostRegister") - locked, std::min(room, 6));
-            }
-            cache.retype(KvType::kBf16);
-            ram.set_budget(kBudget);
-            cache.resize({&next, 1});
-            QVERIFY((pool.room() == next));
-            QCOMPARE(Fixture::used(ram), static_cast<std::uint64_t>(6 * pool.shape().block_bytes()));
-            QCOMPARE(calls("cudaHostRegister") - locked, 6);
-            QCOMPARE(here("cudaHostRegister") + here("cudaHostUnregister"), 0);
-            for (int i = 0; i < 4; ++i) {
-                std::vector<float> row(4);
-                kernels::load_kv_row(pool.block(held[static_cast<std::size_t>(i)]).data, 4, KvType::kBf16, row.data());
-                QVERIFY(row == std::vector<float>(4, static_cast<float>(10 + i)));
-            }
-            // A refusal by the system leaves nothing behind.
-            cuda_host::fail_call("cudaHostRegister", 2);
-            QVERIFY_THROWS_EXCEPTION(Error,
-                                     while (!cache.prepare_retype(KvType::kF32, {&next, 1})) cache.wait_for_memory());
-            cache.wait_for_memory();
-            QCOMPARE(Fixture::used(ram), static_cast<std::uint64_t>(6 * pool.shape().block_bytes()));
-            for (const std::int32_t block : held) pool.drop(block);
-            QVERIFY(device->ok());
-        }
-        QVERIFY(cuda_host::problems().empty());
     }
 
     // 10,000 bytes a microsecond over the bus, 50,000 in the device's memory.
