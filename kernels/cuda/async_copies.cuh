@@ -17,18 +17,28 @@ namespace offstage::kernels::cuda {
 // code for GPUs before compute capability 8.0, which never calls it.
 class AsyncCopies {
   public:
-    // 16 bytes, both addresses multiples of 16; zeros instead unless `there`: then
-    // nothing is read.
-    __device__ void copy(void* to, const void* from, bool there) {
+    // kBytes: 4, 8 or 16, both addresses multiples of it. Only the first n are read; zeros
+    // follow them.
+    template <int kBytes = 16>
+    __device__ void copy(void* to, const void* from, int n = kBytes) {
+        static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what the instruction takes");
 #if defined(OFFSTAGE_CUDA_ON_HOST)
         std::memset(to, 0xff, kBytes);
-        copies_.push_back({to, there ? from : nullptr, n_groups_});
+        copies_.push_back({to, from, kBytes, static_cast<std::size_t>(n), n_groups_});
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
         const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :
-                     : "r"(place), "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0)
-                     : "memory");
+        const auto source = __cvta_generic_to_global(from);
+        if constexpr (kBytes == 16) {
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                         :
+                         : "r"(place), "l"(source), "r"(n)
+                         : "memory");
+        } else {
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                         :
+                         : "r"(place), "l"(source), "n"(kBytes), "r"(n)
+                         : "memory");
+        }
 #endif
     }
     __device__ void commit() {
@@ -45,11 +55,8 @@ class AsyncCopies {
         std::size_t n = 0;
         for (; n < copies_.size() && copies_[n].group + kLeft < n_groups_; ++n) {
             const Copy& copy = copies_[n];
-            if (copy.from == nullptr) {
-                std::memset(copy.to, 0, kBytes);
-            } else {
-                std::memcpy(copy.to, copy.from, kBytes);
-            }
+            std::memset(copy.to, 0, copy.bytes);
+            if (copy.n > 0) std::memcpy(copy.to, copy.from, copy.n);
         }
         copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(n));
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -59,10 +66,10 @@ class AsyncCopies {
 
 #ifdef OFFSTAGE_CUDA_ON_HOST
   private:
-    static constexpr std::size_t kBytes = 16;
     struct Copy {
         void* to;
         const void* from;
+        std::size_t bytes, n;
         int group;
     };
     std::vector<Copy> copies_;

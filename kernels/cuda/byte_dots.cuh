@@ -3,22 +3,26 @@
 // A lane takes every 32nd pair of parts of 16 weights, four products and their sum in an
 // instruction. A sum's bits depend on neither the number of rows nor that of inputs.
 
+#include "kernels/cuda/async_copies.cuh"
 #include "kernels/cuda/blocks.cuh"
 #include "kernels/cuda/byte_products.cuh"
 
 namespace offstage::kernels::cuda {
 
+constexpr std::size_t kMostSharedBytes = 48 * 1024;  // launch.cuh
+
 // The value of code 0 in unsigned codes. The inputs' sum corrects for it.
 template <WeightType kType>
 constexpr int kCodesBegin = code_zero(kType) == 128 ? 0 : code_zero(kType);
 
-// sums[r][t] += the lane's share of rows[r] with input t: every 32nd pair of parts.
+// sums[r][t] += the lane's share of rows[r] with input t: every 32nd of n_pairs pairs of
+// parts, which the rows begin with. They are those from block first_block on of rows of
+// n_columns.
 template <WeightType kType, int kRows, int kInputs, bool kAligned>
-__device__ inline void add_byte_products(const unsigned char* const (&rows)[kRows], const unsigned char* inputs,
-                                         int n_inputs, std::int64_t n_columns, int lane,
+__device__ inline void add_byte_products(const unsigned char* const (&rows)[kRows], int first_block, int n_pairs,
+                                         const unsigned char* inputs, int n_inputs, std::int64_t n_columns, int lane,
                                          float (&sums)[kRows][kInputs]) {
     using Pair = BlockPair<kType>;
-    const int n_pairs = static_cast<int>(n_columns / (2 * kPartWeights));
     const std::int64_t row_bytes = rounded_bytes(n_columns);
     // Enough loads in flight to hide the memory's latency.
 #pragma unroll(kInputs == 1 && !has_codebook(kType) ? 2 : 1)
@@ -46,7 +50,7 @@ __device__ inline void add_byte_products(const unsigned char* const (&rows)[kRow
             InputPart of_part[2];
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
-                const int part = block * BlockSizes<kType>::kParts + Pair::part_of(pair, i);
+                const int part = (first_block + block) * BlockSizes<kType>::kParts + Pair::part_of(pair, i);
                 codes[i] = reinterpret_cast<const uint4*>(x)[part];
                 of_part[i] = reinterpret_cast<const InputPart*>(x + n_columns)[part];
             }
@@ -76,17 +80,98 @@ __device__ inline void add_byte_products(const unsigned char* const (&rows)[kRow
     }
 }
 
-// Rows at any addresses with one input: the lane's share of the sums.
+// Rows whose blocks begin at any address come through shared memory: a load of 32 lanes
+// from there has two passes where the cache has five, and the next stages are on their way
+// meanwhile, in words of 16 bytes. A stage has what a warp reads at once.
+template <WeightType kType>
+struct RowStages {
+    static constexpr bool kUsed = !BlockSizes<kType>::kVector;
+    static constexpr int kBytes = kWarp / BlockPair<kType>::kPairs * BlockSizes<kType>::kBytes;  // of the row
+    static constexpr int kStages = kBytes > 720 ? 2 : 3;
+    static constexpr int kRoom = (kBytes + 15 + 15) / 16 * 16;
+    // Bytes of shared memory of a warp, for so many rows.
+    template <int kRows>
+    static constexpr int kOfWarp = kUsed ? kStages* kRows* kRoom : 0;
+};
+
+// Those of a block, beside `used` bytes; 0: rows are read where they lie.
+template <WeightType kType, int kRows>
+std::size_t stage_bytes(const Worker& worker, int n_warps, std::size_t used) {
+    const auto bytes = static_cast<std::size_t>(n_warps * RowStages<kType>::template kOfWarp<kRows>);
+    return worker.compute_major >= 8 && used + bytes <= kMostSharedBytes ? bytes : 0;
+}
+// The present warp's, of those that begin at `stages`.
+template <WeightType kType, int kRows>
+__device__ inline unsigned char* stages_of_warp(bool staged, unsigned char* stages) {
+    return staged ? stages + static_cast<int>(threadIdx.x) / kWarp * RowStages<kType>::template kOfWarp<kRows>
+                  : nullptr;
+}
+
+template <WeightType kType, int kRows>
+__device__ inline void add_staged_rows(const unsigned char* const (&rows)[kRows], const unsigned char* input,
+                                       std::int64_t n_columns, int lane, unsigned char* stages,
+                                       float (&sums)[kRows][1]) {
+    using Pair = BlockPair<kType>;
+    using Stages = RowStages<kType>;
+    constexpr int kBlocks = kWarp / Pair::kPairs;  // of a stage
+    const int n_pairs = static_cast<int>(n_columns / (2 * kPartWeights));
+    const int n_stages = (n_pairs + kWarp - 1) / kWarp;
+    const int row_bytes = n_pairs / Pair::kPairs * BlockSizes<kType>::kBytes;
+    const auto beyond = [&](int s, int r) {
+        return static_cast<int>(reinterpret_cast<std::uintptr_t>(rows[r] + s * Stages::kBytes) % 16);
+    };
+    const auto place = [&](int s, int r) { return stages + (s % Stages::kStages * kRows + r) * Stages::kRoom; };
+    AsyncCopies copies;
+    const auto begin = [&](int s) {
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+            if (s >= n_stages) break;
+            const int first = s * Stages::kBytes - beyond(s, r);
+            const int end = (s + 1) * Stages::kBytes < row_bytes ? (s + 1) * Stages::kBytes : row_bytes;
+            for (int at = first + 16 * lane; at < end; at += 16 * kWarp) {
+                copies.copy(place(s, r) + (at - first), rows[r] + at, end - at < 16 ? end - at : 16);
+            }
+        }
+        copies.commit();
+    };
+#pragma unroll
+    for (int s = 0; s + 1 < Stages::kStages; ++s) begin(s);
+    for (int s = 0; s < n_stages; ++s) {
+        copies.template wait<Stages::kStages - 2>();
+        __syncwarp();  // the stage is there, and the one before it was read
+        begin(s + Stages::kStages - 1);
+        const unsigned char* now[kRows];
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) now[r] = place(s, r) + beyond(s, r);
+        const int left = n_pairs - s * kWarp;
+        add_byte_products<kType, kRows, 1, false>(now, s * kBlocks, left < kWarp ? left : kWarp, input, 1, n_columns,
+                                                  lane, sums);
+    }
+    __syncwarp();  // before the next rows come
+}
+
+// Rows at any addresses with one input: the lane's share of the sums. stages: shared
+// memory, stages_of_warp(), at a multiple of 16; nullptr: rows are read where they lie.
 template <WeightType kType, int kRows>
 __device__ inline void add_byte_rows(const unsigned char* const (&rows)[kRows], const unsigned char* input,
-                                     std::int64_t n_columns, int lane, float (&sums)[kRows][1]) {
+                                     std::int64_t n_columns, int lane, unsigned char* stages, float (&sums)[kRows][1]) {
+#if defined(OFFSTAGE_CUDA_ON_HOST) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    if constexpr (RowStages<kType>::kUsed) {
+        if (stages != nullptr) {
+            add_staged_rows<kType, kRows>(rows, input, n_columns, lane, stages, sums);
+            return;
+        }
+    }
+#endif
     bool aligned = BlockSizes<kType>::kVector;
 #pragma unroll
     for (int r = 0; r < kRows; ++r) aligned = aligned && is_aligned(rows[r]);
+    const int n_pairs = static_cast<int>(n_columns / (2 * kPartWeights));
     if (BlockSizes<kType>::kVector && aligned) {
-        add_byte_products<kType, kRows, 1, BlockSizes<kType>::kVector>(rows, input, 1, n_columns, lane, sums);
+        add_byte_products<kType, kRows, 1, BlockSizes<kType>::kVector>(rows, 0, n_pairs, input, 1, n_columns, lane,
+                                                                       sums);
     } else {
-        add_byte_products<kType, kRows, 1, false>(rows, input, 1, n_columns, lane, sums);
+        add_byte_products<kType, kRows, 1, false>(rows, 0, n_pairs, input, 1, n_columns, lane, sums);
     }
 }
 

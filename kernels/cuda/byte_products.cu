@@ -25,12 +25,14 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) byte_pro
         aligned = aligned && is_aligned(rows[r]);
     }
     const unsigned char* const inputs = job.rounded + call.scratch_row * rounded_bytes(job.n_columns);
+    const int n_pairs = static_cast<int>(job.n_columns / (2 * kPartWeights));
     float sums[kRows][kInputs] = {};
     if (BlockSizes<kType>::kVector && aligned) {
-        add_byte_products<kType, kRows, kInputs, BlockSizes<kType>::kVector>(rows, inputs, call.n_rows, job.n_columns,
-                                                                             lane, sums);
+        add_byte_products<kType, kRows, kInputs, BlockSizes<kType>::kVector>(rows, 0, n_pairs, inputs, call.n_rows,
+                                                                             job.n_columns, lane, sums);
     } else {
-        add_byte_products<kType, kRows, kInputs, false>(rows, inputs, call.n_rows, job.n_columns, lane, sums);
+        add_byte_products<kType, kRows, kInputs, false>(rows, 0, n_pairs, inputs, call.n_rows, job.n_columns, lane,
+                                                        sums);
     }
     float mine[kRows] = {};  // for the input that this lane stores
 #pragma unroll

@@ -24,6 +24,7 @@ struct TokenJob {
     float eps;
     bool norms;
     bool adds;
+    bool staged;  // the kernel has stage_bytes()
     float factor;
     const float* bias;
     float* y;
@@ -92,7 +93,7 @@ __device__ inline void begin_token(const TokenJob& job, std::int64_t first, int 
 // kTypes: those of the parts.
 template <WeightType... kTypes>
 __global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
-    float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row
+    float* const sums_of_warps = shared_memory<float>();  // (kRowWarps), then the row and stages
     auto* const row = reinterpret_cast<unsigned char*>(sums_of_warps + kRowWarps);
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     begin_token(job, first_row_of_warp(), kRows, lane);
@@ -109,7 +110,8 @@ __global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
     const auto add_of = [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
         if (sizeof...(kTypes) > 1 && type != kType) return;
-        add_byte_rows<kType, kRows>(rows, row, job.n_columns, lane, sums);
+        unsigned char* const stages = stages_of_warp<kType, kRows>(job.staged, row + rounded_bytes(job.n_columns));
+        add_byte_rows<kType, kRows>(rows, row, job.n_columns, lane, stages, sums);
     };
     (add_of(std::integral_constant<WeightType, kTypes>()), ...);
     job.store_rows(first, lane, sums);
@@ -201,7 +203,7 @@ __global__ void __launch_bounds__(kSplitThreads, 3) multiply_split_row(TokenJob 
         const std::int64_t wanted = first + lane / 4 + 8 * h;
         rows[0][h] = job.parts[0].data + (wanted < job.n_rows ? wanted : job.n_rows - 1) * job.parts[0].stride;
     }
-    store_split_sums<kType, 1, 1>(rows, places, row, 1, job.n_columns, exchange);
+    store_split_sums<kType, 1, 1, false>(rows, places, row, 1, job.n_columns, exchange, nullptr);
     __syncthreads();
     const int r = static_cast<int>(threadIdx.x);
     if (r < kSplitRows && first + r < job.n_rows) job.store(first + r, split_sum<1, 1>(exchange, 0, r, 0));
@@ -238,6 +240,14 @@ TokenForm form_of(const Worker& worker, const WeightView& weight) {
 
 // Types that matrices of one layer have together in files; one kernel has all of these.
 constexpr WeightType kMixedTypes[] = {WeightType::kQ4K, WeightType::kQ5K, WeightType::kQ6K, WeightType::kQ8_0};
+// stage_bytes() for any of them.
+template <int kRows>
+std::size_t most_stage_bytes(const Worker& worker, std::size_t used) {
+    const std::size_t bytes[] = {stage_bytes<kMixedTypes[2], kRows>(worker, kWarps, used),
+                                 stage_bytes<kMixedTypes[3], kRows>(worker, kWarps, used)};
+    static_assert(!RowStages<kMixedTypes[0]>::kUsed && !RowStages<kMixedTypes[1]>::kUsed, "the others need none");
+    return bytes[0] == 0 || bytes[1] == 0 ? 0 : bytes[0] > bytes[1] ? bytes[0] : bytes[1];
+}
 bool is_mixed_type(WeightType type) {
     for (const WeightType mixed : kMixedTypes) {
         if (type == mixed) return true;
@@ -274,6 +284,7 @@ TokenJob job_of(const TokenProduct& product) {
                  product.norm.eps,
                  product.norm.dim > 0,
                  product.adds,
+                 false,
                  product.factor,
                  product.bias,
                  product.y,
@@ -311,15 +322,17 @@ bool multiply_token(Worker& worker, const TokenProduct& product) {
         same_type = same_type && product.parts[p].type == first.type;
     }
     if (form == TokenForm::kNone || !in_one_kernel(product, form)) return false;
-    const TokenJob job = job_of(product);
+    TokenJob job = job_of(product);
     constexpr std::size_t kSums = kRowWarps * sizeof(float);
     const unsigned n_blocks = blocks_for(job.n_rows, kWarps * kRows);
     const bool rounds = form == TokenForm::kRounded;
     const std::int64_t at_once = job.n_columns < kStagedColumns<1> ? job.n_columns : kStagedColumns<1>;
     const auto row_bytes = static_cast<std::size_t>(
         rounds ? rounded_bytes(job.n_columns) : staged_stride(static_cast<int>(at_once)) * std::int64_t{sizeof(float)});
-    const auto blocks = [&](auto* kernel) {
-        worker.start_dependent(kernel, n_blocks, kThreads, kSums + row_bytes, job);
+    // `stages`: bytes of shared memory for them.
+    const auto blocks = [&](auto* kernel, std::size_t stages) {
+        job.staged = stages > 0;
+        worker.start_dependent(kernel, n_blocks, kThreads, kSums + row_bytes + stages, job);
     };
     if (form == TokenForm::kSplit) {
         with_packed_type(first.type, [&](auto packed) {
@@ -336,11 +349,14 @@ bool multiply_token(Worker& worker, const TokenProduct& product) {
     } else if (same_type) {
         with_block_type(first.type, [&](auto type) {
             constexpr WeightType kType = decltype(type)::value;
-            blocks(rounds ? multiply_rounded<kType> : multiply_blocks<kType>);
+            blocks(rounds ? multiply_rounded<kType> : multiply_blocks<kType>,
+                   rounds ? stage_bytes<kType, kRows>(worker, kWarps, kSums + row_bytes) : 0);
         });
+    } else if (rounds) {
+        blocks(multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>,
+               most_stage_bytes<kRows>(worker, kSums + row_bytes));
     } else {
-        blocks(rounds ? multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>
-                      : multiply_blocks<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>);
+        blocks(multiply_blocks<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>, 0);
     }
     return true;
 }

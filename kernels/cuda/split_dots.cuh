@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/async_copies.cuh"
 #include "kernels/cuda/packed.cuh"
 #include "kernels/cuda/split_products.cuh"
 #include "kernels/cuda/tensor_core.cuh"
@@ -18,45 +19,61 @@ constexpr int kSplitThreads = kSplitWarps * kWarp;
 constexpr int kSplitRows = 16;  // weight rows of a block
 constexpr int kBlocksAtOnce = 4;
 
-// A lane's 16 weights of each of four blocks that follow each other, and their groups.
-// load() only reads.
+// Where four blocks of a row that follow each other are, or copies of them.
+struct FourPlaces {
+    const unsigned char* codes;
+    const unsigned char* groups;  // S; HQQ2: S and Z, four of a block; INT8: scales
+    const unsigned char* zeros;   // Z
+    const unsigned char* super;   // of all their groups: a super group has a multiple of 16
+};
+
+// Weights are read once.
+template <bool kCopied, typename T>
+__device__ inline T read_once(const T* from) {
+    if constexpr (kCopied) return *from;
+    return __ldcs(from);
+}
+
+// A lane's 16 weights of each of the four blocks, and their groups. load() only reads;
+// kCopied: from shared memory.
 template <WeightType kType>
 struct FourBlocks {
     static constexpr int kBits = traits_of(kType).bits;
     static constexpr int kBlockBytes = kBits * 8;
     static constexpr bool kGroupPerWord = traits_of(kType).has_half_scales();  // word k is of group k
+    static constexpr int kGroupBytes = kGroupPerWord ? 16 : 4;                 // at FourPlaces::groups
     unsigned low[kBlocksAtOnce], high[kBlocksAtOnce];
     unsigned groups[kGroupPerWord ? kBlocksAtOnce : 2];  // a block's four, S and Z; else all S, all Z
-    SuperPlaces super;                                   // of all their groups: a super group has a multiple of 16
+    SuperPlaces super;
 
-    __device__ void load(const unsigned char* row, const PackedPlaces& places, int first, int quarter) {
-        const unsigned char* const codes = row + places.codes + first * kBlockBytes;
+    template <bool kCopied>
+    __device__ void load(const FourPlaces& at, int quarter) {
 #pragma unroll
         for (int b = 0; b < kBlocksAtOnce; ++b) {
+            const unsigned char* const codes = at.codes + b * kBlockBytes;
             if (kBits == 4) {
-                const uint2 both = __ldcs(reinterpret_cast<const uint2*>(codes + b * kBlockBytes) + quarter);
+                const uint2 both = read_once<kCopied>(reinterpret_cast<const uint2*>(codes) + quarter);
                 low[b] = both.x;
                 high[b] = both.y;
             } else if (kBits == 3) {
                 // 48 bits from bit 48 * quarter: see words().
-                const unsigned* words = reinterpret_cast<const unsigned*>(codes + b * kBlockBytes) + (3 * quarter) / 2;
-                low[b] = __ldcs(words);
-                high[b] = __ldcs(words + 1);
+                const unsigned* words = reinterpret_cast<const unsigned*>(codes) + (3 * quarter) / 2;
+                low[b] = read_once<kCopied>(words);
+                high[b] = read_once<kCopied>(words + 1);
             } else {
-                low[b] = __ldcs(reinterpret_cast<const unsigned*>(codes + b * kBlockBytes) + quarter);
+                low[b] = read_once<kCopied>(reinterpret_cast<const unsigned*>(codes) + quarter);
             }
         }
         if (kGroupPerWord) {
 #pragma unroll
             for (int b = 0; b < kBlocksAtOnce; ++b) {
-                groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] =
-                    reinterpret_cast<const unsigned*>(row + places.scales)[first + b];
+                groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] = reinterpret_cast<const unsigned*>(at.groups)[b];
             }
         } else {
-            groups[0] = *reinterpret_cast<const unsigned*>(row + places.scales + first);
-            groups[1] = *reinterpret_cast<const unsigned*>(row + places.zeros + first);
+            groups[0] = *reinterpret_cast<const unsigned*>(at.groups);
+            groups[1] = *reinterpret_cast<const unsigned*>(at.zeros);
         }
-        super.load(row, (kGroupPerWord ? 4 * first : first) / places.super_group);
+        super.load(at.super, 0);
     }
     // Codes of block b, four in a word.
     __device__ void words(int b, int quarter, unsigned (&words)[4]) const {
@@ -95,17 +112,19 @@ template <>
 struct FourBlocks<WeightType::kInt8> {
     static constexpr int kBlockBytes = 64;
     static constexpr bool kGroupPerWord = false;
+    static constexpr int kGroupBytes = 8;
     uint2 codes[kBlocksAtOnce][2];
     uint2 scales;  // bf16
 
-    __device__ void load(const unsigned char* row, const PackedPlaces& places, int first, int quarter) {
+    template <bool kCopied>
+    __device__ void load(const FourPlaces& at, int quarter) {
 #pragma unroll
         for (int b = 0; b < kBlocksAtOnce; ++b) {
-            const uint2* const from = reinterpret_cast<const uint2*>(row + (first + b) * kBlockBytes);
-            codes[b][0] = __ldcs(from + quarter);
-            codes[b][1] = __ldcs(from + 4 + quarter);
+            const uint2* const from = reinterpret_cast<const uint2*>(at.codes + b * kBlockBytes);
+            codes[b][0] = read_once<kCopied>(from + quarter);
+            codes[b][1] = read_once<kCopied>(from + 4 + quarter);
         }
-        scales = *reinterpret_cast<const uint2*>(row + places.scales + 2 * first);
+        scales = *reinterpret_cast<const uint2*>(at.groups);
     }
     __device__ void words(int b, int, unsigned (&words)[4]) const {
         words[0] = codes[b][0].x;
@@ -119,6 +138,129 @@ struct FourBlocks<WeightType::kInt8> {
         zero = 0.0f;
     }
 };
+
+template <WeightType kType>
+__device__ inline FourPlaces four_in_row(const unsigned char* row, const PackedPlaces& places, int first) {
+    using Four = FourBlocks<kType>;
+    const int group = Four::kGroupPerWord ? 4 * first : first;
+    return {row + places.codes + first * Four::kBlockBytes,
+            row + places.scales + first * (Four::kGroupBytes / kBlocksAtOnce), row + places.zeros + first,
+            row + group / places.super_group * static_cast<int>(2 * sizeof(float2))};
+}
+
+// What a warp reads of its 16 rows at once, on its way through shared memory: while it
+// multiplies, the next blocks are copied, and no register waits for them. Rows are apart,
+// so that the lanes that read together meet in no bank.
+template <WeightType kType, int kMatrices>
+struct SplitStage {
+    using Four = FourBlocks<kType>;
+    static constexpr bool kUsed = kType != WeightType::kInt8;  // two of four warps do not fit
+    static constexpr int kCodeBytes = kBlocksAtOnce * Four::kBlockBytes;
+    static constexpr int kStride = kCodeBytes + (kCodeBytes % 128 == 0 ? 32 : kCodeBytes % 64 == 0 ? 16 : 0);
+    static constexpr int kSuperBytes = 2 * sizeof(float2);
+    alignas(16) unsigned char codes[kMatrices][kSplitRows][kStride];
+    alignas(16) unsigned char supers[kMatrices][kSplitRows][kSuperBytes];
+    alignas(16) unsigned char groups[kMatrices][kSplitRows][Four::kGroupPerWord ? 16 : 8];
+
+    __device__ FourPlaces four(int m, int r) const {
+        return {codes[m][r], groups[m][r], groups[m][r] + Four::kGroupBytes, supers[m][r]};
+    }
+    // The lane's part; rows: those of the lane, lane / 4 and lane / 4 + 8.
+    __device__ void begin(AsyncCopies& copies, const unsigned char* const (&rows)[kMatrices][2],
+                          const PackedPlaces& places, int first, int lane) {
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                const FourPlaces from = four_in_row<kType>(rows[m][h], places, first);
+                if (is_aligned(rows[m][h])) {
+                    copy_four<16>(copies, from, m, lane / 4 + 8 * h, lane % 4);
+                } else {
+                    copy_four<8>(copies, from, m, lane / 4 + 8 * h, lane % 4);
+                }
+            }
+        }
+    }
+
+  private:
+    template <int kBytes>
+    __device__ void copy_four(AsyncCopies& copies, const FourPlaces& from, int m, int r, int quarter) {
+#pragma unroll
+        for (int i = 0; i < kCodeBytes; i += 4 * kBytes) {
+            const int at = i + quarter * kBytes;
+            if (at < kCodeBytes) copies.copy<kBytes>(codes[m][r] + at, from.codes + at);
+        }
+        if (quarter >= 2) {
+            const int half = quarter % 2 * 8;
+            copies.copy<8>(supers[m][r] + half, from.super + half);
+        } else if (Four::kGroupPerWord) {
+            copies.copy<8>(groups[m][r] + 8 * quarter, from.groups + 8 * quarter);
+        } else {
+            copies.copy<4>(groups[m][r] + 4 * quarter, quarter == 0 ? from.groups : from.zeros);
+        }
+    }
+};
+
+// Bytes of shared memory for a block's stages.
+template <WeightType kType, int kMatrices>
+constexpr std::size_t kSplitStageBytes = SplitStage<kType, kMatrices>::kUsed
+                                             ? 2 * kSplitWarps * sizeof(SplitStage<kType, kMatrices>)
+                                             : 0;
+
+// Calls body(first, four) with what a lane holds of each four blocks of the warp, from
+// block `first` on. kStaged: through stages, of kSplitStageBytes; else, and before compute
+// capability 8.0, where stages is nullptr, rows are read where they lie.
+template <WeightType kType, int kMatrices, bool kStaged, typename Body>
+__device__ inline void for_fours(const unsigned char* const (&rows)[kMatrices][2], const PackedPlaces& places, int lane,
+                                 int warp, [[maybe_unused]] unsigned char* stages, const Body& body) {
+    constexpr int kStep = kSplitWarps * kBlocksAtOnce;
+    FourBlocks<kType> four[kMatrices][2];
+    const int begin = warp * kBlocksAtOnce;
+#if defined(OFFSTAGE_CUDA_ON_HOST) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)
+#if defined(OFFSTAGE_CUDA_ON_HOST)
+    const bool staged = kStaged && stages != nullptr;
+#else
+    constexpr bool staged = kStaged;
+#endif
+    if (staged) {
+        using Stage = SplitStage<kType, kMatrices>;
+        Stage* const both = reinterpret_cast<Stage*>(stages) + 2 * warp;
+        AsyncCopies copies;
+        int now = 0;
+        if (begin < places.n_blocks) both[now].begin(copies, rows, places, begin, lane);
+        copies.commit();
+#pragma unroll 1
+        for (int first = begin; first < places.n_blocks; first += kStep) {
+            copies.template wait<0>();
+            __syncwarp();  // the copies of all lanes are there, and all have read the other stage
+            if (first + kStep < places.n_blocks) both[1 - now].begin(copies, rows, places, first + kStep, lane);
+            copies.commit();
+#pragma unroll
+            for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+                for (int h = 0; h < 2; ++h) {
+                    four[m][h].template load<true>(both[now].four(m, lane / 4 + 8 * h), lane % 4);
+                }
+            }
+            body(first, four);
+            now = 1 - now;
+        }
+        __syncthreads();  // the stages' memory is free again
+        return;
+    }
+#endif
+#pragma unroll 1
+    for (int first = begin; first < places.n_blocks; first += kStep) {
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                four[m][h].template load<false>(four_in_row<kType>(rows[m][h], places, first), lane % 4);
+            }
+        }
+        body(first, four);
+    }
+}
 
 template <int kMatrices, int kGroups>
 constexpr int kSplitSums = kSplitWarps* kMatrices* kGroups* kWarp * 4;
@@ -166,11 +308,11 @@ __device__ inline void add_turn(const unsigned (&words)[2][4], const uint4& code
 // The products of 16 rows of each matrix with rows of split inputs from `split` on, by a
 // block of kSplitThreads; rows: those of the lane, lane / 4 and lane / 4 + 8. kGroups: of
 // eight columns. exchange: kSplitSums of shared memory, for split_sum() behind the next
-// barrier.
-template <WeightType kType, int kMatrices, int kGroups>
+// barrier. kStaged, stages: see for_fours(); exchange may lie there.
+template <WeightType kType, int kMatrices, int kGroups, bool kStaged>
 __device__ inline void store_split_sums(const unsigned char* const (&rows)[kMatrices][2], const PackedPlaces& places,
                                         const unsigned char* split, int n_inputs, std::int64_t n_columns,
-                                        float* exchange) {
+                                        float* exchange, unsigned char* stages) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     const int row = lane / 4;
@@ -196,43 +338,37 @@ __device__ inline void store_split_sums(const unsigned char* const (&rows)[kMatr
     }
 
     float sums[kMatrices][kGroups][4] = {};
-#pragma unroll 1
-    for (int first = warp * kBlocksAtOnce; first < n_blocks; first += kSplitWarps * kBlocksAtOnce) {
-        FourBlocks<kType> four[kMatrices][2];
+    for_fours<kType, kMatrices, kStaged>(
+        rows, places, lane, warp, stages, [&](int first, const FourBlocks<kType>(&four)[kMatrices][2]) {
 #pragma unroll
-        for (int m = 0; m < kMatrices; ++m) {
+            for (int b = 0; b < kBlocksAtOnce; ++b) {
+                uint4 codes[kGroups];
+                SplitBlock its[kGroups][2];
 #pragma unroll
-            for (int h = 0; h < 2; ++h) four[m][h].load(rows[m][h], places, first, quarter);
-        }
+                for (int g = 0; g < kGroups; ++g) {
+                    codes[g] = *reinterpret_cast<const uint4*>(x[g] + (first + b) * kPackedBlock);
 #pragma unroll
-        for (int b = 0; b < kBlocksAtOnce; ++b) {
-            uint4 codes[kGroups];
-            SplitBlock its[kGroups][2];
+                    for (int i = 0; i < 2; ++i) its[g][i] = blocks[g][i][first + b];
+                }
 #pragma unroll
-            for (int g = 0; g < kGroups; ++g) {
-                codes[g] = *reinterpret_cast<const uint4*>(x[g] + (first + b) * kPackedBlock);
+                for (int m = 0; m < kMatrices; ++m) {
+                    unsigned words[2][4];
 #pragma unroll
-                for (int i = 0; i < 2; ++i) its[g][i] = blocks[g][i][first + b];
-            }
+                    for (int h = 0; h < 2; ++h) four[m][h].words(b, quarter, words[h]);
+                    constexpr int kTurns = FourBlocks<kType>::kGroupPerWord ? 4 : 1;
 #pragma unroll
-            for (int m = 0; m < kMatrices; ++m) {
-                unsigned words[2][4];
+                    for (int turn = 0; turn < kTurns; ++turn) {
+                        float scale[2], zero[2];
 #pragma unroll
-                for (int h = 0; h < 2; ++h) four[m][h].words(b, quarter, words[h]);
-                constexpr int kTurns = FourBlocks<kType>::kGroupPerWord ? 4 : 1;
+                        for (int h = 0; h < 2; ++h) four[m][h].group(b, turn, scale[h], zero[h]);
 #pragma unroll
-                for (int turn = 0; turn < kTurns; ++turn) {
-                    float scale[2], zero[2];
-#pragma unroll
-                    for (int h = 0; h < 2; ++h) four[m][h].group(b, turn, scale[h], zero[h]);
-#pragma unroll
-                    for (int g = 0; g < kGroups; ++g) {
-                        add_turn<kType>(words, codes[g], turn, scale, zero, its[g], sums[m][g]);
+                        for (int g = 0; g < kGroups; ++g) {
+                            add_turn<kType>(words, codes[g], turn, scale, zero, its[g], sums[m][g]);
+                        }
                     }
                 }
             }
-        }
-    }
+        });
 
 #pragma unroll
     for (int m = 0; m < kMatrices; ++m) {

@@ -28,6 +28,7 @@ struct SplitJob {
     UpRows up_rows;  // also for a single matrix
     bool is_up = false;
     bool one_input = false;  // row 0 of `split`, for all calls
+    bool staged = false;     // the kernel has kSplitStageBytes: from compute capability 8.0 on
     PackedPlaces places;
     std::int64_t n_rows = 0;
     std::int64_t n_columns = 0;
@@ -41,7 +42,7 @@ struct SplitJob {
 // grid: (16 rows, calls). kGroups: of eight columns.
 template <WeightType kType, int kMatrices, int kGroups>
 __global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3) multiply_split(SplitJob job) {
-    float* const exchange = shared_memory<float>();  // kSplitSums<kMatrices, kGroups>
+    float* const exchange = shared_memory<float>();  // kSplitSums<kMatrices, kGroups>, and before them stages
     let_next_begin();
     wait_for_previous();
     const FewCall& call = job.list.calls[blockIdx.y];
@@ -59,7 +60,10 @@ __global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3
         for (int m = 0; m < kMatrices; ++m) rows[m][h] = weights + r * job.up_rows.stride + job.up_rows.offsets[m];
     }
     const unsigned char* const split = job.split + (job.one_input ? 0 : call.scratch_row) * split_bytes(job.n_columns);
-    store_split_sums<kType, kMatrices, kGroups>(rows, job.places, split, call.n_rows, job.n_columns, exchange);
+    constexpr bool kStaged = SplitStage<kType, kMatrices>::kUsed;
+    store_split_sums<kType, kMatrices, kGroups, kStaged>(
+        rows, job.places, split, call.n_rows, job.n_columns, exchange,
+        job.staged ? reinterpret_cast<unsigned char*>(exchange) : nullptr);
     __syncthreads();
     const int r = static_cast<int>(threadIdx.x) % kSplitRows;
     const int t = static_cast<int>(threadIdx.x) / kSplitRows;
@@ -86,13 +90,15 @@ void start_rows(Worker& worker, WeightType type, const FewCalls& list, int n_inp
 }
 
 template <int kMatrices>
-void start_products(Worker& worker, WeightType type, int n_inputs, const SplitJob& job) {
+void start_products(Worker& worker, WeightType type, int n_inputs, SplitJob job) {
     const dim3 grid(blocks_for(job.n_rows, kSplitRows), static_cast<unsigned>(job.list.n));
     with_packed_type(type, [&](auto packed) {
         constexpr WeightType kType = decltype(packed)::value;
+        constexpr std::size_t kStages = kSplitStageBytes<kType, kMatrices>;
+        job.staged = kStages > 0 && worker.compute_major >= 8;
         const auto start = [&](auto* kernel, int n_groups) {
-            worker.start_dependent(kernel, grid, kSplitThreads,
-                                   static_cast<std::size_t>(kSplitSums<kMatrices, 1> * n_groups) * sizeof(float), job);
+            const auto sums = static_cast<std::size_t>(kSplitSums<kMatrices, 1> * n_groups) * sizeof(float);
+            worker.start_dependent(kernel, grid, kSplitThreads, job.staged && sums < kStages ? kStages : sums, job);
         };
         if (n_inputs <= 2) {
             start(multiply_split<kType, kMatrices, 1>, 1);

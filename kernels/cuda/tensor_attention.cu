@@ -51,7 +51,8 @@ struct KeyTile {
 #pragma unroll
         for (int i = 0; i < kTileKeys; i += kRowsAtOnce) {
             const int row = first_row + i;
-            copies.copy(to + i * kChunks, from + i * stride, has_chunk && row >= begin && row < end);
+            const bool there = has_chunk && row >= begin && row < end;
+            copies.copy(to + i * kChunks, from + i * stride, there ? static_cast<int>(sizeof(uint4)) : 0);
         }
     }
 };

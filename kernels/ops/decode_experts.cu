@@ -39,6 +39,7 @@ struct DecodeBytes {
     float shared_factor;
     const float* gate;  // (hidden_dim); nullptr: shared_factor
     const float* normalised;
+    bool staged;  // the kernel has stage_bytes()
 
     __device__ const unsigned char* block(unsigned a) const {
         if (shared != nullptr) return shared;
@@ -49,7 +50,7 @@ struct DecodeBytes {
 // grid: (32 neurons, chosen experts), or (32 neurons and one block more, 1).
 template <WeightType kType>
 __global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
-    float* const values = shared_memory<float>();  // (kUpNeurons)
+    float* const values = shared_memory<float>();  // (kUpNeurons), then stages
     let_next_begin();
     wait_for_previous();
     if (job.shared != nullptr && blockIdx.x + 1 == gridDim.x) {
@@ -65,11 +66,13 @@ __global__ void __launch_bounds__(kUpThreads) decode_up(DecodeBytes job) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     const std::int64_t first = std::int64_t{blockIdx.x} * kUpNeurons;
+    unsigned char* const stages =
+        stages_of_warp<kType, 2>(job.staged, reinterpret_cast<unsigned char*>(values + kUpNeurons));
     const unsigned char* row = weights + (first + warp) * job.up_rows.stride;
     for (int n = warp; n < kUpNeurons; n += kUpWarps, row += kUpWarps * job.up_rows.stride) {
         const unsigned char* const rows[2] = {row + job.up_rows.offsets[0], row + job.up_rows.offsets[1]};
         float sums[2][1] = {};
-        add_byte_rows<kType, 2>(rows, job.input, job.hidden_dim, lane, sums);
+        add_byte_rows<kType, 2>(rows, job.input, job.hidden_dim, lane, stages, sums);
         const float both[2] = {warp_sum(sums[0][0]), warp_sum(sums[1][0])};
         if (lane == 0) job.up_rows.store(job.gating, weights, first + n, both, values + n);
     }
@@ -87,6 +90,7 @@ __global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int row = static_cast<int>(blockIdx.x) * kUpWarps + static_cast<int>(threadIdx.x) / kWarp;
     if (row >= job.hidden_dim) return;
+    unsigned char* const stages = stages_of_warp<kType, 1>(job.staged, shared_memory<unsigned char>());
     const std::int64_t ffn_dim = job.gating.ffn_dim;
     float result = job.x[row];
     const unsigned char* activations = job.activations;
@@ -94,7 +98,7 @@ __global__ void __launch_bounds__(kUpThreads) decode_down(DecodeBytes job) {
         const unsigned char* const weights = job.block(static_cast<unsigned>(a));
         const unsigned char* const rows[1] = {weights + job.down_offset + row * job.down_stride};
         float sums[1][1] = {};
-        add_byte_rows<kType, 1>(rows, activations, ffn_dim, lane, sums);
+        add_byte_rows<kType, 1>(rows, activations, ffn_dim, lane, stages, sums);
         float sum = warp_sum(sums[0][0]);
         if (job.gating.spec.biases) sum += job.gating.biases(weights)[2 * ffn_dim + row];
         activations += rounded_bytes(ffn_dim);
@@ -161,14 +165,20 @@ DecodeBytes bytes_job(const ops::DecodeExperts& op, const ExpertLayout& layout, 
     return job;
 }
 
-void add_in_bytes(Worker& worker, const ExpertLayout& layout, unsigned n_up_blocks, const DecodeBytes& job) {
+void add_in_bytes(Worker& worker, const ExpertLayout& layout, unsigned n_up_blocks, DecodeBytes job) {
     with_block_type(layout.gate, [&](auto type) {
-        worker.start_dependent(decode_up<decltype(type)::value>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)),
-                               kUpThreads, kUpNeurons * sizeof(float), job);
+        constexpr WeightType kType = decltype(type)::value;
+        constexpr std::size_t kValues = kUpNeurons * sizeof(float);
+        const std::size_t stages = stage_bytes<kType, 2>(worker, kUpWarps, kValues);
+        job.staged = stages > 0;
+        worker.start_dependent(decode_up<kType>, dim3(n_up_blocks, static_cast<unsigned>(job.n_active)), kUpThreads,
+                               kValues + stages, job);
     });
     with_block_type(layout.down, [&](auto type) {
-        worker.start_dependent(decode_down<decltype(type)::value>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads,
-                               0, job);
+        constexpr WeightType kType = decltype(type)::value;
+        const std::size_t stages = stage_bytes<kType, 1>(worker, kUpWarps, 0);
+        job.staged = stages > 0;
+        worker.start_dependent(decode_down<kType>, blocks_for(layout.hidden_dim, kUpWarps), kUpThreads, stages, job);
     });
 }
 

@@ -396,6 +396,51 @@ class TestCudaDecodeOnHost : public QObject {
         }
     }
 
+    // Rows come through shared memory from compute capability 8.0 on, and are read where
+    // they lie before: files' blocks of every type, at any address, and packed rows at
+    // multiples of 16 and of 8.
+    void rowsThroughSharedMemory_haveTheSameBits_data() {
+        QTest::addColumn<int>("type");
+        QTest::addColumn<int>("hidden");
+        const auto row = [](WeightType type, int hidden) {
+            QTest::addRow("%s, %d", kernels::name_of(type), hidden) << static_cast<int>(type) << hidden;
+        };
+        for (const kernels::FormatTraits& format : kernels::kFormats) {
+            if (format.is_blocks()) row(format.type, format.group == 256 ? 768 : 2080);
+        }
+        for (const WeightType type : {WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2, WeightType::kInt8}) {
+            row(type, 768);
+            if (!test::kSanitized) row(type, 2560);
+        }
+    }
+    void rowsThroughSharedMemory_haveTheSameBits() {
+        QFETCH(int, type);
+        QFETCH(int, hidden);
+        const auto weights = static_cast<WeightType>(type);
+        // Packed w2 has other kernels there.
+        const auto layout = layout_of(weights, kernels::is_blocks(weights) ? weights : WeightType::kF32, hidden, 256);
+        const kernels::RouterSpec router = softmax_router(4, 2);
+        const AttentionCase attention = AttentionCase::of(weights, hidden, parity::grouped_attention(4, 2, 64), 3);
+        std::vector<Experts::Result> experts;
+        std::vector<AttentionResult> attended;
+        for (const int compute_major : {9, 7}) {
+            set_device(static_cast<std::uint32_t>(compute_major), compute_major);
+            auto backend = open_on_host();
+            if (kernels::is_blocks(weights)) QVERIFY(backend->set_byte_inputs(kernels::ByteInputTypes::all()));
+            backend->reserve(step_of(layout, router));
+            const Experts layer(*backend, layout, router, false);
+            experts.push_back(layer.run(false, 10));
+            experts.push_back(layer.run(true, 11));
+            backend->reserve(step_of(attention));
+            attended.push_back(attend(*backend, attention, Submit::kWhole, 12));
+            QVERIFY2(backend->ok(), backend->failure().english().c_str());
+        }
+        QVERIFY(same_result(experts[0], experts[2]) && same_result(experts[1], experts[3]));
+        QVERIFY(experts[0].x[0] == experts[0].x[0]);
+        QVERIFY(attended[0] == attended[1]);
+        QVERIFY(attended[0].x.back()[0] == attended[0].x.back()[0]);
+    }
+
     void attention_hasTheBitsOfTheOperations_data() {
         QTest::addColumn<int>("first");
         QTest::addColumn<int>("value");
