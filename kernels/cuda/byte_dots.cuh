@@ -118,7 +118,7 @@ __device__ inline void add_staged_rows(const unsigned char* const (&rows)[kRows]
     const int n_stages = (n_pairs + kWarp - 1) / kWarp;
     const int row_bytes = n_pairs / Pair::kPairs * BlockSizes<kType>::kBytes;
     const auto beyond = [&](int s, int r) {
-        return static_cast<int>(reinterpret_cast<std::uintptr_t>(rows[r] + s * Stages::kBytes) % 16);
+        return static_cast<int>(reinterpret_cast<std::uintptr_t>(rows[r] + s * (Stages::kBytes % 16)) % 16);
     };
     const auto place = [&](int s, int r) { return stages + (s % Stages::kStages * kRows + r) * Stages::kRoom; };
     AsyncCopies copies;
@@ -128,8 +128,11 @@ __device__ inline void add_staged_rows(const unsigned char* const (&rows)[kRows]
             if (s >= n_stages) break;
             const int first = s * Stages::kBytes - beyond(s, r);
             const int end = (s + 1) * Stages::kBytes < row_bytes ? (s + 1) * Stages::kBytes : row_bytes;
-            for (int at = first + 16 * lane; at < end; at += 16 * kWarp) {
-                copies.copy(place(s, r) + (at - first), rows[r] + at, end - at < 16 ? end - at : 16);
+#pragma unroll
+            for (int i = 0; i < Stages::kRoom; i += 16 * kWarp) {
+                const int at = i + 16 * lane;
+                const int left = end - first - at;
+                if (left > 0) copies.copy(place(s, r) + at, rows[r] + first + at, left < 16 ? left : 16);
             }
         }
         copies.commit();

@@ -110,7 +110,9 @@ __global__ void __launch_bounds__(kThreads) multiply_rounded(TokenJob job) {
     const auto add_of = [&](auto constant) {
         constexpr WeightType kType = decltype(constant)::value;
         if (sizeof...(kTypes) > 1 && type != kType) return;
-        unsigned char* const stages = stages_of_warp<kType, kRows>(job.staged, row + rounded_bytes(job.n_columns));
+        constexpr bool kStages = sizeof...(kTypes) == 1;  // code of both kinds for all types takes too many registers
+        unsigned char* const stages =
+            kStages ? stages_of_warp<kType, kRows>(job.staged, row + rounded_bytes(job.n_columns)) : nullptr;
         add_byte_rows<kType, kRows>(rows, row, job.n_columns, lane, stages, sums);
     };
     (add_of(std::integral_constant<WeightType, kTypes>()), ...);
@@ -240,14 +242,6 @@ TokenForm form_of(const Worker& worker, const WeightView& weight) {
 
 // Types that matrices of one layer have together in files; one kernel has all of these.
 constexpr WeightType kMixedTypes[] = {WeightType::kQ4K, WeightType::kQ5K, WeightType::kQ6K, WeightType::kQ8_0};
-// stage_bytes() for any of them.
-template <int kRows>
-std::size_t most_stage_bytes(const Worker& worker, std::size_t used) {
-    const std::size_t bytes[] = {stage_bytes<kMixedTypes[2], kRows>(worker, kWarps, used),
-                                 stage_bytes<kMixedTypes[3], kRows>(worker, kWarps, used)};
-    static_assert(!RowStages<kMixedTypes[0]>::kUsed && !RowStages<kMixedTypes[1]>::kUsed, "the others need none");
-    return bytes[0] == 0 || bytes[1] == 0 ? 0 : bytes[0] > bytes[1] ? bytes[0] : bytes[1];
-}
 bool is_mixed_type(WeightType type) {
     for (const WeightType mixed : kMixedTypes) {
         if (type == mixed) return true;
@@ -352,11 +346,10 @@ bool multiply_token(Worker& worker, const TokenProduct& product) {
             blocks(rounds ? multiply_rounded<kType> : multiply_blocks<kType>,
                    rounds ? stage_bytes<kType, kRows>(worker, kWarps, kSums + row_bytes) : 0);
         });
-    } else if (rounds) {
-        blocks(multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>,
-               most_stage_bytes<kRows>(worker, kSums + row_bytes));
     } else {
-        blocks(multiply_blocks<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>, 0);
+        blocks(rounds ? multiply_rounded<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>
+                      : multiply_blocks<kMixedTypes[0], kMixedTypes[1], kMixedTypes[2], kMixedTypes[3]>,
+               0);
     }
     return true;
 }

@@ -6,6 +6,7 @@
 // each input. The number of inputs does not change a sum's bits.
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/async_copies.cuh"
 #include "kernels/cuda/packed.cuh"
@@ -34,42 +35,41 @@ __device__ inline T read_once(const T* from) {
     return __ldcs(from);
 }
 
-// A lane's 16 weights of each of the four blocks, and their groups. load() only reads;
-// kCopied: from shared memory.
-template <WeightType kType>
+// A lane's 16 weights of each of the four blocks, and their groups: of all, or (kHeld 1,
+// from shared memory) of the block that was loaded last. load_block() and load_groups()
+// only read.
+template <WeightType kType, int kHeld = kBlocksAtOnce>
 struct FourBlocks {
+    static constexpr int kBlocksHeld = kHeld;
+    static constexpr bool kCopied = kHeld == 1;
     static constexpr int kBits = traits_of(kType).bits;
     static constexpr int kBlockBytes = kBits * 8;
     static constexpr bool kGroupPerWord = traits_of(kType).has_half_scales();  // word k is of group k
     static constexpr int kGroupBytes = kGroupPerWord ? 16 : 4;                 // at FourPlaces::groups
-    unsigned low[kBlocksAtOnce], high[kBlocksAtOnce];
-    unsigned groups[kGroupPerWord ? kBlocksAtOnce : 2];  // a block's four, S and Z; else all S, all Z
+    unsigned low[kHeld], high[kHeld];
+    unsigned groups[kGroupPerWord ? kHeld : 2];  // a block's four, S and Z; else all S, all Z
     SuperPlaces super;
 
-    template <bool kCopied>
-    __device__ void load(const FourPlaces& at, int quarter) {
-#pragma unroll
-        for (int b = 0; b < kBlocksAtOnce; ++b) {
-            const unsigned char* const codes = at.codes + b * kBlockBytes;
-            if (kBits == 4) {
-                const uint2 both = read_once<kCopied>(reinterpret_cast<const uint2*>(codes) + quarter);
-                low[b] = both.x;
-                high[b] = both.y;
-            } else if (kBits == 3) {
-                // 48 bits from bit 48 * quarter: see words().
-                const unsigned* words = reinterpret_cast<const unsigned*>(codes) + (3 * quarter) / 2;
-                low[b] = read_once<kCopied>(words);
-                high[b] = read_once<kCopied>(words + 1);
-            } else {
-                low[b] = read_once<kCopied>(reinterpret_cast<const unsigned*>(codes) + quarter);
-            }
+    __device__ void load_block(const FourPlaces& at, int b, int quarter) {
+        const unsigned char* const codes = at.codes + b * kBlockBytes;
+        if (kBits == 4) {
+            const uint2 both = read_once<kCopied>(reinterpret_cast<const uint2*>(codes) + quarter);
+            low[b % kHeld] = both.x;
+            high[b % kHeld] = both.y;
+        } else if (kBits == 3) {
+            // 48 bits from bit 48 * quarter: see words().
+            const unsigned* words = reinterpret_cast<const unsigned*>(codes) + (3 * quarter) / 2;
+            low[b % kHeld] = read_once<kCopied>(words);
+            high[b % kHeld] = read_once<kCopied>(words + 1);
+        } else {
+            low[b % kHeld] = read_once<kCopied>(reinterpret_cast<const unsigned*>(codes) + quarter);
         }
         if (kGroupPerWord) {
-#pragma unroll
-            for (int b = 0; b < kBlocksAtOnce; ++b) {
-                groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] = reinterpret_cast<const unsigned*>(at.groups)[b];
-            }
-        } else {
+            groups[b % (kGroupPerWord ? kHeld : 2)] = reinterpret_cast<const unsigned*>(at.groups)[b];
+        }
+    }
+    __device__ void load_groups(const FourPlaces& at) {
+        if (!kGroupPerWord) {
             groups[0] = *reinterpret_cast<const unsigned*>(at.groups);
             groups[1] = *reinterpret_cast<const unsigned*>(at.zeros);
         }
@@ -78,15 +78,15 @@ struct FourBlocks {
     // Codes of block b, four in a word.
     __device__ void words(int b, int quarter, unsigned (&words)[4]) const {
         if (kBits == 4) {
-            words[0] = low[b] & 0x0f0f0f0fu;
-            words[1] = low[b] >> 4 & 0x0f0f0f0fu;
-            words[2] = high[b] & 0x0f0f0f0fu;
-            words[3] = high[b] >> 4 & 0x0f0f0f0fu;
+            words[0] = low[b % kHeld] & 0x0f0f0f0fu;
+            words[1] = low[b % kHeld] >> 4 & 0x0f0f0f0fu;
+            words[2] = high[b % kHeld] & 0x0f0f0f0fu;
+            words[3] = high[b % kHeld] >> 4 & 0x0f0f0f0fu;
         } else if (kBits == 3) {
             // An odd quarter begins in the middle of a word.
             const bool odd = quarter % 2 == 1;
-            const unsigned first = odd ? low[b] >> 16 | high[b] << 16 : low[b];
-            const unsigned second = odd ? high[b] >> 16 : high[b];
+            const unsigned first = odd ? low[b % kHeld] >> 16 | high[b % kHeld] << 16 : low[b % kHeld];
+            const unsigned second = odd ? high[b % kHeld] >> 16 : high[b % kHeld];
             const unsigned lanes[4] = {first, first >> 12, first >> 24 | second << 8, second >> 4};
 #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -95,12 +95,12 @@ struct FourBlocks {
             }
         } else {
 #pragma unroll
-            for (int k = 0; k < 4; ++k) words[k] = low[b] >> (2 * k) & 0x03030303u;
+            for (int k = 0; k < 4; ++k) words[k] = low[b % kHeld] >> (2 * k) & 0x03030303u;
         }
     }
     // The scale and zero of block b's group, or of its word's.
     __device__ void group(int b, int word, float& scale, float& zero) const {
-        const unsigned bits = kGroupPerWord ? groups[b % (kGroupPerWord ? kBlocksAtOnce : 2)] >> (8 * word) : 0;
+        const unsigned bits = kGroupPerWord ? groups[b % (kGroupPerWord ? kHeld : 2)] >> (8 * word) : 0;
         const unsigned s = kGroupPerWord ? bits & 15u : groups[0] >> (8 * b) & 255u;
         const unsigned z = kGroupPerWord ? bits >> 4 & 15u : groups[1] >> (8 * b) & 255u;
         scale = fmaf(super.scale.y, small_to_float(s), super.scale.x);
@@ -108,24 +108,21 @@ struct FourBlocks {
     }
 };
 
-template <>
-struct FourBlocks<WeightType::kInt8> {
+template <int kHeld>
+struct FourBlocks<WeightType::kInt8, kHeld> {
+    static constexpr int kBlocksHeld = kHeld;
     static constexpr int kBlockBytes = 64;
     static constexpr bool kGroupPerWord = false;
     static constexpr int kGroupBytes = 8;
     uint2 codes[kBlocksAtOnce][2];
     uint2 scales;  // bf16
 
-    template <bool kCopied>
-    __device__ void load(const FourPlaces& at, int quarter) {
-#pragma unroll
-        for (int b = 0; b < kBlocksAtOnce; ++b) {
-            const uint2* const from = reinterpret_cast<const uint2*>(at.codes + b * kBlockBytes);
-            codes[b][0] = read_once<kCopied>(from + quarter);
-            codes[b][1] = read_once<kCopied>(from + 4 + quarter);
-        }
-        scales = *reinterpret_cast<const uint2*>(at.groups);
+    __device__ void load_block(const FourPlaces& at, int b, int quarter) {
+        const uint2* const from = reinterpret_cast<const uint2*>(at.codes + b * kBlockBytes);
+        codes[b][0] = __ldcs(from + quarter);
+        codes[b][1] = __ldcs(from + 4 + quarter);
     }
+    __device__ void load_groups(const FourPlaces& at) { scales = *reinterpret_cast<const uint2*>(at.groups); }
     __device__ void words(int b, int, unsigned (&words)[4]) const {
         words[0] = codes[b][0].x;
         words[1] = codes[b][0].y;
@@ -207,14 +204,21 @@ constexpr std::size_t kSplitStageBytes = SplitStage<kType, kMatrices>::kUsed
                                              ? 2 * kSplitWarps * sizeof(SplitStage<kType, kMatrices>)
                                              : 0;
 
-// Calls body(first, four) with what a lane holds of each four blocks of the warp, from
-// block `first` on. kStaged: through stages, of kSplitStageBytes; else, and before compute
-// capability 8.0, where stages is nullptr, rows are read where they lie.
+// Calls body(first, four, load) with what a lane holds of each four blocks of the warp,
+// from block `first` on; before the b-th of them is used, load(b). kStaged: they come
+// through stages, of kSplitStageBytes; else, and before compute capability 8.0, where
+// stages is nullptr, rows are read where they lie, all four blocks at once.
 template <WeightType kType, int kMatrices, bool kStaged, typename Body>
 __device__ inline void for_fours(const unsigned char* const (&rows)[kMatrices][2], const PackedPlaces& places, int lane,
                                  int warp, [[maybe_unused]] unsigned char* stages, const Body& body) {
     constexpr int kStep = kSplitWarps * kBlocksAtOnce;
-    FourBlocks<kType> four[kMatrices][2];
+    const auto for_rows = [&](const auto& each) {
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+#pragma unroll
+            for (int h = 0; h < 2; ++h) each(m, h);
+        }
+    };
     const int begin = warp * kBlocksAtOnce;
 #if defined(OFFSTAGE_CUDA_ON_HOST) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)
 #if defined(OFFSTAGE_CUDA_ON_HOST)
@@ -225,6 +229,7 @@ __device__ inline void for_fours(const unsigned char* const (&rows)[kMatrices][2
     if (staged) {
         using Stage = SplitStage<kType, kMatrices>;
         Stage* const both = reinterpret_cast<Stage*>(stages) + 2 * warp;
+        FourBlocks<kType, 1> four[kMatrices][2];
         AsyncCopies copies;
         int now = 0;
         if (begin < places.n_blocks) both[now].begin(copies, rows, places, begin, lane);
@@ -235,14 +240,10 @@ __device__ inline void for_fours(const unsigned char* const (&rows)[kMatrices][2
             __syncwarp();  // the copies of all lanes are there, and all have read the other stage
             if (first + kStep < places.n_blocks) both[1 - now].begin(copies, rows, places, first + kStep, lane);
             copies.commit();
-#pragma unroll
-            for (int m = 0; m < kMatrices; ++m) {
-#pragma unroll
-                for (int h = 0; h < 2; ++h) {
-                    four[m][h].template load<true>(both[now].four(m, lane / 4 + 8 * h), lane % 4);
-                }
-            }
-            body(first, four);
+            const auto at = [&](int m, int h) { return both[now].four(m, lane / 4 + 8 * h); };
+            for_rows([&](int m, int h) { four[m][h].load_groups(at(m, h)); });
+            body(first, four,
+                 [&](int b) { for_rows([&](int m, int h) { four[m][h].load_block(at(m, h), b, lane % 4); }); });
             now = 1 - now;
         }
         __syncthreads();  // the stages' memory is free again
@@ -251,14 +252,14 @@ __device__ inline void for_fours(const unsigned char* const (&rows)[kMatrices][2
 #endif
 #pragma unroll 1
     for (int first = begin; first < places.n_blocks; first += kStep) {
+        FourBlocks<kType> four[kMatrices][2];
+        for_rows([&](int m, int h) {
+            const FourPlaces at = four_in_row<kType>(rows[m][h], places, first);
 #pragma unroll
-        for (int m = 0; m < kMatrices; ++m) {
-#pragma unroll
-            for (int h = 0; h < 2; ++h) {
-                four[m][h].template load<false>(four_in_row<kType>(rows[m][h], places, first), lane % 4);
-            }
-        }
-        body(first, four);
+            for (int b = 0; b < kBlocksAtOnce; ++b) four[m][h].load_block(at, b, lane % 4);
+            four[m][h].load_groups(at);
+        });
+        body(first, four, [](int) {});
     }
 }
 
@@ -338,37 +339,39 @@ __device__ inline void store_split_sums(const unsigned char* const (&rows)[kMatr
     }
 
     float sums[kMatrices][kGroups][4] = {};
-    for_fours<kType, kMatrices, kStaged>(
-        rows, places, lane, warp, stages, [&](int first, const FourBlocks<kType>(&four)[kMatrices][2]) {
+    const auto add_four = [&](int first, auto& four, const auto& load) {
+        [[maybe_unused]] constexpr int kUnrolled = std::decay_t<decltype(four[0][0])>::kBlocksHeld;
+#pragma unroll(kUnrolled)
+        for (int b = 0; b < kBlocksAtOnce; ++b) {
+            load(b);
+            uint4 codes[kGroups];
+            SplitBlock its[kGroups][2];
 #pragma unroll
-            for (int b = 0; b < kBlocksAtOnce; ++b) {
-                uint4 codes[kGroups];
-                SplitBlock its[kGroups][2];
+            for (int g = 0; g < kGroups; ++g) {
+                codes[g] = *reinterpret_cast<const uint4*>(x[g] + (first + b) * kPackedBlock);
 #pragma unroll
-                for (int g = 0; g < kGroups; ++g) {
-                    codes[g] = *reinterpret_cast<const uint4*>(x[g] + (first + b) * kPackedBlock);
+                for (int i = 0; i < 2; ++i) its[g][i] = blocks[g][i][first + b];
+            }
 #pragma unroll
-                    for (int i = 0; i < 2; ++i) its[g][i] = blocks[g][i][first + b];
-                }
+            for (int m = 0; m < kMatrices; ++m) {
+                unsigned words[2][4];
 #pragma unroll
-                for (int m = 0; m < kMatrices; ++m) {
-                    unsigned words[2][4];
+                for (int h = 0; h < 2; ++h) four[m][h].words(b, quarter, words[h]);
+                constexpr int kTurns = FourBlocks<kType>::kGroupPerWord ? 4 : 1;
 #pragma unroll
-                    for (int h = 0; h < 2; ++h) four[m][h].words(b, quarter, words[h]);
-                    constexpr int kTurns = FourBlocks<kType>::kGroupPerWord ? 4 : 1;
+                for (int turn = 0; turn < kTurns; ++turn) {
+                    float scale[2], zero[2];
 #pragma unroll
-                    for (int turn = 0; turn < kTurns; ++turn) {
-                        float scale[2], zero[2];
+                    for (int h = 0; h < 2; ++h) four[m][h].group(b, turn, scale[h], zero[h]);
 #pragma unroll
-                        for (int h = 0; h < 2; ++h) four[m][h].group(b, turn, scale[h], zero[h]);
-#pragma unroll
-                        for (int g = 0; g < kGroups; ++g) {
-                            add_turn<kType>(words, codes[g], turn, scale, zero, its[g], sums[m][g]);
-                        }
+                    for (int g = 0; g < kGroups; ++g) {
+                        add_turn<kType>(words, codes[g], turn, scale, zero, its[g], sums[m][g]);
                     }
                 }
             }
-        });
+        }
+    };
+    for_fours<kType, kMatrices, kStaged>(rows, places, lane, warp, stages, add_four);
 
 #pragma unroll
     for (int m = 0; m < kMatrices; ++m) {

@@ -41,7 +41,9 @@ struct SplitJob {
 
 // grid: (16 rows, calls). kGroups: of eight columns.
 template <WeightType kType, int kMatrices, int kGroups>
-__global__ void __launch_bounds__(kSplitThreads, kMatrices* kGroups >= 4 ? 2 : 3) multiply_split(SplitJob job) {
+__global__ void __launch_bounds__(kSplitThreads, kGroups == 1               ? 4
+                                                 : kMatrices * kGroups >= 4 ? 2
+                                                                            : 3) multiply_split(SplitJob job) {
     float* const exchange = shared_memory<float>();  // kSplitSums<kMatrices, kGroups>, and before them stages
     let_next_begin();
     wait_for_previous();
