@@ -191,6 +191,8 @@ class Backend {
     virtual void fetch_keys(std::int64_t /*layer*/, const kernels::AttentionShape& /*shape*/,
                             kernels::Span<AttentionSegment> /*segments*/, const kernels::KvShape& /*kv*/) {}
     virtual void forget_keys() {}
+    // Whether ops::Combine takes rows in pinned host memory.
+    virtual bool combines_host_rows() const { return false; }
     // Whether submit() takes ops::ChosenExperts with such experts.
     virtual bool takes_chosen_experts(const kernels::ExpertLayout& /*layout*/) const { return false; }
     // Whether submit() takes ops::GroupedExperts with such experts and tokens, after

@@ -186,6 +186,7 @@ class CudaBackend final : public Backend {
         context_->fetch_keys(layer, shape, segments, kv);
     }
     void forget_keys() override { context_->forget_keys(); }
+    bool combines_host_rows() const override { return true; }
     bool takes_chosen_experts(const kernels::ExpertLayout& layout) const override {
         return context_->takes_chosen(layout);
     }

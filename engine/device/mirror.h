@@ -34,6 +34,8 @@ class PinnedHost {
     }
 
     T* host() { return reinterpret_cast<T*>(memory_.data()); }
+    // The same memory for the device's operations; nullptr: they cannot use it.
+    T* mapped() const { return reinterpret_cast<T*>(mapped_); }
     std::size_t size() const { return memory_.size() / sizeof(T); }
     bool pinned() const { return pinned_; }
     // n values from `first` on: Backend::store().
@@ -63,6 +65,7 @@ class Mirror {
 
     T* device() const { return device_.template as<T>(); }
     T* host() { return host_.size() > 0 ? host_.host() : device(); }
+    T* mapped() const { return host_.mapped(); }  // PinnedHost::mapped()
 
     // n values from `first` on; on the compute queue.
     void upload(std::size_t first, std::size_t n) {

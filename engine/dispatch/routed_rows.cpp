@@ -20,6 +20,7 @@ void RoutedRows::set_max_step(std::int64_t max_step) {
     weights_ = {};
     outputs_ = {};
     max_step_ = max_step;
+    has_zeros_ = false;
     if (max_step == 0) return;
     const std::int64_t max_rows = max_step * grid_.n_active;
     chosen_ = Mirror<std::int32_t>(device_, as_size(max_rows), MemoryUse::kWorkspace, messages::routing);
@@ -59,6 +60,7 @@ void RoutedRows::download(bool as_operation) {
 void RoutedRows::compute(const kernels::ExpertLayout& layout, const std::byte* const* blocks, const float* input) {
     assert(!leaves_out());
     row_of_at_ = n_rows();
+    in_place_ = has_zeros_ = false;
     device_.submit(ops::GroupedExperts{.layout = layout,
                                        .blocks = blocks,
                                        .chosen = chosen(),
@@ -122,7 +124,9 @@ void RoutedRows::group(std::span<const Assignment> assignments, std::span<const 
     }
     assert(!looked_up.empty() || row == n_rows());
     if (n_rows() == 0) return;
-    row_of_at_ = looked_up.empty() ? n_rows() : 2 * grid_.n_active;
+    in_place_ =
+        n_tokens_ == 1 && device_.combines_host_rows() && row_map_.mapped() != nullptr && outputs_.mapped() != nullptr;
+    row_of_at_ = (in_place_ && room_behind()) || !looked_up.empty() ? 2 * grid_.n_active : n_rows();
     std::int32_t* row_token = row_map_.host();
     std::int32_t* row_of = row_token + row_of_at_;
     for (const TokenRange& tokens : wanted_) {
@@ -134,7 +138,17 @@ void RoutedRows::group(std::span<const Assignment> assignments, std::span<const 
             }
         }
     }
-    row_map_.upload(0, as_size(row_of_at_ + n_rows()));
+    upload_map();
+}
+
+void RoutedRows::upload_map() {
+    if (!in_place_) {
+        row_map_.upload(0, as_size(row_of_at_ + n_rows()));
+    } else if (!has_zeros_) {
+        std::fill_n(row_map_.host(), row_of_at_, 0);
+        row_map_.upload(0, as_size(row_of_at_));
+    }
+    has_zeros_ = in_place_ && device_.ok();
 }
 
 // For one token.
@@ -144,6 +158,14 @@ std::int64_t RoutedRows::place_in_choice(std::int32_t expert) {
 }
 
 void RoutedRows::upload(std::span<const std::size_t> groups) {
+    if (in_place_) {
+        std::int32_t* const row_of = row_map_.host() + row_of_at_;
+        for (const std::size_t g : groups) {
+            const auto row = static_cast<std::int32_t>(groups_[g].first_row);
+            std::replace(row_of, row_of + grid_.n_active, row, ~row);
+        }
+        return;
+    }
     for (std::size_t i = 0; i < groups.size();) {
         const std::int64_t first = groups_[groups[i]].first_row;
         std::int64_t end = first;
@@ -153,10 +175,11 @@ void RoutedRows::upload(std::span<const std::size_t> groups) {
 }
 
 void RoutedRows::combine(float* x) {
-    const std::int32_t* row_of = row_map_.device() + row_of_at_;
+    const std::int32_t* row_of = (in_place_ ? row_map_.mapped() : row_map_.device()) + row_of_at_;
     for (const TokenRange& tokens : wanted_) {
         device_.submit(ops::Combine{outputs_.device(), row_of, weights_.as<float>() + tokens.first * grid_.n_active,
-                                    tokens.n, grid_.n_active, grid_.hidden_dim, x + tokens.first * grid_.hidden_dim});
+                                    tokens.n, grid_.n_active, grid_.hidden_dim, x + tokens.first * grid_.hidden_dim,
+                                    in_place_ ? outputs_.mapped() : nullptr});
         row_of += tokens.n * grid_.n_active;
     }
 }

@@ -79,8 +79,9 @@ class RoutedRows {
     const std::int32_t* host_row_token() { return row_map_.host(); }
     // The experts' outputs, (n_rows, hidden_dim).
     Mirror<float>& outputs() { return outputs_; }
-    // Rows that were computed on the host go to the device. Neighbouring groups go
-    // together.
+    // Rows that were computed on the host: combine() uses the host's. Copies them to the
+    // device, neighbouring groups together, or, of one token, has the device read them and
+    // the map where they lie, where it can.
     void upload(std::span<const std::size_t> groups);
     // x (n_tokens, hidden_dim) += the weighted sums of each wanted token's rows.
     void combine(float* x);
@@ -90,6 +91,7 @@ class RoutedRows {
     void add_counts(std::span<const std::int32_t> chosen);
     std::span<ExpertLoad> list_counted();
     std::int64_t place_in_choice(std::int32_t expert);
+    void upload_map();
 
     const ExpertGrid& grid_;
     Backend& device_;
@@ -106,6 +108,8 @@ class RoutedRows {
     std::span<const TokenRange> wanted_;
     std::int64_t n_wanted_ = 0;  // tokens
     std::int64_t row_of_at_ = 0;
+    bool in_place_ = false;   // the device reads row_of and the host's rows in host memory
+    bool has_zeros_ = false;  // row_token on the device is that of any one token
 };
 
 }  // namespace offstage::engine

@@ -65,15 +65,31 @@ __global__ void __launch_bounds__(kThreads) store_words(const std::uint32_t* fro
     for_values(n, [&](std::int64_t i) { to[i] = from[i]; });
 }
 
+// Rows are read some at a time: from host memory each takes a microsecond.
 __global__ void __launch_bounds__(kThreads)
-    combine_rows(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n_active,
-                 std::int64_t hidden_dim, float* x) {
+    combine_rows(const float* rows, const float* host_rows, const std::int32_t* row_of, const float* weights,
+                 std::int64_t n_active, std::int64_t hidden_dim, float* x) {
+    constexpr int kAtOnce = 8;
     const std::int64_t token = blockIdx.x;
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
     if (i >= hidden_dim) return;
     float sum = x[token * hidden_dim + i];
-    for (std::int64_t a = token * n_active; a < (token + 1) * n_active; ++a) {
-        sum = fmaf(weights[a], rows[static_cast<std::int64_t>(row_of[a]) * hidden_dim + i], sum);
+    const std::int64_t end = (token + 1) * n_active;
+    for (std::int64_t first = token * n_active; first < end; first += kAtOnce) {
+        std::int32_t row[kAtOnce];
+        float values[kAtOnce];
+#pragma unroll
+        for (int a = 0; a < kAtOnce; ++a) row[a] = first + a < end ? row_of[first + a] : 0;
+#pragma unroll
+        for (int a = 0; a < kAtOnce; ++a) {
+            const float* const from = row[a] < 0 ? host_rows : rows;
+            const std::int64_t number = row[a] < 0 ? ~row[a] : row[a];
+            values[a] = first + a < end ? from[number * hidden_dim + i] : 0.0f;
+        }
+#pragma unroll
+        for (int a = 0; a < kAtOnce; ++a) {
+            if (first + a < end) sum = fmaf(weights[first + a], values[a], sum);
+        }
     }
     x[token * hidden_dim + i] = sum;
 }
@@ -140,7 +156,7 @@ void compute(Worker& worker, const Clear& op) {
 
 void compute(Worker& worker, const Combine& op) {
     worker.start(combine_rows, dim3(blocks_for(op.n, 1), blocks_for(op.hidden_dim, kThreads)), kThreads, 0, op.rows,
-                 op.row_of, op.weights, op.n_active, op.hidden_dim, op.x);
+                 op.host_rows, op.row_of, op.weights, op.n_active, op.hidden_dim, op.x);
 }
 
 }  // namespace offstage::kernels::ops

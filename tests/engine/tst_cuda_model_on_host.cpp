@@ -281,6 +281,33 @@ class TestCudaModelOnHost : public QObject {
         for (const int waits : awaited.waits) QVERIFY(waits >= 9);
     }
 
+    // The device reads the rows of one token that the CPU computed, and where they are, in
+    // host memory.
+    void rowsOfTheCpu_areNotCopied() {
+        LoadRequest request = onHostLayer(cache_, QStringLiteral("static"), 50);
+        request.learn_placement = false;
+        request.prefetch = PrefetchMode::kOff;
+        auto model = loadModel(request);
+        KvSequence sequence = model->new_sequence();
+        TokenId token = 7;
+        const auto step = [&](std::span<const TokenId> tokens) {
+            const Segment segment{&sequence, tokens};
+            return model->forward().step({&segment, 1}, Forward::Logits::kLast, {}) == Forward::Outcome::kDone;
+        };
+        const auto copies = [] { return cuda_host::calls_of("cudaMemcpyAsync", std::this_thread::get_id()); };
+        QVERIFY(step(prompts_[0]));
+        QVERIFY(step({&token, 1}));  // its first layer copies the tokens of one token's rows
+        for (int i = 0; i < 3; ++i) {
+            const int before = copies();
+            const std::uint64_t computed = model->dispatcher().totals().cpu_calls;
+            QVERIFY(step({&token, 1}));
+            QVERIFY(model->dispatcher().totals().cpu_calls > computed);
+            QCOMPARE(copies() - before, 2);  // the inputs and the logits
+        }
+        sequence = KvSequence();
+        closeModel(model);
+    }
+
     // Over keys of which most lie in RAM: a layer's are copied while the one before
     // computes, also for a step that is stopped before they are needed; tokens are
     // replayed as graphs behind them.

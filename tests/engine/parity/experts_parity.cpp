@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "engine/device/mirror.h"
 #include "tests/engine/parity/backend_parity.h"
 #include "tests/engine/parity/test_experts.h"
 #include "tests/kernels/expert_reference.h"
@@ -202,6 +203,41 @@ void check_dense_network(Backend& backend, const Promise& promise) {
     }
 }
 
+// Every third row, and where the rows are, in host memory: the bits of rows on the device,
+// also of rows that the host writes between two of the same operation.
+void check_combine_host_rows(Backend& backend, const Promise&) {
+    if (!backend.combines_host_rows()) return;
+    constexpr std::int64_t kHidden = 300;
+    for (const std::int64_t n_active : {1, 2, 8, 11}) {
+        const auto n = static_cast<std::size_t>(n_active);
+        PinnedHost<float> host_rows(backend, n * kHidden, "a test");
+        PinnedHost<std::int32_t> row_of(backend, n, "a test");
+        PARITY_VERIFY(host_rows.mapped() == nullptr || row_of.mapped() == nullptr ? QStringLiteral("not mapped")
+                                                                                  : QString());
+        const OnDevice<float> weights(backend, random_floats(n_active, 41));
+        for (const std::uint32_t seed : {50u, 51u}) {
+            const std::vector<float> values = random_floats(n_active * kHidden, seed);
+            std::vector<float> on_device = values;
+            std::vector<std::int32_t> order(n);
+            for (std::size_t r = 0; r < n; ++r) {
+                order[r] = static_cast<std::int32_t>((r + seed) % n);
+                row_of.host()[r] = order[r] % 3 == 0 ? ~order[r] : order[r];
+                float* const its = on_device.data() + r * kHidden;
+                if (r % 3 == 0) std::fill_n(its, kHidden, NAN);
+            }
+            std::copy(values.begin(), values.end(), host_rows.host());
+            const OnDevice<float> all(backend, values), some(backend, on_device);
+            const OnDevice<std::int32_t> order_there(backend, order);
+            const OnDevice<float> want(backend, random_floats(kHidden, 42)), got(backend, random_floats(kHidden, 42));
+            backend.submit(
+                ops::Combine{all.data(), order_there.data(), weights.data(), 1, n_active, kHidden, want.data()});
+            backend.submit(ops::Combine{some.data(), row_of.mapped(), weights.data(), 1, n_active, kHidden, got.data(),
+                                        host_rows.mapped()});
+            QVERIFY(same_bits<float>(got.download(), want.download()));
+        }
+    }
+}
+
 void check_combine(Backend& backend, const Promise&) {
     for (const std::int64_t n_active : {1, 2, 4}) {
         for (const std::int64_t n : {1, 3, 50}) {
@@ -244,7 +280,8 @@ std::vector<Check> experts_checks() {
             {"experts_of_mixed_matrices", check_experts_of_mixed_matrices},
             {"experts_chosen", check_experts_chosen},
             {"dense_network", check_dense_network},
-            {"combine", check_combine}};
+            {"combine", check_combine},
+            {"combine_host_rows", check_combine_host_rows}};
 }
 
 }  // namespace offstage::engine::parity
