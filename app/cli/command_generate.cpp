@@ -212,6 +212,7 @@ int run_generate(GenerateOptions& options) {
     }
     const bool has_work = !options.replan_script.empty() || !options.prompt_cache.empty();
     if (has_work && !stop.stop_requested()) session->advance(stop.get_token());
+    if (engine::Message note = session->take_note(); !note.empty()) result.notes.push_back(std::move(note));
     if (nodes != nullptr) nodes->print_notes();
     if (output_failure) std::rethrow_exception(output_failure);
     for (; next_order < orders.size(); ++next_order) {

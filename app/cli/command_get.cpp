@@ -17,7 +17,7 @@ namespace {
 
 struct GetOptions {
     std::string name;
-    std::string revision = "main";
+    std::string revision;
     bool list = false;
     bool plan_only = false;
     bool anyway = false;
@@ -67,10 +67,12 @@ void show_plan(const engine::HubDownload& download, const GetOptions& options, c
 
 void declare_get(CLI::App& command, GetOptions& options) {
     command
-        .add_option("NAME", options.name,
-                    "OWNER/NAME of a repository or a model of `suggest`; :TYPE behind it names one of its GGUF files")
+        .add_option(
+            "NAME", options.name,
+            "OWNER/NAME of a repository, its address, or a model of `suggest`; :TYPE behind it names one of its "
+            "GGUF files")
         ->required();
-    command.add_option("--revision", options.revision, "Branch, tag or commit")->capture_default_str();
+    command.add_option("--revision", options.revision, "Branch, tag or commit; main unless the address names one");
     command.add_flag("--list", options.list, "List the files that there are, and get none");
     command.add_flag("--plan", options.plan_only, "Read the headers, say what a load would give, and get nothing");
     command.add_flag("--anyway", options.anyway, "Also a model that does not fit or is not supported");
@@ -86,7 +88,8 @@ int run_get(const GetOptions& options) {
         download.access = engine::hub_access();
         download.cache = engine::hub_cache();
         engine::HubConnection connection(download.access);
-        download.repository = engine::read_hub_repository(connection, wanted.repository, options.revision, stop);
+        const std::string& revision = options.revision.empty() ? wanted.revision : options.revision;
+        download.repository = engine::read_hub_repository(connection, wanted.repository, revision, stop);
         if (options.list) return list_models(download.repository, options.model.json);
         download.model = engine::choose_model(download.repository, wanted.type);
         std::cerr << download.repository.name << (download.model.type.empty() ? "" : ":") << download.model.type << ", "

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 
 #include <QCoreApplication>
@@ -17,14 +18,17 @@
 #include <QUrl>
 
 #include "engine/error.h"
+#include "engine/files/text_file.h"
 #include "engine/hub/hub_messages.h"
+#include "engine/model/model_finder.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr int kMostRedirects = 10;
-constexpr long kLongestRetryAfter = 120;          // seconds; a longer one ends with a sentence
-constexpr qint64 kBufferBytes = 4 << 20;          // that Qt reads ahead of us
+constexpr long kLongestRetryAfter = 120;  // seconds; a longer one ends with a sentence
+constexpr qint64 kBufferBytes = 4 << 20;  // that Qt reads ahead of us
+constexpr std::size_t kMostTokenBytes = 4096;
 constexpr std::size_t kMostIgnoredBytes = 65536;  // of the body of an error or a redirect
 
 class SystemProxies : public QNetworkProxyFactory {
@@ -53,6 +57,23 @@ std::string last_part(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
+// What `hf auth login` kept; empty where there is none that can be read.
+std::string kept_token() {
+    std::filesystem::path file = variable("HF_TOKEN_PATH");
+    if (file.empty()) {
+        const std::filesystem::path folder = hugging_face_folder();
+        if (folder.empty()) return {};
+        file = folder / "token";
+    }
+    std::string token;
+    try {
+        token = read_small_file(file, kMostTokenBytes).value_or("");
+    } catch (const Error&) {
+    }
+    std::erase_if(token, [](unsigned char c) { return c <= ' '; });
+    return token;
+}
+
 }  // namespace
 
 HubAccess hub_access() {
@@ -64,6 +85,7 @@ HubAccess hub_access() {
         throw Error(ErrorKind::kInvalidInput, messages::no_hub_address(access.endpoint));
     }
     access.token = variable("HF_TOKEN");
+    if (access.token.empty()) access.token = kept_token();
     return access;
 }
 
@@ -175,11 +197,8 @@ HubConnection::Answer HubConnection::ask_once(const QUrl& address, const std::op
     return answer;
 }
 
-QUrl HubConnection::address_of(const std::string& path, const std::string& query) const {
-    QUrl address(QString::fromStdString(access_.endpoint));
-    address.setPath(address.path() + QString::fromStdString(path), QUrl::DecodedMode);
-    if (!query.empty()) address.setQuery(QString::fromStdString(query));
-    return address;
+QUrl HubConnection::address_of(const std::string& path) const {
+    return QUrl(QString::fromStdString(access_.endpoint + path));
 }
 
 HubConnection::Answer HubConnection::ask(QUrl address, const std::string& what, const std::optional<ByteRange>& range,
@@ -231,15 +250,15 @@ void HubConnection::fail(const Answer& answer, const std::string& what) const {
     throw Error(ErrorKind::kInvalidInput, messages::hub_answered(host_, what, answer.status));
 }
 
-std::string HubConnection::get(const std::string& path, const std::string& query, const std::string& what,
-                               std::size_t most, const std::stop_token& stop) {
+std::string HubConnection::get(const std::string& path, const std::string& what, std::size_t most,
+                               const std::stop_token& stop) {
     for (int repetition = 0;; ++repetition) {
         std::string body;
         const auto take = [&](const Answer&, std::string_view bytes) {
             body += bytes;
             return body.size() <= most;
         };
-        const Answer answer = ask(address_of(path, query), what, std::nullopt, take, stop);
+        const Answer answer = ask(address_of(path), what, std::nullopt, take, stop);
         if (body.size() > most) {
             throw Error(ErrorKind::kInvalidModel, messages::hub_answer_too_long(host_, what));
         }
@@ -252,6 +271,7 @@ std::string HubConnection::get(const std::string& path, const std::string& query
 void HubConnection::get_part(const std::string& path, ByteRange range, std::uint64_t total,
                              const std::function<void(std::string_view)>& take, const std::stop_token& stop) {
     const std::string what = last_part(path);
+    const QUrl address = address_of(QByteArray::fromStdString(path).toPercentEncoding("/").toStdString());
     int repetition = 0;
     while (range.size() > 0) {
         const std::uint64_t before = range.begin;
@@ -268,7 +288,7 @@ void HubConnection::get_part(const std::string& path, ByteRange range, std::uint
             range.begin += bytes.size();
             return true;
         };
-        const Answer answer = ask(address_of(path), what, range, take_some, stop);
+        const Answer answer = ask(address, what, range, take_some, stop);
         if (is_other) throw Error(ErrorKind::kInvalidModel, messages::hub_sends_other_part(host_, what));
         if (too_long) throw Error(ErrorKind::kInvalidModel, messages::hub_answer_too_long(host_, what));
         if (range.size() == 0) return;

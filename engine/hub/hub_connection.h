@@ -24,8 +24,9 @@ struct HubAccess {
     int repetitions = 8;                              // without any progress, two minutes
 };
 
-// As HF_ENDPOINT and HF_TOKEN say. Throws Error (kInvalidInput) for an endpoint that is
-// no address.
+// As HF_ENDPOINT and HF_TOKEN say; without the latter the token that `hf auth login` kept
+// (HF_TOKEN_PATH, else "token" in hugging_face_folder()). Throws Error (kInvalidInput) for
+// an endpoint that is no address.
 HubAccess hub_access();
 // "huggingface.co", of hub_access(); empty where that throws.
 std::string hub_host();
@@ -62,16 +63,14 @@ class HubConnection {
 
     const std::string& host() const { return host_; }  // of the endpoint, for messages
 
-    // The whole body of `path` below the endpoint (as it is, not yet percent-encoded), at
+    // The whole body of `path` below the endpoint, percent-encoded and with its query, at
     // most `most` bytes; `what`: its name in messages. Cut connections, 429 and 5xx are
     // repeated; a hub that is not reached is asked twice. Throws Error: kNotFound,
     // kUnsupported (no permission), kInvalidModel (an answer that is none), kInvalidInput
     // (not reached), kCancelled.
-    std::string get(const std::string& path, const std::string& query, const std::string& what, std::size_t most,
-                    const std::stop_token& stop);
-    // A part of a file of `total` bytes. `take` gets its bytes in order, each once; an
-    // interrupted part goes on where it stopped. Throws as get(), and whatever `take`
-    // throws.
+    std::string get(const std::string& path, const std::string& what, std::size_t most, const std::stop_token& stop);
+    // A part of a file of `total` bytes; `path`: as it is, not percent-encoded. `take` gets its bytes in order, each
+    // once; an interrupted part goes on where it stopped. Throws as get(), and whatever `take` throws.
     void get_part(const std::string& path, ByteRange range, std::uint64_t total,
                   const std::function<void(std::string_view)>& take, const std::stop_token& stop);
 
@@ -80,7 +79,7 @@ class HubConnection {
     // False ends the answer.
     using Take = std::function<bool(const Answer&, std::string_view)>;
 
-    QUrl address_of(const std::string& path, const std::string& query = {}) const;
+    QUrl address_of(const std::string& path) const;
     Answer ask(QUrl address, const std::string& what, const std::optional<ByteRange>& range, const Take& take,
                const std::stop_token& stop);
     Answer ask_once(const QUrl& address, const std::optional<ByteRange>& range, const Take& take,

@@ -27,16 +27,28 @@ bool is_plain_name(const std::string& text) {
     });
 }
 
-// A path that stays below the folder that it is put into.
-bool is_safe_path(const std::string& path) {
+// Calls `take` with what lies between slashes until that is false.
+template <typename Take>
+bool every_part(const std::string& path, Take take) {
     for (std::size_t at = 0; at <= path.size();) {
         const std::size_t end = std::min(path.find('/', at), path.size());
-        const std::string part = path.substr(at, end - at);
-        const bool has_control = std::any_of(part.begin(), part.end(), [](unsigned char c) { return c < 32; });
-        if (part.empty() || part == "." || part == ".." || part.size() > kLongestFileName || has_control) return false;
+        if (!take(path.substr(at, end - at))) return false;
         at = end + 1;
     }
     return true;
+}
+
+// "main", "refs/pr/3".
+bool is_revision_name(const std::string& text) {
+    return every_part(text, is_plain_name);
+}
+
+// A path that stays below the folder that it is put into.
+bool is_safe_path(const std::string& path) {
+    return every_part(path, [](const std::string& part) {
+        const bool has_control = std::any_of(part.begin(), part.end(), [](unsigned char c) { return c < 32; });
+        return !part.empty() && part != "." && part != ".." && part.size() <= kLongestFileName && !has_control;
+    });
 }
 
 std::string file_name(const std::string& path) {
@@ -94,12 +106,50 @@ HubFile read_file_entry(const nlohmann::json& entry, const std::string& host, co
     return file;
 }
 
+// The address of a repository's page or of one of its files as a browser shows it, without
+// its server; empty for anything else.
+std::string page_on_hub(const std::string& text) {
+    std::string page = text.substr(0, text.find_first_of("?#"));
+    for (const std::string scheme : {"https://", "http://"}) {
+        if (page.starts_with(scheme)) page.erase(0, scheme.size());
+    }
+    const std::size_t slash = page.find('/');
+    const std::string host = page.substr(0, slash);
+    const bool is_hub = host == "huggingface.co" || host == "hf.co" || (!host.empty() && host == hub_host());
+    if (!is_hub || slash == std::string::npos) return {};
+    page.erase(0, slash + 1);
+    while (page.ends_with('/')) page.pop_back();
+    return page;
+}
+
+// "OWNER/NAME/blob/REVISION/FILE", of which the end may be missing.
+HubName name_of_page(std::string page) {
+    HubName name;
+    const auto next = [&] {
+        const std::string part = page.substr(0, page.find('/'));
+        page.erase(0, part.size() + 1);
+        return part;
+    };
+    const std::string owner = next();
+    name.repository = owner + "/" + next();
+    if (const std::string view = next(); view == "tree" || view == "blob" || view == "resolve") {
+        name.revision = next();
+        for (std::size_t at; (at = name.revision.find("%2F")) != std::string::npos;) name.revision.replace(at, 3, "/");
+        if (has_suffix(page, ".gguf")) name.type = type_of(stem_of(page));
+    }
+    return name;
+}
+
 }  // namespace
 
 HubName parse_hub_name(const std::string& text) {
     HubName name;
-    const std::size_t colon = text.find(':');
-    name.repository = text.substr(0, colon);
+    const std::size_t colon = text.find(':', text.starts_with("http") ? 8 : 0);
+    if (const std::string page = page_on_hub(text.substr(0, colon)); !page.empty()) {
+        name = name_of_page(page);
+    } else {
+        name.repository = text.substr(0, colon);
+    }
     if (colon != std::string::npos) name.type = text.substr(colon + 1);
     for (const CatalogueModel& model : catalogue().models) {
         if (in_capitals(model.name) != in_capitals(name.repository)) continue;
@@ -133,11 +183,13 @@ HubRepository parse_hub_listing(const std::string& text, const std::string& name
     return repository;
 }
 
-HubRepository read_hub_repository(HubConnection& connection, const std::string& name, const std::string& revision,
+HubRepository read_hub_repository(HubConnection& connection, const std::string& name, std::string revision,
                                   const std::stop_token& stop) {
-    if (!is_plain_name(revision)) throw Error(ErrorKind::kInvalidInput, messages::no_revision_name(revision));
-    const std::string path = "/api/models/" + name + "/revision/" + revision;
-    return parse_hub_listing(connection.get(path, "blobs=true", name, kMostListingBytes, stop), name, revision,
+    if (revision.empty()) revision = "main";
+    if (!is_revision_name(revision)) throw Error(ErrorKind::kInvalidInput, messages::no_revision_name(revision));
+    std::string path = "/api/models/" + name + "/revision/";
+    for (const char c : revision) path += c == '/' ? std::string("%2F") : std::string(1, c);
+    return parse_hub_listing(connection.get(path + "?blobs=true", name, kMostListingBytes, stop), name, revision,
                              connection.host());
 }
 

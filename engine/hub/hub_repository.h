@@ -14,9 +14,11 @@ namespace offstage::engine {
 struct HubName {
     std::string repository;  // "unsloth/Qwen3-30B-A3B-GGUF"
     std::string type;        // "Q4_K_M"; empty: none was named
+    std::string revision;    // of an address; empty: none was named
 };
 // A name without an owner is one of the catalogue's (engine/model/catalogue.h) and means
-// the repository that it names. Throws Error (kInvalidInput).
+// the repository that it names. An address on the hub, of a repository or of one of its
+// files, means that one. Throws Error (kInvalidInput).
 HubName parse_hub_name(const std::string& text);
 
 struct HubFile {
@@ -39,9 +41,9 @@ struct HubRepository {
 // are none, and paths that climb out of their folder.
 HubRepository parse_hub_listing(const std::string& text, const std::string& name, const std::string& revision,
                                 const std::string& host);
-// The files of a repository at `revision`, a branch, a tag or a commit. Throws Error as
-// HubConnection::get() and parse_hub_listing().
-HubRepository read_hub_repository(HubConnection& connection, const std::string& name, const std::string& revision,
+// The files of a repository at `revision`, a branch, a tag or a commit; empty: "main".
+// Throws Error as HubConnection::get() and parse_hub_listing().
+HubRepository read_hub_repository(HubConnection& connection, const std::string& name, std::string revision,
                                   const std::stop_token& stop);
 
 std::string path_on_hub(const HubRepository& repository, const HubFile& file);

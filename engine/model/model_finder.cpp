@@ -495,6 +495,20 @@ class ModelSearch {
     std::set<fs::path> taken_;  // models found inside the place, or the revisions visited before
 };
 
+// Empty without a folder.
+fs::path below(const fs::path& folder, const char* path) {
+    return folder.empty() ? fs::path() : folder / path;
+}
+
+fs::path at_home(const char* path) {
+    return below(environment("HOME"), path);
+}
+
+fs::path in_cache(const char* path) {
+    const fs::path cache = environment("XDG_CACHE_HOME");
+    return below(cache.empty() ? at_home(".cache") : cache, path);
+}
+
 }  // namespace
 
 std::string_view name_of(ModelOrigin origin) {
@@ -502,18 +516,15 @@ std::string_view name_of(ModelOrigin origin) {
     return kNames[static_cast<std::size_t>(origin)];
 }
 
-std::vector<ModelPlace> model_places() {
-    const fs::path home = environment("HOME");
-    const auto at_home = [&](const char* path) { return home.empty() ? fs::path() : home / path; };
-    fs::path cache = environment("XDG_CACHE_HOME");
-    if (cache.empty()) cache = at_home(".cache");
-    const auto in_cache = [&](const char* path) { return cache.empty() ? fs::path() : cache / path; };
-    const auto either = [](const fs::path& first, const fs::path& second) { return first.empty() ? second : first; };
+fs::path hugging_face_folder() {
+    const fs::path folder = environment("HF_HOME");
+    return folder.empty() ? in_cache("huggingface") : folder;
+}
 
-    const fs::path hugging_face = environment("HF_HOME");
+std::vector<ModelPlace> model_places() {
+    const auto either = [](const fs::path& first, const fs::path& second) { return first.empty() ? second : first; };
     std::vector<ModelPlace> places = {
-        {ModelOrigin::kHuggingFace, either(environment("HF_HUB_CACHE"),
-                                           hugging_face.empty() ? in_cache("huggingface/hub") : hugging_face / "hub")},
+        {ModelOrigin::kHuggingFace, either(environment("HF_HUB_CACHE"), below(hugging_face_folder(), "hub"))},
         {ModelOrigin::kLmStudio, at_home(".lmstudio/models")},
         {ModelOrigin::kLmStudio, at_home(".cache/lm-studio/models")},
         {ModelOrigin::kLlamaCpp, either(environment("LLAMA_CACHE"), in_cache("llama.cpp"))},

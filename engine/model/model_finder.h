@@ -29,8 +29,7 @@ struct ModelPlace {
 
 // The caches of this user, whether they are there or not:
 //
-//   Hugging Face  HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub,
-//                 else ~/.cache/huggingface/hub
+//   Hugging Face  HF_HUB_CACHE, else "hub" in hugging_face_folder():
 //                 models--ORG--NAME/snapshots/REVISION/...: links to blobs; refs/main:
 //                 the revision that comes first
 //   LM Studio     ~/.lmstudio/models and ~/.cache/lm-studio/models:
@@ -45,6 +44,8 @@ struct ModelPlace {
 //
 // Source: huggingface_hub's constants.py, llama.cpp's common.cpp, Ollama's docs/faq.md.
 std::vector<ModelPlace> model_places();
+// HF_HOME, else XDG_CACHE_HOME/huggingface, else ~/.cache/huggingface; empty without any.
+std::filesystem::path hugging_face_folder();
 
 // Of models that can be opened, by name, each once: "DeepseekV3", "Qwen3Moe".
 std::vector<std::string> family_names();

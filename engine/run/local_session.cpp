@@ -155,7 +155,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         if (Message note = model_->source().take_cache_problem(); !note.empty()) result.notes.push_back(note);
         if (Message note = model_->device().take_note(); !note.empty()) result.notes.push_back(note);
     }
-    if (Message note = conversation_.take_file_problem(); !note.empty()) result.notes.push_back(std::move(note));
+    if (Message note = take_note(); !note.empty()) result.notes.push_back(std::move(note));
     publish(When::kNow);
     return result;
 }

@@ -45,6 +45,7 @@ class LocalSession final : public Session {
     std::uint64_t change_experts(const ExpertChange& change) override { return replans_.change_experts(change); }
     std::vector<ReplanReport> replans() const override { return replans_.reports(); }
     void advance(const std::stop_token& stop) override;
+    Message take_note() override { return conversation_.take_file_problem(); }
 
     LoadedModel* model() { return model_.get(); }  // nullptr: none; for tests and benches
 

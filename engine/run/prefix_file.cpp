@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using kernels::kKvBlockTokens;
 
+constexpr std::uintmax_t kMostEndBytes = std::uintmax_t{1} << 30;
 constexpr std::uint64_t kEndMark = 0x0100'4b56'5846'464fu;  // "OFFXVK", version 1
 constexpr std::size_t kMarkWords = 3, kSealWords = 2;
 
@@ -290,10 +291,15 @@ std::uint64_t PrefixFile::bytes_of(const KeptPrefix& prefix) const {
 
 std::optional<KeptPrefix> PrefixFile::load(const std::string& name) {
     if (!is_known_) return std::nullopt;
-    std::ifstream file(end_file(name), std::ios::binary | std::ios::ate);
-    const auto n_bytes = file ? static_cast<std::streamoff>(file.tellg()) : 0;
-    std::vector<std::uint64_t> words(as_size(std::max<std::streamoff>(0, n_bytes)) / sizeof(std::uint64_t));
-    file.seekg(0);
+    std::error_code failure;
+    if (!fs::is_regular_file(end_file(name), failure)) return std::nullopt;
+    const std::uintmax_t n_bytes = fs::file_size(end_file(name), failure);
+    if (failure || n_bytes > kMostEndBytes) {
+        remove_damaged(name, end_file(name));
+        return std::nullopt;
+    }
+    std::vector<std::uint64_t> words(as_size(n_bytes) / sizeof(std::uint64_t));
+    std::ifstream file(end_file(name), std::ios::binary);
     file.read(reinterpret_cast<char*>(words.data()),
               static_cast<std::streamsize>(words.size() * sizeof(std::uint64_t)));
     if (!file) return std::nullopt;

@@ -52,5 +52,8 @@ std::vector<ReplanReport> Session::replans() const {
     return {};
 }
 void Session::advance(const std::stop_token&) {}
+Message Session::take_note() {
+    return {};
+}
 
 }  // namespace offstage::engine

@@ -104,6 +104,8 @@ class Session {
     // and writes what GenerationRequest::kept_in asked for, until all is done or a stop
     // is requested. Returns at once if there is nothing to do.
     virtual void advance(const std::stop_token& stop);
+    // What advance() could not write; empty: nothing. Otherwise the next answer notes it.
+    virtual Message take_note();
 };
 
 }  // namespace offstage::engine

@@ -7081,10 +7081,6 @@ Laden und Rechnen ohne diese Zeit, wie in Tabelle 3 von CORM. Gemessen mit den E
         <translation>Downloads</translation>
     </message>
     <message>
-        <source>Choose a model in “What runs here” to download it.</source>
-        <translation>Wählen Sie in „Was hier läuft“ ein Modell, um es herunterzuladen.</translation>
-    </message>
-    <message>
         <source>Removes what has come of a download that is not done; a model that is done stays</source>
         <translation>Entfernt, was von einem unfertigen Download gekommen ist; ein fertiges Modell bleibt</translation>
     </message>
@@ -7125,6 +7121,26 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
     <message>
         <source>Remove</source>
         <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>&amp;Look</source>
+        <translation>&amp;Ansehen</translation>
+    </message>
+    <message>
+        <source>Choose a model in “What runs here”, or name a repository of the hub.</source>
+        <translation>Wählen Sie ein Modell in „Was hier läuft“, oder nennen Sie ein Repository des Hubs.</translation>
+    </message>
+    <message>
+        <source>OWNER/NAME, OWNER/NAME:Q4_K_M or the address of a page or file</source>
+        <translation>BESITZER/NAME, BESITZER/NAME:Q4_K_M oder die Adresse einer Seite oder Datei</translation>
+    </message>
+    <message>
+        <source>Reads this file&apos;s headers where it is published and shows what it would take here; nothing is downloaded before you say so</source>
+        <translation>Liest die Kopfdaten dieser Datei dort, wo sie veröffentlicht ist, und zeigt, was sie hier brauchen würde; heruntergeladen wird erst, wenn Sie es sagen</translation>
+    </message>
+    <message>
+        <source>Reposi&amp;tory:</source>
+        <translation>Reposi&amp;tory:</translation>
     </message>
 </context>
 <context>

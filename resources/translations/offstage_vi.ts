@@ -7072,10 +7072,6 @@ thời gian nạp cộng thời gian tính trừ đi phần đó, như bảng 3 
         <translation>Tải về</translation>
     </message>
     <message>
-        <source>Choose a model in “What runs here” to download it.</source>
-        <translation>Hãy chọn một mô hình trong “Cái gì chạy được ở đây” để tải về.</translation>
-    </message>
-    <message>
         <source>Removes what has come of a download that is not done; a model that is done stays</source>
         <translation>Xóa phần đã tải của một lượt tải chưa xong; mô hình đã xong vẫn ở lại</translation>
     </message>
@@ -7116,6 +7112,26 @@ Reading its headers…</source>
     <message>
         <source>Remove</source>
         <translation>Bỏ</translation>
+    </message>
+    <message>
+        <source>&amp;Look</source>
+        <translation>&amp;Xem</translation>
+    </message>
+    <message>
+        <source>Choose a model in “What runs here”, or name a repository of the hub.</source>
+        <translation>Hãy chọn một mô hình trong “Cái gì chạy được ở đây”, hoặc ghi tên một kho của hub.</translation>
+    </message>
+    <message>
+        <source>OWNER/NAME, OWNER/NAME:Q4_K_M or the address of a page or file</source>
+        <translation>CHỦ/TÊN, CHỦ/TÊN:Q4_K_M hoặc địa chỉ của một trang hay tệp</translation>
+    </message>
+    <message>
+        <source>Reads this file&apos;s headers where it is published and shows what it would take here; nothing is downloaded before you say so</source>
+        <translation>Đọc phần đầu của tệp này ở nơi công bố và cho biết nó cần gì ở đây; không tải gì về trước khi bạn yêu cầu</translation>
+    </message>
+    <message>
+        <source>Reposi&amp;tory:</source>
+        <translation>Kho &amp;lưu:</translation>
     </message>
 </context>
 <context>

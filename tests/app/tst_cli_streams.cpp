@@ -4,6 +4,7 @@
 #include <csignal>
 #include <unistd.h>
 
+#include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
@@ -89,6 +90,23 @@ class TestCliStreams : public QObject {
         const QByteArray sentence = "offstage-cli: Standard output cannot be written: No space left on device\n";
         QVERIFY2(outcome.err.endsWith(sentence), outcome.err.constData());
         QCOMPARE(outcome.err.count("offstage-cli:"), 1);
+    }
+
+    void promptCache_isReadAgain_orSaysWhyNot() {
+        const QTemporaryDir folder;
+        const QString kept = folder.filePath(QStringLiteral("kept"));
+        const QStringList asked = generate(QStringLiteral("--json --temperature 0 --max-tokens 2 --prompt-cache")) +
+                                  QStringList{kept, QStringLiteral("--prompt"), QStringLiteral("word ").repeated(100)};
+        const QJsonObject first = runCli(asked).json();
+        QCOMPARE(first[QStringLiteral("reused_tokens")].toInt(-1), 0);
+        const QJsonObject second = runCli(asked).json();
+        QVERIFY(second[QStringLiteral("reused_tokens")].toInt() > 0);
+        QCOMPARE(second[QStringLiteral("text")], first[QStringLiteral("text")]);
+        QVERIFY(QFile::remove(kept + QStringLiteral(".end")));
+        QVERIFY(QDir().mkpath(kept + QStringLiteral(".end/in the way")));
+        const Outcome outcome = runCli(asked);
+        QCOMPARE(outcome.status, 0);
+        QVERIFY2(outcome.out.contains("is not kept on disk"), outcome.out.constData());
     }
 
     void closedPipe_endsQuietly_data() { allCommands(); }

@@ -81,10 +81,12 @@ class TestHub : public QObject {
 
   private Q_SLOTS:
     void initTestCase() {
-        for (const char* const name : {"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
-                                       "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "HF_ENDPOINT", "HF_TOKEN"}) {
+        for (const char* const name :
+             {"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+              "NO_PROXY", "HF_ENDPOINT", "HF_TOKEN", "HF_TOKEN_PATH"}) {
             qunsetenv(name);
         }
+        qputenv("HF_HOME", "/nowhere");  // a person may be logged in
     }
     void init() {
         m_folder = std::make_unique<QTemporaryDir>();
@@ -102,8 +104,20 @@ class TestHub : public QObject {
         QCOMPARE(parse_hub_name("unsloth/Qwen3-30B-A3B-GGUF:Q4_K_M").type, std::string("Q4_K_M"));
         QCOMPARE(parse_hub_name("qwen3-30b-a3b:Q8_0").repository, std::string("unsloth/Qwen3-30B-A3B-GGUF"));
         QCOMPARE(parse_hub_name("dbrx-instruct").repository, std::string("databricks/dbrx-instruct"));
+        for (const char* const address :
+             {"https://huggingface.co/maker/Model-GGUF", "hf.co/maker/Model-GGUF:Q8_0",
+              "https://huggingface.co/maker/Model-GGUF/tree/main?show_file_info=x",
+              "https://huggingface.co/maker/Model-GGUF/blob/refs%2Fpr%2F3/UD/Model-UD-Q2_K_XL-00001-of-00002.gguf"}) {
+            QCOMPARE(parse_hub_name(address).repository, std::string("maker/Model-GGUF"));
+        }
+        QCOMPARE(parse_hub_name("hf.co/maker/Model-GGUF:Q8_0").type, std::string("Q8_0"));
+        QCOMPARE(parse_hub_name("https://hf.co/maker/Model-GGUF/tree/v2/").revision, std::string("v2"));
+        const HubName file = parse_hub_name("https://huggingface.co/a/b/resolve/refs%2Fpr%2F3/x/Model-Q6_K.gguf");
+        QCOMPARE(file.type, std::string("Q6_K"));
+        QCOMPARE(file.revision, std::string("refs/pr/3"));
         for (const char* const bad :
-             {"", "a", "a/", "/b", "a/b/c", "../b", "a/..", "a b/c", "a/b:", "a/b:../x", "a/b?x"}) {
+             {"", "a", "a/", "/b", "a/b/c", "../b", "a/..", "a b/c", "a/b:", "a/b:../x", "a/b?x",
+              "https://elsewhere.example/a/b", "https://huggingface.co/", "https://huggingface.co/a"}) {
             const QString said = sentence_of([&] { static_cast<void>(parse_hub_name(bad)); });
             QVERIFY2(said.contains(QStringLiteral("is no repository")), bad);
         }
@@ -122,6 +136,42 @@ class TestHub : public QObject {
         }
         qunsetenv("HF_ENDPOINT");
         qunsetenv("HF_TOKEN");
+    }
+
+    void token_isTheOneThatWasKept_unlessOneIsSet() {
+        const auto write = [&](const char* name, const char* text) {
+            QFile file(m_folder->filePath(QLatin1String(name)));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(text);
+        };
+        qputenv("HF_HOME", m_folder->path().toUtf8());
+        QCOMPARE(hub_access().token, std::string());
+        write("token", " kept\n");
+        QCOMPARE(hub_access().token, std::string("kept"));
+        write("other", "other");
+        qputenv("HF_TOKEN_PATH", m_folder->filePath(QStringLiteral("other")).toUtf8());
+        QCOMPARE(hub_access().token, std::string("other"));
+        qputenv("HF_TOKEN", "set");
+        QCOMPARE(hub_access().token, std::string("set"));
+        for (const char* const name : {"HF_TOKEN", "HF_TOKEN_PATH"}) qunsetenv(name);
+        qputenv("HF_HOME", "/nowhere");
+    }
+
+    void revision_mayHaveSlashes() {
+        HubDownload wanted = download();
+        HubConnection connection(wanted.access);
+        m_hub->takeRequests();
+        wanted.repository = read_hub_repository(connection, kRepository, "refs/pr/3", {});
+        QCOMPARE(m_hub->takeRequests().value(0).target,
+                 QByteArray("/api/models/maker/Model-GGUF/revision/refs%2Fpr%2F3?blobs=true"));
+        const fs::path path = get_model(wanted, {});
+        QCOMPARE(contents(path.parent_path().parent_path().parent_path() / "refs/refs/pr/3"), m_hub->commit());
+        for (const char* const bad : {"../x", "a//b", "a/", "a b"}) {
+            QVERIFY2(sentence_of([&] {
+                         read_hub_repository(connection, kRepository, bad, {});
+                     }).contains(QStringLiteral("is no revision")),
+                     bad);
+        }
     }
 
     void choices_areTypes_splitFilesAreOne() {

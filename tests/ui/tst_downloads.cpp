@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QFile>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -217,6 +218,27 @@ class TestDownloads : public QObject {
         settings::kDownloads.remove();
         test::WindowFixture without;
         QCOMPARE(without.window->statusBar()->currentMessage(), QString());
+    }
+
+    void window_takesANameThatIsTyped() {
+        test::WindowFixture shown({}, test::demoModel());
+        auto& start = test::part<EmptyState>(*shown.window);
+        start.setModelsShown(true);
+        find<QPushButton>(start, "What runs here…").click();
+        find<QPushButton>(test::part<SuggestionsDialog>(*shown.window), "Downloads…").click();
+        auto& downloads = test::part<DownloadsDialog>(*shown.window);
+        auto& name = test::part<QLineEdit>(downloads);
+        QVERIFY(!find<QPushButton>(downloads, "Look").isEnabled());
+        QTest::keyClicks(&name, QStringLiteral(" https://127.0.0.1/maker/Tiny-GGUF/blob/v2/Tiny-Q4_K_M.gguf"));
+        QTest::keyClick(&name, Qt::Key_Return);
+        auto& get = find<QPushButton>(downloads, "Download");
+        QTRY_VERIFY_WITH_TIMEOUT(get.isEnabled(), 60'000);
+        QVERIFY(m_hub->takeRequests().value(0).target.contains("/revision/v2?"));
+        QVERIFY(downloads.isVisible());
+        get.click();
+        QTRY_COMPARE_WITH_TIMEOUT(test::textOf(downloads, QStringLiteral("The file")).count(u"v2"), 1, 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!blobs().isEmpty(), 60'000);
+        QTRY_COMPARE_WITH_TIMEOUT(blobs().size(), 1, 60'000);
     }
 
     // From the first start, by the start page's button.

@@ -22,7 +22,7 @@ engine::HubDownload describedByHub(const QString& name, const std::stop_token& s
     download.access = engine::hub_access();
     download.cache = engine::hub_cache();
     engine::HubConnection connection(download.access);
-    download.repository = engine::read_hub_repository(connection, wanted.repository, "main", stop);
+    download.repository = engine::read_hub_repository(connection, wanted.repository, wanted.revision, stop);
     download.model = engine::choose_model(download.repository, wanted.type);
     return download;
 }
@@ -112,7 +112,8 @@ void DownloadQueue::look(const QString& name, const engine::LoadRequest& load, c
             offer.folder = QString::fromStdString(download.cache.string());
             offer.bytes = download.model.bytes();
             offer.withoutRoom = engine::bytes_without_room(download);
-            if (!download.model.type.empty()) {
+            // Of an address, the revision is a part of the name.
+            if (!download.model.type.empty() && engine::parse_hub_name(name.toStdString()).revision.empty()) {
                 offer.name = QString::fromStdString(download.repository.name + ":" + download.model.type);
             }
             const engine::HubPreview preview(download, stop);

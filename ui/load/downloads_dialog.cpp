@@ -3,6 +3,7 @@
 #include <QDialogButtonBox>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QScreen>
@@ -43,6 +44,8 @@ QString fitText(const engine::FitEstimate& fit) {
 DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
     : QDialog(parent),
       m_queue(queue),
+      m_name(new QLineEdit),
+      m_look(new QPushButton(tr("&Look"))),
       m_facts(textLabel(tr("The file"))),
       m_get(new QPushButton(tr("&Download"))),
       m_table(new QTableView),
@@ -52,7 +55,13 @@ DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
     setWindowTitle(tr("Downloads"));
     reserveLines(*m_facts, 6);
     m_facts->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_facts->setText(tr("Choose a model in “What runs here” to download it."));
+    m_facts->setText(tr("Choose a model in “What runs here”, or name a repository of the hub."));
+    m_name->setPlaceholderText(tr("OWNER/NAME, OWNER/NAME:Q4_K_M or the address of a page or file"));
+    m_name->setClearButtonEnabled(true);
+    m_look->setEnabled(false);
+    m_look->setToolTip(
+        tr("Reads this file's headers where it is published and shows what it would take here; nothing is downloaded "
+           "before you say so"));
     m_get->setEnabled(false);
     m_table->setModel(&m_queue);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -65,17 +74,33 @@ DownloadsDialog::DownloadsDialog(DownloadQueue& queue, QWidget* parent)
     for (QPushButton* button : {m_pause, m_remove, m_open}) {
         buttons->addButton(button, QDialogButtonBox::ActionRole);
     }
-    for (QPushButton* button : {m_get, m_pause, m_remove, m_open, buttons->button(QDialogButtonBox::Close)}) {
+    for (QPushButton* button : {m_look, m_get, m_pause, m_remove, m_open, buttons->button(QDialogButtonBox::Close)}) {
         button->setAutoDefault(false);  // Enter is the table's
     }
+    auto* name = new QLabel(tr("Reposi&tory:"));
+    name->setBuddy(m_name);
     auto* about = mutedLabel();
     about->setText(
         tr("Models come into the cache of Hugging Face, where other programs find them too. Downloads go on after a "
            "start of the program when you resume them."));
-    columnOf(this, {rowOf({{m_facts, 1}, {m_get, 0, Qt::AlignTop}}, apart(12)), {m_table, 1}, about, buttons},
+    columnOf(this,
+             {rowOf({name, {m_name, 1}, m_look}),
+              rowOf({{m_facts, 1}, {m_get, 0, Qt::AlignTop}}, apart(12)),
+              {m_table, 1},
+              about,
+              buttons},
              apart(10));
     resize(QSize(860, 480).boundedTo(screen()->availableSize()));
 
+    const auto look = [this] {
+        if (const QString typed = m_name->text().trimmed(); !typed.isEmpty()) {
+            Q_EMIT wanted(typed);
+        }
+    };
+    connect(m_name, &QLineEdit::textChanged, this,
+            [this](const QString& text) { m_look->setEnabled(!text.trimmed().isEmpty()); });
+    connect(m_name, &QLineEdit::returnPressed, this, look);
+    connect(m_look, &QPushButton::clicked, this, look);
     connect(&m_queue, &DownloadQueue::looked, this, &DownloadsDialog::showOffer);
     connect(this, &QObject::destroyed, &m_queue, &DownloadQueue::stopLooking);
     connect(m_get, &QPushButton::clicked, this, [this] {

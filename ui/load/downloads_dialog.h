@@ -5,6 +5,7 @@
 #include "engine/run/fit_estimate.h"
 
 class QLabel;
+class QLineEdit;
 class QPushButton;
 class QTableView;
 
@@ -25,6 +26,7 @@ class DownloadsDialog : public QDialog {
     void offer(const QString& name, const engine::LoadRequest& load, const engine::FitHeld& held);
 
   Q_SIGNALS:
+    void wanted(const QString& name);   // typed: to be offered
     void chosen(const QString& model);  // a downloaded one, to be opened
 
   private:
@@ -36,6 +38,8 @@ class DownloadsDialog : public QDialog {
 
     DownloadQueue& m_queue;
     QString m_offered;
+    QLineEdit* m_name;
+    QPushButton* m_look;
     QLabel* m_facts;
     QPushButton* m_get;
     QTableView* m_table;

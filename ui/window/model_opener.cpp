@@ -208,13 +208,16 @@ void ModelOpener::showSuggestions() {
     });
     connect(dialog, &SuggestionsDialog::wanted, this, [this, dialog](const QString& name) {
         dialog->close();
-        showDownloads()->offer(name, requestFor({}, m_device, m_vramBytes), heldBy(m_core.engine));
+        Q_EMIT showDownloads()->wanted(name);
     });
     dialog->open();
 }
 
 DownloadsDialog* ModelOpener::showDownloads() {
     auto* dialog = new DownloadsDialog(*m_downloads, &m_window);
+    connect(dialog, &DownloadsDialog::wanted, this, [this, dialog](const QString& name) {
+        dialog->offer(name, requestFor({}, m_device, m_vramBytes), heldBy(m_core.engine));
+    });
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->addAction(m_help.action());
     setHelpPage(*dialog, QStringLiteral("models"));
