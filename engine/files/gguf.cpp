@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kMostPairs = 1u << 16;
 constexpr std::uint64_t kMostTensors = 1u << 15;
 constexpr std::uint32_t kMostDims = 4;
-constexpr std::uint64_t kMostListed = 1u << 23;    // in all lists together
+constexpr std::uint64_t kMostListed = 1u << 22;    // in all lists together
 constexpr std::uint64_t kLongestName = 1024;       // a key or a tensor, in bytes
 constexpr std::uint64_t kLongestText = 64u << 20;  // a whole tokenizer.json may be one
 constexpr int kMostDepth = 4;                      // lists in lists

@@ -151,8 +151,8 @@ std::string source_of(const Measurements& measurements, const CostModel& cost, c
     }
     const auto add = [&](const Message& note) {
         if (note.empty()) return;
-        if (!source.ends_with('.')) source += '.';
-        source += " " + note.english();
+        source += source.back() == '.' ? " " : ". ";
+        source += note.english();
     };
     if (cost.table().disturbed || cost.table().dense.disturbed) add(messages::costs_were_disturbed);
     for (const Message& note : measurements.kept().notes()) add(note);

@@ -147,11 +147,14 @@ Value make_namespace(const Arguments& arguments, Budget& budget) {
     return Value::name_space(std::move(items));
 }
 
-// The digits of a whole number, rounded to 10^n, half to even. `has_rest`: others follow.
+// The digits of a whole number, rounded to 10^n (n > 0), half to even. `has_rest`: others
+// follow.
 std::string rounded_digits(std::string digits, std::size_t n, bool has_rest) {
     if (digits.size() <= n) digits.insert(0, n + 1 - digits.size(), '0');
     const std::size_t n_kept = digits.size() - n;
-    const int order = digits.compare(n_kept, n, "5" + std::string(n - 1, '0'));
+    std::string half(n, '0');
+    half[0] = '5';
+    const int order = digits.compare(n_kept, n, half);
     const bool is_odd = (digits[n_kept - 1] - '0') % 2 != 0;
     const bool up = order > 0 || (order == 0 && (has_rest || is_odd));
     digits.replace(n_kept, n, n, '0');
@@ -303,9 +306,8 @@ Value rounded(const Value& number, std::int64_t digits) {
     if (!std::isfinite(real) || digits > kMostDigits) return number;
     char buffer[700];
     const auto text_of = [&](double size, std::int64_t n) {
-        return std::string(
-            buffer,
-            std::to_chars(buffer, buffer + sizeof buffer, size, std::chars_format::fixed, static_cast<int>(n)).ptr);
+        const auto fixed = std::chars_format::fixed;
+        return std::string(buffer, std::to_chars(buffer, std::end(buffer), size, fixed, static_cast<int>(n)).ptr);
     };
     const bool is_negative = number.is_integer() ? number.as_int() < 0 : std::signbit(real);
     std::string text = is_negative ? "-" : "";

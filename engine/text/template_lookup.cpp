@@ -69,7 +69,7 @@ Value begins_or_ends(const std::string& text, const std::string& name, const Arg
         return name == "startswith" ? text.starts_with(affix) : text.ends_with(affix);
     };
     budget.spend_bytes(what.weight());
-    if (!what.is(Kind::kList)) return Value::boolean(matches(what));
+    if (!what.is(Kind::kList) || !what.as_list().is_tuple) return Value::boolean(matches(what));
     const auto& parts = what.as_list().items;
     return Value::boolean(std::any_of(parts.begin(), parts.end(), matches));
 }

@@ -49,10 +49,11 @@ bool is_printable(std::uint32_t c) {
     }
 }
 
-std::string string_repr(const std::string& text) {
+std::string string_repr(const std::string& text, bool is_markup) {
     const bool use_double = text.find('\'') != std::string::npos && text.find('"') == std::string::npos;
     const char quote = use_double ? '"' : '\'';
-    std::string out(1, quote);
+    std::string out = is_markup ? "Markup(" : "";
+    out += quote;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t begin = at;
         const std::uint32_t c = next_character(text, at);
@@ -73,6 +74,7 @@ std::string string_repr(const std::string& text) {
         }
     }
     out += quote;
+    if (is_markup) out += ')';
     return out;
 }
 
@@ -210,7 +212,7 @@ std::string to_repr(const Value& v) {
         case Kind::kFloat:
             return float_text(v.as_double());
         case Kind::kString:
-            return v.is_markup() ? "Markup(" + string_repr(v.as_string()) + ")" : string_repr(v.as_string());
+            return string_repr(v.as_string(), v.is_markup());
         case Kind::kList: {
             const List& list = v.as_list();
             if (list.is_lazy) fail_unsupported(messages::printing_generator);
