@@ -115,24 +115,15 @@ ThinkingFormat find_thinking_format(const ChatTemplate& chat, const Tokenizer& t
     for (const Tags& tags : kTags) {
         const bool names_open = chat.has_text(tags.open);
         if (!names_open && !chat.has_text(tags.close)) continue;
-        format = {ThinkingFormat::Kind::kTags,
-                  marker(tags.open),
-                  marker(tags.close),
-                  std::string(tags.channel),
-                  {},
-                  {},
-                  true};
+        format = {
+            ThinkingFormat::Kind::kTags, marker(tags.open), marker(tags.close), std::string(tags.channel), {}, {}};
         if (tags.channel.empty() && !names_open) format.open = {};
         if (tags.channel.empty() || (format.open.token >= 0 && format.close.token >= 0)) return format;
     }
     for (const Tags& tags : kTags) {
-        format = {ThinkingFormat::Kind::kTags,
-                  marker(tags.open),
-                  marker(tags.close),
-                  std::string(tags.channel),
-                  {},
-                  {},
-                  false};
+        format = {
+            ThinkingFormat::Kind::kTags, marker(tags.open), marker(tags.close), std::string(tags.channel), {}, {}};
+        format.in_template = false;
         if (format.open.token >= 0 && format.close.token >= 0) return format;
     }
     return {};

@@ -60,6 +60,7 @@ const std::string kToken = "0123456789abcdef0123456789abcdef";
 class Thinker : public GateSession {
   public:
     std::string thought = "So so.";  // of the result; empty: all that it said was the answer
+    bool announces_it = true;        // false: that the text was a thought becomes known at its end
 
     GenerationResult generate(const GenerationRequest& /*request*/, const TextDeltaFn& on_delta,
                               std::stop_token /*stop*/) override {
@@ -71,8 +72,14 @@ class Thinker : public GateSession {
             delta.choice = TokenChoice{{1, -1.0, text, false}, {}};
             on_delta(delta);
         };
-        say("So ", true);
-        say("so.", true);
+        say("So ", announces_it);
+        say("so.", announces_it);
+        if (!announces_it) {
+            TextDelta taken_back;
+            taken_back.text = thought;
+            taken_back.is_thinking = taken_back.text_was_thought = true;
+            on_delta(taken_back);
+        }
         say("Yes", false);
         say("no", false);
         GenerationResult result;
@@ -159,7 +166,13 @@ class TestServeParts : public QObject {
         QCOMPARE(tokens.size(), 1);
         QVERIFY(events.find(R"("delta":{"reasoning_content":"So "})") != std::string::npos);
         QVERIFY(events.find(R"("delta":{"content":"Yes"})") != std::string::npos);
+        // Its text turned out to be a thought.
+        session.announces_it = false;
+        ApiReply taken_back(request, "m", "1", 2);
+        answer_request(request, session, {}, [&](const AnswerPiece& piece) { taken_back.add(piece); });
+        QCOMPARE(taken_back.whole({}), whole.whole({}));
         // Its thought turned out to be the answer: it does not come twice.
+        session.announces_it = true;
         session.thought.clear();
         ApiReply once(request, "m", "1", 2);
         answer_request(request, session, {}, [&](const AnswerPiece& piece) { once.add(piece); });

@@ -269,8 +269,16 @@ class FakeSession : public engine::Session {
             result.tokens.push_back(static_cast<engine::TokenId>(i % 2000));
             const double s = std::chrono::duration<double>(Clock::now() - first).count();
             result.decode_tokens_per_s = i == 0 || s <= 0 ? 0 : static_cast<double>(i) / s;
-            engine::TextDelta delta{
-                text, result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load(), {}, isThought};
+            engine::TextDelta delta{text,
+                                    result.tokens.back(),
+                                    n + 1,
+                                    result.decode_tokens_per_s,
+                                    m_step.load(),
+                                    {},
+                                    isThought && !script.thoughtIsTakenBack};
+            if (script.thoughtIsTakenBack && thinks && i == thoughtTokens) {
+                onDelta({result.thought, -1, n, result.decode_tokens_per_s, m_step.load(), {}, true, true});
+            }
             if (request.n_alternatives >= 0) {
                 delta.choice = choiceOf(i, text, result.tokens.back(), request.n_alternatives);
             }

@@ -17,6 +17,7 @@ struct Script {
     std::string answer = "Hello! This is **the fake engine** speaking.";
     // Before the answer, unless "off" is chosen or the request goes on with an answer.
     std::string thought;
+    bool thoughtIsTakenBack = false;  // it comes as text, until the answer begins
     std::vector<std::string> thinkingChoices;
     engine::ModelDefaults advised;
     std::size_t bytesPerToken = 4;  // the answer is cut into tokens of about so many bytes

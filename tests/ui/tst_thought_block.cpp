@@ -142,6 +142,25 @@ class TestThoughtBlock : public QObject {
         QTRY_COMPARE(f.last().state, Message::State::Done);
     }
 
+    // Where it becomes known late that the text was one.
+    void textThatWasAThought_leavesTheAnswer() {
+        test::Script script = thinkingScript();
+        script.thoughtIsTakenBack = true;
+        script.answer = test::longAnswer(300);
+        script.tokensPerSecond = 100;
+        test::WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("Hello"));
+        const QString thought = QString::fromStdString(script.thought);
+        QTRY_VERIFY(f.last().text.size() > 8);
+        QVERIFY(thought.startsWith(f.last().text));
+        QTRY_VERIFY(!f.last().thought.text.isEmpty() && !f.last().text.isEmpty());
+        QCOMPARE(f.last().thought.text, thought);
+        QCOMPARE(f.last().state, Message::State::Streaming);
+        QVERIFY(QString::fromStdString(script.answer).startsWith(f.last().text));
+        QTRY_VERIFY(blockOf(f) != nullptr);
+    }
+
     void thoughts_areKept_andExported() {
         const QTemporaryDir folder;
         Message before;
