@@ -97,9 +97,9 @@ class TestRoutingTrace : public QObject {
             "5}",
             "\"n_active\"");
         row("too many ids",
-            "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":4096,\"n_experts\":65536,"
+            "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":512,\"n_experts\":65536,"
             "\"n_active\":1024}",
-            "4194304 ids");
+            "524288 ids");
         row("a distance beyond the layers", kHeader + ",\"distances\":[2],\"n_guesses\":1}", "\"distances\"");
         row("distances that do not ascend", kHeader + ",\"distances\":[1,1],\"n_guesses\":1}", "\"distances\"");
         row("no number of guesses", kHeader + ",\"distances\":[1]}", "\"n_guesses\"");
