@@ -6513,10 +6513,6 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Neuer Or&amp;dner</translation>
     </message>
     <message>
-        <source>The folder “%1” was deleted; its conversations are still there</source>
-        <translation>Der Ordner „%1“ wurde gelöscht; seine Unterhaltungen sind noch da</translation>
-    </message>
-    <message>
         <source>&amp;None</source>
         <translation>&amp;Keiner</translation>
     </message>
@@ -6527,6 +6523,10 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <message>
         <source>Search</source>
         <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>“%1” was deleted; its conversations stay</source>
+        <translation>„%1“ wurde gelöscht; die Unterhaltungen bleiben</translation>
     </message>
 </context>
 <context>

@@ -6508,10 +6508,6 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>T&amp;hư mục mới</translation>
     </message>
     <message>
-        <source>The folder “%1” was deleted; its conversations are still there</source>
-        <translation>Đã xóa thư mục “%1”; các cuộc trò chuyện trong đó vẫn còn</translation>
-    </message>
-    <message>
         <source>&amp;None</source>
         <translation>&amp;Không có</translation>
     </message>
@@ -6522,6 +6518,10 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <message>
         <source>Search</source>
         <translation>Tìm</translation>
+    </message>
+    <message>
+        <source>“%1” was deleted; its conversations stay</source>
+        <translation>Đã xóa “%1”; các cuộc trò chuyện vẫn còn</translation>
     </message>
 </context>
 <context>

@@ -213,6 +213,47 @@ class TestFirstMinutes : public QObject {
         QVERIFY(marks(answer, TextMark::Found).isEmpty());
     }
 
+    // The first row of most searches: it marked nothing, neither in the list nor in the
+    // chat.
+    void searchHit_inATitle_marksTheWordsOfItsConversation() {
+        Script script;
+        script.answer = test::longAnswer(400) + " A lantern.";
+        test::HistoryFolder folder;
+        WindowFixture f(script, {}, folder.path());
+        f.openAndWait();
+        f.askAndWait(QStringLiteral("a fox with a lantern"));
+        const MessageId prompt = f.messages().first().id;
+        const MessageId answer = f.last().id;
+        auto& list = part<ConversationList>(*f.window);
+        auto& search = test::find<QLineEdit>(list, "Search all conversations");
+        QTest::mouseClick(&search, Qt::LeftButton);
+        keys(QStringLiteral("lantern"));
+        auto& view = test::find<QListView>(list, "Conversations");
+        QTRY_COMPARE(view.model()->rowCount(), 3);
+        const QModelIndex title = view.model()->index(0, 0);
+        QCOMPARE(title.data(ConversationListModel::MessageRole).toULongLong(), 0U);
+        QCOMPARE(title.data(ConversationListModel::TitleMarksRole).toList(), QVariantList{QPoint(13, 7)});
+        QVERIFY(title.data(ConversationListModel::MarksRole).toList().isEmpty());
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.visualRect(title).center());
+        QCOMPARE(view.currentIndex(), title);
+        ConversationView& chat = part<ChatPage>(*f.window).view();
+        QTRY_VERIFY(chat.messageWidget(prompt) != nullptr);
+        const auto marks = [&](MessageId id, TextMark mark) { return chat.messageWidget(id)->body().marks().of(mark); };
+        QCOMPARE(marks(prompt, TextMark::FoundCurrent), (QList<QPair<int, int>>{{13, 20}}));
+        QVERIFY(chat.rect().contains(chat.messageWidget(prompt)->geometry().center()));
+        test::picture(*f.window, QStringLiteral("search-title"), {1280}, 800);
+        // The answer's hit is far below: it is scrolled to.
+        for (int row = 0; row < 3; ++row) {
+            const QModelIndex hit = view.model()->index(row, 0);
+            if (hit.data(ConversationListModel::MessageRole).toULongLong() == answer) {
+                QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.visualRect(hit).center());
+            }
+        }
+        QTRY_VERIFY(chat.messageWidget(answer) != nullptr);
+        QCOMPARE(marks(answer, TextMark::FoundCurrent).size(), 1);
+        QTRY_VERIFY(chat.verticalScrollBar()->value() > 0);
+    }
+
     // As the search of all conversations finds them.
     void searchHit_isMarked_whateverItsAccents() {
         Message message;

@@ -45,7 +45,9 @@ class SectionedView : public QListView {
     void startDrag(Qt::DropActions actions) override {
         auto* drag = new QDrag(this);
         drag->setMimeData(model()->mimeData({currentIndex()}));
-        drag->setPixmap(viewport()->grab(visualRect(currentIndex())));
+        const QRect row = visualRect(currentIndex());
+        drag->setPixmap(viewport()->grab(row));
+        drag->setHotSpot(viewport()->mapFromGlobal(QCursor::pos()) - row.topLeft());
         drag->exec(actions, Qt::MoveAction);
     }
     void dropEvent(QDropEvent* event) override { QAbstractItemView::dropEvent(event); }
@@ -236,12 +238,13 @@ void ConversationList::openIndex(const QModelIndex& index) {
     }
     const ConversationId id = index.data(ConversationListModel::ConversationRole).toULongLong();
     const MessageId message = index.data(ConversationListModel::MessageRole).toULongLong();
-    if (id != 0 && (id != m_chat.current() || message != 0) && m_chat.openConversation(id, message)) {
+    const bool isHit = m_model->isSearching();
+    if (id != 0 && (id != m_chat.current() || isHit) && m_chat.openConversation(id, message)) {
         const bool inThought = index.data(ConversationListModel::ThoughtRole).toBool();
         Q_EMIT opened();
         if (inThought) {
             Q_EMIT thoughtFound(message);
-        } else if (message != 0) {
+        } else if (isHit) {
             Q_EMIT messageFound(message, m_search->text());
         }
     }
@@ -355,7 +358,7 @@ void ConversationList::removeFolder(const QString& folder) {
     m_removedFrom = m_model->folders().conversationsOf(folder);
     m_removedClosed = m_model->folders().isClosed(folder);
     m_model->folders().remove(folder);
-    say(tr("The folder “%1” was deleted; its conversations are still there").arg(folder), true);
+    say(tr("“%1” was deleted; its conversations stay").arg(folder), true);
 }
 
 void ConversationList::fillFolderMenu(QMenu& menu, ConversationId id) {

@@ -64,7 +64,8 @@ class ConversationList : public QWidget {
     void newRequested();
     // The chat shows it now.
     void opened();
-    // After opened(): the search found these words in the text of this message.
+    // After opened(): the search found these words in the text of this message; 0: in the
+    // conversation's title.
     void messageFound(offstage::ui::MessageId message, const QString& words);
     // After opened(): the hit is in the model's thinking before this answer.
     void thoughtFound(offstage::ui::MessageId message);

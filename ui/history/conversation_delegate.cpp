@@ -163,8 +163,8 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     painter->setFont(option.font);
     painter->setPen(strong);
     const QRect first(inner.left(), inner.top(), inner.width(), title.height());
-    painter->drawText(first, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-                      title.elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight, first.width()));
+    paintMarked(*painter, first, index.data(Qt::DisplayRole).toString(),
+                index.data(ConversationListModel::TitleMarksRole).toList(), option.font);
     const QFont small = smaller(option.font);
     painter->setFont(small);
     const bool unsaved = index.data(ConversationListModel::UnsavedRole).toBool();

@@ -95,10 +95,13 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
         }
         case UnsavedRole:
             return !found && m_history.isUnsaved(row.conversation);
-        case MarksRole: {
+        case MarksRole:
+        case TitleMarksRole: {
             QVariantList marks;
-            for (const auto& [from, length] : found ? row.marks : decltype(row.marks)()) {
-                marks.append(QPoint(static_cast<int>(from), static_cast<int>(length)));
+            if (isSearching() && found == (role == MarksRole)) {
+                for (const auto& [from, length] : row.marks) {
+                    marks.append(QPoint(static_cast<int>(from), static_cast<int>(length)));
+                }
             }
             return marks;
         }

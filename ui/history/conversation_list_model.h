@@ -21,6 +21,7 @@ class ConversationListModel : public QAbstractListModel {
         ThoughtRole,                          // bool: the hit is in the model's thinking
         PlaceRole,                            // QString: of a hit, its folder and "Thought"; else empty
         MarksRole,                            // QVariantList of QPoint(from, length) in the second line
+        TitleMarksRole,                       // the same in the title, of a hit there
         SectionRole,                          // QString: "Today", above the first of them; empty above the others
         UnsavedRole,                          // bool: trouble keeps it from the disk; the second line begins with that
         FolderRole,                           // QString: that it is, or is listed in; empty: none, or a search's hit

@@ -263,14 +263,19 @@ void MainWindow::connectList() {
         m_page->input().setFocus();
     });
     connect(list, &ConversationList::messageFound, &view, [this, &view](MessageId message, const QString& words) {
-        const Message* found = m_core.conversation.find(message);
-        if (found == nullptr) {
-            return;
+        QHash<MessageId, QList<QPair<int, int>>> places;
+        MessageId first = message;
+        for (const Message& each : m_core.conversation.messages()) {
+            const bool isMeant = message == 0 ? each.kind != Message::Kind::Problem : each.id == message;
+            if (const auto found = isMeant ? placesOfWords(each, words) : ConversationView::SourceRanges();
+                !found.isEmpty()) {
+                places[each.id] = found;
+                first = first == 0 ? each.id : first;
+            }
         }
-        const auto places = placesOfWords(*found, words);
-        view.setFound({{message, places}});
-        view.setCurrentFound(places.isEmpty() ? 0 : message, places.value(0));
-        view.showSource(message, places.value(0).first);  // without a place: its beginning
+        view.setFound(places);
+        view.setCurrentFound(places.contains(first) ? first : 0, places.value(first).value(0));
+        view.showSource(first, places.value(first).value(0).first);  // without a place: its beginning
     });
     const auto unmark = [&view] {
         view.setFound({});
