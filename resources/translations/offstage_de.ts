@@ -9908,7 +9908,7 @@ Automatisch: was laut Prognose schneller ist, nach dem, was Verbindungen, Expert
     </message>
     <message>
         <source>folders, model folders, cache, disk, history, delete</source>
-        <translation>Ordner, Modellordner, Cache, Platte, Verlauf, löschen</translation>
+        <translation>Ordner, Modellordner, Cache, Festplatte, Speicherplatz, Verlauf, löschen</translation>
     </message>
     <message>
         <source>creativity, randomness, top-k, min-p, repetition penalty, beam, longest answer, max tokens, thinking</source>
@@ -12006,7 +12006,7 @@ Ein Klick öffnet die Einstellungen des lokalen Servers.</translation>
     </message>
     <message>
         <source>A long conversation that is opened again, also after a new start, goes on without being read whole. The files contain the conversation&apos;s tokens, and are deleted with it.</source>
-        <translation>Eine lange Unterhaltung, die wieder geöffnet wird, auch nach einem neuen Start, geht weiter, ohne ganz gelesen zu werden. Die Dateien enthalten die Token der Unterhaltung und werden mit ihr gelöscht.</translation>
+        <translation>Eine lange Unterhaltung, die wieder geöffnet wird, auch nach einem neuen Start, geht weiter, ohne ganz gelesen zu werden. Die Dateien enthalten die Tokens der Unterhaltung und werden mit ihr gelöscht.</translation>
     </message>
     <message>
         <source>Off</source>

@@ -213,8 +213,13 @@ class TestDownloads : public QObject {
     void nextStart_saysWhatCanBeResumed() {
         settings::kDownloads.set({QStringLiteral("maker/Tiny-GGUF"), QStringLiteral("maker/Other-GGUF")});
         test::WindowFixture f;
-        QVERIFY2(f.window->statusBar()->currentMessage().startsWith(QStringLiteral("2 download")),
-                 qPrintable(f.window->statusBar()->currentMessage()));
+        QTRY_VERIFY2(f.window->statusBar()->currentMessage().startsWith(QStringLiteral("2 download")),
+                     qPrintable(f.window->statusBar()->currentMessage()));
+        f.window->show();
+        QTRY_VERIFY(f.window->isVisible());
+        for (const QLabel* label : f.window->statusBar()->findChildren<QLabel*>()) {
+            QVERIFY(label->accessibleName() != QStringLiteral("What the engine does") || !label->isVisible());
+        }
         settings::kDownloads.remove();
         test::WindowFixture without;
         QCOMPARE(without.window->statusBar()->currentMessage(), QString());

@@ -192,10 +192,14 @@ void BudgetPanel::buildPreview() {
 
 void BudgetPanel::showFigures(bool all) {
     for (const int row : kOfAdvanced) {
-        const Figure& figure = m_figures[static_cast<std::size_t>(row)];
-        for (QLabel* label : {figure.name, figure.now, figure.then}) {
-            label->setVisible(all);
-        }
+        showFigure(row, all);
+    }
+}
+
+void BudgetPanel::showFigure(int row, bool shown) {
+    const Figure& figure = m_figures[static_cast<std::size_t>(row)];
+    for (QLabel* label : {figure.name, figure.now, figure.then}) {
+        label->setVisible(shown);
     }
 }
 
@@ -214,7 +218,9 @@ void BudgetPanel::modelChanged() {
     say({});  // the old one was of another model
     setEmpty(!m_hasModel);
     if (model) {
-        m_bars->setReserve(model->device == "cpu" ? 1 : 2, kBudgetLegendLines);
+        const bool onCpu = model->device == "cpu";
+        m_bars->setReserve(onCpu ? 1 : 2, kBudgetLegendLines);
+        showFigure(kOnDevice, !onCpu);
         m_inForce = settingInForce(engine());
         if (const auto snapshot = engine().snapshot()) {
             showSnapshot(*snapshot);

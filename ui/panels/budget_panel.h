@@ -57,6 +57,7 @@ class BudgetPanel : public Panel {
     Figure addFigure(QGridLayout& grid, const QString& name, const QString& tip);
     void buildPreview();
     void showFigures(bool all);
+    void showFigure(int row, bool shown);
     void formChanged();
     void askPreview();
     void askNow();

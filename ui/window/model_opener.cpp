@@ -76,8 +76,10 @@ ModelOpener::ModelOpener(QMainWindow& window, Core& core, EmptyState& start, Hel
         }
     });
     if (const int paused = m_downloads->rowCount(); paused > 0) {  // they ran when the program was closed, or waited
-        m_window.statusBar()->showMessage(
-            tr("%n download(s) can be resumed: File › What runs here › Downloads", nullptr, paused), 20'000);
+        const QString text = tr("%n download(s) can be resumed: File › What runs here › Downloads", nullptr, paused);
+        // Once the window is shown: before, the message would be written over the state.
+        QMetaObject::invokeMethod(
+            this, [this, text] { m_window.statusBar()->showMessage(text, 20'000); }, Qt::QueuedConnection);
     }
     refresh();
 }
