@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSpinBox>
+#include <QStyle>
 #include <QTabWidget>
 #include <QTableWidget>
 
@@ -360,8 +361,9 @@ class TestBudgetBenchmarkDemo : public QObject {
         panel.resize(360, 760);
         const QTableWidget& table = panel.table();
         QTRY_VERIFY(table.width() < 360);
+        const int margin = table.style()->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, &table) + 1;
         for (int row = 0; row < table.rowCount(); ++row) {
-            const QRect room(0, 0, table.columnWidth(0) - 8, 1000);
+            const QRect room(0, 0, table.columnWidth(0) - 2 * margin, 1000);
             const QRect taken =
                 table.fontMetrics().boundingRect(room, Qt::AlignLeft | Qt::TextWordWrap, table.item(row, 0)->text());
             QVERIFY2(taken.height() <= table.rowHeight(row) && taken.width() <= room.width(),

@@ -183,7 +183,7 @@ void DownloadsDialog::askToRemove() {
     question->setInformativeText(
         tr("%1 of it have come and are deleted. Paused, it keeps them.").arg(bytesText(download.bytesDone)));
     QPushButton* remove = question->addButton(tr("Remove"), QMessageBox::AcceptRole);
-    question->addButton(QMessageBox::Cancel);
+    question->setDefaultButton(question->addButton(QMessageBox::Cancel));
     connect(remove, &QPushButton::clicked, this, [this, id = download.id] {
         for (int each = 0; each < m_queue.rowCount(); ++each) {
             if (m_queue.at(each).id == id) {

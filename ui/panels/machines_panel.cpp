@@ -298,7 +298,7 @@ void MachinesPanel::askToRemove() {
     question->setInformativeText(
         tr("Its key is forgotten. To use it again it has to be paired again, with new words."));
     QPushButton* remove = question->addButton(tr("Remove"), QMessageBox::AcceptRole);
-    question->addButton(QMessageBox::Cancel);
+    question->setDefaultButton(question->addButton(QMessageBox::Cancel));
     connect(remove, &QPushButton::clicked, this, [this, name] {
         const QString why = m_machines.remove(name);
         say(why.isEmpty() ? tr("%1 was removed.").arg(name) : why, why.isEmpty() ? Notice::Plain : Notice::Problem);
