@@ -4,7 +4,9 @@
 #include <QDockWidget>
 #include <QFile>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
@@ -106,6 +108,11 @@ class TestSteadyControls : public QObject {
         f.with([](ReplanStage& s) { s.finishes = false; });
         QTest::mouseClick(&test::find<QPushButton>(panel, "Apply"), Qt::LeftButton);
         QTRY_VERIFY(panel.progress().isVisible());
+        // What is under way is read whole, in two lines too.
+        const QLabel& moved = *panel.progress().parentWidget()->findChild<QLabel*>();
+        QTRY_VERIFY2(moved.visibleRegion().boundingRect() == moved.rect() &&
+                         moved.height() >= 2 * moved.fontMetrics().lineSpacing(),
+                     qPrintable(moved.text()));
         f.settle();
         COMPARE_PLACES(before, panel);
         QTest::mouseClick(&find<QPushButton>(panel, "Cancel"), Qt::LeftButton);

@@ -218,15 +218,20 @@ void BudgetPanel::modelChanged() {
     say({});  // the old one was of another model
     setEmpty(!m_hasModel);
     if (model) {
-        const bool onCpu = model->device == "cpu";
-        m_bars->setReserve(onCpu ? 1 : 2, kBudgetLegendLines);
-        showFigure(kOnDevice, !onCpu);
+        reserveBars();
+        showFigure(kOnDevice, model->device != "cpu");
         m_inForce = settingInForce(engine());
         if (const auto snapshot = engine().snapshot()) {
             showSnapshot(*snapshot);
         }
     }
     refreshButtons();
+}
+
+// Rows of a memory that is not there, and of formats that were there for a moment, would
+// be blank.
+void BudgetPanel::reserveBars() {
+    m_bars->setReserve(engine().model()->device == "cpu" ? 1 : 2, kBudgetLegendLines);
 }
 
 void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
@@ -544,6 +549,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
     m_replanId = 0;
     m_cancelling = false;
     m_progressTimer.stop();
+    reserveBars();
     const QString why = engineText(report.problem);
     switch (report.state) {
         case State::kDone: {

@@ -65,6 +65,7 @@ class BudgetPanel : public Panel {
     void showPreview(const engine::ReplanPreview& preview, const QString& problem);
     void clearPreview(const QString& why = {});
     void showBars();
+    void reserveBars();
     void apply();
     void undo();
     void begin(const BudgetSetting& target, bool isUndo);

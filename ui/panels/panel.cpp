@@ -219,6 +219,7 @@ void Panel::setBusyWidget(QWidget& widget) {
     m_busy = new QWidget;
     columnOf(m_busy, {{&widget, 0, Qt::AlignTop}}, inset(kPanelMargin, kNoticeMargin, kPanelMargin, kNoticeMargin));
     m_noticePlace->addWidget(m_busy);
+    fitNotice();
 }
 
 void Panel::showBusy(bool busy) {
@@ -262,7 +263,8 @@ void Panel::fitNotice() {
     const QRect room(0, 0, width() - 2 * kPanelMargin, QWIDGETSIZE_MAX);
     const int hint = room.width() > 0 ? font.boundingRect(room, Qt::TextWordWrap, m_hint).height() : 0;
     const int lines = std::max(m_noticeLines, kLeastNoticeLines) * font.lineSpacing();
-    m_noticePlace->setFixedHeight(std::max(lines, hint) + 2 * kNoticeMargin);
+    const int busy = m_busy != nullptr ? m_busy->minimumSizeHint().height() : 0;
+    m_noticePlace->setFixedHeight(std::max(std::max(lines, hint) + 2 * kNoticeMargin, busy));
 }
 
 void Panel::take(const engine::Snapshot& snapshot) {

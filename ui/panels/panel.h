@@ -57,7 +57,7 @@ class Panel : public QWidget {
     // Shown in that room while there is no notice, and whole: it may make the room higher.
     void setHint(const QString& text);
     // Progress and a button to cancel: shown in that room during an operation, otherwise
-    // hidden.
+    // hidden. It may make the room higher.
     void setBusyWidget(QWidget& widget);
     void showBusy(bool busy);
     // The sentence that replaces the body while setEmpty(true): "Write a prompt to see
