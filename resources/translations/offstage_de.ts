@@ -8236,8 +8236,8 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>Speicher des Geräts, der Neuronen von Experten behält, die ohne die übrigen kopiert wurden, sodass ein Experte, der wieder gerufen wird, nur die fehlenden braucht. Nützlich, solange das Panel Budget Neuronen überspringt; die Antworten bleiben gleich</translation>
     </message>
     <message>
-        <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family below.</source>
-        <translation>Passt, kann aber keine Nachrichten beantworten: Es hat keine Chat-Vorlage. Wählen Sie unten die seiner Familie.</translation>
+        <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat template”.</source>
+        <translation>Passt, kann aber keine Nachrichten beantworten: Es hat keine Chat-Vorlage. Wählen Sie bei „Chat-Vorlage“ die seiner Familie.</translation>
     </message>
 </context>
 <context>
@@ -8864,8 +8864,8 @@ Ihre Kopfdaten werden gelesen&#xa0;…</translation>
         <translation>keine Chat-Vorlage</translation>
     </message>
     <message>
-        <source>Fits, but needs a chat template: choose one</source>
-        <translation>Passt, braucht aber eine Chat-Vorlage: bitte wählen</translation>
+        <source>Fits, but needs a chat template</source>
+        <translation>Passt, braucht aber eine Chat-Vorlage</translation>
     </message>
 </context>
 <context>

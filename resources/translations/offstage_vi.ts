@@ -8225,8 +8225,8 @@ Reading its headers…</source>
         <translation>Bộ nhớ của thiết bị giữ các nơ-ron của những chuyên gia được sao chép thiếu phần còn lại, để chuyên gia được gọi lại chỉ cần những nơ-ron còn thiếu. Có ích khi bảng Ngân sách bỏ qua nơ-ron; câu trả lời không đổi</translation>
     </message>
     <message>
-        <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family below.</source>
-        <translation>Vừa, nhưng không trả lời được tin nhắn: mô hình không có mẫu trò chuyện. Hãy chọn bên dưới mẫu của họ mô hình.</translation>
+        <source>Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat template”.</source>
+        <translation>Vừa, nhưng không trả lời được tin nhắn: mô hình không có mẫu trò chuyện. Hãy chọn mẫu của họ mô hình ở “Mẫu trò chuyện”.</translation>
     </message>
 </context>
 <context>
@@ -8851,8 +8851,8 @@ Reading its headers…</source>
         <translation>không có mẫu trò chuyện</translation>
     </message>
     <message>
-        <source>Fits, but needs a chat template: choose one</source>
-        <translation>Vừa, nhưng cần mẫu trò chuyện: hãy chọn một mẫu</translation>
+        <source>Fits, but needs a chat template</source>
+        <translation>Vừa, nhưng cần mẫu trò chuyện</translation>
     </message>
 </context>
 <context>

@@ -399,7 +399,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         }
         if (!estimate.has_chat_template) {
             more.prepend(text);
-            text = tr("Fits, but cannot answer messages: it has no chat template. Choose that of its family below.");
+            text =
+                tr("Fits, but cannot answer messages: it has no chat template. Choose that of its family at “Chat "
+                   "template”.");
         }
         if (estimate.formats_assumed()) {
             more << tr(

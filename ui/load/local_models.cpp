@@ -123,7 +123,7 @@ QVariant LocalModels::data(const QModelIndex& index, int role) const {
             const QString speed =
                 model.tokensPerSecond > 0 ? speedText(model.tokensPerSecond, SpeedKind::Forecast) : QString();
             if (saysFits(model) && model.needsTemplate()) {
-                return tr("Fits, but needs a chat template: choose one");
+                return tr("Fits, but needs a chat template");
             }
             switch (model.fit) {
                 case LocalModel::Fit::Unknown:
