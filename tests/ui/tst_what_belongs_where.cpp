@@ -127,7 +127,7 @@ class TestWhatBelongsWhere : public QObject {
         f.ask(QStringLiteral("and more"));
         QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
         QVERIFY(f.last().problem.actions.contains(ProblemAction::LeaveOutOldest));
-        QVERIFY(f.last().problem.sentence.contains(QStringLiteral("start a new conversation")));
+        QVERIFY(f.last().problem.actions.contains(ProblemAction::AskAnew));
     }
 
     void card_ofARefusedPrompt_belongsToItsConversation() {
