@@ -1,12 +1,10 @@
 #pragma once
 
-#include <stop_token>
-
 #include <QList>
 #include <QObject>
 #include <QStringList>
-#include <QThreadPool>
 
+#include "ui/base/background_thread.h"
 #include "ui/chat/attachment_file.h"
 
 namespace offstage::ui {
@@ -17,14 +15,13 @@ class AttachmentReader : public QObject {
 
   public:
     explicit AttachmentReader(QObject* parent = nullptr);
-    ~AttachmentReader() override;  // waits for the page or block that is being read
 
     // Do not call it while it is reading. finished() follows, with a result for each
     // path, in order.
     void start(const QStringList& paths);
     bool isReading() const { return m_reading; }
     // finished() follows; files not read by then have an error that says so.
-    void cancel() { m_stop.request_stop(); }
+    void cancel() { m_thread.stop(); }
 
   Q_SIGNALS:
     // A page of a file is being read; nPages 0: it has none.
@@ -32,9 +29,8 @@ class AttachmentReader : public QObject {
     void finished(const QList<offstage::ui::ReadAttachment>& files);
 
   private:
-    QThreadPool m_thread;
-    std::stop_source m_stop;
     bool m_reading = false;
+    BackgroundThread m_thread;  // its end waits for the page or block that is being read
 };
 
 }  // namespace offstage::ui

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <stop_token>
 
 #include <QObject>
-#include <QThread>
 
 #include "engine/run/fit_estimate.h"
+#include "ui/base/background_thread.h"
 #include "ui/engine/engine_values.h"
 
 namespace offstage::ui {
@@ -18,7 +17,6 @@ class FitWorker : public QObject {
 
   public:
     explicit FitWorker(QObject* parent = nullptr);
-    ~FitWorker() override;
 
     // estimated() or failed() follows for the newest request only. Ends a measurement.
     void ask(const engine::LoadRequest& request, const engine::FitHeld& held) {
@@ -30,8 +28,7 @@ class FitWorker : public QObject {
         begin(request, held, anew ? Measures::kAnew : Measures::kUnknown);
     }
     // failed() with ErrorKind::kCancelled follows.
-    void cancel() { m_stop.request_stop(); }
-    bool isBusy() const { return m_pending > 0; }
+    void cancel() { m_thread.stop(); }
 
   Q_SIGNALS:
     void estimated(const offstage::engine::FitEstimate& estimate);
@@ -39,16 +36,11 @@ class FitWorker : public QObject {
     void measured(double share);  // so far, of one format's costs
 
   private:
-    struct Bench;  // state of the thread
     enum class Measures { kNothing, kUnknown, kAnew };
     void begin(const engine::LoadRequest& request, const engine::FitHeld& held, Measures measures);
 
-    QThread m_thread;
-    std::shared_ptr<Bench> m_bench;
-    QObject* m_there;  // takes the calls on the thread
-    quint64 m_newest = 0;
-    int m_pending = 0;
-    std::stop_source m_stop;  // of the newest
+    std::unique_ptr<engine::FitEstimator> m_estimator;  // for the last model, used on the thread only
+    BackgroundThread m_thread;
 };
 
 }  // namespace offstage::ui

@@ -59,14 +59,7 @@ QString forecastText(const engine::Suggestion& model, const QString& value, bool
 
 }  // namespace
 
-SuggestedModels::SuggestedModels(QObject* parent) : QAbstractTableModel(parent) {
-    m_thread.setMaxThreadCount(1);
-}
-
-SuggestedModels::~SuggestedModels() {
-    m_stop.request_stop();
-    m_thread.waitForDone();
-}
+SuggestedModels::SuggestedModels(QObject* parent) : QAbstractTableModel(parent), m_thread(this) {}
 
 int SuggestedModels::rowCount(const QModelIndex& parent) const {
     return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
@@ -160,34 +153,17 @@ int SuggestedModels::unknown() const {
     }));
 }
 
-void SuggestedModels::cancel() {
-    m_stop.request_stop();
-    m_stop = std::stop_source();
-}
-
 void SuggestedModels::look(const engine::SuggestionRequest& request, const std::vector<engine::FoundModel>& found) {
-    cancel();
     m_looking = true;
     m_request = request;
-    // The destructor waits for this thread: `this` is there while it runs.
-    m_thread.start([this, request, found, round = ++m_round, stop = m_stop.get_token()] {
-        const auto tell = [this, round](auto call) {
-            QMetaObject::invokeMethod(
-                this,
-                [this, round, call] {
-                    if (round == m_round) {
-                        call();
-                    }
-                },
-                Qt::QueuedConnection);
-        };
+    m_thread.start([this, request, found](const BackgroundThread::Reply& reply, const std::stop_token& stop) {
         std::vector<engine::Suggestion> rows;
         engine::Message problem;
         try {
             rows = engine::suggest_models(
                 request, found,
                 [&](const engine::Suggestion& model, double share) {
-                    tell([this, name = QString::fromStdString(model.model.name), share] {
+                    reply([this, name = QString::fromStdString(model.model.name), share] {
                         Q_EMIT progressed(name, share);
                     });
                 },
@@ -199,7 +175,7 @@ void SuggestedModels::look(const engine::SuggestionRequest& request, const std::
         } catch (const std::exception&) {  // no memory, say
             problem = engine::messages::loading_cancelled;
         }
-        tell([this, rows = std::move(rows), problem] { take(rows, problem); });
+        reply([this, rows = std::move(rows), problem] { take(rows, problem); });
     });
 }
 

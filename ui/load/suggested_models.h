@@ -1,13 +1,12 @@
 #pragma once
 
-#include <stop_token>
 #include <vector>
 
 #include <QAbstractTableModel>
-#include <QThreadPool>
 
 #include "engine/model/model_finder.h"
 #include "engine/run/suggestions.h"
+#include "ui/base/background_thread.h"
 
 namespace offstage::ui {
 
@@ -25,7 +24,6 @@ class SuggestedModels : public QAbstractTableModel {
     };
 
     explicit SuggestedModels(QObject* parent = nullptr);
-    ~SuggestedModels() override;
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -35,7 +33,7 @@ class SuggestedModels : public QAbstractTableModel {
 
     // All of them again; finished() follows. What was begun before is given up.
     void look(const engine::SuggestionRequest& request, const std::vector<engine::FoundModel>& found);
-    void cancel();
+    void cancel() { m_thread.stop(); }
     bool isLooking() const { return m_looking; }
     bool isMeasuring() const { return m_looking && m_request.measure; }
     // Models with room whose speed nobody has measured.
@@ -51,9 +49,7 @@ class SuggestedModels : public QAbstractTableModel {
     engine::SuggestionRequest m_request;
     std::vector<engine::Suggestion> m_rows;
     bool m_looking = false;
-    quint64 m_round = 0;  // results of an earlier one are dropped
-    std::stop_source m_stop;
-    QThreadPool m_thread;
+    BackgroundThread m_thread;
 };
 
 }  // namespace offstage::ui

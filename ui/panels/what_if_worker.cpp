@@ -49,34 +49,17 @@ struct WhatIfWorker::Kept {
     }
 };
 
-WhatIfWorker::WhatIfWorker(QObject* parent) : QObject(parent), m_there(new QObject), m_kept(std::make_shared<Kept>()) {
-    m_there->moveToThread(&m_thread);
-    connect(&m_thread, &QThread::finished, m_there, &QObject::deleteLater);
-    m_thread.setObjectName(QStringLiteral("what if"));
-    m_thread.start();
-}
-
-WhatIfWorker::~WhatIfWorker() {
-    m_stop.request_stop();
-    m_thread.quit();
-    m_thread.wait();
-}
+WhatIfWorker::WhatIfWorker(QObject* parent) : QObject(parent), m_kept(std::make_shared<Kept>()), m_thread(this) {}
 
 void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const WhatIfChoice& choice) {
-    m_stop.request_stop();
-    m_stop = std::stop_source();
     m_running = true;
-    const quint64 id = ++m_newest;
-    // The destructor joins the thread: `this` is there while it works.
-    const auto here = [this](auto what) { QMetaObject::invokeMethod(this, what, Qt::QueuedConnection); };
-    const auto progress = [this, id, here](const engine::Message& stage, int done, int total) {
-        here([this, id, stage, done, total] {
-            if (id == m_newest && total > 0) {
-                Q_EMIT progressed(stage, done, total);
+    m_thread.start([this, request, model, choice](const BackgroundThread::Reply& reply, const std::stop_token& stop) {
+        const auto progress = [&](const engine::Message& stage, int done, int total) {
+            if (total > 0) {
+                reply([this, stage, done, total] { Q_EMIT progressed(stage, done, total); });
             }
-        });
-    };
-    const auto work = [this, id, here, progress, request, model, choice, kept = m_kept, stop = m_stop.get_token()] {
+        };
+        Kept* const kept = m_kept.get();
         WhatIfResult result;
         result.choice = choice;
         try {
@@ -93,7 +76,8 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
                 kept->keptContext = request.kept_context;
                 kept->kv = request.kv;
                 kept->theta = request.theta_choice();
-                here([this] { ++m_measurements; });
+                QMetaObject::invokeMethod(
+                    this, [this] { ++m_measurements; }, Qt::QueuedConnection);
             }
             int done = 0;
             const int all = static_cast<int>(choice.profiles.size()) + 2;
@@ -107,23 +91,15 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
         } catch (const std::exception& error) {
             result.problem = engine::message_of(error);
         }
-        here([this, id, result] {
-            if (id == m_newest) {
-                m_running = false;
-                Q_EMIT answered(result);
-            }
+        reply([this, result] {
+            m_running = false;
+            Q_EMIT answered(result);
         });
-    };
-    QMetaObject::invokeMethod(m_there, work, Qt::QueuedConnection);
-}
-
-void WhatIfWorker::cancel() {
-    m_stop.request_stop();
+    });
 }
 
 void WhatIfWorker::giveUp() {
-    m_stop.request_stop();
-    ++m_newest;
+    m_thread.giveUp();
     m_running = false;
 }
 

@@ -2,15 +2,14 @@
 
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include <QObject>
 #include <QStringList>
-#include <QThread>
 
 #include "engine/cluster/network.h"
 #include "engine/cluster/what_if.h"
+#include "ui/base/background_thread.h"
 
 namespace offstage::ui {
 
@@ -50,13 +49,12 @@ class WhatIfWorker : public QObject {
     static constexpr int kMostMachines = 16;
 
     explicit WhatIfWorker(QObject* parent = nullptr);
-    ~WhatIfWorker() override;
 
     // Gives up the question before, without an answer to it. model: another number is
     // another model.
     void ask(const engine::LoadRequest& request, quint64 model, const WhatIfChoice& choice);
-    void cancel();  // answered() reports it
-    void giveUp();  // without an answer
+    void cancel() { m_thread.stop(); }  // answered() reports it
+    void giveUp();                      // without an answer
     bool isRunning() const { return m_running; }
     int measurements() const { return m_measurements; }  // measurements of this computer reported so far
 
@@ -68,13 +66,10 @@ class WhatIfWorker : public QObject {
   private:
     struct Kept;  // on the thread
 
-    QThread m_thread;
-    QObject* m_there;
     std::shared_ptr<Kept> m_kept;
-    std::stop_source m_stop;
-    quint64 m_newest = 0;
     bool m_running = false;
     int m_measurements = 0;
+    BackgroundThread m_thread;
 };
 
 }  // namespace offstage::ui
