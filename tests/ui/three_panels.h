@@ -43,13 +43,16 @@ struct ThreePanels {
         engine->openModel({});
         QTRY_COMPARE(engine->state(), ui::EngineController::State::Ready);
     }
-    void answer() {
+    void answerUnseen() {  // the panels need not have looked yet
         engine::GenerationRequest request;
         request.messages = {{engine::Role::kUser, "tell me"}};
         QSignalSpy answered(engine.get(), &ui::EngineController::answered);
         engine->generate(request);
         QTRY_COMPARE(answered.size(), 1);
         QTRY_COMPARE(engine->state(), ui::EngineController::State::Ready);
+    }
+    void answer() {
+        answerUnseen();
         for (ui::Panel* panel : panels()) {
             QTRY_COMPARE(panel->snapshot().revision, engine->snapshot()->revision);
         }

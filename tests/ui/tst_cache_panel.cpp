@@ -20,7 +20,6 @@
 using namespace offstage;
 using namespace offstage::test;
 using namespace offstage::ui;
-using State = EngineController::State;
 
 namespace {
 
@@ -138,12 +137,7 @@ class TestCachePanel : public QObject {
         test::ThreePanels b(onDevice());
         b.load();
         b.cache->hide();
-        engine::GenerationRequest request;
-        request.messages = {{engine::Role::kUser, "tell me"}};
-        QSignalSpy answered(b.engine.get(), &EngineController::answered);
-        b.engine->generate(request);
-        QTRY_COMPARE(answered.size(), 1);
-        QTRY_COMPARE(b.engine->state(), State::Ready);
+        b.answerUnseen();
         QCOMPARE(b.cache->exchanges().points(0).size(), std::size_t{0});
         b.cache->show();
         QTRY_VERIFY(b.cache->exchanges().points(0).size() > 100);
@@ -264,12 +258,7 @@ class TestCachePanel : public QObject {
             [&b](MessageId, const TextRange& range) { return b.text.mid(range.begin, range.end - range.begin); });
         b.load();
         b.cache->hide();
-        engine::GenerationRequest request;
-        request.messages = {{engine::Role::kUser, "tell me"}};
-        QSignalSpy answered(b.engine.get(), &EngineController::answered);
-        b.engine->generate(request);
-        QTRY_COMPARE(answered.size(), 1);
-        QTRY_COMPARE(b.engine->state(), State::Ready);
+        b.answerUnseen();
         ExpertUsePlot& uses = b.cache->uses();
         QVERIFY(uses.columns().empty());  // nothing is done for a picture that is not seen
         b.cache->show();

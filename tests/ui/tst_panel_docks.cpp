@@ -11,6 +11,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "tests/ui/dispatch_parts.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"
@@ -227,10 +228,10 @@ class TestPanelDocks : public QObject {
         auto* panel = f.window->findChild<DispatchPanel*>();
         QTRY_VERIFY(!panel->timeline().spans().empty());
         panel->explain(1, std::nullopt);
-        QVERIFY(!panel->why().isEmpty());
+        QVERIFY(!test::whyOf(*panel).isEmpty());
         QLabel* why = nullptr;
         for (QLabel* each : panel->findChildren<QLabel*>()) {
-            why = each->text() == panel->why() ? each : why;
+            why = each->text() == test::whyOf(*panel) ? each : why;
         }
         QVERIFY(why != nullptr);
         // From its first line on, and as much as two experts need; longer text scrolls in

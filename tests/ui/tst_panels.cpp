@@ -11,6 +11,7 @@
 #include <QToolButton>
 
 #include "kernels/formats.h"
+#include "tests/ui/dispatch_parts.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/three_panels.h"
 #include "tests/ui/window_fixture.h"
@@ -114,11 +115,7 @@ class TestPanels : public QObject {
         }
         const QSignalSpy polls(b.cache->poller().findChild<QTimer*>(), &QTimer::timeout);
         const int painted = b.cache->hits().renderCount();
-        engine::GenerationRequest request;
-        request.messages = {{engine::Role::kUser, "tell me"}};
-        QSignalSpy answered(b.engine.get(), &EngineController::answered);
-        b.engine->generate(request);
-        QTRY_COMPARE(answered.size(), 1);
+        b.answerUnseen();
         QCOMPARE(polls.size(), 0);
         QCOMPARE(b.cache->hits().renderCount(), painted);
         QCOMPARE(b.cache->hits().points(0).size(), size_t(0));
@@ -306,7 +303,7 @@ class TestPanels : public QObject {
         QTRY_COMPARE(b.experts->notice(), QStringLiteral("Layer 3, expert 7 is pinned to the device."));
 
         QVERIFY(b.selection->selectToken(kMessage, 40));
-        b.dispatch->setMeanOf(0);
+        showMeanOf(*b.dispatch, 0);
         QCOMPARE(b.dispatch->bars().rows().front().name, QStringLiteral("layer 3"));
         QVERIFY(b.dispatch->timeline().csv().contains(QStringLiteral("layer 60:")));
         QVERIFY(!b.dispatch->timeline().csv().contains(QStringLiteral("layer 0:")));
@@ -416,8 +413,8 @@ class TestPanels : public QObject {
         b.load();
         b.answer();
         QVERIFY(b.selection->selectToken(kMessage, 9));
-        b.dispatch->setMeanOf(0);
-        b.dispatch->setAmount(DispatchPanel::Amount::Time);
+        showMeanOf(*b.dispatch, 0);
+        test::find<QComboBox>(*b.dispatch, "What the bars measure").setCurrentIndex(0);
         const LoggedStep* step = b.log->step(b.log->token(kMessage, 9)->step);
         QCOMPARE(b.dispatch->bars().rows().size(), size_t(16));  // measured and predicted
         for (const auto& event : step->layers) {
@@ -429,12 +426,12 @@ class TestPanels : public QObject {
             QVERIFY(predicted.predicted);
             QCOMPARE(predicted.parts[0].size, double{event.predicted_gpu_us});
         }
-        b.dispatch->setAmount(DispatchPanel::Amount::Tokens);
+        test::find<QComboBox>(*b.dispatch, "What the bars measure").setCurrentIndex(1);
         QCOMPARE(b.dispatch->bars().rows().size(), size_t(8));
         for (const auto& row : b.dispatch->bars().rows()) {
             QCOMPARE(row.parts[0].size + row.parts[1].size + row.parts[2].size, 2.0);
         }
-        b.dispatch->setMeanOf(16);
+        showMeanOf(*b.dispatch, 16);
         for (const auto& row : b.dispatch->bars().rows()) {
             QCOMPARE(row.parts[0].size + row.parts[1].size + row.parts[2].size, 2.0);
         }
@@ -454,17 +451,17 @@ class TestPanels : public QObject {
             return sum;
         };
         const auto says = [&](const engine::LoadingTimes& times) {
-            const QString text = b.dispatch->hidden();
+            const QString text = hiddenOf(*b.dispatch);
             return text.startsWith(QStringLiteral("Hidden: %1 of the computing behind loading, %2 of the loading")
                                        .arg(valueText(Unit::Share, times.hidden_computing()),
                                             valueText(Unit::Share, times.hidden_loading()))) &&
                    text.contains(QStringLiteral("both at once ") + valueText(Unit::Microseconds, times.overlap_us));
         };
-        b.dispatch->setMeanOf(0);
+        showMeanOf(*b.dispatch, 0);
         const LoggedStep* step = b.log->step(b.log->token(kMessage, 9)->step);
         QVERIFY(sumOf(*step).overlap_us > 0);
-        QVERIFY2(says(sumOf(*step)), qPrintable(b.dispatch->hidden()));
-        b.dispatch->setMeanOf(64);
+        QVERIFY2(says(sumOf(*step)), qPrintable(hiddenOf(*b.dispatch)));
+        showMeanOf(*b.dispatch, 64);
         engine::LoadingTimes mean;
         int n = 0;
         for (auto each = b.log->steps().rbegin(); each != b.log->steps().rend() && n < 64; ++each) {
@@ -474,19 +471,19 @@ class TestPanels : public QObject {
             }
         }
         QCOMPARE(n, 64);
-        QVERIFY2(says(mean.times(1.0 / 64)), qPrintable(b.dispatch->hidden()));
-        b.dispatch->setMeanOf(0);
+        QVERIFY2(says(mean.times(1.0 / 64)), qPrintable(hiddenOf(*b.dispatch)));
+        showMeanOf(*b.dispatch, 0);
         b.dispatch->explain(1, std::nullopt);
-        QVERIFY2(b.dispatch->why().contains(QStringLiteral("Loading ")), qPrintable(b.dispatch->why()));
+        QVERIFY2(whyOf(*b.dispatch).contains(QStringLiteral("Loading ")), qPrintable(whyOf(*b.dispatch)));
         b.dispatch->explain(1, Side::Copy);
-        QVERIFY(!b.dispatch->why().contains(QStringLiteral("Loading ")));
+        QVERIFY(!whyOf(*b.dispatch).contains(QStringLiteral("Loading ")));
         takePicture(*b.dispatch, QStringLiteral("dispatch-hidden"));
 
         test::ThreePanels cpu(onCpu());
         cpu.load();
         cpu.answer();
-        QVERIFY2(cpu.dispatch->hidden().contains(QStringLiteral("On the CPU alone")),
-                 qPrintable(cpu.dispatch->hidden()));
+        QVERIFY2(hiddenOf(*cpu.dispatch).contains(QStringLiteral("On the CPU alone")),
+                 qPrintable(hiddenOf(*cpu.dispatch)));
     }
 
     void dispatch_timeline_hasOneBarPerLayerAndLane() {
@@ -537,7 +534,7 @@ class TestPanels : public QObject {
                 Q_EMIT b.dispatch->timeline().spanClicked(spanId(event.layer, side == Side::Gpu    ? SpanKind::Gpu
                                                                               : side == Side::Copy ? SpanKind::Copy
                                                                                                    : SpanKind::Cpu));
-                const QString why = b.dispatch->why();
+                const QString why = whyOf(*b.dispatch);
                 QVERIFY2(why.contains(QStringLiteral("Expert %1 ").arg(a.expert)), qPrintable(why));
                 QVERIFY(why.contains(valueText(Unit::Microseconds, 120)));
                 QVERIFY(why.contains(valueText(Unit::Microseconds, 15)));
@@ -551,7 +548,7 @@ class TestPanels : public QObject {
             }
         }
         QVERIFY(resident > 0 && copied > 0 && onCpu > 0);
-        QVERIFY(!b.dispatch->why().contains(QStringLiteral("measured")));  // by an emulated device nothing is
+        QVERIFY(!whyOf(*b.dispatch).contains(QStringLiteral("measured")));  // by an emulated device nothing is
         QVERIFY(whyText(*step, 0, std::nullopt).contains(QStringLiteral("measured")));
     }
 
@@ -584,7 +581,7 @@ class TestPanels : public QObject {
         }
         QVERIFY(!b.dispatch->timeline().spans().empty());
         b.dispatch->explain(0, std::nullopt);
-        QVERIFY2(b.dispatch->why().contains(QStringLiteral("no accelerator")), qPrintable(b.dispatch->why()));
+        QVERIFY2(whyOf(*b.dispatch).contains(QStringLiteral("no accelerator")), qPrintable(whyOf(*b.dispatch)));
     }
 
     // ---------------------------------------------------------------- all

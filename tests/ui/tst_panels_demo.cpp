@@ -7,6 +7,7 @@
 
 #include "engine/plan/schedule.h"
 #include "kernels/formats.h"
+#include "tests/ui/dispatch_parts.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/engine_controller.h"
@@ -101,11 +102,11 @@ class TestPanelsDemo : public QObject {
         }
         QVERIFY(!m_dispatch->timeline().spans().empty());
         m_dispatch->explain(0, std::nullopt);
-        QVERIFY2(m_dispatch->why().contains(QStringLiteral("Expert ")), qPrintable(m_dispatch->why()));
+        QVERIFY2(test::whyOf(*m_dispatch).contains(QStringLiteral("Expert ")), qPrintable(test::whyOf(*m_dispatch)));
         QVERIFY(m_dispatch->badge().contains(QStringLiteral("emulated")));
-        m_dispatch->setMeanOf(256);
+        test::showMeanOf(*m_dispatch, 256);
         const bool loads = m_dispatch->snapshot().totals.bytes_copied > 0;
-        QCOMPARE(m_dispatch->hidden().startsWith(QStringLiteral("Hidden: ")), loads);
+        QCOMPARE(test::hiddenOf(*m_dispatch).startsWith(QStringLiteral("Hidden: ")), loads);
         QCOMPARE(m_dispatch->width(), 360);  // long names do not widen it
     }
 
@@ -184,7 +185,7 @@ class TestPanelsDemo : public QObject {
 
     // The neurons that a theta skips show in the experts and their times.
     void theta_isSeenInExpertsAndDispatch() {
-        QVERIFY(!m_dispatch->idle().contains(QStringLiteral("Skipped")));
+        QVERIFY(!test::idleOf(*m_dispatch).contains(QStringLiteral("Skipped")));
         m_experts->setChannel(ExpertChannel::Active);
         QCOMPARE(m_experts->map().rows(), 0);
         QVERIFY(m_engine->setTheta(0.3));
@@ -202,7 +203,8 @@ class TestPanelsDemo : public QObject {
             QCOMPARE(m_experts->map().valueAt({layer, 5}), share);
         }
         m_selection->selectToken(kMessage, m_log->tokenCount(kMessage) - 2);
-        QTRY_VERIFY2(m_dispatch->idle().contains(QStringLiteral("of the neurons")), qPrintable(m_dispatch->idle()));
+        QTRY_VERIFY2(test::idleOf(*m_dispatch).contains(QStringLiteral("of the neurons")),
+                     qPrintable(test::idleOf(*m_dispatch)));
         if (const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES"); !folder.isEmpty()) {
             QVERIFY(m_experts->grab().save(folder + QStringLiteral("/demo_experts_active.png")));
             QVERIFY(m_dispatch->grab().save(folder + QStringLiteral("/demo_dispatch_theta.png")));

@@ -18,6 +18,7 @@
 #include <QToolButton>
 
 #include "engine/plan/plan_messages.h"
+#include "tests/ui/dispatch_parts.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/replan_session.h"
@@ -440,9 +441,9 @@ class TestWhatIsShown : public QObject {
         f.ask(QStringLiteral("hi"));
         QTRY_COMPARE(f.last().state, Message::State::Done);
         auto& panel = *part<PanelDocks>(*f.window).dock(QStringLiteral("dispatch"))->findChild<DispatchPanel*>();
-        QTRY_VERIFY2(panel.idle().startsWith(QStringLiteral("Idle: GPU ")), qPrintable(panel.idle()));
-        QVERIFY(panel.idle().contains(QStringLiteral("CPU ")));
-        panel.setMeanOf(16);
+        QTRY_VERIFY2(idleOf(panel).startsWith(QStringLiteral("Idle: GPU ")), qPrintable(idleOf(panel)));
+        QVERIFY(idleOf(panel).contains(QStringLiteral("CPU ")));
+        showMeanOf(panel, 16);
         StackedBar& bars = panel.bars();
         QTRY_VERIFY(!bars.rows().empty() && bars.rows().front().sideBySide);
         int compared = 0;

@@ -121,32 +121,12 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     refresh();
 }
 
-void DispatchPanel::setAmount(Amount amount) {
-    m_amount->setCurrentIndex(amount == Amount::Time ? 0 : 1);
-}
-
 DispatchPanel::Amount DispatchPanel::amount() const {
     return m_amount->currentIndex() == 0 ? Amount::Time : Amount::Tokens;
 }
 
-void DispatchPanel::setMeanOf(int tokens) {
-    m_which->setCurrentIndex(std::max(0, m_which->findData(tokens)));
-}
-
 int DispatchPanel::meanOf() const {
     return m_which->currentData().toInt();
-}
-
-QString DispatchPanel::idle() const {
-    return m_idle->text();
-}
-
-QString DispatchPanel::hidden() const {
-    return m_hidden->text();
-}
-
-QString DispatchPanel::why() const {
-    return m_why->text();
 }
 
 void DispatchPanel::modelChanged() {

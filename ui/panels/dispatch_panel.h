@@ -20,17 +20,10 @@ class DispatchPanel : public Panel {
     // The selection must outlive the panel.
     DispatchPanel(EngineController& engine, Selection& selection, QWidget* parent = nullptr);
 
-    enum class Amount { Time, Tokens };
-    void setAmount(Amount amount);
-    // The bars show the mean of so many of the latest tokens; 0: only the selected token.
-    void setMeanOf(int tokens);
     void explain(int layer, std::optional<Side> side);
 
     StackedBar& bars() const { return *m_bars; }
     TimelinePlot& timeline() const { return *m_timeline; }
-    QString why() const;
-    QString idle() const;    // how much of the token's time each side waited
-    QString hidden() const;  // how much of the computing was hidden behind loading
 
   protected:
     void modelChanged() override;
@@ -46,7 +39,9 @@ class DispatchPanel : public Panel {
     void refreshTimeline();
     void refreshToken();
     void refreshWhy();
+    enum class Amount { Time, Tokens };
     Amount amount() const;
+    // The bars show the mean of so many of the latest tokens; 0: only the selected token.
     int meanOf() const;
 
     Selection& m_selection;
@@ -57,8 +52,8 @@ class DispatchPanel : public Panel {
     QComboBox* m_amount;
     StackedBar* m_bars;
     TimelinePlot* m_timeline;
-    QLabel* m_idle;
-    QLabel* m_hidden;
+    QLabel* m_idle;    // how much of the token's time each side waited
+    QLabel* m_hidden;  // how much of the computing was hidden behind loading
     QLabel* m_why;
     std::vector<LayerMeans> m_means;
     StepId m_timelineStep = ~StepId{0};
