@@ -72,6 +72,10 @@ void click(QAbstractButton& button) {
     QTest::mouseClick(&button, Qt::LeftButton, {}, QPoint(8, button.height() / 2));
 }
 
+QString stateOf(const LocalServerPage& dialog) {
+    return textOf(dialog, QStringLiteral("State of the local server"));
+}
+
 void enterPort(LocalServerPage& dialog, int port) {
     find<QSpinBox>(dialog, "Port").setFocus();
     find<QSpinBox>(dialog, "Port").selectAll();
@@ -117,7 +121,7 @@ class TestLocalServer : public QObject {
         QVERIFY(!find<QCheckBox>(dialog, "Switch it on when Offstage starts").isChecked());
         QCOMPARE(find<QLineEdit>(dialog, "Address to listen on").text(), QStringLiteral("127.0.0.1"));
         QCOMPARE(find<QSpinBox>(dialog, "Port").value(), 8080);
-        QCOMPARE(dialog.stateText(), QStringLiteral("Off"));
+        QCOMPARE(stateOf(dialog), QStringLiteral("Off"));
         QVERIFY(!QFile::exists(LocalServerSwitch::tokenFile()));  // looking makes none
     }
 
@@ -161,7 +165,7 @@ class TestLocalServer : public QObject {
         const HttpResponse response = answer.get();
         QCOMPARE(response.status, 200);
         QVERIFY(QString::fromStdString(response.body).contains(QStringLiteral("the fake engine")));
-        QTRY_VERIFY(dialog.stateText().contains(QStringLiteral("1 answered, 0 waiting")));
+        QTRY_VERIFY(stateOf(dialog).contains(QStringLiteral("1 answered, 0 waiting")));
         QVERIFY(f.messages().isEmpty());  // no part of the user's conversation
 
         auto stranger = request(portOf(f), QStringLiteral("guessed"), "Hello");
@@ -201,7 +205,7 @@ class TestLocalServer : public QObject {
         QTRY_VERIFY(part<ServerIndicator>(*f.window).stopButton().isVisible());
         auto second = request(portOf(f), server.token(), "second of others");
         QTRY_COMPARE(server.waiting(), quint64{1});
-        QVERIFY(dialog.stateText().contains(QStringLiteral("one being answered")));
+        QVERIFY(stateOf(dialog).contains(QStringLiteral("one being answered")));
         f.ask(QStringLiteral("mine"));
         QCOMPARE(f.state(), EngineController::State::Generating);
         f.stage->heldBack = false;
@@ -280,7 +284,7 @@ class TestLocalServer : public QObject {
     void noModel_isAnswered503() {
         WindowFixture f;
         const LocalServerPage& dialog = switchOn(f);
-        QVERIFY(dialog.stateText().contains(QStringLiteral("without a model yet")));
+        QVERIFY(stateOf(dialog).contains(QStringLiteral("without a model yet")));
         auto answer = request(portOf(f), part<LocalServerSwitch>(*f.window).token(), "Hello");
         QTRY_VERIFY(hasCome(answer));
         QCOMPARE(answer.get().status, 503);

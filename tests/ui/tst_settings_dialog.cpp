@@ -49,6 +49,18 @@ void chooseCommand(const KeysPage& page, const QString& id) {
     }
 }
 
+QString noticeOf(const KeysPage& page) {
+    return textOf(page, QStringLiteral("About these keys"));
+}
+
+QString noticeOf(const StoragePage& page) {
+    return textOf(page, QStringLiteral("About what is stored"));
+}
+
+QString inForceOf(const MemoryPage& page) {
+    return textOf(page, QStringLiteral("What is in force"));
+}
+
 SettingsDialog& open(const WindowFixture& f, Page page) {
     QTest::keyClick(f.window.get(), Qt::Key_Comma, Qt::ControlModifier);
     SettingsDialog& dialog = *f.window->findChild<SettingsDialog*>();
@@ -166,7 +178,7 @@ class TestSettingsDialog : public QObject {
             child<KeyEdit>(page).setFocus();
             QTest::keyClick(&child<KeyEdit>(page), Qt::Key_F7, Qt::ControlModifier);
             QCOMPARE(child<KeyEdit>(page).text(), QStringLiteral("Ctrl+F7"));
-            QCOMPARE(page.notice(), QString());
+            QCOMPARE(noticeOf(page), QString());
             QApplication::setActiveWindow(f.window.get());
             part<ChatPage>(*f.window).input().edit().setFocus();
             QTest::keyClick(&part<ChatPage>(*f.window).input().edit(), Qt::Key_K, Qt::ControlModifier);
@@ -194,9 +206,9 @@ class TestSettingsDialog : public QObject {
         QVERIFY(!find<QPushButton>(page, "Use them here").isVisible());
         QTest::keyClick(&child<KeyEdit>(page), Qt::Key_K, Qt::ControlModifier);
         QVERIFY(!part<CommandPalette>(*f.window).isVisible());
-        QVERIFY2(page.notice().contains(QStringLiteral("Ctrl+K")) &&
-                     page.notice().contains(QStringLiteral("Command palette")),
-                 qPrintable(page.notice()));
+        QVERIFY2(noticeOf(page).contains(QStringLiteral("Ctrl+K")) &&
+                     noticeOf(page).contains(QStringLiteral("Command palette")),
+                 qPrintable(noticeOf(page)));
         QCOMPARE(keysOf(f, QStringLiteral("newConversation")), QKeySequence(QKeySequence::New));  // nothing changed yet
         QVERIFY(find<QPushButton>(page, "Use them here").isVisible());
         click(find<QPushButton>(page, "Use them here"));
@@ -224,7 +236,7 @@ class TestSettingsDialog : public QObject {
         chooseCommand(page, QStringLiteral("palette"));
         child<KeyEdit>(page).setFocus();
         QTest::keyClick(&child<KeyEdit>(page), static_cast<Qt::Key>(key), Qt::KeyboardModifiers(held));
-        QVERIFY(!page.notice().isEmpty());
+        QVERIFY(!noticeOf(page).isEmpty());
         QVERIFY(!find<QPushButton>(page, "Use them here").isVisible());
         QCOMPARE(keysOf(f, QStringLiteral("palette")), QKeySequence(QStringLiteral("Ctrl+K")));
     }
@@ -282,25 +294,25 @@ class TestSettingsDialog : public QObject {
         WindowFixture f;
         MemoryPage& page = child<MemoryPage>(open(f, Page::Memory));
         QVERIFY(!child<QCheckBox>(page).isChecked());
-        QVERIFY2(page.inForce().contains(QStringLiteral("No model")), qPrintable(page.inForce()));
+        QVERIFY2(inForceOf(page).contains(QStringLiteral("No model")), qPrintable(inForceOf(page)));
         f.openAndWait();
-        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("no room of their own")), qPrintable(page.inForce()));
+        QTRY_VERIFY2(inForceOf(page).contains(QStringLiteral("no room of their own")), qPrintable(inForceOf(page)));
         child<QCheckBox>(page).setFocus();
         QTest::keyClick(&child<QCheckBox>(page), Qt::Key_Space);
-        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("16,384 tokens, which takes 16.0 MiB")),
-                     qPrintable(page.inForce()));
+        QTRY_VERIFY2(inForceOf(page).contains(QStringLiteral("16,384 tokens, which takes 16.0 MiB")),
+                     qPrintable(inForceOf(page)));
         QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 16384);
         child<QSpinBox>(page).setFocus();
         child<QSpinBox>(page).selectAll();
         QTest::keyClicks(&child<QSpinBox>(page), QStringLiteral("2048"));
         QTest::keyClick(&child<QSpinBox>(page), Qt::Key_Return);  // at once, not after the pause
         QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 2048);
-        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("2,048 tokens, which takes 2.0 MiB")),
-                     qPrintable(page.inForce()));
+        QTRY_VERIFY2(inForceOf(page).contains(QStringLiteral("2,048 tokens, which takes 2.0 MiB")),
+                     qPrintable(inForceOf(page)));
         f.openAndWait(QStringLiteral("/models/another"));
         QCOMPARE(f.stage->loads().back().kept_context, 2048);
         QTest::keyClick(&child<QCheckBox>(page), Qt::Key_Space);
-        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("no room of their own")), qPrintable(page.inForce()));
+        QTRY_VERIFY2(inForceOf(page).contains(QStringLiteral("no room of their own")), qPrintable(inForceOf(page)));
         QCOMPARE(QSettings().value(QStringLiteral("keptContext")).toInt(), 0);
     }
 
@@ -311,8 +323,8 @@ class TestSettingsDialog : public QObject {
         f.openAndWait();
         MemoryPage& page = child<MemoryPage>(open(f, Page::Memory));
         QTest::keyClick(&child<QCheckBox>(page), Qt::Key_Space);
-        QTRY_VERIFY2(page.inForce().contains(QStringLiteral("There is no room.")), qPrintable(page.inForce()));
-        QVERIFY(page.inForce().contains(QStringLiteral("no room of their own")));
+        QTRY_VERIFY2(inForceOf(page).contains(QStringLiteral("There is no room.")), qPrintable(inForceOf(page)));
+        QVERIFY(inForceOf(page).contains(QStringLiteral("no room of their own")));
     }
 
     // ---------------------------------------------------------------- storage
@@ -365,7 +377,7 @@ class TestSettingsDialog : public QObject {
         QVERIFY2(textOf(page, QStringLiteral("Where caches are kept")).contains(chosen) &&
                      textOf(page, QStringLiteral("Where caches are kept")).contains(QStringLiteral("next start")),
                  qPrintable(textOf(page, QStringLiteral("Where caches are kept"))));
-        QVERIFY2(page.notice().contains(QStringLiteral("not moved")), qPrintable(page.notice()));
+        QVERIFY2(noticeOf(page).contains(QStringLiteral("not moved")), qPrintable(noticeOf(page)));
         QCOMPARE(CachePlace::inForce(), usual);
         CachePlace::apply();  // the next start
         QCOMPARE(CachePlace::inForce(), chosen);
@@ -376,7 +388,7 @@ class TestSettingsDialog : public QObject {
         const QString file = other.filePath(QStringLiteral("file"));
         write(file, "x");
         page.chooseCache(file);  // not a folder: nothing can be written below it
-        QVERIFY2(page.notice().contains(QStringLiteral("Choose another")), qPrintable(page.notice()));
+        QVERIFY2(noticeOf(page).contains(QStringLiteral("Choose another")), qPrintable(noticeOf(page)));
         QCOMPARE(CachePlace::chosen(), QString());
     }
 
@@ -416,7 +428,7 @@ class TestSettingsDialog : public QObject {
         QVERIFY(!find<QPushButton>(page, "Delete Measured sensitivity").isEnabled());  // nothing is there
 
         click(find<QPushButton>(page, "Delete Quantized copies"));
-        QVERIFY2(page.notice().contains(QStringLiteral("4.0 MiB")), qPrintable(page.notice()));
+        QVERIFY2(noticeOf(page).contains(QStringLiteral("4.0 MiB")), qPrintable(noticeOf(page)));
         QVERIFY(find<QPushButton>(page, "Keep").hasFocus());
         QTest::keyClick(&find<QPushButton>(page, "Keep"), Qt::Key_Space);
         QVERIFY(QFile::exists(quantized + QStringLiteral("/a.quant")));

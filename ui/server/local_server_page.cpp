@@ -122,10 +122,6 @@ void LocalServerPage::build() {
              flush(12));
 }
 
-QString LocalServerPage::stateText() const {
-    return m_state->text();
-}
-
 void LocalServerPage::keepChoices() {
     static const QRegularExpression between(QStringLiteral("[\\s,]+"));
     LocalServerChoices choices;

@@ -21,7 +21,6 @@ class LocalServerPage : public QWidget {
     explicit LocalServerPage(LocalServerSwitch& server, QWidget* parent = nullptr);
 
     QPushButton& stopButton() const { return *m_stop; }
-    QString stateText() const;
 
   private:
     void build();

@@ -106,10 +106,6 @@ QString KeysPage::chosen() const {
     return item == nullptr ? QString() : item->data(kCommandColumn, kCommandRole).toString();
 }
 
-QString KeysPage::notice() const {
-    return m_notice->text();
-}
-
 void KeysPage::refresh() {
     for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
         QTreeWidgetItem* item = m_list->topLevelItem(i);

@@ -24,7 +24,6 @@ class KeysPage : public QWidget {
 
     QTreeWidget& list() const { return *m_list; }
     QPushButton& resetButton() const { return *m_reset; }
-    QString notice() const;
     QString chosen() const;  // the command's id; empty: none
 
   private:

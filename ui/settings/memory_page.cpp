@@ -73,10 +73,6 @@ MemoryPage::MemoryPage(EngineController& engine, QWidget* parent)
     refresh();
 }
 
-QString MemoryPage::inForce() const {
-    return m_inForce->text();
-}
-
 qint64 MemoryPage::chosen() const {
     return m_on->isChecked() ? m_tokens->value() : 0;
 }

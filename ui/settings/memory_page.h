@@ -21,8 +21,6 @@ class MemoryPage : public QWidget {
   public:
     explicit MemoryPage(EngineController& engine, QWidget* parent = nullptr);
 
-    QString inForce() const;  // the sentence about the present state
-
   protected:
     void showEvent(QShowEvent* event) override;
     void hideEvent(QHideEvent* event) override;

@@ -335,10 +335,6 @@ void StoragePage::setModelFolders(const QStringList& added, const QStringList& o
     m_modelRows->addWidget(m_modelFolders);
 }
 
-QString StoragePage::notice() const {
-    return m_notice->text();
-}
-
 void StoragePage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     refresh();

@@ -39,7 +39,6 @@ class StoragePage : public QWidget {
     // folder; empty: in the usual one.
     void chooseCache(const QString& folder);
 
-    QString notice() const;
     // Looks at the disk anew.
     void refresh();
 
