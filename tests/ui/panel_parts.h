@@ -1,10 +1,11 @@
 #pragma once
-// What the panel Dispatch says, and its choices, by what they are called.
+// What the panels Dispatch and Experts say, and their choices, by what they are called.
 
 #include <QComboBox>
 
 #include "tests/ui/find_widget.h"
 #include "ui/panels/dispatch_panel.h"
+#include "ui/panels/experts_panel.h"
 
 namespace offstage::test {
 
@@ -24,6 +25,10 @@ inline QString whyOf(const ui::DispatchPanel& panel) {
 inline void showMeanOf(const ui::DispatchPanel& panel, int tokens) {
     auto& which = find<QComboBox>(panel, "Which tokens the bars are of");
     which.setCurrentIndex(which.findData(tokens));
+}
+
+inline QString readoutOf(const ui::ExpertsPanel& panel) {
+    return textOf(panel, QStringLiteral("Numbers of the chosen expert"));
 }
 
 }  // namespace offstage::test

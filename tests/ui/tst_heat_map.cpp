@@ -3,6 +3,7 @@
 #include <QTest>
 #include <QWheelEvent>
 
+#include "tests/ui/panel_parts.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/experts_panel.h"
@@ -377,13 +378,13 @@ class TestHeatMap : public QObject {
         QCOMPARE(panel.map().rows(), 8);
         QTest::mouseMove(&panel.map(), panel.map().rectOf({2, 5}).center());
         // Cell 21: 21 of 64 tokens.
-        QTRY_VERIFY(panel.readout().contains(QStringLiteral("Layer 2, expert 5")));
-        QVERIFY(panel.readout().contains(QStringLiteral("21 of 64 tokens")));
-        QVERIFY(panel.readout().contains(QStringLiteral("32.8 %")));
-        QVERIFY(panel.readout().contains(QStringLiteral("25.0 %")));
+        QTRY_VERIFY(test::readoutOf(panel).contains(QStringLiteral("Layer 2, expert 5")));
+        QVERIFY(test::readoutOf(panel).contains(QStringLiteral("21 of 64 tokens")));
+        QVERIFY(test::readoutOf(panel).contains(QStringLiteral("32.8 %")));
+        QVERIFY(test::readoutOf(panel).contains(QStringLiteral("25.0 %")));
         panel.setChannel(ExpertChannel::Conversation);
-        QVERIFY(panel.readout().contains(QStringLiteral("43 of 200 tokens")));
-        QVERIFY(panel.readout().contains(QStringLiteral("21.5 %")));
+        QVERIFY(test::readoutOf(panel).contains(QStringLiteral("43 of 200 tokens")));
+        QVERIFY(test::readoutOf(panel).contains(QStringLiteral("21.5 %")));
         QCOMPARE(panel.legend().mark(), 0.25);
         QCOMPARE(panel.legend().top(), 127.0 / 200);
     }

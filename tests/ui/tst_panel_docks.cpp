@@ -11,7 +11,7 @@
 #include <QTest>
 #include <QToolButton>
 
-#include "tests/ui/dispatch_parts.h"
+#include "tests/ui/panel_parts.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"

@@ -11,8 +11,8 @@
 #include <QToolButton>
 
 #include "kernels/formats.h"
-#include "tests/ui/dispatch_parts.h"
 #include "tests/ui/find_widget.h"
+#include "tests/ui/panel_parts.h"
 #include "tests/ui/three_panels.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"
@@ -181,12 +181,12 @@ class TestPanels : public QObject {
         const QLocale locale;
         const engine::Snapshot& s = b.experts->snapshot();
         const auto& use = s.experts.uses[8];
-        QTRY_VERIFY(b.experts->readout().contains(QStringLiteral("Layer 1, expert 0")));
+        QTRY_VERIFY(readoutOf(*b.experts).contains(QStringLiteral("Layer 1, expert 0")));
         for (const QString& part :
              {QStringLiteral("on the device"), QStringLiteral("16 bit (BF16)"),
               locale.toString(static_cast<qulonglong>(s.conversation_counts[8])), QStringLiteral("planned"),
               QStringLiteral("hit rate 100.0 %"), locale.toString(static_cast<qulonglong>(use.tokens))}) {
-            QVERIFY2(b.experts->readout().contains(part), qPrintable(b.experts->readout()));
+            QVERIFY2(readoutOf(*b.experts).contains(part), qPrintable(readoutOf(*b.experts)));
         }
     }
 
@@ -196,7 +196,7 @@ class TestPanels : public QObject {
         b.answer();
         b.experts->setChannel(ExpertChannel::Residency);
         QCOMPARE(b.experts->map().categories().size(), size_t(2));
-        QVERIFY(b.experts->readout().contains(QStringLiteral("no accelerator")));
+        QVERIFY(readoutOf(*b.experts).contains(QStringLiteral("no accelerator")));
         QMenu menu;
         b.experts->actions().fill(menu, {{0, 0}}, {});
         QVERIFY(!menu.actions().at(0)->isEnabled());
@@ -240,7 +240,7 @@ class TestPanels : public QObject {
             return range.begin <= token.begin && token.end <= range.end;
         }));
         QVERIFY(test::find<QToolButton>(*b.experts, "Change the selected experts").isEnabled());
-        QVERIFY(b.experts->readout().contains(QStringLiteral("underlined")));
+        QVERIFY(readoutOf(*b.experts).contains(QStringLiteral("underlined")));
         QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({expert.layer, expert.expert}).center());
         QVERIFY(!b.selection->expert());
         QVERIFY(underlined.back().at(1).value<QList<TextRange>>().isEmpty());
@@ -259,7 +259,7 @@ class TestPanels : public QObject {
         }
         QVERIFY(b.selection->selectToken(kMessage, 0));  // the prompt's step wrote it
         QVERIFY(b.experts->map().highlighted().empty());
-        QVERIFY(b.experts->readout().contains(QStringLiteral("not known")));
+        QVERIFY(readoutOf(*b.experts).contains(QStringLiteral("not known")));
         b.selection->clearToken();
         QVERIFY(b.experts->map().highlighted().empty());
     }
@@ -294,8 +294,8 @@ class TestPanels : public QObject {
         b.answer();
         b.experts->map().setFocus();
         QTest::mouseMove(&b.experts->map(), b.experts->map().rectOf({0, 7}).center());
-        QTRY_VERIFY2(b.experts->readout().startsWith(QStringLiteral("Layer 3, expert 7")),
-                     qPrintable(b.experts->readout()));
+        QTRY_VERIFY2(readoutOf(*b.experts).startsWith(QStringLiteral("Layer 3, expert 7")),
+                     qPrintable(readoutOf(*b.experts)));
         const QString csv = b.experts->map().csv();
         QVERIFY(csv.contains(QStringLiteral("\n3,0,")) && csv.contains(QStringLiteral("\n60,255,")));
         QVERIFY(!csv.contains(QStringLiteral("\n0,")));
@@ -334,9 +334,9 @@ class TestPanels : public QObject {
         QVERIFY(legend.height() >= legend.heightForWidth(legend.width()) && legend.width() < 360);
         HeatMap& map = b.experts->map();
         map.setArea(HeatMap::Area{10, 12, 0, 127});
-        QVERIFY2(b.experts->readout().contains(QStringLiteral("layers 10–12, experts 0–127: 384 experts")),
-                 qPrintable(b.experts->readout()));
-        QVERIFY(b.experts->readout().contains(QStringLiteral("on the device")));
+        QVERIFY2(readoutOf(*b.experts).contains(QStringLiteral("layers 10–12, experts 0–127: 384 experts")),
+                 qPrintable(readoutOf(*b.experts)));
+        QVERIFY(readoutOf(*b.experts).contains(QStringLiteral("on the device")));
         QMenu* menu = test::find<QToolButton>(*b.experts, "Change the selected experts").menu();
         Q_EMIT menu->aboutToShow();
         QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Pin 384 experts to the device"));
@@ -360,7 +360,7 @@ class TestPanels : public QObject {
         QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are pinned."));
         QCOMPARE(pinned(), 384);
         QTRY_VERIFY(b.experts->snapshot().revision == b.engine->snapshot()->revision);
-        QVERIFY(b.experts->readout().contains(QStringLiteral("384 pinned")));
+        QVERIFY(readoutOf(*b.experts).contains(QStringLiteral("384 pinned")));
         Q_EMIT menu->aboutToShow();
         QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Unpin 384 experts"));
         const std::vector<std::uint8_t> formats = b.engine->snapshot()->experts.format;

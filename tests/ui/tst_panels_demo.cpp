@@ -7,8 +7,8 @@
 
 #include "engine/plan/schedule.h"
 #include "kernels/formats.h"
-#include "tests/ui/dispatch_parts.h"
 #include "tests/ui/find_widget.h"
+#include "tests/ui/panel_parts.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine/engine_controller.h"
 #include "ui/panels/cache_panel.h"

@@ -18,9 +18,9 @@
 #include <QToolButton>
 
 #include "engine/plan/plan_messages.h"
-#include "tests/ui/dispatch_parts.h"
 #include "tests/ui/find_widget.h"
 #include "tests/ui/history_fixture.h"
+#include "tests/ui/panel_parts.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/base/theme.h"

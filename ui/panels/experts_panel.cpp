@@ -152,10 +152,6 @@ void ExpertsPanel::setSelection(Selection& selection) {
     refreshRings();
 }
 
-QString ExpertsPanel::readout() const {
-    return m_readout->text();
-}
-
 ExpertChannel ExpertsPanel::channel() const {
     return static_cast<ExpertChannel>(m_channel->currentIndex());
 }

@@ -32,7 +32,6 @@ class ExpertsPanel : public Panel {
     HeatMap& map() const { return *m_map; }
     HeatMapLegend& legend() const { return *m_legend; }
     ExpertActions& actions() const { return *m_actions; }
-    QString readout() const;
 
     ExpertChannel channel() const;
     void setChannel(ExpertChannel channel);
